@@ -1,7 +1,8 @@
 // The client that the conformance suite talks to: Haft's own MCPClient. It does what any host does with a server: signs in
 // where that is wanted, lists everything, and calls every tool.
 import { MCPClient } from "../src/mcp/client/mcp-client.ts";
-import { MemoryTokenStore } from "../src/mcp/client/oauth.ts";
+import { signInsModule } from "../src/store/mcp-servers.ts";
+import { openInMemory } from "../src/store/memory-store.fixture.ts";
 import type { McpServerConfig } from "../src/mcp/server-config.ts";
 
 interface Context {
@@ -29,7 +30,7 @@ const server: McpServerConfig = {
   startTimeoutMs: 200_000,
   timeoutMs: 200_000,
 };
-const tokens = new MemoryTokenStore();
+const tokens = await openInMemory(signInsModule);
 if (context.client_id !== undefined) {
   const { client_id, client_secret } = context;
   tokens.set("conformance", {

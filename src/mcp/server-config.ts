@@ -1,41 +1,41 @@
-/** One MCP server as the host configured it, whatever client's file it came from. */
+/** The configuration of one MCP server, from any configuration file. */
 export type McpServerConfig = McpServerSettings & (McpStdioServer | McpRemoteServer);
 
-export interface McpStdioServer {
+interface McpStdioServer {
   transport: "stdio";
   command: string;
   args?: readonly string[];
-  /** All that the server gets beside the harmless names that every child process gets. */
+  /** Added to the harmless variables that every child process gets. */
   env?: Readonly<Record<string, string>>;
-  /** The workspace where absent. */
+  /** Default: the workspace. */
   cwd?: string;
 }
 
-export interface McpRemoteServer {
-  /** `http`: Streamable HTTP, or the old HTTP+SSE where the server knows nothing newer. */
+interface McpRemoteServer {
+  /** `http`: Streamable HTTP, with a fallback to the old HTTP+SSE. */
   transport: "http" | "sse" | "ws";
   url: string;
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface McpServerSettings {
+interface McpServerSettings {
   /** The `server` of `mcp__server__tool`. */
   name: string;
-  /** Absent: yes. */
+  /** Default: true. */
   enabled?: boolean;
-  /** Where given, the only tools that are taken; `excludeTools` wins over it. */
+  /** If set, only these tools are used. `excludeTools` takes precedence. */
   includeTools?: readonly string[];
   excludeTools?: readonly string[];
-  /** How long one call may take. */
+  /** The time limit of one call. */
   timeoutMs?: number;
-  /** How long a start may take, sign-in not counted. */
+  /** The time limit of a start, without the sign-in. */
   startTimeoutMs?: number;
-  /** Whether its annotations are believed. Absent: no, and every tool counts as the worst it could be. */
+  /** Whether its annotations are trusted. Default: false, and every tool is treated as `execute`. */
   trust?: boolean;
-  /** `auto` asks the server which revisions it speaks. */
+  /** `auto` negotiates the revision of the protocol. Default: `auto`. */
   era?: "auto" | "legacy" | "modern";
-  /** The file, or the command, that defined it. */
+  /** The file or command that defined it. */
   origin?: string;
-  /** Whether `transport` was concluded from the other fields. */
+  /** Whether `transport` was inferred from the other fields. */
   inferred?: boolean;
 }

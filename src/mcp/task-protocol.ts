@@ -1,11 +1,11 @@
 import type { ClientCapabilities, InputRequests, Result } from "@modelcontextprotocol/server";
 
-/** The extension by which a server answers a call with a handle, and the client asks for the result later. */
+/** The extension with which a server answers a call with a task, whose result the client requests later. */
 export const TASKS = "io.modelcontextprotocol/tasks";
 
-export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
+type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
-/** As it stands on the wire; the SDK has no types of this revision of it. */
+/** The wire format. The SDK has no types for this revision of the extension. */
 export interface Task {
   taskId: string;
   status: TaskStatus;
@@ -13,12 +13,12 @@ export interface Task {
   /** ISO 8601. */
   createdAt: string;
   lastUpdatedAt: string;
-  /** How long after its creation it may be asked for; null: for ever. */
+  /** How long after its creation it can be requested; null: forever. */
   ttlMs: number | null;
   pollIntervalMs?: number;
 }
 
-/** What `tasks/get` answers: of `completed` the result, of `failed` the protocol's error, of `input_required` what is asked. */
+/** The result of `tasks/get`, with the result, the error or the input requests, depending on the status. */
 export interface DetailedTask extends Task {
   result?: Result;
   error?: { code: number; message: string; data?: unknown };

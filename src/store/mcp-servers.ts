@@ -4,7 +4,7 @@ import type {
   ServerQuestionState,
   ServerQuestionStore,
 } from "../mcp/client/elicitation.ts";
-import type { StoredSignIn, TokenStore } from "../mcp/client/oauth.ts";
+import type { SignInStore, StoredSignIn } from "../mcp/client/oauth.ts";
 import type { Pin, PinStore } from "../mcp/client/tool-pinning.ts";
 import type { SqlDatabase } from "./database.ts";
 import type { Owners } from "./process-owners.ts";
@@ -57,7 +57,7 @@ class SqlPins implements PinStore {
 const signIns = table("mcp_sign_ins", { server: text("NOT NULL PRIMARY KEY"), signIn: json<StoredSignIn>() });
 
 /** Tokens of remote MCP servers. Like the whole store, readable by this user only. */
-export const signInsModule: StoreModule<TokenStore> = {
+export const signInsModule: StoreModule<SignInStore> = {
   migrations: { name: "mcp_sign_ins", versions: [[signIns.create]] },
   open: ({ database }) => ({
     async get(server) {

@@ -7,7 +7,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openOAuthServer } from "../mcp/open-oauth-door.ts";
+import { openOAuthServer } from "../mcp/oauth-server.fixture.ts";
 import { findBrowser } from "./find-browser.ts";
 import { openConsole, type OpenConsole } from "./open-console.ts";
 

@@ -1,4 +1,4 @@
-// A real MCP server over stdio with 1,000 tools, as a company's gateway has them. Only what Node has.
+// A real MCP server over stdio with 1,000 tools, like the gateway of a company. Uses only Node.
 import { createInterface } from "node:readline";
 
 const words = (text) => text.trim().split(/\s+/);

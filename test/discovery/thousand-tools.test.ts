@@ -18,7 +18,7 @@ const openGateway = () =>
 
 const names = (shown: readonly { name: string }[] = []): string[] => shown.map(({ name }) => name);
 
-test("an agent in a small context finds one of 1,000 MCP tools and calls it, and goes on with it later", async () => {
+test("an agent in a small context finds one of 1,000 MCP tools, calls it, and uses it again later", async () => {
   const { haft } = await openGateway();
   expect(haft.tools()).toHaveLength(1001);
   const whole = haft.tokens.count(JSON.stringify(haft.toLLMTools({ budget: 10_000_000 })));
@@ -44,12 +44,12 @@ test("an agent in a small context finds one of 1,000 MCP tools and calls it, and
     expect(tokens).toBeLessThanOrEqual(BUDGET);
     expect(tokens).toBeLessThan(whole * 0.15);
   }
-  // The conversation itself remembers what it loaded, also where it is stored and read again.
+  // The conversation contains the loaded tools, so they are restored with it.
   const messages = structuredClone(first.messages);
   const second = await agent.run("And once more.", { messages });
   expect(second).toMatchObject({ text: "Cancelled again.", stop: "done" });
   expect(names(model.requests[3]!.tools)).toContain(WANTED);
-  // Another conversation begins with little.
+  // Another conversation starts with few tools.
   const other = createScriptedLanguageModel([{ text: "Hello." }]);
   await createAgent({ haft, model: other }).run("Hi");
   expect(names(other.requests[0]!.tools)).toEqual(["tool_search"]);
@@ -58,7 +58,7 @@ test("an agent in a small context finds one of 1,000 MCP tools and calls it, and
 const write = (name: string, params: string): string =>
   `<tool_call><name>${name}</name><params>${params}</params></tool_call>`;
 
-test("a model that speaks text is told as little, and finds as much", async () => {
+test("a model with a text format gets the same short list, and finds the same tool", async () => {
   const { haft } = await openGateway();
   const model = createScriptedLanguageModel([
     { text: write("tool_search", "<query>find a vehicle of the fleet</query>") },
@@ -77,7 +77,7 @@ test("a model that speaks text is told as little, and finds as much", async () =
 });
 
 test.each([["modern"], ["legacy"]] as const)(
-  "a %s MCP client lists a few of 1,000 tools, is told when it found more, and calls what it found",
+  "a %s MCP client lists a few of 1,000 tools, is notified when it finds more, and calls one",
   async (era) => {
     const { haft } = await openGateway();
     const onChanged = vi.fn();
@@ -91,13 +91,13 @@ test.each([["modern"], ["legacy"]] as const)(
     expect(found).toBeDefined();
     const { content } = await client.callTool({ name: found!, arguments: { id: "CON-7" } });
     expect(JSON.stringify(content)).toContain("payroll_cancel_contract was done");
-    // Clients that would not list again are served without it.
+    // Clients that ignore notifications are served all tools.
     const other = await connectDirectly(haft, { era });
     expect((await other.listTools()).tools).toHaveLength(1001);
   },
 );
 
-test("what one MCP session found is listed and told to no other", async () => {
+test("tools that one MCP session found are not listed for others", async () => {
   const { haft } = await openGateway();
   const { url } = await serveOverHttp(haft, { defers: true });
   const reported = { ada: vi.fn(), bob: vi.fn() };

@@ -1,4 +1,4 @@
-// Calls a tool through the MCP server of a runtime, as a client does that cannot ask its person anything.
+// Calls a tool through the MCP server of a runtime, as a client that cannot show forms.
 import type { CallOptions, ToolResult } from "haft";
 import type { TestHaft } from "haft/testing";
 import { connectDirectly, connectV2, serveOverHttp } from "./serve-haft.ts";
@@ -31,13 +31,13 @@ async function call(
   const answered = client
     .callTool({ name, arguments: input as Record<string, unknown> })
     .then((result) => (answer = result));
-  // A call that asks is held for a while, and then told to be pending.
+  // A call that needs an approval waits for a while, and then returns pending.
   while (
     !(await Promise.race([answered, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20))]))
   ) {
     await haft.clock.advance(50_000);
   }
-  // The client is given MCP's form of the result; what the gate answered was told in an event.
+  // The client gets the result in MCP's format. The event has the result of the gate.
   const callId = answer?._meta?.["haft/callId"];
   const ending = haft.recorded.all.findLast(
     (event) => "callId" in event && event.callId === callId && ENDINGS.includes(event.type),

@@ -2,8 +2,8 @@ import { textOf } from "haft";
 import { describe, expect, test } from "vitest";
 import { connectHub, openHub, scripted, until } from "./connect-scripted.ts";
 
-describe("a server that does wrong harms only its own calls", () => {
-  test("mc-017: half a frame and silence: the call times out, later frames are read", async () => {
+describe("a faulty server affects only its own calls", () => {
+  test("mc-017: after half a frame the call times out, and later frames are read", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     const half = await haft.execute("mcp__bad__half_frame", {}, { timeoutMs: 300 });
     expect(half).toMatchObject({ status: "failed", error: { code: "timeout" } });
@@ -12,7 +12,7 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(hub.statusOf("bad").state).toBe("ready");
   });
 
-  test("mc-019: 256 KiB on stderr before the reply are drained, and the last lines kept", async () => {
+  test("mc-019: 256 KiB on stderr before the reply are drained, and the last lines are available", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     const result = await haft.execute("mcp__bad__stderr_flood");
     expect(result).toMatchObject({ status: "completed", details: "drained" });
@@ -21,16 +21,16 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(stderr.join("").length).toBeLessThan(20_000);
   });
 
-  test("mc-021: a server that exits during initialize fails within its limit, with its last words", async () => {
+  test("mc-021: a server that exits during initialize fails within its time limit, with its last output", async () => {
     const { hub } = await connectHub([scripted("bad", ["exit-at-initialize"]), scripted("good")]);
     const { state, error } = hub.statusOf("bad");
     expect(state).toBe("unavailable");
     expect(error).toContain("cannot open the database");
-    expect(error).toContain("exit code 3");
+    expect(error).toContain("exited with code 3");
     expect(hub.statusOf("good").state).toBe("ready");
   });
 
-  test("a server that never answers initialize is given up after its time", async () => {
+  test("a server that never answers initialize times out", async () => {
     const { hub } = await connectHub([scripted("bad", ["silent", "silent-at-probe"], { startTimeoutMs: 1500 })]);
     expect(hub.statusOf("bad")).toMatchObject({
       state: "unavailable",
@@ -38,14 +38,14 @@ describe("a server that does wrong harms only its own calls", () => {
     });
   });
 
-  test("mc-023: the second of two replies is ignored and noted", async () => {
+  test("mc-023: the second of two replies is ignored and reported", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     expect(await haft.execute("mcp__bad__twice")).toMatchObject({ details: "first" });
     expect(await haft.execute("mcp__bad__echo", { b: 2 })).toMatchObject({ details: '{"b":2}' });
     expect(hub.statusOf("bad").faults.join()).toContain("unknown message ID");
   });
 
-  test("mc-025: replies under other ids reach nobody", async () => {
+  test("mc-025: replies with other ids are ignored", async () => {
     const { haft, hub } = await connectHub([scripted("bad"), scripted("good")]);
     const [mine, other] = await Promise.all([haft.execute("mcp__bad__wrong_id"), haft.execute("mcp__good__late")]);
     expect(mine).toMatchObject({ details: "mine" });
@@ -54,7 +54,7 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(hub.statusOf("good").faultCount).toBe(0);
   });
 
-  test("mc-027: a request for a capability that was not declared is refused", async () => {
+  test("mc-027: a request for an undeclared capability is rejected", async () => {
     const { haft } = await connectHub([scripted("bad")]);
     const result = await haft.execute("mcp__bad__ask_sampling");
     expect(JSON.parse(textOf(result.content))).toMatchObject({ code: -32601 });
@@ -70,7 +70,7 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(hub.statusOf("bad").faults.join()).toContain("more than 500 notifications a second");
   });
 
-  test("log messages in a flood are kept only as the last few", async () => {
+  test("of a flood of log messages only the last few are kept", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     await haft.execute("mcp__bad__log_flood");
     const { log } = hub.statusOf("bad");
@@ -78,7 +78,7 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(log.length).toBeLessThanOrEqual(20);
   });
 
-  test("a line of 100 MB fails its own call at once and is never held in memory", async () => {
+  test("a line of 100 MB fails its own call at once and is not buffered", async () => {
     const { haft, hub } = await connectHub([scripted("bad")], { hub: { maxMessageBytes: 1024 * 1024 } });
     const before = process.memoryUsage().rss;
     for (const tool of ["long_line", "long_line_result_first"]) {
@@ -90,20 +90,20 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(hub.statusOf("bad").state).toBe("ready");
   });
 
-  test("what is no message between messages is passed over and noted", async () => {
+  test("invalid lines between messages are skipped and reported", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     expect(await haft.execute("mcp__bad__garbage")).toMatchObject({ details: "after garbage" });
-    expect(hub.statusOf("bad").faults.join()).toContain("what is no message");
+    expect(hub.statusOf("bad").faults.join()).toContain("not a message");
   });
 
-  test("an answer nested 50,000 deep is the failure of its call", async () => {
+  test("an answer nested 50,000 deep fails its call", async () => {
     const { haft } = await connectHub([scripted("bad")]);
     const deep = await haft.execute("mcp__bad__deep_json", {}, { timeoutMs: 2000 });
     expect(deep.success).toBe(false);
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ success: true });
   });
 
-  test("a late reply to a call that was given up is ignored", async () => {
+  test("a late reply to a cancelled call is ignored", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     const late = await haft.execute("mcp__bad__late", {}, { timeoutMs: 50 });
     expect(late).toMatchObject({ error: { code: "timeout" } });
@@ -111,7 +111,7 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ success: true });
   });
 
-  test("a crash fails the call as of unknown outcome, keeps the tools listed, and the server comes back", async () => {
+  test("a crash fails the call with an unknown outcome, keeps the tools listed, and the server restarts", async () => {
     const { haft, hub } = await connectHub([scripted("bad"), scripted("good")]);
     const [crashed, other] = await Promise.all([haft.execute("mcp__bad__crash"), haft.execute("mcp__good__late")]);
     expect(crashed).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
@@ -126,14 +126,14 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(await haft.execute("mcp__bad__echo", { c: 3 })).toMatchObject({ details: '{"c":3}' });
   });
 
-  test("a trusted read-only tool that is cut off may be called again", async () => {
+  test("an interrupted call of a trusted read-only tool may be repeated", async () => {
     const { haft } = await connectHub([scripted("trusted", [], { trust: true }), scripted("bad")]);
     const read = await haft.execute("mcp__trusted__crash_reading");
     expect(read).toMatchObject({ error: { code: "unavailable", retryable: true } });
     expect(await haft.execute("mcp__bad__crash_reading")).toMatchObject({ error: { code: "unknown_outcome" } });
   });
 
-  test("a call that hangs is cancelled by its caller, the server is told, and the others go on", async () => {
+  test("the caller can cancel a call that hangs, the server is notified, and other calls continue", async () => {
     const { haft } = await connectHub([scripted("bad")]);
     const controller = new AbortController();
     const hanging = haft.execute("mcp__bad__hang", {}, { signal: controller.signal });
@@ -144,17 +144,17 @@ describe("a server that does wrong harms only its own calls", () => {
     expect(JSON.parse(textOf(reported.content))).toHaveLength(1);
   });
 
-  test("a server that ends at the probe of a modern client is started again without it", async () => {
+  test("a server that exits on the probe of a modern client is restarted without it", async () => {
     const { hub } = await connectHub([scripted("old", ["exit-at-probe"])]);
     expect(hub.statusOf("old")).toMatchObject({ state: "ready", era: "legacy", protocolVersion: "2025-06-18" });
   });
 
-  test("a server that leaves the probe unanswered is an old one", async () => {
+  test("a server that does not answer the probe is a legacy one", async () => {
     const { hub } = await connectHub([scripted("old", ["silent-at-probe"])]);
     expect(hub.statusOf("old")).toMatchObject({ state: "ready", era: "legacy" });
   });
 
-  test("a program that does not exist is a reason, not an exception", async () => {
+  test("a missing program is reported in the status", async () => {
     const config = { name: "none", transport: "stdio", command: "no-such-program-at-all" } as const;
     const { hub } = await connectHub([config]);
     expect(hub.statusOf("none")).toMatchObject({
@@ -163,7 +163,7 @@ describe("a server that does wrong harms only its own calls", () => {
     });
   });
 
-  test("a failing server delays nothing: a hub is there at once, and others are ready before it fails", async () => {
+  test("a failing server delays nothing: the hub opens at once, and other servers are ready before it fails", async () => {
     const { haft, hub } = openHub([
       scripted("slow", ["silent", "silent-at-probe"], { startTimeoutMs: 20_000 }),
       scripted("good"),
@@ -189,7 +189,7 @@ describe("a server's processes", () => {
     }
   };
 
-  test("end with the hub, also one that ignores SIGTERM and children that left its group", async () => {
+  test("end with the hub, also one that ignores SIGTERM, and children outside its process group", async () => {
     const { haft, hub } = await connectHub([scripted("tough", ["ignore-sigterm", "stay"])]);
     const pids = [await pidOf(haft, "mcp__tough__pid"), await pidOf(haft, "mcp__tough__child")];
     expect(pids.every(isAlive)).toBe(true);
@@ -197,7 +197,7 @@ describe("a server's processes", () => {
     await until(() => !pids.some(isAlive));
   });
 
-  test("mc-039: get the variables of their configuration and the harmless ones, no secret of the host", async () => {
+  test("mc-039: get the configured variables and harmless ones, but no secrets of the host", async () => {
     const hostEnvironment = {
       ...process.env,
       OPENAI_API_KEY: "sk-secret",
@@ -214,7 +214,7 @@ describe("a server's processes", () => {
     expect(env).not.toHaveProperty("NODE_OPTIONS");
   });
 
-  test("mc-037: escape codes of a result never reach the line that a person is shown", async () => {
+  test("mc-037: escape codes of a result are removed from the line for a person", async () => {
     const { haft } = await connectHub([scripted("bad")]);
     const result = await haft.execute("mcp__bad__escape_codes");
     expect(result.display).toBe("cleared\\u{202e}");

@@ -6,7 +6,7 @@ import { connectHub, openHub, scripted, SCRIPTED, until } from "./connect-script
 
 type Approval = Parameters<NonNullable<HaftOptions["approver"]>>[0];
 
-/** An approver that keeps what it was shown. */
+/** An approver that records the previews. */
 function remembering(): {
   requested: Approval[];
   haft: { approver: (approval: Approval) => Promise<{ approved: boolean }> };
@@ -25,8 +25,8 @@ function remembering(): {
 
 const previewText = (approval: Approval | undefined) => textOf(approval?.preview?.content ?? []);
 
-describe("what a server says of its tools is data", () => {
-  test("mc-001: the whole text is shown before the first use, hidden characters spelled out", async () => {
+describe("texts of a server are data", () => {
+  test("mc-001: the complete text is shown before the first use, with hidden characters made visible", async () => {
     const { requested, haft: options } = remembering();
     const { haft } = await connectHub([scripted("bad", ["bad-tools"])], { haft: options });
     await haft.execute("mcp__bad__hidden");
@@ -38,17 +38,17 @@ describe("what a server says of its tools is data", () => {
     expect(previewText(requested[1])).not.toContain("first time");
   });
 
-  test("a description that is too long is cut, and says so", async () => {
+  test("a description that is too long is truncated with a note", async () => {
     const { haft } = await connectHub([scripted("bad", ["bad-tools"])]);
     const { short } = haft.registry.get("mcp__bad__long")!.description;
     expect(short.length).toBeLessThan(4100);
-    expect(short).toContain("[cut: 46000 more characters]");
+    expect(short).toContain("[truncated: 46000 more characters]");
   });
 
-  test("mc-009, mc-013: bad names, patterns, references and depths refuse that tool alone, with the reason", async () => {
+  test("mc-009, mc-013: bad names, patterns, references and depths exclude only that tool, with the reason", async () => {
     const { haft, hub } = await connectHub([scripted("bad", ["bad-tools"])]);
     const refused = Object.fromEntries(hub.statusOf("bad").tools.map(({ name, refused: why }) => [name, why]));
-    expect(refused["../../x"]).toContain("is no name for a tool");
+    expect(refused["../../x"]).toContain("is not a valid tool name");
     expect(refused["risky"]).toContain("matched in several ways");
     expect(refused["remote"]).toContain("remote references are not loaded");
     expect(refused["deep"]).toMatch(/nested|call stack/);
@@ -56,7 +56,7 @@ describe("what a server says of its tools is data", () => {
     expect(haft.registry.names().sort()).toEqual(["mcp__bad__good", "mcp__bad__hidden", "mcp__bad__long"]);
   });
 
-  test("mc-015: a schema nested 100,000 deep refuses its server, and no other", async () => {
+  test("mc-015: a schema nested 100,000 deep fails its server, but no other", async () => {
     const { hub } = await connectHub([scripted("bad", ["deep-tool"]), scripted("good")]);
     expect(hub.statusOf("bad")).toMatchObject({
       state: "unavailable",
@@ -65,12 +65,12 @@ describe("what a server says of its tools is data", () => {
     expect(hub.statusOf("good").state).toBe("ready");
   });
 
-  test("of two tools with one name the first counts", async () => {
+  test("of two tools with one name the first is used", async () => {
     const { haft } = await connectHub([scripted("bad", ["bad-tools"])]);
     expect(haft.registry.get("mcp__bad__good")!.description.short).toBe("Does good");
   });
 
-  test("mc-011: a list of 100,000 tools is refused", async () => {
+  test("mc-011: a list of 100,000 tools is rejected", async () => {
     const { haft, hub } = await connectHub([scripted("bad", ["many-tools"])]);
     expect(hub.statusOf("bad")).toMatchObject({
       state: "unavailable",
@@ -79,7 +79,7 @@ describe("what a server says of its tools is data", () => {
     expect(haft.registry.names()).toEqual([]);
   });
 
-  test("mc-007: no server can take the name of a built-in tool, and none that of another server's", async () => {
+  test("mc-007: a server cannot take the name of a built-in tool or of another server's tool", async () => {
     const { haft, hub } = await connectHub([scripted("a"), scripted("a__b"), scripted("A b")], {
       haft: { tools: [{ name: "echo", description: "The real one", parameters: [], run: () => "real" }] },
     });
@@ -90,7 +90,7 @@ describe("what a server says of its tools is data", () => {
     expect(() => hub.add(scripted("a b"))).toThrow(/already/);
   });
 
-  test("annotations of an untrusted server count for nothing", async () => {
+  test("annotations of an untrusted server are ignored", async () => {
     const { haft } = await connectHub([scripted("plain"), scripted("trusted", [], { trust: true })]);
     const [plain, trusted] = ["plain", "trusted"].map((server) => haft.registry.get(`mcp__${server}__crash_reading`)!);
     expect(plain).toMatchObject({ kind: "execute", idempotent: false, labels: ["untrusted_input", "outside_effect"] });
@@ -101,8 +101,8 @@ describe("what a server says of its tools is data", () => {
   });
 });
 
-describe("a definition is pinned when it is approved", () => {
-  test("mc-003: a changed one asks again and shows the difference", async () => {
+describe("an approved definition is pinned", () => {
+  test("mc-003: a changed definition asks again and shows the difference", async () => {
     const { requested, haft: options } = remembering();
     const { haft } = await connectHub([scripted("bad")], { haft: options });
     await haft.execute("mcp__bad__add", { a: 1, b: 2 });
@@ -121,7 +121,7 @@ describe("a definition is pinned when it is approved", () => {
     expect(reviewStateOf(after)).toBe("approved");
   });
 
-  test("a changed tool of a trusted server asks too; a person may approve it beforehand", async () => {
+  test("a changed tool of a trusted server asks too, and can be approved beforehand", async () => {
     const { haft, hub } = await connectHub([scripted("bad", [], { trust: true })]);
     const before = haft.registry.get("mcp__bad__add")!;
     expect(reviewStateOf(before)).toBe("approved");
@@ -140,7 +140,7 @@ describe("a definition is pinned when it is approved", () => {
     await expect(hub.approveDefinition("bad", "never there")).rejects.toThrow(/has no tool/);
   });
 
-  test("pins outlive the hub: what was approved before is known, and a change since then shows", async () => {
+  test("pins outlive the hub: approved definitions are known, and later changes are detected", async () => {
     const pins = new MemoryPinStore();
     const first = await connectHub([scripted("bad")], { hub: { pins } });
     await first.haft.execute("mcp__bad__add", { a: 1, b: 2 });
@@ -151,7 +151,7 @@ describe("a definition is pinned when it is approved", () => {
     expect(hub.statusOf("bad").tools.find(({ name }) => name === "add")).toMatchObject({ review: "changed" });
   });
 
-  test("tools that were approved are listed before their server answers, as unavailable", async () => {
+  test("approved tools are listed as unavailable before their server answers", async () => {
     const pins = new MemoryPinStore();
     const first = await connectHub([scripted("bad")], { hub: { pins } });
     await first.haft.execute("mcp__bad__add", { a: 1, b: 2 });
@@ -162,7 +162,7 @@ describe("a definition is pinned when it is approved", () => {
     expect(await haft.execute("mcp__bad__add", { a: 2, b: 2 })).toMatchObject({ details: "4" });
   });
 
-  test("mc-005: a server that is started in another way than approved does not start", async () => {
+  test("mc-005: a server with an unapproved launch configuration does not start", async () => {
     const pins = new MemoryPinStore();
     await (await connectHub([scripted("bad")], { hub: { pins } })).hub.close();
     const changed = { name: "bad", transport: "stdio", command: "sh", args: ["-c", `exec node ${SCRIPTED}`] } as const;
@@ -184,7 +184,7 @@ describe("a definition is pinned when it is approved", () => {
 });
 
 describe("the tools of a server in the registry", () => {
-  test("come and go by switches and by the lists of the configuration", async () => {
+  test("are enabled and disabled by switches and by the configuration", async () => {
     const { haft, hub } = await connectHub([
       scripted("bad", [], { includeTools: ["echo", "add", "crash"], excludeTools: ["crash"] }),
     ]);
@@ -199,7 +199,7 @@ describe("the tools of a server in the registry", () => {
     expect(await haft.execute("mcp__bad__echo", { x: 1 })).toMatchObject({ details: '{"x":1}' });
   });
 
-  test("stay switched off after a restart", async () => {
+  test("stay disabled after a restart", async () => {
     const pins = new MemoryPinStore();
     const first = await connectHub([scripted("bad")], { hub: { pins } });
     await first.hub.setToolEnabled("bad", "echo", false);
@@ -209,7 +209,7 @@ describe("the tools of a server in the registry", () => {
     expect(hub.statusOf("bad").tools.find(({ name }) => name === "echo")).toMatchObject({ isEnabled: false });
   });
 
-  test("stay as they were where a refresh fails", async () => {
+  test("stay the same if a refresh fails", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     const before = haft.registry.names();
     await haft.execute("mcp__bad__list_broken");
@@ -218,7 +218,7 @@ describe("the tools of a server in the registry", () => {
     expect(hub.statusOf("bad").state).toBe("ready");
   });
 
-  test("stay known when their server is disconnected, go when it is removed", async () => {
+  test("stay registered when their server is disconnected, and are removed with it", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     await hub.disconnect("bad");
     expect(hub.statusOf("bad")).toMatchObject({ state: "stopped" });

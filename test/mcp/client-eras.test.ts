@@ -52,7 +52,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
       ...more,
     }) as McpServerConfig;
 
-  test.each(["modern", "legacy"] as const)("the %s revision is spoken", async (wanted) => {
+  test.each(["modern", "legacy"] as const)("the %s revision works", async (wanted) => {
     const client = await connect(await server({ era: wanted }));
     expect(client.info).toMatchObject({
       era: wanted,
@@ -66,7 +66,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect((await client.listTools()).map(({ name }) => name)).toContain("weather");
   });
 
-  test("a server of both is asked, and the modern one taken", async () => {
+  test("the modern revision is chosen if a server supports both", async () => {
     expect((await connect(await server())).info).toMatchObject({ era: "modern" });
   });
 
@@ -79,7 +79,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(prompt.messages[0]).toMatchObject({ content: { text: "Hello Ada" } });
   });
 
-  test("a call that needs an answer asks the person and goes on (modern)", async () => {
+  test("a call that needs an answer asks the person and continues (modern)", async () => {
     const requested: ElicitationRequest[] = [];
     const client = await connect(await server(), {
       answerElicitation: async (request) => {
@@ -91,12 +91,12 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     expect(requested).toMatchObject([{ mode: "form", server: "modern", message: "Really\\u{200b}?" }]);
   });
 
-  test("a call that needs an answer and gets none fails", async () => {
+  test("a call without the answer it needs fails", async () => {
     const client = await connect(await server());
     expect(await through(client, "delete_all")).toMatchObject({ status: "failed" });
   });
 
-  test("progress becomes updates, all kinds of content arrive, failures keep their text", async () => {
+  test("progress becomes updates, all kinds of content arrive, and failures keep their text", async () => {
     const client = await connect(await server());
     const updates: unknown[] = [];
     expect(await through(client, "steps", {}, (update) => updates.push(update))).toMatchObject({ details: "done" });
@@ -110,7 +110,7 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
   });
 });
 
-test("a call that is aborted is cancelled at the server, over HTTP by closing its stream", async () => {
+test("an aborted call is cancelled at the server, over HTTP by closing its stream", async () => {
   const client = await connect({ name: "modern", transport: "http", url: await serveHttp(), era: "modern" });
   const before = cancelled.count;
   const controller = new AbortController();
@@ -120,7 +120,7 @@ test("a call that is aborted is cancelled at the server, over HTTP by closing it
   await until(() => cancelled.count > before);
 });
 
-test("connect takes an address alone, and an in-memory transport", async () => {
+test("connect takes an address, or an in-memory transport", async () => {
   const byAddress = await connect(await serveHttp());
   expect(byAddress.serverName).toBe("127.0.0.1");
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
@@ -129,19 +129,19 @@ test("connect takes an address alone, and an in-memory transport", async () => {
   await client.connect(ours);
   expect((await client.callTool("add", { a: 2, b: 2 })).content).toMatchObject([{ text: "4" }]);
   expect(client.info).toMatchObject({ era: "legacy", transport: "given" });
-  await expect(client.connect(ours)).rejects.toThrow(/connected already/);
+  await expect(client.connect(ours)).rejects.toThrow(/already connected/);
   await client.disconnect();
   await expect(client.callTool("add", {})).rejects.toThrow(/not connected/);
 });
 
-test("mc-035: addresses of files obey the paths of the workspace", async () => {
+test("mc-035: file addresses are restricted to the paths of the workspace", async () => {
   const client = await connect(overStdio, { workspace: fileURLToPath(new URL(".", import.meta.url)) });
   await expect(client.readResource("file:///etc/passwd")).rejects.toMatchObject({ code: "path_denied" });
   await expect(client.readResource("FILE:///etc/passwd")).rejects.toMatchObject({ code: "path_denied" });
   await expect(client.readResource("file://elsewhere/etc/passwd")).rejects.toMatchObject({ code: "invalid_input" });
 });
 
-test("an answer over HTTP that is too long ends its own call", async () => {
+test("an answer over HTTP that is too long fails its own call", async () => {
   const url = await listening(
     createServer((request, response) => {
       let body = "";
@@ -162,7 +162,7 @@ test("an answer over HTTP that is too long ends its own call", async () => {
   await expect(client.callTool("any")).rejects.toThrow(/longer than 1000000 bytes/);
 });
 
-test("the trace of the call is forwarded", async () => {
+test("the trace context of the call is forwarded", async () => {
   const id = "0af7651916cd43dd8448eb211c80319c";
   propagation.setGlobalPropagator({
     inject: (_context, carrier, setter) => setter.set(carrier, "traceparent", `00-${id}-b7ad6b7169203331-01`),

@@ -71,7 +71,7 @@ describe("server-everything through the gate", () => {
     expect(textOf(roots.content)).toContain(workspace);
   });
 
-  test("over stdio: a form and a page are answered by the person, progress is told", async () => {
+  test("over stdio: a person answers a form and a page, and progress is reported", async () => {
     const requested: ElicitationRequest[] = [];
     const answerElicitation = async (request: ElicitationRequest) => {
       requested.push(request);
@@ -96,7 +96,7 @@ describe("server-everything through the gate", () => {
     expect(done).toContain(2);
   });
 
-  test("over stdio: a page that is no page of the web is never shown", async () => {
+  test("over stdio: an address that is not a web page is never shown", async () => {
     const requested: ElicitationRequest[] = [];
     const { haft } = await connectHub([node("everything", [EVERYTHING])], {
       hub: {
@@ -117,7 +117,7 @@ describe("server-everything through the gate", () => {
     expect(await haft.execute("mcp__remote__echo", { message: "hi" })).toMatchObject({ details: "Echo: hi" });
   });
 
-  test("over the old HTTP+SSE, found out by itself", async () => {
+  test("over the old HTTP+SSE, detected automatically", async () => {
     const url = `${await startEverything("sse")}/sse`;
     const { haft, hub } = await connectHub([{ name: "old", transport: "http", url, trust: true }]);
     expect(hub.statusOf("old")).toMatchObject({ state: "ready", transport: "sse", inferred: true });
@@ -125,7 +125,7 @@ describe("server-everything through the gate", () => {
   });
 });
 
-test("server-filesystem reads and writes through the gate, and its own schemas are checked", async () => {
+test("server-filesystem reads and writes through the gate, and its schemas are checked", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-mcp-")));
   writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
   const { haft, hub } = await connectHub([node("files", [FILESYSTEM, folder], { trust: false })]);
@@ -139,7 +139,7 @@ test("server-filesystem reads and writes through the gate, and its own schemas a
   expect(outside).toMatchObject({ status: "failed", error: { code: "failed" } });
 });
 
-test("a remote server that is gone is unavailable, and comes back when it does", async () => {
+test("a remote server that disappears is unavailable, and is reconnected when it returns", async () => {
   const port = await freePort();
   const { haft, hub } = await connectHub([{ name: "gone", transport: "http", url: `http://127.0.0.1:${port}/mcp` }]);
   expect(hub.statusOf("gone")).toMatchObject({

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import type { TokenStore } from "../../src/mcp/client/oauth.ts";
+import type { SignInStore } from "../../src/mcp/client/oauth.ts";
 import { signInsModule } from "../../src/store/mcp-servers.ts";
 import { openInMemory } from "../../src/store/memory-store.fixture.ts";
 import { connectHub } from "./connect-scripted.ts";
-import { callbackOf, type OAuthServer, openOAuthServer } from "./open-oauth-door.ts";
+import { callbackOf, type OAuthServer, openOAuthServer } from "./oauth-server.fixture.ts";
 
 const REDIRECT = "http://127.0.0.1:7070/mcp/callback";
 
-async function connectTo(api: OAuthServer, more: { clientMetadataUrl?: string; tokens?: TokenStore } = {}) {
+async function connectTo(api: OAuthServer, more: { clientMetadataUrl?: string; tokens?: SignInStore } = {}) {
   const pages: URL[] = [];
   const tokens = more.tokens ?? (await openInMemory(signInsModule));
   const signIn = {
@@ -20,8 +20,8 @@ async function connectTo(api: OAuthServer, more: { clientMetadataUrl?: string; t
   return { ...connected, pages, tokens };
 }
 
-describe("a remote server that wants a sign-in", () => {
-  test("waits for the person, opens nothing by itself, and works after the sign-in", async () => {
+describe("a remote server that requires a sign-in", () => {
+  test("waits for the person, opens no page by itself, and works after the sign-in", async () => {
     const api = await openOAuthServer();
     const { haft, hub, pages, tokens } = await connectTo(api);
     expect(hub.statusOf("guarded")).toMatchObject({
@@ -42,7 +42,7 @@ describe("a remote server that wants a sign-in", () => {
     expect(again.hub.statusOf("guarded").state).toBe("ready");
   });
 
-  test("a call that needs more rights sends the person to the page for them, and works afterwards", async () => {
+  test("a call that needs more rights shows the page for them, and works after that", async () => {
     const api = await openOAuthServer();
     const { haft, hub, pages } = await connectTo(api);
     await hub.signIn("guarded");
@@ -58,7 +58,7 @@ describe("a remote server that wants a sign-in", () => {
     expect(await haft.execute("mcp__guarded__add", { a: 1, b: 2 })).toMatchObject({ details: "3" });
   });
 
-  test("client-ID metadata is used where the server knows it: nothing is registered", async () => {
+  test("client ID metadata is used if the server supports it, without registration", async () => {
     const api = await openOAuthServer({ client_id_metadata_document_supported: true });
     const { hub, pages } = await connectTo(api, { clientMetadataUrl: "https://haft.example/client.json" });
     await hub.signIn("guarded");
@@ -71,8 +71,8 @@ describe("a remote server that wants a sign-in", () => {
     ["with another state", { state: "guessed" }, /state differs/],
     ["from another issuer", { iss: "https://evil.example" }, /issuer/i],
     ["without the issuer that was promised", { iss: undefined }, /issuer|iss\b/i],
-    ["with a code of another proof", { code: "code-for-another" }, /was refused/],
-  ])("mc-033: a browser that comes back %s is refused", async (_how, change, why) => {
+    ["with a code of another proof", { code: "code-for-another" }, /failed/],
+  ])("mc-033: a browser that returns %s is rejected", async (_how, change, reason) => {
     const api = await openOAuthServer();
     const { hub, pages } = await connectTo(api);
     await hub.signIn("guarded");
@@ -87,7 +87,7 @@ describe("a remote server that wants a sign-in", () => {
     await hub.signIn("guarded");
     const callback = callbackOf(pages[0]!, api);
     await hub.finishSignIn("guarded", callback);
-    await expect(hub.finishSignIn("guarded", callback)).rejects.toThrow(/begun/);
+    await expect(hub.finishSignIn("guarded", callback)).rejects.toThrow(/started/);
   });
 
   test.each(["file:///c:/windows/system32/calc.exe", "http://evil.example/authorize", "javascript:alert(1)"])(
@@ -102,7 +102,7 @@ describe("a remote server that wants a sign-in", () => {
     },
   );
 
-  test("a token is not sent to another address under the same name", async () => {
+  test("a token is not sent to another address with the same name", async () => {
     const [first, second] = [await openOAuthServer(), await openOAuthServer()];
     const { hub, pages, tokens } = await connectTo(first);
     await hub.signIn("guarded");

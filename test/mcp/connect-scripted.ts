@@ -26,7 +26,7 @@ export interface Connected {
   hub: McpHub;
 }
 
-/** A runtime whose approver says yes, with a hub of these servers. */
+/** A runtime whose approver approves everything, with a hub of these servers. */
 export function openHub(
   servers: readonly McpServerConfig[],
   options: { hub?: Partial<McpHubOptions>; haft?: HaftOptions } = {},
@@ -46,7 +46,7 @@ export async function connectHub(
   return connected;
 }
 
-/** Waits for what another process brings about. */
+/** Waits for a condition that another process fulfils. */
 export async function until(happened: () => boolean | Promise<boolean>): Promise<void> {
   for (let i = 0; i < 500; i++) {
     if (await happened()) return;

@@ -1,4 +1,4 @@
-// A server on the official SDK that serves both eras: over stdio where it is started, over HTTP where it is imported.
+// A server with the official SDK for both eras: over stdio if it is started, over HTTP if it is imported.
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { acceptedContent, inputRequired, McpServer } from "@modelcontextprotocol/server";

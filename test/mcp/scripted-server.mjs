@@ -1,5 +1,5 @@
-// A server over stdio that does wrong what it is told to: by its arguments while it starts, by its tools while it works.
-// Only what Node has: nothing of a library stands between a fault and the client.
+// A faulty stdio server. Its arguments select faults during the start, its tools select faults during calls.
+// Uses only Node, so no library hides a fault from the client.
 import { createInterface } from "node:readline";
 
 const faults = new Set(process.argv.slice(2));

@@ -1,4 +1,4 @@
-// A runtime behind the real endpoint, and the clients that people really have: the SDK of both generations, both eras.
+// A runtime behind the real endpoint, and real clients: the SDK of both generations, in both eras.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -55,7 +55,7 @@ type Answer = (request: ElicitRequest["params"]) => ElicitResult | Promise<Elici
 export interface ClientWishes {
   as?: string;
   era?: "modern" | "legacy";
-  /** What the person at the client answers; without it the client cannot ask. */
+  /** The answer of the person at the client. If omitted, the client cannot ask. */
   answer?: Answer;
   options?: ClientOptions;
 }
@@ -81,7 +81,7 @@ export async function connectV1(url: URL, { as = "ada", answer }: ClientWishes =
   return client;
 }
 
-/** One client, without HTTP: as over pipes. */
+/** One client without HTTP, as over stdio. */
 export async function connectDirectly(
   haft: McpRuntime,
   { era = "modern", answer, options }: ClientWishes = {},
@@ -120,7 +120,7 @@ interface Post {
   capabilities?: object;
 }
 
-/** A request of the modern era, written by hand: for what no well-behaved client sends. */
+/** A hand-written request of the modern era, for what no well-behaved client sends. */
 export async function post(
   url: URL,
   { as = "ada", method = "tools/call", params, capabilities = { elicitation: { form: {} } } }: Post,

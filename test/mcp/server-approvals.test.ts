@@ -1,5 +1,5 @@
-// A call that must ask, through MCP: the person at the client is asked where the client can do that, and whoever else may
-// answer is waited for where it cannot. It never runs because nobody could be asked.
+// A call that needs an approval, through MCP. If the client can show forms, its person is asked; otherwise the call waits for
+// other approvers. It never runs without an approval.
 import { createTool } from "haft";
 import { createTestHaft, type TestHaft } from "haft/testing";
 import { describe, expect, test, vi } from "vitest";
@@ -47,7 +47,7 @@ const PEERS: [string, Connect][] = [
   ["legacy over one connection", (haft, wishes) => connectDirectly(haft, { ...wishes, era: "legacy" })],
 ];
 
-/** A gate that answers `pending` at once, and one that waits for the person. */
+/** A gate that returns `pending` at once, and one that waits for the person. */
 const GATES: [string, Omit<HaftOptions, "clock">][] = [
   ["does not wait", {}],
   ["waits", { approvalWaitMs: 60_000 }],
@@ -55,7 +55,7 @@ const GATES: [string, Omit<HaftOptions, "clock">][] = [
 
 describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
   describe.each(GATES)("before a gate that %s,", (_gate, options) => {
-    test("shows the whole question, and the call runs once after yes", async () => {
+    test("shows the complete question, and the call runs once after an approval", async () => {
       const { haft, sent } = createWorld(options);
       const answer = vi.fn(() => accept({ decision: "once" }));
       const client = await connect(haft, { answer });
@@ -70,7 +70,7 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
       expect(new Set(Object.values(names)).size, "who is asked is who calls").toBe(1);
     });
 
-    test("is told the reason after no, and the call never runs", async () => {
+    test("gets the reason of a denial, and the call never runs", async () => {
       const { haft, sent } = createWorld(options);
       const client = await connect(haft, { answer: () => accept({ decision: "deny", reason: "not on a Friday" }) });
       expect(await client.callTool(CALL)).toMatchObject({
@@ -86,7 +86,7 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
       ["accepts without a form", { action: "accept" as const }],
       ["accepts with something else", accept({ decision: "yes", approved: "true" })],
       ["dismisses it", { action: "cancel" as const }],
-    ])("has not said yes when it %s", async (_how, response) => {
+    ])("has not approved when it %s", async (_how, response) => {
       const { haft, sent } = createWorld(options);
       const client = await connect(haft, { answer: () => response });
       const result = await client
@@ -101,7 +101,7 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
 
 describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
   test.each(GATES)(
-    "before a gate that %s, is given the result when somebody else says yes in time",
+    "before a gate that %s, gets the result when another client approves in time",
     async (_gate, options) => {
       const { haft, sent } = createWorld(options);
       const client = await connect(haft, {});
@@ -114,7 +114,7 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
   );
 
   test.each(GATES)(
-    "before a gate that %s, is told that the call is pending, and gets its result by making it again",
+    "before a gate that %s, gets a pending result, and the final one by repeating the call",
     async (_gate, options) => {
       const { haft, sent } = createWorld(options);
       const client = await connect(haft, {});
@@ -131,7 +131,7 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
       await haft.approve(id, "eve");
       expect(await client.callTool(CALL)).toMatchObject({ content: [{ text: "sent hello" }] });
       expect(sent).toEqual(["hello"]);
-      // The next one is another call, and asks again.
+      // The next one is a new call, which asks again.
       const again = client.callTool(CALL);
       await vi.waitFor(async () => expect(await haft.approvals.list("pending")).toHaveLength(1));
       await haft.deny((await haft.approvals.list("pending"))[0]!.id);
@@ -141,7 +141,7 @@ describe.each(PEERS)("a client that cannot ask, %s,", (_name, connect) => {
   );
 });
 
-test("who may not approve is not asked, whatever its client can do", async () => {
+test("a client without the right to approve is not asked", async () => {
   const { haft, sent } = createWorld();
   const answer = vi.fn(() => accept({ decision: "once" }));
   const { url } = await serveOverHttp(haft, { holdMs: 0, approvalAddress: (id) => `https://haft.test/approve/${id}` });
@@ -158,14 +158,14 @@ test("who may not approve is not asked, whatever its client can do", async () =>
   expect(sent).toEqual([]);
 });
 
-test("who may not call does not call", async () => {
+test("a client without the right to call cannot call", async () => {
   const { haft, sent } = createWorld();
   const { url } = await serveOverHttp(haft);
   await expect((await connectV2(url, { as: "reader" })).callTool(CALL)).rejects.toThrow("may not call");
   expect(sent).toEqual([]);
 });
 
-test("a legacy client's form is taken away when somebody else answers first", async () => {
+test("the form of a legacy client is closed when another client answers first", async () => {
   const { haft, sent } = createWorld();
   let isTakenAway: unknown;
   const client = await connectDirectly(haft, { era: "legacy", answer: () => new Promise(() => undefined) });
@@ -184,7 +184,7 @@ test("a legacy client's form is taken away when somebody else answers first", as
   expect(sent).toEqual(["hello"]);
 });
 
-test("a held call that its client cancels cannot be allowed any more", async () => {
+test("a waiting call that its client cancels can no longer be approved", async () => {
   const { haft, sent } = createWorld();
   const client = await connectDirectly(haft, {});
   const controller = new AbortController();
@@ -197,7 +197,7 @@ test("a held call that its client cancels cannot be allowed any more", async () 
   expect(sent).toEqual([]);
 });
 
-describe("what a modern client is given to hold", () => {
+describe("the request state of a modern client", () => {
   const YES = { approval: { action: "accept", content: { decision: "once" } } };
 
   async function ask(options: Omit<HaftOptions, "clock"> = {}) {
@@ -239,7 +239,7 @@ describe("what a modern client is given to hold", () => {
     expect(await haft.approvals.list("pending")).toHaveLength(1);
   });
 
-  test("is worth nothing once the question has expired", async () => {
+  test("is invalid after the question has expired", async () => {
     const { url, sent, haft, requestState } = await ask();
     await haft.clock.advance(25 * 60 * 60_000);
     const { error } = await post(url, { params: { ...CALL, requestState, inputResponses: YES } });
@@ -248,7 +248,7 @@ describe("what a modern client is given to hold", () => {
   });
 
   test.each(GATES)(
-    "lets the call run once, however often it is sent, before a gate that %s",
+    "lets the call run once, even if it is sent several times, before a gate that %s",
     async (_gate, options) => {
       const { url, sent, requestState } = await ask(options);
       const again = { params: { ...CALL, requestState, inputResponses: YES } };
@@ -259,18 +259,18 @@ describe("what a modern client is given to hold", () => {
     },
   );
 
-  test("is answered by a yes only where the question was answered, not where the call was merely made again", async () => {
+  test("approves only if the question was answered, not if the call was merely repeated", async () => {
     const { url, sent, requestState } = await ask();
     const { result } = await post(url, { params: { ...CALL, requestState } });
     expect(result).toMatchObject({ resultType: "input_required" });
-    // Answers that nobody was asked for: a client may send what it likes.
+    // Unrequested answers: a client may send anything.
     expect((await post(url, { params: { ...CALL, inputResponses: YES } })).result).toMatchObject({
       resultType: "input_required",
     });
     expect(sent).toEqual([]);
   });
 
-  test("still counts in a server that was started anew, with the same key", async () => {
+  test("is valid after a restart with the same key", async () => {
     const stateKey = new Uint8Array(32).fill(7);
     const { haft, sent } = createWorld();
     const first = await serveOverHttp(haft, { stateKey });
@@ -288,7 +288,7 @@ describe("what a modern client is given to hold", () => {
   });
 });
 
-/** Until the call is not held any more. */
+/** Advances the clock until the call no longer waits. */
 async function passTime(haft: TestHaft, calling: Promise<unknown>, ms: number): Promise<void> {
   let isHeld = true;
   void calling.finally(() => (isHeld = false));

@@ -31,7 +31,7 @@ describe.each([
   ["the SDK of 2026, modern, directly", () => connectDirectly(createHaft())],
   ["the SDK of 2026, legacy, directly", () => connectDirectly(createHaft(), { era: "legacy" })],
 ] as [string, () => Promise<Peer>][])("a client with %s", (_name, connect) => {
-  test("lists the tools and calls one, with text and structure", async () => {
+  test("lists the tools and calls one, with text and structured content", async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["add"]);
@@ -41,7 +41,7 @@ describe.each([
     });
   });
 
-  test("is told what is wrong with its call", async () => {
+  test("gets the reason why its call is invalid", async () => {
     const client = await connect();
     const wrong = await client.callTool({ name: "add", arguments: { a: "two", b: 3 } });
     expect(wrong).toMatchObject({ isError: true, _meta: { "haft/error": { code: "invalid_input" } } });

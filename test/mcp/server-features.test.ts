@@ -22,7 +22,7 @@ describe.each(ERAS)("a %s client", (era) => {
   const connect = (haft: ReturnType<typeof createTestHaft>, wishes: ClientWishes = {}, serving = {}): Promise<Client> =>
     connectDirectly(haft, { era, ...wishes }, serving);
 
-  test("speaks its era, and is told in a few sentences what to know", async () => {
+  test("uses its era, and gets short instructions", async () => {
     const client = await connect(createTestHaft(), {}, { instructions: "Letters are sent by post." });
     expect(client.getProtocolEra()).toBe(era);
     expect(client.getServerVersion()).toMatchObject({ name: "haft" });
@@ -30,7 +30,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(client.getInstructions()!.length).toBeLessThan(1000);
   });
 
-  test("is told the truth about what tools do", async () => {
+  test("gets correct annotations", async () => {
     const haft = createTestHaft({
       tools: [
         tool("look"),
@@ -50,7 +50,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(tools[0]!._meta).toMatchObject({ "anthropic/maxResultSizeChars": expect.any(Number) });
   });
 
-  test("is shown the tools in the same order, whatever order they came in, and only those that exist for it", async () => {
+  test("lists the tools in a fixed order, and only those that it may use", async () => {
     const names = ["b", "c", "a", "hidden", "denied"];
     const haft = createTestHaft({ tools: names.map((name) => tool(name)), policy: { deny: ["denied"] } });
     const client = await connect(haft, {}, { shows: ({ name }: { name: string }) => name !== "hidden" });
@@ -61,11 +61,11 @@ describe.each(ERAS)("a %s client", (era) => {
       _meta: { "haft/error": { code: "tool_not_found" } },
     });
     expect(await client.callTool({ name: "denied", arguments: {} })).toMatchObject({ isError: true });
-    // Refused calls are calls too.
+    // Denied calls are recorded too.
     expect((await haft.log.recent()).map(({ status }) => status)).toEqual(["completed", "failed", "failed"]);
   });
 
-  test("calls a tool by the portable name that it was told", async () => {
+  test("calls a tool by its portable name", async () => {
     const long = "mcp__a-server-with-a-long-name__and-a-tool-with-one";
     const client = await connect(createTestHaft({ tools: [tool(long)] }));
     const [shown] = (await client.listTools()).tools;
@@ -74,7 +74,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(await client.callTool({ name: long, arguments: {} })).toMatchObject({ content: [{ text: long }] });
   });
 
-  test("gets flat schemas, and is checked by the whole one", async () => {
+  test("gets flat schemas, but its input is checked with the complete one", async () => {
     const parameters = z.union([z.object({ id: z.number() }), z.object({ name: z.string() })]);
     const client = await connect(createTestHaft({ tools: [tool("find", { parameters, run: () => "found" })] }));
     const { inputSchema } = (await client.listTools()).tools[0]!;
@@ -89,7 +89,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(await client.callTool({ name: "find", arguments: {} })).toMatchObject({ isError: true });
   });
 
-  test("gets structure that is no object in the way its era writes it", async () => {
+  test("gets structured content that is not an object in the format of its era", async () => {
     const list = tool("list", { output: z.array(z.string()), run: () => ({ content: "a, b", details: ["a", "b"] }) });
     const client = await connect(createTestHaft({ tools: [list] }));
     await client.listTools();
@@ -97,7 +97,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(structuredContent).toEqual(era === "modern" ? ["a", "b"] : { result: ["a", "b"] });
   });
 
-  test("hears of progress that only rises", async () => {
+  test("gets increasing progress", async () => {
     const haft = createTestHaft({
       tools: [
         tool("work", {
@@ -139,7 +139,7 @@ describe.each(ERAS)("a %s client", (era) => {
     await vi.waitFor(async () => expect((await haft.log.recent())[0]).toMatchObject({ errorCode: "cancelled" }));
   });
 
-  test("is told when tools come and go, once for many", async () => {
+  test("is notified when tools change, once for several changes", async () => {
     const haft = createTestHaft({ tools: [tool("first")] });
     const changed = vi.fn();
     const listChanged = { tools: { autoRefresh: false, onChanged: changed } };
@@ -151,7 +151,7 @@ describe.each(ERAS)("a %s client", (era) => {
     await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(2));
   });
 
-  test("reads the whole of what was too long for a result", async () => {
+  test("reads the full output of a truncated result", async () => {
     const whole = Array.from({ length: 20_000 }, (_, line) => `line ${line}`).join("\n");
     const client = await connect(createTestHaft({ tools: [tool("print", { run: () => whole })] }));
     const { content } = await client.callTool({ name: "print", arguments: {} });
@@ -162,7 +162,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect((await client.listResources()).resources.map(({ uri }) => uri)).toContain(link.uri);
   });
 
-  test("reads about tools, and completes their names", async () => {
+  test("reads the documentation of tools, and completes their names", async () => {
     const client = await connect(createTestHaft({ tools: [tool("read"), tool("write", { kind: "write" })] }));
     const read = async (uri: string): Promise<unknown> => (await client.readResource({ uri })).contents[0];
     expect(await read("haft://tools")).toMatchObject({ text: expect.stringContaining("`read`: The tool read") });
@@ -174,7 +174,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(completion.values).toEqual(["write"]);
   });
 
-  test("gets prompts, with arguments completed from what they can be", async () => {
+  test("gets prompts, with completion of their arguments", async () => {
     const prompts = {
       list: () => [
         {
@@ -198,7 +198,7 @@ describe.each(ERAS)("a %s client", (era) => {
     await expect(client.getPrompt({ name: "leave" })).rejects.toMatchObject({ code: -32_602 });
   });
 
-  test("is found by a call that it repeats under one key, and the call is made once", async () => {
+  test("repeats a call with an idempotency key, and the call runs once", async () => {
     let made = 0;
     const client = await connect(createTestHaft({ tools: [tool("count", { kind: "write", run: () => `${++made}` })] }));
     const call = (key: string) =>
@@ -208,7 +208,7 @@ describe.each(ERAS)("a %s client", (era) => {
     expect(await call("b")).toMatchObject({ content: [{ text: "2" }] });
   });
 
-  test("is asked by a tool, over several rounds, and the tool runs once", async () => {
+  test("answers a tool over several rounds, and the tool runs once", async () => {
     let runs = 0;
     const served: Partial<McpEndpoint> = {};
     const order = tool("order", {
@@ -243,12 +243,12 @@ describe.each(ERAS)("a %s client", (era) => {
     const refused = await mute
       .callTool({ name: "order", arguments: {} })
       .catch(({ code }: { code: number }) => ({ code, isError: true }));
-    // Only the newer revision has an error of its own for it.
+    // Only the modern revision has a specific error for it.
     expect(refused).toMatchObject(era === "modern" ? { code: -32_021 } : { isError: true });
   });
 });
 
-test("whole outputs are there for who was given their address, and for nobody else", async () => {
+test("full outputs can be read only by the identity that got their address", async () => {
   const haft = createTestHaft({ tools: [tool("print", { run: () => "secret ".repeat(20_000) })] });
   const { url } = await serveOverHttp(haft);
   const [ada, bob] = [await connectV2(url, { as: "ada" }), await connectV2(url, { as: "bob" })];
@@ -259,7 +259,7 @@ test("whole outputs are there for who was given their address, and for nobody el
   expect((await bob.listResources()).resources.map((resource) => resource.uri)).not.toContain(uri);
 });
 
-test("tools that wait for clients that never come back give their slots up", async () => {
+test("tools that wait for clients that never return release their slots", async () => {
   const endpoint: Partial<McpEndpoint> = {};
   const ask = tool("ask", {
     async run(_input: unknown, { callId }: ToolContext) {

@@ -47,7 +47,7 @@ describe.each([
   ["of 2026, legacy", () => connectV2("legacy")],
   ["of 2025", connectV1],
 ] as [string, () => Promise<Peer>][])("over pipes, a client with the SDK %s", (_name, connect) => {
-  test("lists, calls, and is asked", async () => {
+  test("lists tools, calls them, and is asked", async () => {
     const client = await connect();
     onTestFinished(() => client.close());
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["echo", "send"]);
@@ -60,7 +60,7 @@ describe.each([
   });
 });
 
-test("the process ends when its client has gone", async () => {
+test("the process ends when its client has disconnected", async () => {
   const child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "pipe"] });
   let words = "";
   child.stderr.on("data", (chunk) => (words += String(chunk)));
@@ -69,7 +69,7 @@ test("the process ends when its client has gone", async () => {
   expect(words).toBe("ended\n");
 });
 
-test("lines that are no messages harm nobody", async () => {
+test("invalid lines are ignored", async () => {
   const child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "ignore"] });
   onTestFinished(() => void child.kill());
   const request = {

@@ -1,4 +1,4 @@
-// A Haft that is served over its own pipes, as `haft mcp` does it: for tests with real processes.
+// A Haft served over stdio, like `haft mcp`, for tests with real processes.
 import { createHaft, createTool } from "../../src/index.ts";
 import { serveMcpStdio } from "../../src/mcp/server/stdio-server.ts";
 import { describeApproval } from "../../src/gate/permit/describe-approval.ts";

@@ -1,4 +1,4 @@
-// Background calls as tasks of the extension io.modelcontextprotocol/tasks, at both ends.
+// Background calls as tasks of the extension io.modelcontextprotocol/tasks, in server and client.
 import { createTool, textOf, type ToolContext } from "haft";
 import { createTestHaft, type TestHaft } from "haft/testing";
 import { InMemoryTransport } from "@modelcontextprotocol/client";
@@ -24,7 +24,7 @@ const NAME = {
   },
 };
 
-/** A house of background tools; `open()` lets those that wait go on. */
+/** A runtime with background tools. `open()` lets the waiting ones continue. */
 function architecture() {
   let open!: () => void;
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -65,7 +65,7 @@ function architecture() {
   });
   return {
     haft,
-    /** What is served: the gate above, or one that differs in something. */
+    /** The served runtime: the one above, or a changed one. */
     runtime: haft as McpRuntime,
     runs,
     open,
@@ -83,7 +83,7 @@ const call = (url: URL, name: string, rest: object = {}) =>
 const ask = (url: URL, method: string, taskId: unknown, rest: object = {}) =>
   post(url, { method: `tasks/${method}`, params: { taskId }, capabilities: KNOWS, ...rest });
 
-/** Until it is in this state; polls as clients do. */
+/** Polls like a client until the task has this status. */
 async function reach(url: URL, taskId: unknown, status: string) {
   return vi.waitFor(async () => {
     const { result } = await ask(url, "get", taskId);
@@ -92,8 +92,8 @@ async function reach(url: URL, taskId: unknown, status: string) {
   });
 }
 
-describe("a client that knows tasks", () => {
-  test("gets a handle at once, and the result from it long after its connection is gone", async () => {
+describe("a client with tasks", () => {
+  test("gets a task at once, and its result after the connection was closed", async () => {
     const at = architecture();
     const { open, haft } = at;
     const { url } = await at.serve();
@@ -107,7 +107,7 @@ describe("a client that knows tasks", () => {
       expect((await ask(url, "get", taskId)).result).toMatchObject({ status: "working", statusMessage: "half of it" });
     });
     open();
-    // Asked for by the official client, over another connection.
+    // Requested by the official client over another connection.
     const client = await connectV2(url, { options: { capabilities: KNOWS } });
     expect(client.getServerCapabilities()?.extensions).toHaveProperty([TASKS]);
     await reach(url, taskId, "completed");
@@ -119,7 +119,7 @@ describe("a client that knows tasks", () => {
     expect(haft.recorded.all.map(({ type }) => type)).toContain("job_queued");
   });
 
-  test("is given structure where the tool has it, and a failure as a result", async () => {
+  test("gets structured content if the tool has it, and failures as results", async () => {
     const { url } = await architecture().serve();
     const measured = await reach(url, (await call(url, "measure")).result!["taskId"], "completed");
     expect(measured["result"]).toMatchObject({ structuredContent: { metres: 3 } });
@@ -130,7 +130,7 @@ describe("a client that knows tasks", () => {
     });
   });
 
-  test("cancels it, as often as it likes", async () => {
+  test("can cancel it repeatedly", async () => {
     const at = architecture();
     const { runs } = at;
     const { url } = await at.serve();
@@ -144,7 +144,7 @@ describe("a client that knows tasks", () => {
     }
   });
 
-  test("is asked by it, and answers in parts or twice", async () => {
+  test("is asked by it, and may answer in parts or twice", async () => {
     const { url } = await architecture().serve();
     const { taskId } = (await call(url, "asks")).result!;
     const { inputRequests } = await reach(url, taskId, "input_required");
@@ -158,14 +158,14 @@ describe("a client that knows tasks", () => {
     expect(JSON.stringify(result)).toContain("Ada");
   });
 
-  test("is told by the protocol's own error that it cannot be asked", async () => {
+  test("gets an error of the protocol if it cannot be asked", async () => {
     const { url } = await architecture().serve();
     const task = await reach(url, (await call(url, "asks_roots")).result!["taskId"], "failed");
     expect(task).toMatchObject({ error: { code: -32_021, data: { requiredCapabilities: { roots: {} } } } });
     expect(task).not.toHaveProperty("result");
   });
 
-  test("is asked for permission first; only then there is a task", async () => {
+  test("is asked for permission before the task is created", async () => {
     const { url } = await architecture().serve();
     const requested = (await call(url, "guarded")).result!;
     expect(requested).toMatchObject({ resultType: "input_required", inputRequests: { approval: expect.anything() } });
@@ -181,7 +181,7 @@ describe("a client that knows tasks", () => {
     expect(JSON.stringify(result)).toContain("let through");
   });
 
-  test("may ask for any call to be one", async () => {
+  test("can request any call as a task", async () => {
     const { url } = await architecture().serve();
     const wish = { params: { name: "quick", arguments: {}, _meta: { "haft/background": true } } };
     expect((await call(url, "quick")).result).toMatchObject({ resultType: "complete" });
@@ -193,7 +193,7 @@ describe("a client that knows tasks", () => {
 });
 
 describe("a task", () => {
-  test("is there for the identity that made it, and for nobody else", async () => {
+  test("is available only to the identity that created it", async () => {
     const at = architecture();
     const { runs } = at;
     const { url } = await at.serve();
@@ -207,7 +207,7 @@ describe("a task", () => {
     expect((await ask(url, "get", taskId)).result).toMatchObject({ status: "working" });
   });
 
-  test("is found again by a server that was started anew with the same key, and not with another", async () => {
+  test("is found after a restart with the same key, but not with another", async () => {
     const stateKey = new Uint8Array(32).fill(7);
     const at = architecture();
     const { open } = at;
@@ -221,7 +221,7 @@ describe("a task", () => {
     expect((await ask(stranger.url, "get", taskId)).error).toMatchObject({ code: -32_602 });
   });
 
-  test("is needed for tools of which the host says so", async () => {
+  test("is required for the tools that the host selects", async () => {
     const at = architecture();
     const { runs } = at;
     const { url } = await at.serve({ needsTask: ({ name }) => name === "long" });
@@ -231,7 +231,7 @@ describe("a task", () => {
   });
 });
 
-describe.each(["modern", "legacy"] as const)("a %s client that knows no tasks", (era) => {
+describe.each(["modern", "legacy"] as const)("a %s client without tasks", (era) => {
   test("waits for the result, with progress", async () => {
     const at = architecture();
     const { open } = at;
@@ -246,7 +246,7 @@ describe.each(["modern", "legacy"] as const)("a %s client that knows no tasks", 
     expect(reported).toContain("half of it");
   });
 
-  test("is told that it takes longer, and gets the result of the one run by calling again", async () => {
+  test("gets a pending result if it takes longer, and the final one by calling again", async () => {
     const at = architecture();
     const { open, haft, runs } = at;
     const client = await connectV2((await at.serve({ holdMs: 5000 })).url, { era });
@@ -310,7 +310,7 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
     const controller = new AbortController();
     const called = client.callTool("long", {}, { signal: controller.signal });
     await vi.waitFor(() => expect(at.runs).toHaveLength(1));
-    // The answer with the task has come by then.
+    // The response with the task has arrived by then.
     await vi.waitFor(async () => expect(await at.haft.jobs.counts()).toMatchObject({ running: 1 }));
     await new Promise((resolve) => setTimeout(resolve, 100));
     controller.abort();
@@ -318,7 +318,7 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
     await vi.waitFor(async () => expect(await at.haft.jobs.counts()).toMatchObject({ cancelled: 1, running: 0 }));
   });
 
-  test("asks its person what the task asks, once", async () => {
+  test("passes the task's questions to its person, once each", async () => {
     const at = architecture();
     const requested: string[] = [];
     const client = await connect(at, {
@@ -331,11 +331,11 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
     expect(requested).toEqual(["Who are you?"]);
   });
 
-  test("says that the outcome is not known where a task is lost", async () => {
+  test("reports an unknown outcome if a task is lost", async () => {
     const at = architecture();
     let isForgotten = false;
     const { jobs } = at.haft;
-    // Found when the call is made, and never again.
+    // Found when the call is made, and never after that.
     const get = async (id: string) => (isForgotten ? undefined : ((isForgotten = true), jobs.get(id)));
     at.runtime = Object.create(at.haft, { jobs: { value: { ...jobs, get } } }) as McpRuntime;
     const client = await connect(at);
@@ -344,6 +344,6 @@ describe.each(["http", "one connection"] as const)("Haft's own client, over %s",
     near.registry.register(wrapMCPTool(mcpTool, client));
     const result = await near.execute(near.tools()[0]!.name);
     expect(result).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
-    expect(textOf(result.content)).toContain("not known");
+    expect(textOf(result.content)).toContain("unknown");
   });
 });

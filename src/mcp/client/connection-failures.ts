@@ -1,17 +1,18 @@
 import { toolError, ToolError } from "../../core/error.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { TOO_LONG } from "./stdio-transport.ts";
 import { shownText } from "./tool-definition.ts";
 
 const MAX_MESSAGE_LENGTH = 2000;
 
-/** What an error of the SDK or of the server means for the call, in our words. The server's own are shown as data. */
+/** Converts an error of the SDK or the server to a ToolError. The text of the server is shown as data. */
 export function explainFailure(error: unknown, server: string): ToolError {
   if (error instanceof ToolError) return error;
-  const { code, name, cause } = error as { code?: unknown; name?: unknown; cause?: unknown };
+  const { code, name, cause } = fieldsOf(error);
   const text = shownText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_LENGTH);
   if (isSignInNeeded(error)) {
-    return toolError("denied", `MCP server "${server}" wants a sign-in (${text})`, {
-      next: "Ask the person to sign in to it; do not repeat the call before.",
+    return toolError("denied", `MCP server "${server}" requires a sign-in (${text})`, {
+      next: "Ask the person to sign in to it, and repeat the call only after that.",
       data: { signIn: true },
       cause: error,
     });
@@ -20,11 +21,11 @@ export function explainFailure(error: unknown, server: string): ToolError {
     return toolError("cancelled", `The call of MCP server "${server}" was cancelled`, { cause: error });
   if (error instanceof RangeError) {
     return toolError("bad_output", `MCP server "${server}" sent data that is nested too deeply`, {
-      next: "Tell the person; the server must be mended.",
+      next: "Tell the person: the server must be fixed.",
       cause: error,
     });
   }
-  if (typeof code === "number") return explainAnswer(code, text, server, error);
+  if (typeof code === "number") return explainRpcError(code, text, server, error);
   switch (code) {
     case "REQUEST_TIMEOUT":
       return toolError("timeout", `MCP server "${server}" did not answer in time`, {
@@ -33,12 +34,12 @@ export function explainFailure(error: unknown, server: string): ToolError {
       });
     case "INVALID_RESULT":
     case "UNSUPPORTED_RESULT_TYPE":
-      return toolError("bad_output", `MCP server "${server}" answered what the protocol does not allow: ${text}`, {
-        next: "Tell the person; the server must be mended.",
+      return toolError("bad_output", `MCP server "${server}" sent an answer that violates the protocol: ${text}`, {
+        next: "Tell the person: the server must be fixed.",
         cause: error,
       });
     case "INPUT_REQUIRED_ROUNDS_EXCEEDED":
-      return toolError("failed", `MCP server "${server}" asked for input again and again`, {
+      return toolError("failed", `MCP server "${server}" asked for input too often`, {
         next: "Do not repeat the call.",
         cause: error,
       });
@@ -53,29 +54,33 @@ export function explainFailure(error: unknown, server: string): ToolError {
   }
 }
 
-/** A JSON-RPC error, the server's or one that the SDK made of its answer. */
-function explainAnswer(code: number, text: string, server: string, cause: unknown): ToolError {
+/** A JSON-RPC error of the server, or one that the SDK created from its answer. */
+function explainRpcError(code: number, text: string, server: string, cause: unknown): ToolError {
   if (code === TOO_LONG) {
-    return toolError("too_large", `MCP server "${server}" gave too long an answer: ${text}`, {
-      next: "Ask it for less at once.",
+    return toolError("too_large", `The answer of MCP server "${server}" is too long: ${text}`, {
+      next: "Request less at once.",
       cause,
     });
   }
   if (/structured content|output ?schema/i.test(text)) {
-    return toolError("bad_output", `MCP server "${server}" broke its own output schema: ${text}`, {
+    return toolError("bad_output", `MCP server "${server}" violated its own output schema: ${text}`, {
       next: "Its effects may have happened. Tell the person.",
       cause,
     });
   }
   const isInput = code === -32_602;
-  return toolError(isInput ? "invalid_input" : "failed", `MCP server "${server}" refused the call (${code}): ${text}`, {
-    next: isInput ? "Correct the arguments." : "Read the message before you try again.",
-    data: { code },
-    cause,
-  });
+  return toolError(
+    isInput ? "invalid_input" : "failed",
+    `MCP server "${server}" rejected the call (${code}): ${text}`,
+    {
+      next: isInput ? "Correct the arguments." : "Read the message before you try again.",
+      data: { code },
+      cause,
+    },
+  );
 }
 
-/** What lies at the bottom: "fetch failed" says nothing, "connect ECONNREFUSED" does. */
+/** The innermost message: "connect ECONNREFUSED" is more useful than "fetch failed". */
 function rootOf(cause: unknown): string | undefined {
   let root: unknown = cause;
   for (let depth = 0; depth < 5 && root instanceof Error && root.cause instanceof Error; depth++) root = root.cause;
@@ -84,32 +89,33 @@ function rootOf(cause: unknown): string | undefined {
 
 export function unavailable(server: string, reason: string, cause?: unknown): ToolError {
   return toolError("unavailable", `MCP server "${server}" is not available: ${reason}`, {
-    next: "Go on without it, or try again in a while.",
+    next: "Continue without it, or try again later.",
     cause,
   });
 }
 
 export function signInFailed(server: string, cause: unknown): ToolError {
   const text = shownText(cause instanceof Error ? cause.message || cause.name : String(cause), MAX_MESSAGE_LENGTH);
-  return toolError("denied", `The sign-in to MCP server "${server}" was refused: ${text}`, {
-    next: "Nothing was accepted. Begin it again.",
+  return toolError("denied", `The sign-in to MCP server "${server}" failed: ${text}`, {
+    next: "Nothing was accepted. Start it again.",
     cause,
   });
 }
 
 export function isSignInNeeded(error: unknown): boolean {
-  const { name, code, data } = error as {
-    name?: unknown;
-    code?: unknown;
-    data?: { status?: unknown; signIn?: unknown };
-  };
-  if (data?.signIn === true) return true;
-  if (name === "UnauthorizedError" || name === "InsufficientScopeError") return true;
-  return code === "CLIENT_HTTP_AUTHENTICATION" || data?.status === 401;
+  const { name, code, data } = fieldsOf(error);
+  const { signIn, status } = fieldsOf(data);
+  if (signIn === true || name === "UnauthorizedError" || name === "InsufficientScopeError") return true;
+  return code === "CLIENT_HTTP_AUTHENTICATION" || status === 401;
 }
 
-/** Whether the connection ended under a call that had been sent: what it did is not known. */
+/** Whether the connection ended after the call was sent, so its effect is unknown. */
 export function isInterrupted(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; data?: { isLost?: unknown } } };
-  return code === "CONNECTION_CLOSED" || cause?.code === "CONNECTION_CLOSED" || cause?.data?.isLost === true;
+  const { code, cause } = fieldsOf(error);
+  const { code: causeCode, data } = fieldsOf(cause);
+  return code === "CONNECTION_CLOSED" || causeCode === "CONNECTION_CLOSED" || fieldsOf(data)["isLost"] === true;
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {};
 }

@@ -1,5 +1,6 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { answerServer, capabilitiesOf, type ServerAnswers } from "./server-requests.ts";
 import { schemaChecker } from "./server-schemas.ts";
@@ -7,14 +8,14 @@ import type { StdioTransport } from "./stdio-transport.ts";
 import { followTasks } from "./task-polling.ts";
 import { openTransport, type TransportKind, type TransportOptions } from "./transports.ts";
 
-/** What a connection tells whoever holds it. */
+/** The events of a connection. */
 export interface ConnectionEvents {
-  /** The transport that is tried now. */
+  /** A connection over this transport is attempted. */
   opening(transport: Transport): void;
   listChanged(what: "tools" | "prompts" | "resources"): void;
   resourceUpdated(uri: string): void;
   log(level: string, data: unknown): void;
-  /** Something that the server did wrong, and that harmed nobody. */
+  /** A harmless protocol violation of the server. */
   fault(message: string): void;
   closed(): void;
 }
@@ -25,7 +26,7 @@ export interface ConnectionOptions extends TransportOptions, ServerAnswers {
   clientInfo: { name: string; version: string };
   events: ConnectionEvents;
   timeoutMs: number;
-  /** The server is known to speak no modern revision: it is not asked again. */
+  /** The server supports no modern revision, so the negotiation is skipped. */
   isLegacy: boolean;
   signal: AbortSignal;
 }
@@ -37,7 +38,7 @@ export interface Connection {
 }
 
 const MODERN_REVISION = "2026-07-28";
-/** Old servers that leave unknown questions unanswered cost this long, once; most answer at once. */
+/** How long to wait for old servers that do not answer unknown requests. */
 const PROBE_MS = 5000;
 
 export async function openConnection(server: McpServerConfig, options: ConnectionOptions): Promise<Connection> {
@@ -53,10 +54,10 @@ export async function openConnection(server: McpServerConfig, options: Connectio
     return await attempt(kind, isLegacy);
   } catch (error) {
     if (options.signal.aborted) throw error;
-    // Some servers end at a question that comes before `initialize`; with it alone they work.
+    // Some servers exit on a request before `initialize`, but work without it.
     if (kind === "stdio" && !isLegacy && server.era !== "modern" && isNegotiationFailure(error))
       return attempt(kind, true);
-    if (kind === "http" && server.era !== "modern" && knowsNoStreamableHttp(error)) return attempt("sse", true);
+    if (kind === "http" && server.era !== "modern" && lacksStreamableHttp(error)) return attempt("sse", true);
     throw error;
   }
 }
@@ -120,22 +121,23 @@ function createSdkClient(sdk: ClientSdk, server: McpServerConfig, options: Conne
 }
 
 function isNegotiationFailure(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
+  const { code } = isObject(error) ? error : {};
   return code === "ERA_NEGOTIATION_FAILED" || code === "CONNECTION_CLOSED";
 }
 
-/** The answers by which the specification tells a server of 2024. */
-function knowsNoStreamableHttp(error: unknown): boolean {
-  const { status } = (error as { data?: { status?: unknown } }).data ?? {};
+/** The status codes by which the specification recognises a server of 2024. */
+function lacksStreamableHttp(error: unknown): boolean {
+  const { data } = isObject(error) ? error : {};
+  const { status } = isObject(data) ? data : {};
   return status === 400 || status === 404 || status === 405;
 }
 
-/** A process that died says why on its standard error. */
+/** Adds the end of the standard error, which usually contains the reason. */
 function withStderr(error: unknown, transport: Transport): unknown {
   if (!isStdio(transport) || !(error instanceof Error)) return error;
   const lines = transport.stderrLines().slice(-3).join(" / ");
-  const words = [transport.ending, lines && `its last words: ${lines}`].filter(Boolean).join("; ");
-  if (words) error.message = `${error.message} (${words})`;
+  const details = [transport.ending, lines && `standard error: ${lines}`].filter(Boolean).join("; ");
+  if (details) error.message = `${error.message} (${details})`;
   return error;
 }
 
@@ -145,13 +147,13 @@ export function isStdio(transport: Transport): transport is StdioTransport {
 
 type OnMessage = NonNullable<Transport["onmessage"]>;
 export type Message = Parameters<OnMessage>[0];
-/** Whether the protocol is given the message now; `deliver` gives it one later. */
+/** Returns whether the SDK gets the message now. `deliver` passes a message to it later. */
 export type Intercept = (message: Message, deliver: (message: Message) => void) => boolean;
 
-/** Looks at what a server sends before the protocol does. */
+/** Examines the messages of a server before the SDK does. */
 function interceptMessages(transport: Transport, intercepts: readonly Intercept[]): void {
   let handler: OnMessage | undefined;
-  // The protocol sets the handler when it connects, and another while it asks for the revision.
+  // The SDK sets the handler when it connects, and another one during the negotiation.
   Object.defineProperty(transport, "onmessage", {
     get: () => handler,
     set(next: OnMessage | undefined) {
@@ -165,45 +167,39 @@ function interceptMessages(transport: Transport, intercepts: readonly Intercept[
   });
 }
 
-/** What must not be lost: it is not said again. */
-const PASSED_ALWAYS = /list_changed$|^notifications\/(cancelled|subscriptions\/|resources\/updated|elicitation\/)/;
+/** Notifications that must not be lost, because they are not repeated. */
+const UNLIMITED = /list_changed$|^notifications\/(cancelled|subscriptions\/|resources\/updated|elicitation\/)/;
 
-const PER_SECOND = 500;
+const MAX_PER_SECOND = 500;
 
-/**
- * A server may not keep us busy with notifications: those above the limit are dropped before the protocol looks at them,
- * which costs a hundred times more than reading them.
- */
+/** Drops notifications above the limit before the SDK parses them, which costs a hundred times more than reading them. */
 function limitNotifications(clock: Clock, report: (fault: string) => void): Intercept {
   let windowStart = clock.monotonic();
-  let taken = 0;
+  let accepted = 0;
   let isReported = false;
 
   return (message) => {
-    const { id, method } = message as { id?: unknown; method?: unknown };
-    return id !== undefined || typeof method !== "string" || isTaken(method);
-  };
-
-  function isTaken(method: string): boolean {
+    if (!("method" in message) || "id" in message) return true;
     const now = clock.monotonic();
     if (now - windowStart >= 1000) {
       windowStart = now;
-      taken = 0;
+      accepted = 0;
       isReported = false;
     }
-    if (PASSED_ALWAYS.test(method) || ++taken <= PER_SECOND) return true;
-    // Once a second: telling of each would be the flood again.
-    if (!isReported) report(`The server sends more than ${PER_SECOND} notifications a second; the rest is dropped.`);
+    if (UNLIMITED.test(message.method) || ++accepted <= MAX_PER_SECOND) return true;
+    // Once a second: a report per notification would be a flood too.
+    if (!isReported)
+      report(`The server sends more than ${MAX_PER_SECOND} notifications a second; the rest is dropped.`);
     isReported = true;
     return false;
-  }
+  };
 }
 
 export type ClientSdk = typeof import("@modelcontextprotocol/client");
 
 let loaded: Promise<ClientSdk> | undefined;
 
-/** Loaded by the first connection: most programs that import Haft speak to no server. */
+/** Loaded by the first connection, because many programs never connect to a server. */
 export function loadClientSdk(): Promise<ClientSdk> {
   return (loaded ??= import("@modelcontextprotocol/client"));
 }

@@ -18,7 +18,7 @@ function open(options: Partial<ServerQuestionsOptions> = {}) {
 }
 
 describe("a question of a server", () => {
-  test("is listed until it is answered, and what was filled in goes to the server and is kept nowhere", async () => {
+  test("is listed until it is answered, and its content goes to the server and is stored nowhere", async () => {
     const { questions, requested } = open();
     const answer = questions.ask(FORM, requested.signal);
     const [question] = await questions.list("open");
@@ -30,7 +30,7 @@ describe("a question of a server", () => {
     expect(kept).not.toHaveProperty("content");
   });
 
-  test("takes no answer that does not fit its fields, and stays open", async () => {
+  test("rejects an answer that does not match its fields, and stays open", async () => {
     const { questions, requested } = open();
     const answer = questions.ask(FORM, requested.signal);
     const [{ id } = { id: "" }] = await questions.list("open");
@@ -41,7 +41,7 @@ describe("a question of a server", () => {
     expect(await answer).toEqual({ action: "decline" });
   });
 
-  test("takes the first answer and refuses the next", async () => {
+  test("accepts the first answer and rejects the next", async () => {
     const { questions, requested } = open();
     void questions.ask(FORM, requested.signal);
     const [{ id } = { id: "" }] = await questions.list("open");
@@ -50,7 +50,7 @@ describe("a question of a server", () => {
     await expect(questions.answer("nobody", { action: "decline" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  test("that nobody answers ends in time, and the server is told that it was cancelled", async () => {
+  test("without an answer expires, and the server gets a cancellation", async () => {
     const { questions, requested, clock } = open({ lifetimeMs: 60_000 });
     const answer = questions.ask(FORM, requested.signal);
     const [{ id } = { id: "" }] = await questions.list("open");
@@ -59,7 +59,7 @@ describe("a question of a server", () => {
     expect(await questions.get(id)).toMatchObject({ state: "expired" });
   });
 
-  test("that its server takes back is open no longer", async () => {
+  test("that its server withdraws is closed", async () => {
     const { questions, requested } = open();
     const answer = questions.ask(FORM, requested.signal);
     expect(await questions.list("open")).toHaveLength(1);
@@ -68,7 +68,7 @@ describe("a question of a server", () => {
     expect(await questions.list()).toMatchObject([{ state: "cancelled", note: expect.stringContaining("no longer") }]);
   });
 
-  test("does not count as answered where the answer cannot be recorded", async () => {
+  test("stays open if the answer cannot be recorded", async () => {
     const { questions, requested } = open({ onAnswer: () => Promise.reject(new Error("disk full")) });
     void questions.ask(FORM, requested.signal);
     const [{ id } = { id: "" }] = await questions.list("open");
@@ -76,7 +76,7 @@ describe("a question of a server", () => {
     expect(await questions.get(id)).toMatchObject({ state: "open" });
   });
 
-  test("is one of so many: a server that asks without end is told that nobody answers", async () => {
+  test("is cancelled if too many are open", async () => {
     const { questions, requested } = open({ maxOpen: 2 });
     void questions.ask(FORM, requested.signal);
     void questions.ask(FORM, requested.signal);

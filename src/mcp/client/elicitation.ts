@@ -10,26 +10,25 @@ import type { AnswerElicitation, ElicitationAnswer, ElicitationRequest } from ".
 
 export type ServerQuestionChanges = Partial<Omit<ServerQuestion, "id">> & { state: ServerQuestionState };
 
-/** Where the questions of servers are kept. Several processes may share one: each method is one step for all of them. */
+/** Stores the questions of servers. Several processes may share a store: each method is atomic. */
 export interface ServerQuestionStore {
-  /** Whether others than this process may write to it. */
+  /** Whether other processes may write to it. */
   readonly shared: boolean;
-  /** False where `maxOpen` are open already. */
+  /** Returns false if `maxOpen` questions are open. */
   add(question: ServerQuestion, maxOpen: number): MaybePromise<boolean>;
   get(id: string): MaybePromise<ServerQuestion | undefined>;
-  /** The newest so many, oldest first. An open one whose asker's process is gone is cancelled. */
+  /** The newest `max` questions, oldest first. Cancels open questions whose process has ended. */
   list(state: ServerQuestionState | undefined, max: number): MaybePromise<ServerQuestion[]>;
-  /** Only where the state is still `from`; undefined where it is not. A key that is given as undefined is dropped. */
+  /** Changes the question if its state is still `from`, otherwise returns undefined. Keys with undefined are removed. */
   change(
     id: string,
     from: ServerQuestionState,
     changes: ServerQuestionChanges,
   ): MaybePromise<ServerQuestion | undefined>;
-  /** Drops what was asked before that time. */
+  /** Removes questions from before this time. */
   prune(before: number): MaybePromise<void>;
 }
 
-/** Nothing outlives this process. */
 export class MemoryServerQuestionStore implements ServerQuestionStore {
   readonly shared = false;
   readonly #questions = new Map<string, ServerQuestion>();
@@ -54,7 +53,8 @@ export class MemoryServerQuestionStore implements ServerQuestionStore {
   change(id: string, from: ServerQuestionState, changes: ServerQuestionChanges): ServerQuestion | undefined {
     const question = this.#questions.get(id);
     if (question?.state !== from) return undefined;
-    const changed = withChanges(question, changes);
+    // JSON drops the keys with undefined.
+    const changed: ServerQuestion = JSON.parse(JSON.stringify({ ...question, ...changes }));
     this.#questions.set(id, changed);
     return structuredClone(changed);
   }
@@ -64,29 +64,24 @@ export class MemoryServerQuestionStore implements ServerQuestionStore {
   }
 }
 
-function withChanges(question: ServerQuestion, changes: ServerQuestionChanges): ServerQuestion {
-  const entries = Object.entries({ ...question, ...structuredClone(changes) });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as unknown as ServerQuestion;
-}
-
 export interface ServerQuestionsOptions {
   clock: Clock;
   store?: ServerQuestionStore;
-  /** How long a person has. */
+  /** How long a person may take. Default: 10 minutes. */
   lifetimeMs?: number;
-  /** How often answers of other processes are looked for. */
+  /** How often a shared store is checked for answers. Default: 250. */
   pollMs?: number;
+  /** Default: 50. */
   maxOpen?: number;
-  /** Told of an answer before it counts: where it rejects, it does not. */
+  /** Called before an answer is stored. If it rejects, the answer is rejected. */
   onAnswer?(question: ServerQuestion, answer: ServerQuestionAnswer): Promise<void>;
 }
 
 const LIFETIME_MS = 10 * 60_000;
 const RETENTION_MS = 30 * 24 * 60 * 60_000;
 const STATES = { accept: "accepted", decline: "declined", cancel: "cancelled" } as const;
-const ACTIONS = { accepted: "accept", declined: "decline" } as const;
 
-/** What servers ask people, and what they answer through whatever door. The first answer counts. */
+/** Questions of servers to people, and their answers from any client. The first answer is used. */
 export class ServerQuestions {
   readonly #clock: Clock;
   readonly #store: ServerQuestionStore;
@@ -105,7 +100,7 @@ export class ServerQuestions {
     this.#onAnswer = options.onAnswer;
   }
 
-  /** Asks, and waits for whoever answers; a server is told `cancel` where nobody does. */
+  /** Stores a question and waits for its answer. Without an answer the server gets `cancel`. */
   readonly ask: AnswerElicitation = async (request, signal) => {
     const now = this.#clock.now();
     const question = newQuestion(request, now, this.#lifetimeMs);
@@ -115,20 +110,20 @@ export class ServerQuestions {
   };
 
   async list(state?: ServerQuestionState): Promise<ServerQuestion[]> {
-    const all = await Promise.all((await this.#store.list(state, 1000)).map((question) => this.#seen(question)));
+    const all = await Promise.all((await this.#store.list(state, 1000)).map((question) => this.#expire(question)));
     return state === undefined ? all : all.filter((question) => question.state === state);
   }
 
   async get(id: string): Promise<ServerQuestion | undefined> {
     const question = await this.#store.get(id);
-    return question && this.#seen(question);
+    return question && this.#expire(question);
   }
 
-  /** Refused where it is answered or over, and where a form's fields are not what was asked for. */
+  /** Rejects if the question is closed, or if the fields of a form do not match its schema. */
   async answer(id: string, answer: ServerQuestionAnswer): Promise<ServerQuestion> {
     const question = await this.get(id);
     if (!question) throw toolError("invalid_input", `There is no question "${id}"`, { next: "List the open ones." });
-    if (question.state !== "open") throw over(question);
+    if (question.state !== "open") throw closedError(question);
     const content = answer.action === "accept" ? await readContent(question, answer) : undefined;
     await this.#onAnswer?.(question, answer);
     const changed = await this.#store.change(id, "open", {
@@ -139,13 +134,13 @@ export class ServerQuestions {
       answeredVia: answer.via,
     });
     this.#answerNotifier.notify(id);
-    if (!changed) throw over((await this.get(id)) ?? question);
+    if (!changed) throw closedError((await this.get(id)) ?? question);
     return changed;
   }
 
   async #outcome(id: string, signal: AbortSignal): Promise<ElicitationAnswer> {
     for (;;) {
-      // Listened to before the store is asked, so that nothing falls between.
+      // Listen before reading the store, otherwise an answer in between is missed.
       const answerNotifier = this.#answerNotifier.listen(id);
       try {
         const question = await this.get(id);
@@ -159,19 +154,16 @@ export class ServerQuestions {
     }
   }
 
-  /** What was filled in is the server's now, and is kept nowhere else. */
+  /** Returns the answer for the server and removes its content from the store. */
   async #take({ id, state, content }: ServerQuestion): Promise<ElicitationAnswer> {
     if (state !== "accepted" && state !== "declined") return { action: "cancel" };
     if (content) await this.#store.change(id, state, { state, content: undefined });
-    return {
-      action: ACTIONS[state],
-      content: state === "accepted" && content ? content : undefined,
-    } as ElicitationAnswer;
+    return state === "accepted" ? { action: "accept", content } : { action: "decline" };
   }
 
-  async #seen(question: ServerQuestion): Promise<ServerQuestion> {
+  async #expire(question: ServerQuestion): Promise<ServerQuestion> {
     if (question.state !== "open" || question.expiresAt > this.#clock.now()) return question;
-    return (await this.#end(question.id, "expired", "Nobody answered in time.")) ?? question;
+    return (await this.#end(question.id, "expired", "There was no answer in time.")) ?? question;
   }
 
   async #end(id: string, state: "expired" | "cancelled", note: string): Promise<ServerQuestion | undefined> {
@@ -188,53 +180,54 @@ function newQuestion(request: ElicitationRequest, now: number, lifetimeMs: numbe
     server,
     mode,
     message,
-    ...(request.mode === "form" ? { schema: request.schema } : { url: request.url.href }),
+    schema: request.mode === "form" ? request.schema : undefined,
+    url: request.mode === "url" ? request.url.href : undefined,
     askedAt: now,
     expiresAt: now + lifetimeMs,
     state: "open",
   };
 }
 
-async function readContent({ mode, schema }: ServerQuestion, { content = {} }: ServerQuestionAnswer) {
+async function readContent({ mode, schema = {} }: ServerQuestion, { content = {} }: ServerQuestionAnswer) {
   if (mode === "url") return undefined;
-  const checked = await toSchema(schema!).validate(content);
-  if (!checked.issues) return checked.value as typeof content;
-  throw toolError("invalid_input", `This is not what is asked for: ${formatIssues(checked.issues).join("; ")}`, {
+  const checked = await toSchema(schema).validate(content);
+  if (!checked.issues) return checked.value as FormContent;
+  throw toolError("invalid_input", `The fields are invalid: ${formatIssues(checked.issues).join("; ")}`, {
     next: "Correct the fields, or decline.",
   });
 }
 
-function over({ state, answeredBy }: ServerQuestion): Error {
+function closedError({ state, answeredBy }: ServerQuestion): Error {
   const by = answeredBy === undefined ? "" : ` by ${answeredBy}`;
-  return toolError("conflict", `The question is over: ${state}${by}`, { next: "The first answer counts." });
+  return toolError("conflict", `The question is closed: ${state}${by}`, { next: "Only the first answer is used." });
 }
 
-/** `cancelled`: taken back by the server, or the person did not want to say either way. */
+/** `cancelled`: the server withdrew it, or the person neither accepted nor declined. */
 export type ServerQuestionState = "open" | "accepted" | "declined" | "cancelled" | "expired";
 
 export type FormContent = Record<string, string | number | boolean | string[]>;
 
-/** What an MCP server asks a person while it works. Plain data; the server's words are shown as data. */
+/** A question of an MCP server to a person. Plain JSON; the text of the server is shown as data. */
 export interface ServerQuestion {
   id: string;
   server: string;
-  /** `form`: fields to fill in, never with a secret. `url`: a page to visit. */
+  /** `form`: fields to fill in, never secrets. `url`: a page to visit. */
   mode: "form" | "url";
   message: string;
-  /** Of a form: what its fields take. */
+  /** The schema of a form. */
   schema?: JsonSchema;
-  /** Of a page: its whole address. */
+  /** The complete address of a page. */
   url?: string;
   askedAt: number;
   expiresAt: number;
   state: ServerQuestionState;
-  /** Until whoever asked has read it. */
+  /** Removed when the server has got it. */
   content?: FormContent;
   answeredBy?: string;
-  /** The door that the answer came through. */
+  /** The client that sent the answer, such as `http`. */
   answeredVia?: string;
   answeredAt?: number;
-  /** Why nobody answered. */
+  /** Why there was no answer. */
   note?: string;
 }
 

@@ -11,97 +11,43 @@ import type {
   RequestOptions,
   Resource,
   ResourceTemplateType,
+  StreamableHTTPClientTransport as HttpTransport,
   Tool as SdkTool,
   Transport,
 } from "@modelcontextprotocol/client";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { loadPackage } from "../../schema/load-package.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { explainFailure, signInFailed, unavailable } from "./connection-failures.ts";
-import { connectGiven, type Connection, type ConnectionEvents, isStdio, openConnection } from "./connection.ts";
-import { createSignIn, type SignIn, type SignInOptions } from "./oauth.ts";
+import {
+  connectGiven,
+  type Connection,
+  type ConnectionEvents,
+  type ConnectionOptions,
+  isStdio,
+  loadClientSdk,
+  openConnection,
+} from "./connection.ts";
+import { SignIn, type SignInOptions } from "./oauth.ts";
 import { elicit, type ServerAnswers } from "./server-requests.ts";
 import { checkResourceUri } from "./server-resources.ts";
-import { readHttpUrl } from "./transports.ts";
+import { openTransport, readHttpUrl, type TransportOptions } from "./transports.ts";
 
-const RELISTEN_MS = 5000;
-
-export interface ListeningOptions {
-  clock: Clock;
-  events: Partial<ConnectionEvents>;
-  isCurrent(): boolean;
-}
-
-/** Streams of changes break. What changed meanwhile was not heard, so everything counts as changed. */
-function maintainSubscription(
-  client: Client,
-  options: ListeningOptions,
-  subscription: McpSubscription | undefined = client.autoOpenedSubscription,
-): void {
-  const { clock, events, isCurrent } = options;
-  void subscription?.closed.then((how) => {
-    if (how !== "remote" || !isCurrent()) return;
-    const listenAgain = async (): Promise<void> => {
-      if (!isCurrent()) return;
-      try {
-        const again = await client.listen(subscription.honoredFilter);
-        for (const what of ["tools", "prompts", "resources"] as const) events.listChanged?.(what);
-        maintainSubscription(client, options, again);
-      } catch {
-        events.fault?.("The server no longer tells of changes.");
-      }
-    };
-    clock.after(RELISTEN_MS, () => void listenAgain()).setRef(false);
-  });
-}
-
-interface Api {
-  context: { active(): unknown };
-  propagation: { inject(context: unknown, carrier: Record<string, string>): void };
-}
-
-/** Where a host that traces has put its providers. Looking there costs nothing where it has not. */
-const REGISTERED = Symbol.for("opentelemetry.js.api.1");
-const CARRIED = ["traceparent", "tracestate", "baggage"];
-
-let api: Api | null | undefined;
-
-/** The keys by which a server can join the trace of the call; undefined where nothing is traced. */
-function traceContext(): Record<string, string> | undefined {
-  if ((globalThis as Record<symbol, unknown>)[REGISTERED] === undefined) return undefined;
-  if (api === undefined) {
-    try {
-      api = loadPackage<Api>("@opentelemetry/api", "tracing");
-    } catch {
-      api = null;
-    }
-  }
-  if (!api) return undefined;
-  const carrier: Record<string, string> = {};
-  try {
-    api.propagation.inject(api.context.active(), carrier);
-  } catch {
-    // A propagator that fails, fails alone.
-    return undefined;
-  }
-  const kept = Object.entries(carrier).filter(([key]) => CARRIED.includes(key));
-  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
-}
-
-/** A tool as its server describes it. */
+/** A tool definition from a server. */
 export type MCPTool = SdkTool;
 export type MCPCallResult = CallToolResult;
 
 export interface MCPClientOptions extends ServerAnswers {
   clientInfo?: { name: string; version: string };
-  /** Where processes start; also what servers are told as their root. The working directory where absent. */
+  /** The folder for processes, and the root that servers get. Default: the working directory. */
   workspace?: string;
   hostEnvironment?: Readonly<Record<string, string | undefined>>;
-  /** How remote servers are reached; the platform's own where absent. */
+  /** Default: the fetch of the SDK. */
   fetch?: FetchLike;
   signIn?: SignInOptions;
-  /** `file:` resources are read below these only; the workspace where absent. */
+  /** `file:` resources are read only in these folders. Default: the workspace. */
   allowedPaths?: readonly string[];
   maxMessageBytes?: number;
   maxTools?: number;
@@ -109,9 +55,9 @@ export interface MCPClientOptions extends ServerAnswers {
   events?: Partial<ConnectionEvents>;
 }
 
-export interface MCPConnectOptions {
+interface MCPConnectOptions {
   signal?: AbortSignal;
-  /** The server is known to speak no modern revision. */
+  /** The server supports no modern revision of the protocol. */
   isLegacy?: boolean;
 }
 
@@ -121,7 +67,7 @@ export interface MCPCallOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-export interface MCPConnectionInfo {
+interface MCPConnectionInfo {
   era: "legacy" | "modern";
   protocolVersion: string;
   transport: Connection["kind"];
@@ -133,8 +79,9 @@ const DEFAULT_MESSAGE_BYTES = 16 * 1024 * 1024;
 const DEFAULT_TOOLS = 1000;
 const DEFAULT_START_MS = 30_000;
 const DEFAULT_CALL_MS = 60_000;
+const TERMINATE_MS = 1000;
 
-/** One connection to one MCP server, of either era. What the server does wrong harms its own calls only. */
+/** A connection to one MCP server, of either era. Faults of the server affect only its own calls. */
 export class MCPClient {
   readonly #options: MCPClientOptions;
   readonly #clock: Clock;
@@ -143,7 +90,7 @@ export class MCPClient {
   #connecting: AbortController | undefined;
   #signIn: SignIn | undefined;
   #timeoutMs = DEFAULT_CALL_MS;
-  /** Also of a connection that failed or ended: it has the last words of a process. */
+  /** Kept after a connection has failed or ended, for the output of the process. */
   #transport: Transport | undefined;
 
   constructor(options: MCPClientOptions = {}) {
@@ -161,7 +108,7 @@ export class MCPClient {
     return this.#config?.trust === true;
   }
 
-  /** The page where a person signs in, after a connection, or a call that wanted more rights, failed for it. */
+  /** The sign-in page, after a connection or a call failed because a sign-in is required. */
   get signInPage(): URL | undefined {
     return this.#signIn?.page;
   }
@@ -182,25 +129,27 @@ export class MCPClient {
     };
   }
 
-  /** Takes an address, a server of the configuration, or a transport of the SDK. */
+  /** Connects to an address, a configured server, or a transport of the SDK. */
   async connect(server: string | URL | McpServerConfig | Transport, options: MCPConnectOptions = {}): Promise<void> {
     if (this.#connection || this.#connecting) {
-      throw toolError("conflict", "This client is connected already", { next: "Disconnect it first." });
+      throw toolError("conflict", "This client is already connected", { next: "Disconnect it first." });
     }
     const given = isTransport(server) ? server : undefined;
-    const config = given ? undefined : toConfig(server as string | URL | McpServerConfig);
-    this.#config = config ?? { name: "given", transport: "http", url: "" };
-    this.#timeoutMs = config?.timeoutMs ?? DEFAULT_CALL_MS;
+    const config: McpServerConfig = isTransport(server)
+      ? { name: "given", transport: "http", url: "" }
+      : toConfig(server);
+    this.#config = config;
+    this.#timeoutMs = config.timeoutMs ?? DEFAULT_CALL_MS;
     const connecting = new AbortController();
     this.#connecting = connecting;
-    const startMs = config?.startTimeoutMs ?? DEFAULT_START_MS;
+    const startMs = config.startTimeoutMs ?? DEFAULT_START_MS;
     const timer = this.#clock.after(startMs, () => connecting.abort(tooSlow(this.serverName, startMs)));
     const abort = (): void => connecting.abort(options.signal?.reason);
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener("abort", abort, { once: true });
     try {
       const all = this.#connectionOptions(connecting.signal, startMs, options.isLegacy ?? false);
-      const opening = given ? connectGiven(this.serverName, given, all) : openConnection(this.#config, all);
+      const opening = given ? connectGiven(this.serverName, given, all) : openConnection(config, all);
       this.#connection = await abortable(opening, connecting.signal, ({ client }) => void client.close());
       const { client } = this.#connection;
       maintainSubscription(client, {
@@ -217,26 +166,21 @@ export class MCPClient {
     }
   }
 
-  /** All of them, sorted by name. */
+  /** All tools, sorted by name. */
   async listTools(): Promise<MCPTool[]> {
     const { maxTools = DEFAULT_TOOLS } = this.#options;
     if (!this.#offers("tools")) return [];
-    const { tools } = await this.#ask((client) =>
+    const { tools } = await this.#request((client) =>
       client.listTools(undefined, { cacheMode: "refresh", timeout: this.#timeoutMs }),
     );
     if (tools.length > maxTools) {
-      throw toolError(
-        "too_large",
-        `MCP server "${this.serverName}" lists ${tools.length} tools; at most ${maxTools} are taken`,
-        {
-          next: "Choose fewer with its own settings.",
-        },
-      );
+      const message = `MCP server "${this.serverName}" lists ${tools.length} tools; at most ${maxTools} are accepted`;
+      throw toolError("too_large", message, { next: "Select fewer tools in the settings of the server." });
     }
     return tools.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The server's answer as it is; `isError` says that the tool itself failed. */
+  /** Returns the result of the server unchanged. `isError` is set if the tool itself failed. */
   async callTool(name: string, args: unknown = {}, options: MCPCallOptions = {}): Promise<MCPCallResult> {
     const client = this.#connection?.client;
     if (!client) throw unavailable(this.serverName, "it is not connected");
@@ -244,43 +188,39 @@ export class MCPClient {
     const parameters: CallToolRequest["params"] = { name, arguments: args as Record<string, unknown> };
     const trace = traceContext();
     if (trace) parameters._meta = trace;
-    const request: RequestOptions = { timeout: timeoutMs };
-    if (signal) request.signal = signal;
-    if (onProgress) request.onprogress = onProgress;
+    const request: RequestOptions = { timeout: timeoutMs, signal, onprogress: onProgress };
     try {
       return await client.callTool(parameters, request);
     } catch (error) {
-      // The SDK says "timeout" of both.
+      // The SDK reports an abort as a timeout.
       if (signal?.aborted) throw explainFailure(signal.reason, this.serverName);
-      if (!(await this.#visited(error, signal))) throw explainFailure(error, this.serverName);
-      return this.#ask(() => client.callTool(parameters, request));
+      if (!(await this.#visitPages(error, signal))) throw explainFailure(error, this.serverName);
+      return this.#request(() => client.callTool(parameters, request));
     }
   }
 
   /** Its resources. */
   async listResources(): Promise<Resource[]> {
     if (!this.#offers("resources")) return [];
-    return (await this.#ask((client) => client.listResources())).resources;
+    return (await this.#request((client) => client.listResources())).resources;
   }
 
   /** Its templates of resources. */
   async listResourceTemplates(): Promise<ResourceTemplateType[]> {
     if (!this.#offers("resources")) return [];
-    return (await this.#ask((client) => client.listResourceTemplates())).resourceTemplates;
+    return (await this.#request((client) => client.listResourceTemplates())).resourceTemplates;
   }
 
-  /** The addresses of files obey the same paths as every file tool, whoever would read them. */
+  /** `file:` addresses are restricted to the allowed paths, like every file tool. */
   async readResource(uri: string, { signal }: { signal?: AbortSignal } = {}): Promise<ReadResourceResult> {
     checkResourceUri(uri, this.#options.allowedPaths ?? [this.#workspace]);
-    return this.#ask((client) =>
-      client.readResource({ uri }, { timeout: this.#timeoutMs, signal: signal || undefined }),
-    );
+    return this.#request((client) => client.readResource({ uri }, { timeout: this.#timeoutMs, signal }));
   }
 
-  /** From now on `events.resourceUpdated` tells of changes. */
+  /** Changes are reported through `events.resourceUpdated`. */
   async watchResource(uri: string): Promise<void> {
     checkResourceUri(uri, this.#options.allowedPaths ?? [this.#workspace]);
-    await this.#ask(async (client) => {
+    await this.#request(async (client) => {
       if (client.getProtocolEra() === "modern") await client.listen({ resourceSubscriptions: [uri] });
       else await client.subscribeResource({ uri });
     });
@@ -289,25 +229,25 @@ export class MCPClient {
   /** Its prompts. */
   async listPrompts(): Promise<Prompt[]> {
     if (!this.#offers("prompts")) return [];
-    return (await this.#ask((client) => client.listPrompts())).prompts;
+    return (await this.#request((client) => client.listPrompts())).prompts;
   }
 
   /** A prompt with its arguments filled in. */
   getPrompt(name: string, args: Readonly<Record<string, string>> = {}): Promise<GetPromptResult> {
-    return this.#ask((client) => client.getPrompt({ name, arguments: { ...args } }, { timeout: this.#timeoutMs }));
+    return this.#request((client) => client.getPrompt({ name, arguments: { ...args } }, { timeout: this.#timeoutMs }));
   }
 
-  /** What a server on pipes wrote to its standard error, the last lines of it. */
+  /** The last lines that a stdio server wrote to its standard error. */
   stderrLines(): string[] {
     return this.#transport && isStdio(this.#transport) ? this.#transport.stderrLines() : [];
   }
 
-  /** How a server on pipes ended, where it has. */
+  /** How a stdio server ended, if it has. */
   get ending(): string | undefined {
     return this.#transport && isStdio(this.#transport) ? this.#transport.ending : undefined;
   }
 
-  /** Connects and shows the sign-in page where one is needed. Resolves to false where the person must go there first. */
+  /** Connects, and shows the sign-in page if one is needed. Resolves to false if the person must sign in first. */
   async signIn(server: McpServerConfig): Promise<boolean> {
     this.#config = server;
     const signIn = this.#signInOf(server);
@@ -325,21 +265,19 @@ export class MCPClient {
     }
   }
 
-  /** With the address that the browser came back to. `connect` works afterwards. */
+  /** Completes the sign-in with the callback address of the browser. Call `connect` after that. */
   async finishSignIn(server: McpServerConfig, callback: string | URL): Promise<void> {
     const signIn = this.#signInOf(server);
     if (!signIn || server.transport === "stdio") {
-      throw toolError("conflict", `MCP server "${server.name}" knows no sign-in`, { next: "Check its configuration." });
+      throw toolError("conflict", `MCP server "${server.name}" has no sign-in`, { next: "Check its configuration." });
     }
     const parameters = await signIn.returned(callback);
-    const { loadClientSdk } = await import("./connection.ts");
-    const { openTransport } = await import("./transports.ts");
     const transport = await openTransport(await loadClientSdk(), server, "http", {
       ...this.#transportOptions(),
       signIn,
     });
     try {
-      await (transport as { finishAuth?(parameters: URLSearchParams): Promise<void> }).finishAuth?.(parameters);
+      if (hasFinishAuth(transport)) await transport.finishAuth(parameters);
     } catch (error) {
       throw signInFailed(server.name, error);
     } finally {
@@ -349,14 +287,16 @@ export class MCPClient {
 
   /** Ends the connection. */
   async disconnect(): Promise<void> {
-    this.#connecting?.abort(toolError("cancelled", "The connection was given up"));
+    this.#connecting?.abort(toolError("cancelled", "The connection was cancelled"));
     const connection = this.#connection;
     this.#connection = undefined;
     if (!connection) return;
     const { client, transport } = connection;
-    // A session of the old era is ended; a server that does not answer is not waited for.
-    const ending = (transport as { terminateSession?(): Promise<void> }).terminateSession?.().catch(() => undefined);
-    if (ending) await Promise.race([ending, new Promise<void>((resolve) => void this.#clock.after(1000, resolve))]);
+    // Ends the session of a legacy server, but does not wait long for its answer.
+    if (hasTerminateSession(transport)) {
+      const timeout = new Promise<void>((resolve) => void this.#clock.after(TERMINATE_MS, resolve));
+      await Promise.race([transport.terminateSession().catch(() => undefined), timeout]);
+    }
     await client.close().catch(() => undefined);
   }
 
@@ -364,13 +304,13 @@ export class MCPClient {
     return this.#options.workspace ?? process.cwd();
   }
 
-  /** Asked before the SDK is, which writes to the console of the host where a server has no such list. */
+  /** Checked first, because the SDK writes to the console if the server lacks the capability. */
   #offers(what: "tools" | "resources" | "prompts"): boolean {
     const client = this.#connection?.client;
     return client === undefined || client.getServerCapabilities()?.[what] !== undefined;
   }
 
-  async #ask<T>(request: (client: Client) => Promise<T>): Promise<T> {
+  async #request<T>(request: (client: Client) => Promise<T>): Promise<T> {
     const { client } = this.#connection ?? {};
     if (!client) throw unavailable(this.serverName, "it is not connected");
     try {
@@ -380,13 +320,15 @@ export class MCPClient {
     }
   }
 
-  /** A server of 2025 may answer that a page must be visited first. Whether the person has done so. */
-  async #visited(error: unknown, signal = new AbortController().signal): Promise<boolean> {
-    const { code, data } = error as { code?: unknown; data?: { elicitations?: { message: string; url: string }[] } };
+  /** A legacy server may require that the person visits a page first. Returns whether the person has done so. */
+  async #visitPages(error: unknown, signal = new AbortController().signal): Promise<boolean> {
+    const { code, data } = isObject(error) ? error : {};
     const answer = this.#options.answerElicitation;
-    if (code !== -32_042 || !answer || !Array.isArray(data?.elicitations)) return false;
-    for (const { message, url } of data.elicitations.slice(0, 5)) {
-      const { action } = await elicit({ mode: "url", message, url }, this.serverName, answer, signal);
+    const elicitations = isObject(data) ? data["elicitations"] : undefined;
+    if (code !== VISIT_REQUIRED || !answer || !Array.isArray(elicitations)) return false;
+    for (const { message, url } of elicitations.slice(0, 5)) {
+      const parameters = { mode: "url", message: String(message), url: String(url) };
+      const { action } = await elicit(parameters, this.serverName, answer, signal);
       if (action !== "accept") return false;
     }
     return true;
@@ -394,26 +336,22 @@ export class MCPClient {
 
   #signInOf(server: McpServerConfig): SignIn | undefined {
     if (!this.#options.signIn || !("url" in server) || server.transport === "ws" || server.url === "") return undefined;
-    return (this.#signIn ??= createSignIn(
-      server.name,
-      readHttpUrl(server.url, "The server's address"),
-      this.#options.signIn,
-    ));
+    const url = readHttpUrl(server.url, "The server's address");
+    return (this.#signIn ??= new SignIn(server.name, url, this.#options.signIn));
   }
 
-  #transportOptions() {
+  #transportOptions(): Omit<TransportOptions, "signIn"> {
     const { hostEnvironment = process.env, fetch, maxMessageBytes = DEFAULT_MESSAGE_BYTES } = this.#options;
-    return { workspace: this.#workspace, hostEnvironment, maxMessageBytes, fetch: fetch || undefined };
+    return { workspace: this.#workspace, hostEnvironment, maxMessageBytes, fetch };
   }
 
-  #connectionOptions(signal: AbortSignal, timeoutMs: number, isLegacy: boolean) {
+  #connectionOptions(signal: AbortSignal, timeoutMs: number, isLegacy: boolean): ConnectionOptions {
     const { clientInfo = { name: "haft", version: "0" }, events = {}, answerElicitation, sample } = this.#options;
-    const signIn = this.#config && this.#signInOf(this.#config);
     return {
       ...this.#transportOptions(),
-      ...(signIn ? { signIn } : {}),
-      ...(answerElicitation ? { answerElicitation } : {}),
-      ...(sample ? { sample } : {}),
+      signIn: this.#config && this.#signInOf(this.#config),
+      answerElicitation,
+      sample,
       clock: this.#clock,
       clientInfo,
       timeoutMs,
@@ -437,8 +375,19 @@ export class MCPClient {
   }
 }
 
+/** The error code with which a legacy server requires a visit to a page. */
+const VISIT_REQUIRED = -32_042;
+
 function isTransport(server: unknown): server is Transport {
   return typeof server === "object" && server !== null && "start" in server && "send" in server;
+}
+
+function hasFinishAuth(transport: Transport): transport is Transport & Pick<HttpTransport, "finishAuth"> {
+  return "finishAuth" in transport;
+}
+
+function hasTerminateSession(transport: Transport): transport is Transport & Pick<HttpTransport, "terminateSession"> {
+  return "terminateSession" in transport;
 }
 
 function toConfig(server: string | URL | McpServerConfig): McpServerConfig {
@@ -449,11 +398,11 @@ function toConfig(server: string | URL | McpServerConfig): McpServerConfig {
 
 function tooSlow(server: string, ms: number): Error {
   return toolError("timeout", `MCP server "${server}" was not ready after ${ms} ms`, {
-    next: "Look at what it writes to its standard error, or give it more time.",
+    next: "Look at its standard error, or raise startTimeoutMs.",
   });
 }
 
-/** Waits for work, or no longer than the signal lets it. What comes too late is handed to `onTooLate`, to be closed. */
+/** Waits for the work until the signal aborts. A value that comes too late is passed to `onTooLate`, to be closed. */
 export function abortable<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,
@@ -461,11 +410,76 @@ export function abortable<T>(
 ): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
+    const abort = (): void => reject(signal.reason);
     if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
     work
       .then((value) => (signal.aborted ? onTooLate(value) : resolve(value)), reject)
       .finally(() => signal.removeEventListener("abort", abort));
   });
+}
+
+const RESUBSCRIBE_MS = 5000;
+
+interface SubscriptionOptions {
+  clock: Clock;
+  events: Partial<ConnectionEvents>;
+  isCurrent(): boolean;
+}
+
+/** Subscribes again when the stream of changes ends. Changes may have been missed, so everything is reported as changed. */
+function maintainSubscription(
+  client: Client,
+  options: SubscriptionOptions,
+  subscription: McpSubscription | undefined = client.autoOpenedSubscription,
+): void {
+  const { clock, events, isCurrent } = options;
+  void subscription?.closed.then((reason) => {
+    if (reason !== "remote" || !isCurrent()) return;
+    const resubscribe = async (): Promise<void> => {
+      if (!isCurrent()) return;
+      try {
+        const again = await client.listen(subscription.honoredFilter);
+        for (const what of ["tools", "prompts", "resources"] as const) events.listChanged?.(what);
+        maintainSubscription(client, options, again);
+      } catch {
+        events.fault?.("The server no longer reports changes.");
+      }
+    };
+    clock.after(RESUBSCRIBE_MS, () => void resubscribe()).setRef(false);
+  });
+}
+
+/** The used part of the OpenTelemetry API. */
+interface TracingApi {
+  context: { active(): unknown };
+  propagation: { inject(context: unknown, carrier: Record<string, string>): void };
+}
+
+/** The key under which OpenTelemetry registers its providers. If it is unset, the package is not loaded. */
+const TRACING_PROVIDERS = Symbol.for("opentelemetry.js.api.1");
+const TRACE_KEYS = ["traceparent", "tracestate", "baggage"];
+
+let tracingApi: TracingApi | null | undefined;
+
+/** The trace context for a server; undefined if tracing is off. */
+function traceContext(): Record<string, string> | undefined {
+  if (!(TRACING_PROVIDERS in globalThis)) return undefined;
+  if (tracingApi === undefined) {
+    try {
+      tracingApi = loadPackage<TracingApi>("@opentelemetry/api", "tracing");
+    } catch {
+      tracingApi = null;
+    }
+  }
+  if (!tracingApi) return undefined;
+  const carrier: Record<string, string> = {};
+  try {
+    tracingApi.propagation.inject(tracingApi.context.active(), carrier);
+  } catch {
+    // A failing propagator must not fail the call.
+    return undefined;
+  }
+  const entries = Object.entries(carrier).filter(([key]) => TRACE_KEYS.includes(key));
+  return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }

@@ -12,49 +12,49 @@ import type { ToolRegistry } from "../../core/registry.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import type { MCPClientOptions } from "./mcp-client.ts";
 import { isEqualSecret } from "./oauth.ts";
-import { createServerLink, type ServerLink } from "./server-link.ts";
+import { ServerLink } from "./server-link.ts";
 import { serverKey } from "./tool-definition.ts";
 import { MemoryPinStore, type PinStore } from "./tool-pinning.ts";
 
 export interface McpHubOptions extends Omit<MCPClientOptions, "events"> {
-  /** Where the tools of the servers are registered, as `mcp__server__tool`. */
+  /** The registry for the tools of the servers, with names such as `mcp__server__tool`. */
   registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   servers?: readonly McpServerConfig[];
   pins?: PinStore;
-  /** How one server is reached, where they differ. */
+  /** A fetch per server. Overrides `fetch`. */
   fetchFor?(config: McpServerConfig): FetchLike;
-  /** Told of every change of a server's state or tools. */
+  /** Called when the state or the tools of a server change. */
   onChange?(status: McpServerStatus): void;
   onResourceUpdated?(server: string, uri: string): void;
 }
 
-/** Many servers, each in its own time: one that fails, hangs or changes touches nobody else and delays nothing. */
+/** Connections to several servers. A server that fails or hangs does not affect or delay the others. */
 export interface McpHub {
-  /** Begins to connect, and returns at once. A second server whose name reads the same is refused. */
+  /** Starts to connect and returns at once. Throws if another server has the same or a confusable name. */
   add(config: McpServerConfig): void;
-  /** Ends it, and takes its tools out of the registry. */
+  /** Disconnects the server and removes its tools from the registry. */
   remove(server: string): Promise<void>;
   /** Of every server. */
   status(): McpServerStatus[];
   /** Of one server. */
   statusOf(server: string): McpServerStatus;
-  /** Resolves when no server is being connected any more; never rejects. */
+  /** Resolves when all connection attempts are over. Never rejects. */
   settled(): Promise<void>;
   /** Connects again, now. */
   reconnect(server: string): Promise<McpServerStatus>;
-  /** Its tools stay known, as unavailable. */
+  /** Its tools stay registered but unavailable. */
   disconnect(server: string): Promise<void>;
-  /** Counts at once, and also after a restart where the pins are kept. */
+  /** Takes effect at once. It is stored if the pin store is persistent. */
   setToolEnabled(server: string, tool: string, isEnabled: boolean): Promise<void>;
-  /** A person has seen the definition; with `hash`, refused where it is another one by now. */
+  /** Approves the definition that a person has seen. Rejects if the current one has another `hash`. */
   approveDefinition(server: string, tool: string, hash?: string): Promise<void>;
-  /** A person has seen how the server is started; with `hash`, refused where that is another way by now. */
+  /** Approves the launch configuration that a person has seen. Rejects if the current one has another `hash`. */
   approveLaunch(server: string, hash?: string): Promise<McpServerStatus>;
-  /** Shows the sign-in page by `signIn.onAuthorize`; true where none was needed. */
+  /** Shows the sign-in page through `signIn.onAuthorize`. Resolves to true if no sign-in was needed. */
   signIn(server: string): Promise<boolean>;
   /** Completes a sign-in with the address that the browser came back to. */
   finishSignIn(server: string, callback: string | URL): Promise<McpServerStatus>;
-  /** The server whose sign-in, begun in whatever process of this store, the browser came back from. */
+  /** The server of a sign-in by its callback address. The sign-in may have been started in another process. */
   serverOfSignIn(callback: string | URL): Promise<string | undefined>;
   /** The resources of a server. */
   listResources(server: string): Promise<Resource[]>;
@@ -68,127 +68,175 @@ export interface McpHub {
   listPrompts(server: string): Promise<Prompt[]>;
   /** A prompt with its arguments filled in. */
   getPrompt(server: string, name: string, args?: Readonly<Record<string, string>>): Promise<GetPromptResult>;
-  /** Ends every server, and resolves when their processes are gone. */
+  /** Disconnects all servers, and resolves when their processes have ended. */
   close(): Promise<void>;
 }
 
 /** Connects to MCP servers and registers their tools. */
 export function createMcpHub(options: McpHubOptions): McpHub {
-  const {
-    registry,
-    servers = [],
-    pins = new MemoryPinStore(),
-    onChange,
-    onResourceUpdated,
-    fetchFor,
-    ...client
-  } = options;
-  const clock: Clock = options.clock ?? systemClock;
-  const links = new Map<string, ServerLink>();
-  const connecting = new Set<Promise<void>>();
-  const refused: McpServerStatus[] = [];
+  return new Hub(options);
+}
 
-  function linkOf(server: string): ServerLink {
-    const link = links.get(keyOf(server));
-    if (link) return link;
-    throw toolError("unavailable", `There is no MCP server "${server}"`, {
-      next: `Use one of: ${Array.from(links.values(), ({ serverName }) => serverName).join(", ") || "none is configured"}.`,
-    });
+class Hub implements McpHub {
+  readonly #options: McpHubOptions;
+  readonly #client: Omit<MCPClientOptions, "events" | "clock">;
+  readonly #pins: PinStore;
+  readonly #clock: Clock;
+  readonly #links = new Map<string, ServerLink>();
+  readonly #connecting = new Set<Promise<void>>();
+  readonly #refused: McpServerStatus[] = [];
+
+  constructor(options: McpHubOptions) {
+    const { registry: _registry, servers: _servers, pins, clock, ...rest } = options;
+    const { fetchFor: _fetchFor, onChange: _onChange, onResourceUpdated: _onUpdated, ...client } = rest;
+    this.#options = options;
+    this.#client = client;
+    this.#pins = pins ?? new MemoryPinStore();
+    this.#clock = clock ?? systemClock;
+    for (const config of options.servers ?? []) {
+      try {
+        this.add(config);
+      } catch (error) {
+        // One wrong entry must not affect the other servers.
+        this.#refused.push(refusedStatus(config, error));
+      }
+    }
   }
 
-  function connect(link: ServerLink): Promise<void> {
-    const attempt: Promise<void> = link.connect().finally(() => connecting.delete(attempt));
-    connecting.add(attempt);
-    return attempt;
-  }
-
-  function add(config: McpServerConfig): void {
+  add(config: McpServerConfig): void {
     const key = keyOf(config.name);
-    if (links.has(key)) {
-      throw toolError("conflict", `There is an MCP server "${links.get(key)!.serverName}" already`, {
-        next: `Rename "${config.name}": its tools would be mistaken for those of the other.`,
+    const existing = this.#links.get(key);
+    if (existing) {
+      throw toolError("conflict", `There is already an MCP server "${existing.serverName}"`, {
+        next: `Rename "${config.name}": its tools would be confused with those of the other server.`,
       });
     }
-    const link = createServerLink({
+    const { registry, fetchFor, onChange, onResourceUpdated } = this.#options;
+    const fetch = config.transport === "stdio" ? undefined : fetchFor?.(config);
+    const link = new ServerLink({
       config,
       registry,
-      pins,
-      clock,
-      client: fetchFor && config.transport !== "stdio" ? { ...client, fetch: fetchFor(config) } : client,
+      pins: this.#pins,
+      clock: this.#clock,
+      client: fetch ? { ...this.#client, fetch } : this.#client,
       onChange: (status) => onChange?.(status),
       onResourceUpdated,
     });
-    links.set(key, link);
-    if (config.enabled !== false) void connect(link);
+    this.#links.set(key, link);
+    if (config.enabled !== false) void this.#connect(link);
   }
 
-  const hub: McpHub = {
-    add,
-    async remove(server) {
-      const link = linkOf(server);
-      links.delete(keyOf(server));
-      link.tools.clear();
-      await link.stop();
-      link.tools.clear();
-    },
-    status: () => [...Array.from(links.values(), (link) => link.status()), ...refused],
-    statusOf: (server) => linkOf(server).status(),
-    async settled() {
-      while (connecting.size > 0) await Promise.all(connecting);
-    },
-    async reconnect(server) {
-      const link = linkOf(server);
-      await link.stop();
-      await connect(link);
-      return link.status();
-    },
-    disconnect: (server) => linkOf(server).stop(),
-    setToolEnabled: async (server, tool, isEnabled) => linkOf(server).tools.setEnabled(tool, isEnabled),
-    async approveDefinition(server, tool, hash) {
-      if (await linkOf(server).tools.approve(tool, hash)) return;
-      throw toolError("tool_not_found", `MCP server "${server}" has no tool "${tool}"`);
-    },
-    async approveLaunch(server, hash) {
-      const link = linkOf(server);
-      await link.approveLaunch(hash);
-      return link.status();
-    },
-    signIn: (server) => linkOf(server).signIn(),
-    async finishSignIn(server, callback) {
-      const link = linkOf(server);
-      await link.finishSignIn(callback);
-      return link.status();
-    },
-    async serverOfSignIn(callback) {
-      const given = new URL(callback, "http://localhost").searchParams.get("state") ?? "";
-      for (const { serverName } of links.values()) {
-        const state = (await client.signIn?.tokens.get(serverName))?.state;
-        if (state !== undefined && isEqualSecret(given, state)) return serverName;
-      }
-      return undefined;
-    },
-    listResources: async (server) => (await linkOf(server).ready()).listResources(),
-    listResourceTemplates: async (server) => (await linkOf(server).ready()).listResourceTemplates(),
-    readResource: async (server, uri, read) => (await linkOf(server).ready(read?.signal)).readResource(uri, read),
-    watchResource: async (server, uri) => (await linkOf(server).ready()).watchResource(uri),
-    listPrompts: async (server) => (await linkOf(server).ready()).listPrompts(),
-    getPrompt: async (server, name, args) => (await linkOf(server).ready()).getPrompt(name, args),
-    async close() {
-      await Promise.all(Array.from(links.values(), (link) => link.stop()));
-    },
-  };
-  for (const config of servers) {
-    try {
-      add(config);
-    } catch (error) {
-      // A mistake in a list takes no other server with it.
-      refused.push(refusedStatus(config, error));
-    }
+  async remove(server: string): Promise<void> {
+    const link = this.#link(server);
+    this.#links.delete(keyOf(server));
+    link.tools.clear();
+    await link.stop();
+    // A list that arrived in the meantime may have registered tools again.
+    link.tools.clear();
   }
-  return hub;
+
+  status(): McpServerStatus[] {
+    return [...Array.from(this.#links.values(), (link) => link.status()), ...this.#refused];
+  }
+
+  statusOf(server: string): McpServerStatus {
+    return this.#link(server).status();
+  }
+
+  async settled(): Promise<void> {
+    while (this.#connecting.size > 0) await Promise.all(this.#connecting);
+  }
+
+  async reconnect(server: string): Promise<McpServerStatus> {
+    const link = this.#link(server);
+    await link.stop();
+    await this.#connect(link);
+    return link.status();
+  }
+
+  async disconnect(server: string): Promise<void> {
+    await this.#link(server).stop();
+  }
+
+  async setToolEnabled(server: string, tool: string, isEnabled: boolean): Promise<void> {
+    await this.#link(server).tools.setEnabled(tool, isEnabled);
+  }
+
+  async approveDefinition(server: string, tool: string, hash?: string): Promise<void> {
+    if (await this.#link(server).tools.approve(tool, hash)) return;
+    throw toolError("tool_not_found", `MCP server "${server}" has no tool "${tool}"`);
+  }
+
+  async approveLaunch(server: string, hash?: string): Promise<McpServerStatus> {
+    const link = this.#link(server);
+    await link.approveLaunch(hash);
+    return link.status();
+  }
+
+  async signIn(server: string): Promise<boolean> {
+    return this.#link(server).signIn();
+  }
+
+  async finishSignIn(server: string, callback: string | URL): Promise<McpServerStatus> {
+    const link = this.#link(server);
+    await link.finishSignIn(callback);
+    return link.status();
+  }
+
+  async serverOfSignIn(callback: string | URL): Promise<string | undefined> {
+    const returned = new URL(callback, "http://localhost").searchParams.get("state") ?? "";
+    for (const { serverName } of this.#links.values()) {
+      const state = (await this.#client.signIn?.tokens.get(serverName))?.state;
+      if (state !== undefined && isEqualSecret(returned, state)) return serverName;
+    }
+    return undefined;
+  }
+
+  async listResources(server: string): Promise<Resource[]> {
+    return (await this.#link(server).ready()).listResources();
+  }
+
+  async listResourceTemplates(server: string): Promise<ResourceTemplateType[]> {
+    return (await this.#link(server).ready()).listResourceTemplates();
+  }
+
+  async readResource(server: string, uri: string, options: { signal?: AbortSignal } = {}): Promise<ReadResourceResult> {
+    return (await this.#link(server).ready(options.signal)).readResource(uri, options);
+  }
+
+  async watchResource(server: string, uri: string): Promise<void> {
+    await (await this.#link(server).ready()).watchResource(uri);
+  }
+
+  async listPrompts(server: string): Promise<Prompt[]> {
+    return (await this.#link(server).ready()).listPrompts();
+  }
+
+  async getPrompt(server: string, name: string, args?: Readonly<Record<string, string>>): Promise<GetPromptResult> {
+    return (await this.#link(server).ready()).getPrompt(name, args);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#links.values(), (link) => link.stop()));
+  }
+
+  #link(server: string): ServerLink {
+    const link = this.#links.get(keyOf(server));
+    if (link) return link;
+    const names = Array.from(this.#links.values(), ({ serverName }) => serverName).join(", ");
+    throw toolError("unavailable", `There is no MCP server "${server}"`, {
+      next: names === "" ? "No server is configured." : `Use one of: ${names}.`,
+    });
+  }
+
+  #connect(link: ServerLink): Promise<void> {
+    const attempt: Promise<void> = link.connect().finally(() => this.#connecting.delete(attempt));
+    this.#connecting.add(attempt);
+    return attempt;
+  }
 }
 
-/** Names are found in any case: two that differ in it alone would be mistaken for each other. */
+/** Names are case-insensitive, because two names that differ only in case would be confused. */
 function keyOf(server: string): string {
   return serverKey(server).toLowerCase();
 }
@@ -210,56 +258,56 @@ function refusedStatus({ name, transport, trust, origin }: McpServerConfig, erro
   };
 }
 
-/** `new`: nobody has seen the definition yet. `changed`: it is no longer the one that was approved. */
+/** `new`: the definition was not approved yet. `changed`: it differs from the approved one. */
 export type ReviewState = "approved" | "new" | "changed";
 
 /**
- * `unavailable`: it failed, and is tried again. `needs_sign_in` and `needs_approval`: it waits for a person. `stopped`: the
- * host disabled or disconnected it.
+ * `unavailable`: it failed and is retried. `needs_sign_in` and `needs_approval`: a person must act. `stopped`: the host
+ * disabled or disconnected it.
  */
 export type McpServerState = "connecting" | "ready" | "unavailable" | "needs_sign_in" | "needs_approval" | "stopped";
 
 export interface McpServerStatus {
   name: string;
   state: McpServerState;
-  /** Why it is in a state that it should not be in. */
+  /** The reason for the state if it is not `ready`. */
   error?: string;
-  /** When it is tried again, Unix milliseconds. */
+  /** The time of the next attempt, in Unix milliseconds. */
   nextTryAt?: number;
   transport: string;
-  /** Whether the transport was concluded, by the configuration or because the server knew only an older one. */
+  /** Whether the transport was inferred, from the configuration or because the server supports only an older one. */
   inferred: boolean;
   era?: "legacy" | "modern";
   protocolVersion?: string;
   server?: { name: string; version: string };
   instructions?: string;
-  /** How long the last list of tools took to come. */
+  /** How long the last list of tools took. */
   latencyMs?: number;
-  /** Of how it is started now, in this process: an approval that names it is for no other. */
+  /** The hash of the launch configuration, valid in this process. Pass it to `approveLaunch`. */
   launchHash?: string;
   tools: McpToolStatus[];
   stderr: string[];
-  /** What it did wrong and that harmed nobody, the last of it; and how often. */
+  /** The last harmless protocol violations of the server, and their total number. */
   faults: string[];
   faultCount: number;
   log: string[];
   trusted: boolean;
   origin?: string;
-  /** Where a person signs in; of a server that is ready: to let it do more. */
+  /** The sign-in page. For a server that is ready: to grant more rights. */
   signInPage?: string;
 }
 
 export interface McpToolStatus {
   name: string;
-  /** Under which it is registered. */
+  /** The name in the registry. */
   exposedName?: string;
   isAvailable: boolean;
   isEnabled: boolean;
   review?: ReviewState;
-  /** Of the definition as it is now: an approval that names it is for no other. */
+  /** The hash of the current definition. Pass it to `approveDefinition`. */
   hash?: string;
-  /** Of one that changed: from what was approved to what it is now. */
+  /** The difference between the approved and the current definition, if it changed. */
   difference?: string;
-  /** Why it is not taken. */
+  /** Why the tool cannot be used. */
   refused?: string;
 }

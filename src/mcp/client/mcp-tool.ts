@@ -13,16 +13,16 @@ import { toUsableSchema } from "./server-schemas.ts";
 import { exposedName, shownDefinition, shownDifference, shownText } from "./tool-definition.ts";
 import type { DefinitionReview } from "./tool-pinning.ts";
 
-/** Who runs the tool: an MCPClient, or a hub that keeps one connected. */
+/** Runs the calls of a tool: an MCPClient, or the link of a hub. */
 export interface ToolCaller {
   readonly serverName: string;
   readonly trusted: boolean;
-  /** The calls that the server works on, where somebody wants to know. */
+  /** The calls that the server is working on, if they are tracked. */
   readonly running?: Set<ToolContext>;
   callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult>;
 }
 
-export interface WrapOptions {
+interface WrapOptions {
   timeoutMs?: number;
   review?: DefinitionReview;
 }
@@ -31,36 +31,33 @@ const MAX_DESCRIPTION_LENGTH = 4000;
 const MAX_TITLE_LENGTH = 100;
 const MAX_PREVIEW_LENGTH = 20_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** What a server may raise the bound of its output to. */
-const MAX_OUTPUT_LENGTH = 500_000;
-/** The gate has the time limit; the SDK's own would only be a second opinion. */
+/** The highest limit that a server may set for its results. */
+const MAX_RESULT_LENGTH = 500_000;
+/** The gate enforces the time limit, so the one of the SDK is disabled. */
 const NO_LIMIT_MS = 2_147_483_647;
-/** A person cannot follow more, and every update is an event. */
-const PROGRESS_MS = 20;
+/** Every update is an event, so they are limited to this interval. */
+const PROGRESS_INTERVAL_MS = 20;
 
 const reviews = new WeakMap<AnyTool, DefinitionReview>();
 
-/** Whether an MCP tool is what was approved, for policy to insist on asking where it is not; undefined for other tools. */
+/** The review state of an MCP tool, undefined for other tools. The policy asks if the definition is not approved. */
 export function reviewStateOf(tool: AnyTool): ReviewState | undefined {
   return reviews.get(tool)?.state;
 }
 
-/** A server's tool as one of ours, to be called through the gate. Throws where its name or schema cannot be used. */
+/** Wraps a tool of a server as a Haft tool. Throws if its name or schema cannot be used. */
 export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapOptions = {}): AnyTool {
   const { serverName: server, trusted } = client;
   const { review, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   if (mcpTool.execution?.taskSupport === "required") {
-    throw toolError(
-      "unavailable",
-      `"${mcpTool.name}" runs as a task of the server only, which Haft does not follow yet`,
-    );
+    throw toolError("unavailable", `"${mcpTool.name}" runs only as a legacy task, which Haft does not support`);
   }
   const name = exposedName(server, mcpTool.name);
   const hints = trusted ? (mcpTool.annotations ?? {}) : {};
   const kind = kindOf(hints);
   const isRepeatable = kind === ToolKind.ReadOnly || hints.idempotentHint === true;
   const requiresApproval = kind !== ToolKind.ReadOnly || metaOf(mcpTool, "anthropic/requiresUserInteraction") === true;
-  const output = mcpTool.outputSchema === undefined ? undefined : checkedAlready(toUsableSchema(mcpTool.outputSchema));
+  const output = mcpTool.outputSchema === undefined ? undefined : withoutChecks(toUsableSchema(mcpTool.outputSchema));
   const maxResultBytes = resultBytesOf(mcpTool);
 
   const tool: AnyTool = createTool({
@@ -80,7 +77,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
     labels: labelsOf(hints),
     idempotent: isRepeatable,
     permission: () => (requiresApproval || (review && review.state !== "approved") ? "confirm" : "auto"),
-    // A tool that is not the approved one is allowed once, never for good.
+    // A tool whose definition is not approved can be allowed only once, not always.
     rule: () => (review && review.state !== "approved" ? "" : name),
     preview: (input, context) => previewOf(input, context),
     run: (input, context) => run(input, context),
@@ -106,11 +103,11 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
   }
 
   async function previewOf(input: unknown, { callId }: ToolContext): Promise<Preview> {
-    const given = shownText(JSON.stringify(input, null, 2), MAX_PREVIEW_LENGTH);
-    const content = [text(`MCP server "${server}", tool "${mcpTool.name}", with:\n${given}`)];
+    const shownInput = shownText(JSON.stringify(input, null, 2), MAX_PREVIEW_LENGTH);
+    const content = [text(`MCP server "${server}", tool "${mcpTool.name}", with:\n${shownInput}`)];
     if (review?.state === "changed") {
       const difference = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
-      content.push(text(`The tool is NOT the one that was approved before. What differs:\n${difference}`));
+      content.push(text(`The tool is NOT the one that was approved before. The difference:\n${difference}`));
     } else if (review?.state === "new") {
       content.push(text(`The tool is used for the first time. Its definition:\n${shownDefinition(review.definition)}`));
     }
@@ -126,7 +123,7 @@ function kindOf(hints: Hints): ToolKind {
   return hints.destructiveHint === false ? ToolKind.Write : ToolKind.Execute;
 }
 
-/** Silence means the worst: what comes back may be anybody's words, and what goes in may go anywhere. */
+/** Without a hint the worst is assumed: the result is untrusted, and the input may leave this machine. */
 function labelsOf(hints: Hints): TaintLabel[] {
   return hints.openWorldHint === false ? [] : ["untrusted_input", "outside_effect"];
 }
@@ -136,12 +133,12 @@ function metaOf(tool: MCPTool, key: string): unknown {
 }
 
 function resultBytesOf(tool: MCPTool): number | undefined {
-  const wish = metaOf(tool, "anthropic/maxResultSizeChars");
-  return typeof wish === "number" && wish > 0 ? Math.min(wish, MAX_OUTPUT_LENGTH) : undefined;
+  const requested = metaOf(tool, "anthropic/maxResultSizeChars");
+  return typeof requested === "number" && requested > 0 ? Math.min(requested, MAX_RESULT_LENGTH) : undefined;
 }
 
-/** Shown to models and programs; the answer was checked against it when it arrived. */
-function checkedAlready({ jsonSchema }: Schema): Schema {
+/** The SDK has checked the result against the schema, so it is not checked again. */
+function withoutChecks({ jsonSchema }: Schema): Schema {
   return { jsonSchema, validate: (value) => ({ value }) };
 }
 
@@ -149,30 +146,19 @@ function progressTo({ update }: ToolContext): NonNullable<MCPCallOptions["onProg
   let lastAt = 0;
   return ({ progress, total, message }) => {
     const now = performance.now();
-    if (now - lastAt < PROGRESS_MS && progress !== total) return;
+    if (now - lastAt < PROGRESS_INTERVAL_MS && progress !== total) return;
     lastAt = now;
-    update({
-      progress: {
-        done: progress,
-        total,
-        message: message === undefined ? undefined : shownText(message, 500),
-      },
-    });
+    const shownMessage = message === undefined ? undefined : shownText(message, 500);
+    update({ progress: { done: progress, total, message: shownMessage } });
   };
 }
 
 function outcomeUnknown(server: string, cause: unknown) {
-  return toolError(
-    "unknown_outcome",
-    `MCP server "${server}" was lost while it worked: whether the call took effect is not known`,
-    {
-      next: "Look at the state of things before you call again.",
-      cause,
-    },
-  );
+  const message = `The connection to MCP server "${server}" was lost during the call: its effect is unknown`;
+  return toolError("unknown_outcome", message, { next: "Check the current state before you call again.", cause });
 }
 
-/** A server's answer in the three forms of ours: blocks for the model, one safe line for a person, data for a program. */
+/** Converts a result: blocks for the model, one safe line for a person, data for a program. */
 function readResult(result: MCPCallResult): ToolOutput {
   const { content: blocks, structuredContent, isError } = result;
   const content = blocks.map(readBlock);
@@ -181,10 +167,10 @@ function readResult(result: MCPCallResult): ToolOutput {
   const output: ToolOutput = {
     content,
     details: structuredContent === undefined ? joined : structuredContent,
-    // A terminal would obey what stands in it.
+    // A terminal would interpret control codes.
     display: showHiddenCharacters(stripTerminalCodes(firstLine(joined))),
   };
-  if (isError) output.error = failureOf("failed", joined || "The tool failed and did not say why.", "MCPToolError");
+  if (isError) output.error = failureOf("failed", joined || "The tool failed without a reason.", "MCPToolError");
   return output;
 }
 
@@ -202,14 +188,7 @@ export function readBlock(block: MCPCallResult["content"][number]): Content {
     }
     case "resource_link": {
       const { uri, name, title, description, mimeType } = block;
-      return {
-        type: "resource_link",
-        uri,
-        name,
-        title,
-        description,
-        mimeType,
-      };
+      return { type: "resource_link", uri, name, title, description, mimeType };
     }
     default:
       return text(JSON.stringify(block));

@@ -10,136 +10,139 @@ import type { MaybePromise } from "../../core/stage.ts";
 import { readSecureUrl } from "./transports.ts";
 
 export interface SignInOptions {
-  tokens: TokenStore;
-  /** Where the browser returns to: a page of this program. A function where it is known later. */
+  tokens: SignInStore;
+  /** The page of this program that the browser returns to. A function if it is known only later. */
   redirectUrl: string | (() => string);
-  /** The https address of our client-ID metadata document; without one the server is asked to register us. */
+  /** The https address of our client ID metadata document. If omitted, the client registers dynamically. */
   clientMetadataUrl?: string;
   /**
-   * Shows the page to the person, or opens a browser there: with the address as an argument, never through a shell. Absent:
-   * nobody can be sent there, and only what was signed in to before is used.
+   * Shows the page to the person, or opens a browser: pass the address as an argument, never through a shell. If omitted,
+   * only earlier sign-ins are used.
    */
   onAuthorize?(request: { server: string; url: URL }): void | Promise<void>;
 }
 
-export interface SignIn {
+/** Authorization code flow with PKCE. The SDK runs it; this class adds `state`, checks of pages, and storage. */
+export class SignIn {
   readonly provider: OAuthClientProvider;
-  /** The page where the person signs in, once the server has asked for it. */
-  readonly page: URL | undefined;
-  /** From here on the page is shown as soon as it is known. Without it a server that starts opens no browser. */
-  begin(): void;
-  /** Shows a page that is known already: a server that works wants more rights for one of its calls. */
-  show(): Promise<void>;
-  /** The parameters of the address that the browser came back to; throws where they are not of the sign-in begun here. */
-  returned(callback: string | URL): Promise<URLSearchParams>;
-}
+  readonly #server: string;
+  readonly #serverUrl: string;
+  readonly #options: SignInOptions;
+  #page: URL | undefined;
+  #isStarted = false;
 
-/** Authorisation code with PKCE, as the SDK plays it; what it leaves to the host: `state`, where pages lead, and memory. */
-export function createSignIn(server: string, serverUrl: URL, options: SignInOptions): SignIn {
-  const { tokens: store, clientMetadataUrl, onAuthorize } = options;
-  const redirectUrl = (): string =>
-    typeof options.redirectUrl === "function" ? options.redirectUrl() : options.redirectUrl;
-  let page: URL | undefined;
-  let isBegun = false;
-
-  async function read(): Promise<StoredSignIn> {
-    const stored = await store.get(server);
-    return stored?.url === serverUrl.href ? stored : { url: serverUrl.href };
+  constructor(server: string, serverUrl: URL, options: SignInOptions) {
+    this.#server = server;
+    this.#serverUrl = serverUrl.href;
+    this.#options = options;
+    this.provider = this.#createProvider();
   }
 
-  async function change(part: Partial<StoredSignIn>): Promise<void> {
-    const merged: StoredSignIn = { ...(await read()), ...part };
-    await store.set(server, merged);
+  /** The page where the person signs in, if the server requires it. */
+  get page(): URL | undefined {
+    return this.#page;
   }
 
-  /** A client is registered for one place to return to. For who signs in anew from another, it is registered anew. */
-  async function readClient(): Promise<StoredSignIn["client"]> {
-    const { client } = await read();
-    const places = (client as { redirect_uris?: readonly string[] } | undefined)?.redirect_uris;
-    return isBegun && places && !places.includes(redirectUrl()) ? undefined : client;
+  /** Shows the page as soon as it is known. Without this call, connecting to a server opens no browser. */
+  begin(): void {
+    if (!this.#options.onAuthorize) throw cannotShowPage(this.#server);
+    this.#isStarted = true;
   }
 
-  const provider: OAuthClientProvider = {
-    get redirectUrl() {
-      return redirectUrl();
-    },
-    clientMetadataUrl,
-    get clientMetadata() {
-      return {
-        client_name: "Haft",
-        redirect_uris: [redirectUrl()],
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
-        token_endpoint_auth_method: "none",
-      };
-    },
-    async state() {
-      const state = randomBytes(24).toString("base64url");
-      await change({ state });
-      return state;
-    },
-    clientInformation: readClient,
-    saveClientInformation: (client) => change({ client }),
-    tokens: async () => (await read()).tokens,
-    // What was found out was for this sign-in: a server may move to another authorisation server before the next.
-    saveTokens: (tokens) => change({ tokens, discovery: undefined }),
-    saveCodeVerifier: (codeVerifier) => change({ codeVerifier }),
-    async codeVerifier() {
-      const { codeVerifier } = await read();
-      if (codeVerifier === undefined) throw notStarted(server);
-      return codeVerifier;
-    },
-    saveDiscoveryState: (discovery) => change({ discovery }),
-    discoveryState: async () => (await read()).discovery,
-    async invalidateCredentials(scope) {
-      const stored = await read();
-      if (scope === "all" || scope === "client") delete stored.client;
-      if (scope === "all" || scope === "tokens") delete stored.tokens;
-      if (scope === "all" || scope === "verifier") delete stored.codeVerifier;
-      if (scope === "all" || scope === "discovery") delete stored.discovery;
-      await store.set(server, stored);
-    },
-    async redirectToAuthorization(url) {
-      page = readSecureUrl(url, `The sign-in page of MCP server "${server}"`);
-      if (!isBegun) return;
-      isBegun = false;
-      await onAuthorize?.({ server, url: page });
-    },
-  };
+  /** Shows a known page: a connected server requires more rights for a call. */
+  async show(): Promise<void> {
+    const { onAuthorize } = this.#options;
+    if (!onAuthorize) throw cannotShowPage(this.#server);
+    if (this.#page) await onAuthorize({ server: this.#server, url: this.#page });
+  }
 
-  return {
-    provider,
-    get page() {
-      return page;
-    },
-    begin() {
-      if (!onAuthorize) throw noPage(server);
-      isBegun = true;
-    },
-    async show() {
-      if (!onAuthorize) throw noPage(server);
-      if (page) await onAuthorize({ server, url: page });
-    },
-    async returned(callback) {
-      const parameters = new URL(callback, redirectUrl()).searchParams;
-      const stored = await read();
-      if (stored.state === undefined || stored.codeVerifier === undefined) throw notStarted(server);
-      if (!isEqualSecret(parameters.get("state") ?? "", stored.state)) {
-        throw toolError(
-          "denied",
-          `The browser came back from another sign-in than that of "${server}" (state differs)`,
-          {
-            next: "Nothing was accepted. Begin the sign-in again.",
-          },
-        );
-      }
-      // Once: the same address must not work again.
-      delete stored.state;
-      await store.set(server, stored);
-      page = undefined;
-      return parameters;
-    },
-  };
+  /** The parameters of the callback address. Rejects if they do not belong to the sign-in that was started. */
+  async returned(callback: string | URL): Promise<URLSearchParams> {
+    const parameters = new URL(callback, this.#redirectUrl).searchParams;
+    const stored = await this.#read();
+    if (stored.state === undefined || stored.codeVerifier === undefined) throw notStarted(this.#server);
+    if (!isEqualSecret(parameters.get("state") ?? "", stored.state)) {
+      const message = `The browser returned from another sign-in than that of "${this.#server}" (state differs)`;
+      throw toolError("denied", message, { next: "Nothing was accepted. Start the sign-in again." });
+    }
+    // The same address must not work twice.
+    delete stored.state;
+    await this.#options.tokens.set(this.#server, stored);
+    this.#page = undefined;
+    return parameters;
+  }
+
+  get #redirectUrl(): string {
+    const { redirectUrl } = this.#options;
+    return typeof redirectUrl === "function" ? redirectUrl() : redirectUrl;
+  }
+
+  #createProvider(): OAuthClientProvider {
+    const redirectUrl = (): string => this.#redirectUrl;
+    return {
+      get redirectUrl() {
+        return redirectUrl();
+      },
+      clientMetadataUrl: this.#options.clientMetadataUrl,
+      get clientMetadata() {
+        return {
+          client_name: "Haft",
+          redirect_uris: [redirectUrl()],
+          grant_types: ["authorization_code", "refresh_token"],
+          response_types: ["code"],
+          token_endpoint_auth_method: "none",
+        };
+      },
+      state: async () => {
+        const state = randomBytes(24).toString("base64url");
+        await this.#change({ state });
+        return state;
+      },
+      clientInformation: () => this.#readClient(),
+      saveClientInformation: (client) => this.#change({ client }),
+      tokens: async () => (await this.#read()).tokens,
+      // Discovery is repeated for each sign-in: the server may use another authorization server next time.
+      saveTokens: (tokens) => this.#change({ tokens, discovery: undefined }),
+      saveCodeVerifier: (codeVerifier) => this.#change({ codeVerifier }),
+      codeVerifier: async () => {
+        const { codeVerifier } = await this.#read();
+        if (codeVerifier === undefined) throw notStarted(this.#server);
+        return codeVerifier;
+      },
+      saveDiscoveryState: (discovery) => this.#change({ discovery }),
+      discoveryState: async () => (await this.#read()).discovery,
+      invalidateCredentials: async (scope) => {
+        const stored = await this.#read();
+        if (scope === "all" || scope === "client") delete stored.client;
+        if (scope === "all" || scope === "tokens") delete stored.tokens;
+        if (scope === "all" || scope === "verifier") delete stored.codeVerifier;
+        if (scope === "all" || scope === "discovery") delete stored.discovery;
+        await this.#options.tokens.set(this.#server, stored);
+      },
+      redirectToAuthorization: async (url) => {
+        this.#page = readSecureUrl(url, `The sign-in page of MCP server "${this.#server}"`);
+        if (!this.#isStarted) return;
+        this.#isStarted = false;
+        await this.#options.onAuthorize?.({ server: this.#server, url: this.#page });
+      },
+    };
+  }
+
+  async #read(): Promise<StoredSignIn> {
+    const stored = await this.#options.tokens.get(this.#server);
+    return stored?.url === this.#serverUrl ? stored : { url: this.#serverUrl };
+  }
+
+  async #change(changes: Partial<StoredSignIn>): Promise<void> {
+    await this.#options.tokens.set(this.#server, { ...(await this.#read()), ...changes });
+  }
+
+  /** A client is registered for one redirect address. A sign-in from another one registers again. */
+  async #readClient(): Promise<StoredSignIn["client"]> {
+    const { client } = await this.#read();
+    const redirectUris = client && "redirect_uris" in client ? client.redirect_uris : undefined;
+    return this.#isStarted && redirectUris && !redirectUris.includes(this.#redirectUrl) ? undefined : client;
+  }
 }
 
 export function isEqualSecret(a: string, b: string): boolean {
@@ -148,28 +151,28 @@ export function isEqualSecret(a: string, b: string): boolean {
 }
 
 function notStarted(server: string): Error {
-  return toolError("conflict", `No sign-in to "${server}" was begun here`, { next: "Begin it first." });
+  return toolError("conflict", `No sign-in to "${server}" was started here`, { next: "Start it first." });
 }
 
-function noPage(server: string): Error {
-  return toolError("unavailable", `Nobody can be shown the sign-in page of "${server}" here`, {
+function cannotShowPage(server: string): Error {
+  return toolError("unavailable", `The sign-in page of "${server}" cannot be shown here`, {
     next: `Ask the person to sign in with: haft mcp login ${server}`,
   });
 }
 
-/** What is known of one server's sign-in: plain JSON, and secret. */
+/** The stored sign-in to one server: plain JSON with secrets. */
 export interface StoredSignIn {
-  /** Of the server; what was stored for another address is never sent. */
+  /** The address of the server. Credentials for another address are never sent. */
   url: string;
   tokens?: StoredOAuthTokens;
   client?: StoredOAuthClientInformation;
-  /** Of a sign-in that a person has begun. */
+  /** Of a sign-in in progress. */
   codeVerifier?: string;
   state?: string;
   discovery?: OAuthDiscoveryState;
 }
 
-export interface TokenStore {
+export interface SignInStore {
   get(server: string): MaybePromise<StoredSignIn | undefined>;
   set(server: string, signIn: StoredSignIn): MaybePromise<void>;
   delete(server: string): MaybePromise<void>;

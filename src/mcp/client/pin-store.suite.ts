@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Pin, PinStore } from "./tool-pinning.ts";
 
-/** What every PinStore does. */
+/** The behaviour of every PinStore. */
 export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinStore>): void {
   const pin = (tool: string, definition: string, server = "files"): Pin => ({
     server,
@@ -13,12 +13,12 @@ export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinSt
   const tools = async (store: PinStore, server = "files") =>
     [...(await store.list(server))].map(({ tool, definition }) => `${tool}=${definition}`).sort();
 
-  describe(`${name} as a store of pins`, () => {
-    test("knows nothing of a server at first", async () => {
+  describe(`${name} as a pin store`, () => {
+    test("is empty at first", async () => {
       expect(await tools(await open())).toEqual([]);
     });
 
-    test("keeps one pin a tool, the last one, and those of servers apart", async () => {
+    test("keeps the last pin of each tool and server", async () => {
       const store = await open();
       await store.put(pin("read", "A"));
       await store.put(pin("read", "B"));
@@ -29,7 +29,7 @@ export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinSt
       expect((await store.list("other"))[0]).toEqual(pin("read", "D", "other"));
     });
 
-    test("takes any name, also those that every object has", async () => {
+    test("accepts any name, also those of object prototypes", async () => {
       const store = await open();
       for (const tool of ["__proto__", "constructor", ""]) await store.put(pin(tool, "X"));
       expect(await tools(store)).toEqual(["=X", "__proto__=X", "constructor=X"]);
@@ -46,7 +46,7 @@ export function pinStoreSuite(name: string, open: () => PinStore | Promise<PinSt
       expect(await tools(store)).toEqual([]);
     });
 
-    test("remembers which tools of a server are switched off", async () => {
+    test("stores the disabled tools of a server", async () => {
       const store = await open();
       for (const tool of ["write", "delete", "delete"]) await store.switchTool("files", tool, false);
       await store.switchTool("other", "write", false);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLineReader, type LongLine, parseFrame, refuseLongLine } from "./stdio-transport.ts";
+import { createLineReader, type LongLine, parseFrame, errorForLongLine } from "./stdio-transport.ts";
 
 function readAll(chunks: readonly Buffer[], maxBytes: number) {
   const lines: string[] = [];
@@ -10,8 +10,8 @@ function readAll(chunks: readonly Buffer[], maxBytes: number) {
   return { lines, long };
 }
 
-describe("the reader of lines", () => {
-  test("gives the same lines however the bytes are cut, also inside of a character", () => {
+describe("the line reader", () => {
+  test("gives the same lines for any chunks, also if a character is split", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "grapheme" })), fc.array(fc.nat(40)), (texts, cuts) => {
         const wanted = texts.map((text) => text.replaceAll("\n", " "));
@@ -27,7 +27,7 @@ describe("the reader of lines", () => {
     );
   });
 
-  test("passes over a line that is too long, says where it began and ended, and reads on", () => {
+  test("skips a line that is too long, reports its head and tail, and continues", () => {
     const long = `begin${"x".repeat(5000)}end`;
     const { lines, long: passed } = readAll(
       [Buffer.from(`a\n${long.slice(0, 3000)}`), Buffer.from(`${long.slice(3000)}\nb\n`)],
@@ -40,7 +40,7 @@ describe("the reader of lines", () => {
     expect(passed[0]!.head.length).toBeLessThanOrEqual(256);
   });
 
-  test("takes a line of exactly the most bytes", () => {
+  test("accepts a line of exactly the maximum length", () => {
     expect(readAll([Buffer.from(`${"x".repeat(10)}\n${"y".repeat(11)}\n`)], 10)).toMatchObject({
       lines: ["x".repeat(10)],
       long: [{ bytes: 11 }],
@@ -49,7 +49,7 @@ describe("the reader of lines", () => {
 });
 
 describe("a frame", () => {
-  test("is found behind half of another one", () => {
+  test("is found after half of another one", () => {
     const whole = '{"jsonrpc":"2.0","id":2,"result":{}}';
     expect(parseFrame(whole)).toMatchObject({ id: 2 });
     expect(parseFrame(`{"jsonrpc":"2.0","id":1,"result":{"con${whole}`)).toMatchObject({ id: 2 });
@@ -63,13 +63,13 @@ describe("a frame", () => {
     },
   );
 
-  test("that was too long names the call that it belongs to, first or last, and is no request", () => {
+  test("that is too long gives an error for its call, with the id at either end, but not for requests", () => {
     const line = (head: string, tail = "") => ({ bytes: 99, head, tail });
-    expect(refuseLongLine(line('{"jsonrpc":"2.0","id":7,"result":{'), 10)).toMatchObject({
+    expect(errorForLongLine(line('{"jsonrpc":"2.0","id":7,"result":{'), 10)).toMatchObject({
       id: 7,
       error: { code: -32_090 },
     });
-    expect(refuseLongLine(line('{"result":', '}]},"jsonrpc":"2.0","id":"a-1"}'), 10)).toMatchObject({ id: "a-1" });
-    expect(refuseLongLine(line('{"jsonrpc":"2.0","method":"x"', "xxx"), 10)).toBeUndefined();
+    expect(errorForLongLine(line('{"result":', '}]},"jsonrpc":"2.0","id":"a-1"}'), 10)).toMatchObject({ id: "a-1" });
+    expect(errorForLongLine(line('{"jsonrpc":"2.0","method":"x"', "xxx"), 10)).toBeUndefined();
   });
 });

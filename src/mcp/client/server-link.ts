@@ -1,18 +1,19 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError, ToolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
+import type { MaybePromise } from "../../core/stage.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { isSignInNeeded, unavailable } from "./connection-failures.ts";
-import { abortable, MCPClient, type MCPClientOptions } from "./mcp-client.ts";
+import { abortable, type MCPCallOptions, type MCPCallResult, MCPClient, type MCPClientOptions } from "./mcp-client.ts";
 import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
 import type { ToolCaller } from "./mcp-tool.ts";
 import type { AnswerElicitation } from "./server-requests.ts";
-import { createServerTools, type ServerTools } from "./server-tools.ts";
+import { ServerTools } from "./server-tools.ts";
 import { launchHash, launchText, shownDifference, shownLaunchHash, shownText } from "./tool-definition.ts";
 import type { PinStore } from "./tool-pinning.ts";
 
-export interface ServerLinkOptions {
+interface ServerLinkOptions {
   config: McpServerConfig;
   registry: Pick<ToolRegistry, "register" | "unregister" | "get">;
   pins: PinStore;
@@ -22,248 +23,263 @@ export interface ServerLinkOptions {
   onResourceUpdated?(server: string, uri: string): void;
 }
 
-/** One server's life: connected, lost, tried again with longer and longer pauses. */
-export interface ServerLink extends ToolCaller {
-  readonly config: McpServerConfig;
-  readonly tools: ServerTools;
-  status(): McpServerStatus;
-  /** Resolves, never rejects, when the attempt is over, however it ended. */
-  connect(): Promise<void>;
-  stop(): Promise<void>;
-  /** Refused where `hash` is not that of its launch as it is now. */
-  approveLaunch(hash?: string): Promise<void>;
-  signIn(): Promise<boolean>;
-  finishSignIn(callback: string | URL): Promise<void>;
-  /** The client of a server that is ready; throws what a caller should hear where it is not. */
-  ready(signal?: AbortSignal): Promise<MCPClient>;
-}
-
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 300_000;
-/** After this long a server counts as sound again, and its next failure as the first. */
-const SOUND_MS = 30_000;
+/** After this time a connection is stable, and its next failure is the first one again. */
+const STABLE_MS = 30_000;
 
-export function createServerLink(options: ServerLinkOptions): ServerLink {
-  const { config, registry, pins, clock, onChange } = options;
-  const faults = createRecentLines();
-  const log = createRecentLines();
-  let state: McpServerState = "stopped";
-  let error: string | undefined;
-  let client = new MCPClient();
-  let attempt: Promise<void> | undefined;
-  let latencyMs: number | undefined;
-  let failures = 0;
-  let readyAt = 0;
-  let retry: { timer: Timer; at: number } | undefined;
-  let isLegacy = false;
-  let refreshing: Promise<void> | undefined;
-  let changedMeanwhile = false;
-  const running = new Set<ToolContext>();
-  const { answerElicitation, ...clientOptions } = options.client;
+/** The connection to one server. If it is lost, it is retried with increasing pauses. */
+export class ServerLink implements ToolCaller {
+  readonly config: McpServerConfig;
+  readonly tools: ServerTools;
+  /** The calls that the server is working on. */
+  readonly running = new Set<ToolContext>();
+  readonly #options: ServerLinkOptions;
+  readonly #clock: Clock;
+  readonly #faults = new RecentLines();
+  readonly #log = new RecentLines();
+  #state: McpServerState = "stopped";
+  #error: string | undefined;
+  #client = new MCPClient();
+  #attempt: Promise<void> | undefined;
+  #latencyMs: number | undefined;
+  #failures = 0;
+  #readyAt = 0;
+  #retry: { timer: Timer; at: number } | undefined;
+  #isLegacy = false;
+  #refreshing: Promise<void> | undefined;
+  #mustRefreshAgain = false;
 
-  function setState(next: McpServerState, why?: string): void {
-    state = next;
-    error = why;
-    if (next === "ready") readyAt = clock.monotonic();
-    notifyChanged();
+  constructor(options: ServerLinkOptions) {
+    const { config, registry, pins, clock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.config = config;
+    this.tools = new ServerTools({ config, caller: this, registry, pins, clock });
   }
 
-  function notifyChanged(): void {
-    try {
-      onChange(status());
-    } catch {
-      // A listener harms nobody.
-    }
+  get serverName(): string {
+    return this.config.name;
   }
 
-  function createClient(): MCPClient {
-    const own: MCPClient = new MCPClient({
-      ...clientOptions,
-      ...(answerElicitation ? { answerElicitation: pauseTimeLimitWhileAnswering(answerElicitation, running) } : {}),
-      clock,
-      events: {
-        listChanged: (what) => what === "tools" && own === client && void refresh(),
-        resourceUpdated: (uri) => options.onResourceUpdated?.(config.name, uri),
-        log: (level, data) => log.push(`${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`),
-        fault: (message) => faults.push(message),
-        closed: () => own === client && state === "ready" && lost(own.ending ?? "the connection was closed"),
-      },
-    });
-    return own;
+  get trusted(): boolean {
+    return this.config.trust === true;
   }
 
-  function lost(why: string): void {
-    const now = clock.monotonic();
-    failures = now - readyAt > SOUND_MS ? 1 : failures + 1;
-    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), MAX_PAUSE_MS);
-    const timer = clock.after(pause, () => void link.connect());
-    timer.setRef(false);
-    retry = { timer, at: clock.now() + pause };
-    setState("unavailable", why);
-  }
-
-  /** Keeps the tools that were known where the new list does not come. */
-  async function refresh(): Promise<void> {
-    if (refreshing) {
-      changedMeanwhile = true;
-      return refreshing;
-    }
-    refreshing = list().catch((failure: unknown) =>
-      faults.push(`The list of tools could not be refreshed: ${messageOf(failure)}`),
-    );
-    await refreshing;
-    refreshing = undefined;
-    if (changedMeanwhile) {
-      changedMeanwhile = false;
-      return refresh();
-    }
-    if (state === "ready") notifyChanged();
-  }
-
-  async function list(): Promise<void> {
-    const askedAt = clock.monotonic();
-    const listed = await client.listTools();
-    latencyMs = clock.monotonic() - askedAt;
-    await tools.update(listed);
-  }
-
-  /** What is started is what was approved: another command under the same name is another server. */
-  async function changedLaunch(): Promise<string | undefined> {
-    const pin = (await pins.list(config.name)).find(({ tool }) => tool === "");
-    if (!pin) await pinLaunch();
-    if (!pin || pin.hash === launchHash(config)) return undefined;
-    const difference = await shownDifference(config.name, pin.definition, launchText(config));
-    return `It is no longer started as it was approved. ${difference || "Its environment or its headers differ."}`;
-  }
-
-  function pinLaunch() {
-    return pins.put({
-      server: config.name,
-      tool: "",
-      hash: launchHash(config),
-      definition: launchText(config),
-      pinnedAt: clock.now(),
-    });
-  }
-
-  async function tryOnce(connect: (client: MCPClient) => Promise<boolean>): Promise<void> {
-    setState("connecting");
-    try {
-      await tools.recall();
-      const changed = await changedLaunch();
-      if (stateNow() !== "connecting") return;
-      if (changed !== undefined) return setState("needs_approval", changed);
-      client = createClient();
-      if (!(await connect(client))) return setState("needs_sign_in", "A person must sign in to it.");
-      await list();
-      isLegacy = client.info?.era === "legacy";
-      if (stateNow() === "connecting") setState("ready");
-      else await client.disconnect();
-    } catch (failure) {
-      if (stateNow() === "stopped") return;
-      const { signInPage } = client;
-      await client.disconnect();
-      if (isSignInNeeded(failure) || signInPage) setState("needs_sign_in", messageOf(failure));
-      else lost(messageOf(failure));
-    }
-  }
-
-  // A function, so that the state is read anew after every wait.
-  const stateNow = (): McpServerState => state;
-
-  function start(connect: (client: MCPClient) => Promise<boolean>): Promise<void> {
-    retry?.timer.cancel();
-    retry = undefined;
-    return (attempt ??= tryOnce(connect).finally(() => (attempt = undefined)));
-  }
-
-  function status(): McpServerStatus {
-    const { info, signInPage } = client;
+  status(): McpServerStatus {
+    const { config } = this;
+    const { info, signInPage } = this.#client;
     return {
       name: config.name,
-      state,
-      error,
-      nextTryAt: retry && state === "unavailable" ? retry.at : undefined,
+      state: this.#state,
+      error: this.#error,
+      nextTryAt: this.#state === "unavailable" ? this.#retry?.at : undefined,
       transport: info?.transport ?? config.transport,
       inferred: config.inferred === true || (info !== undefined && info.transport !== config.transport),
       era: info?.era,
       protocolVersion: info?.protocolVersion,
-      server: info?.server ? info.server : undefined,
-      instructions: info?.instructions === undefined ? undefined : info.instructions,
-      latencyMs,
+      server: info?.server,
+      instructions: info?.instructions,
+      latencyMs: this.#latencyMs,
       launchHash: shownLaunchHash(config),
-      tools: tools.status(state === "ready"),
-      stderr: client.stderrLines(),
-      faults: faults.lines(),
-      faultCount: faults.count,
-      log: log.lines(),
-      trusted: config.trust === true,
+      tools: this.tools.status(this.#state === "ready"),
+      stderr: this.#client.stderrLines(),
+      faults: this.#faults.lines(),
+      faultCount: this.#faults.count,
+      log: this.#log.lines(),
+      trusted: this.trusted,
       origin: config.origin,
-      signInPage: signInPage ? signInPage.href : undefined,
+      signInPage: signInPage?.href,
     };
   }
 
-  const link: ServerLink = {
-    config,
-    serverName: config.name,
-    trusted: config.trust === true,
-    running,
-    get tools() {
-      return tools;
-    },
-    status,
-    connect: () =>
-      state === "ready" ? Promise.resolve() : start((own) => own.connect(config, { isLegacy }).then(() => true)),
-    async stop() {
-      retry?.timer.cancel();
-      retry = undefined;
-      setState("stopped", "It was disconnected.");
-      await client.disconnect();
-      await attempt;
-    },
-    async approveLaunch(hash) {
-      if (hash !== undefined && hash !== shownLaunchHash(config)) {
-        throw toolError("conflict", `"${config.name}" is no longer started as it was seen`, {
-          next: "Look at it again, and approve what it is now.",
-        });
+  /** Resolves when the attempt is over, successful or not. Never rejects. */
+  async connect(): Promise<void> {
+    if (this.#state === "ready") return;
+    await this.#start(async (client) => {
+      await client.connect(this.config, { isLegacy: this.#isLegacy });
+      return true;
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelRetry();
+    this.#setState("stopped", "It was disconnected.");
+    await this.#client.disconnect();
+    await this.#attempt;
+  }
+
+  /** Rejects if `hash` is not the hash of the current launch configuration. */
+  async approveLaunch(hash?: string): Promise<void> {
+    if (hash !== undefined && hash !== shownLaunchHash(this.config)) {
+      throw toolError("conflict", `The launch configuration of "${this.serverName}" has changed since it was shown`, {
+        next: "Look at it again, and approve the current one.",
+      });
+    }
+    await this.#pinLaunch();
+    if (this.#state === "needs_approval") await this.connect();
+  }
+
+  async signIn(): Promise<boolean> {
+    await this.#attempt;
+    if (this.#state === "ready") return this.#client.signInPage ? this.#client.signIn(this.config) : true;
+    await this.#start((client) => client.signIn(this.config));
+    return this.#isInState("ready");
+  }
+
+  async finishSignIn(callback: string | URL): Promise<void> {
+    await this.#client.finishSignIn(this.config, callback);
+    await this.connect();
+  }
+
+  /** The client of the connected server. Rejects with an error for the caller if it is not connected. */
+  async ready(signal?: AbortSignal): Promise<MCPClient> {
+    if (this.#state === "connecting" && this.#attempt) await abortable(this.#attempt, signal);
+    if (this.#isInState("ready")) return this.#client;
+    if (this.#isInState("needs_sign_in")) throw signInNeeded(this.serverName);
+    const seconds = this.#retry && Math.ceil((this.#retry.at - this.#clock.now()) / 1000);
+    const retry = seconds === undefined ? "" : `; the next attempt is in ${seconds} s`;
+    throw unavailable(this.serverName, `${this.#error ?? this.#state}${retry}`);
+  }
+
+  async callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult> {
+    const client = this.#state === "ready" ? this.#client : await this.ready(options?.signal);
+    try {
+      return await client.callTool(name, args, options);
+    } catch (failure) {
+      // Over HTTP there is no event when a server disappears; a failed call shows it.
+      if (client === this.#client && this.#state === "ready" && isUnavailable(failure)) {
+        this.#lost(messageOf(failure));
+        void client.disconnect();
       }
-      await pinLaunch();
-      if (state === "needs_approval") await link.connect();
-    },
-    async signIn() {
-      await attempt;
-      if (state === "ready" && client.signInPage) return client.signIn(config);
-      if (state === "ready") return true;
-      await start((own) => own.signIn(config));
-      return stateNow() === "ready";
-    },
-    async finishSignIn(callback) {
-      await client.finishSignIn(config, callback);
-      await link.connect();
-    },
-    async ready(signal) {
-      if (state === "connecting" && attempt) await abortable(attempt, signal);
-      if (state === "ready") return client;
-      if (state === "needs_sign_in") throw signInNeeded(config.name);
-      const again = retry ? `; it is tried again in ${Math.ceil((retry.at - clock.now()) / 1000)} s` : "";
-      throw unavailable(config.name, `${error ?? state}${again}`);
-    },
-    async callTool(name, args, callOptions) {
-      const ready = state === "ready" ? client : await link.ready(callOptions?.signal);
-      try {
-        return await ready.callTool(name, args, callOptions);
-      } catch (failure) {
-        // Over HTTP no event tells that a server is gone; the call does.
-        if (ready === client && state === "ready" && isUnavailable(failure)) {
-          lost(messageOf(failure));
-          void ready.disconnect();
-        }
-        throw failure;
-      }
-    },
-  };
-  const tools = createServerTools({ config, caller: link, registry, pins, clock });
-  return link;
+      throw failure;
+    }
+  }
+
+  /** A method, because TypeScript would not expect the state to change during an await. */
+  #isInState(state: McpServerState): boolean {
+    return this.#state === state;
+  }
+
+  #start(connect: (client: MCPClient) => Promise<boolean>): Promise<void> {
+    this.#cancelRetry();
+    return (this.#attempt ??= this.#tryOnce(connect).finally(() => (this.#attempt = undefined)));
+  }
+
+  async #tryOnce(connect: (client: MCPClient) => Promise<boolean>): Promise<void> {
+    this.#setState("connecting");
+    try {
+      await this.tools.recall();
+      const changed = await this.#changedLaunch();
+      if (!this.#isInState("connecting")) return;
+      if (changed !== undefined) return this.#setState("needs_approval", changed);
+      this.#client = this.#createClient();
+      if (!(await connect(this.#client))) return this.#setState("needs_sign_in", "A person must sign in to it.");
+      await this.#list();
+      this.#isLegacy = this.#client.info?.era === "legacy";
+      if (this.#isInState("connecting")) this.#setState("ready");
+      else await this.#client.disconnect();
+    } catch (failure) {
+      if (this.#isInState("stopped")) return;
+      const { signInPage } = this.#client;
+      await this.#client.disconnect();
+      if (isSignInNeeded(failure) || signInPage) this.#setState("needs_sign_in", messageOf(failure));
+      else this.#lost(messageOf(failure));
+    }
+  }
+
+  #createClient(): MCPClient {
+    const { answerElicitation, ...clientOptions } = this.#options.client;
+    const client: MCPClient = new MCPClient({
+      ...clientOptions,
+      answerElicitation: answerElicitation && pauseTimeLimitWhileAnswering(answerElicitation, this.running),
+      clock: this.#clock,
+      events: {
+        listChanged: (what) => what === "tools" && client === this.#client && void this.#refresh(),
+        resourceUpdated: (uri) => this.#options.onResourceUpdated?.(this.serverName, uri),
+        log: (level, data) => this.#log.push(`${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`),
+        fault: (message) => this.#faults.push(message),
+        closed: () => {
+          if (client !== this.#client || this.#state !== "ready") return;
+          this.#lost(client.ending ?? "the connection was closed");
+        },
+      },
+    });
+    return client;
+  }
+
+  #lost(reason: string): void {
+    this.#failures = this.#clock.monotonic() - this.#readyAt > STABLE_MS ? 1 : this.#failures + 1;
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), MAX_PAUSE_MS);
+    const timer = this.#clock.after(pause, () => void this.connect());
+    timer.setRef(false);
+    this.#retry = { timer, at: this.#clock.now() + pause };
+    this.#setState("unavailable", reason);
+  }
+
+  #cancelRetry(): void {
+    this.#retry?.timer.cancel();
+    this.#retry = undefined;
+  }
+
+  /** Keeps the known tools if the new list cannot be loaded. */
+  async #refresh(): Promise<void> {
+    if (this.#refreshing) {
+      this.#mustRefreshAgain = true;
+      return this.#refreshing;
+    }
+    this.#refreshing = this.#list().catch((failure: unknown) =>
+      this.#faults.push(`The list of tools could not be refreshed: ${messageOf(failure)}`),
+    );
+    await this.#refreshing;
+    this.#refreshing = undefined;
+    if (this.#mustRefreshAgain) {
+      this.#mustRefreshAgain = false;
+      return this.#refresh();
+    }
+    if (this.#state === "ready") this.#notifyChanged();
+  }
+
+  async #list(): Promise<void> {
+    const startedAt = this.#clock.monotonic();
+    const listed = await this.#client.listTools();
+    this.#latencyMs = this.#clock.monotonic() - startedAt;
+    await this.tools.update(listed);
+  }
+
+  /** Only the approved command may be started: another command with the same name is another server. */
+  async #changedLaunch(): Promise<string | undefined> {
+    const pin = (await this.#options.pins.list(this.serverName)).find(({ tool }) => tool === "");
+    if (!pin) await this.#pinLaunch();
+    if (!pin || pin.hash === launchHash(this.config)) return undefined;
+    const difference = await shownDifference(this.serverName, pin.definition, launchText(this.config));
+    return `Its launch configuration was not approved. ${difference || "Its environment or its headers differ."}`;
+  }
+
+  #pinLaunch(): MaybePromise<void> {
+    return this.#options.pins.put({
+      server: this.serverName,
+      tool: "",
+      hash: launchHash(this.config),
+      definition: launchText(this.config),
+      pinnedAt: this.#clock.now(),
+    });
+  }
+
+  #setState(state: McpServerState, error?: string): void {
+    this.#state = state;
+    this.#error = error;
+    if (state === "ready") this.#readyAt = this.#clock.monotonic();
+    this.#notifyChanged();
+  }
+
+  #notifyChanged(): void {
+    try {
+      this.#options.onChange(this.status());
+    } catch {
+      // A failing listener must not affect the connection.
+    }
+  }
 }
 
 function isUnavailable(failure: unknown): boolean {
@@ -275,63 +291,55 @@ function messageOf(failure: unknown): string {
 }
 
 function signInNeeded(server: string): ToolError {
-  return toolError("denied", `MCP server "${server}" wants a sign-in`, {
-    next: "Ask the person to sign in to it; do not repeat the call before.",
+  return toolError("denied", `MCP server "${server}" requires a sign-in`, {
+    next: "Ask the person to sign in to it, and repeat the call only after that.",
     data: { signIn: true },
   });
 }
 
 /**
- * While a server asks a person, time stands still for the calls that it works on: which of them it asks for, it need not say.
- * Where none of them waits any more, the question is taken back.
+ * Pauses the time limits of all running calls while the server asks a person: the server does not tell which call it asks
+ * for. If all of them are aborted, the question is withdrawn.
  */
 function pauseTimeLimitWhileAnswering(answer: AnswerElicitation, running: ReadonlySet<ToolContext>): AnswerElicitation {
   return async (request, signal) => {
     const calls = [...running];
-    const message = `MCP server "${request.server}" asks the person something, and waits for the answer`;
+    const message = `MCP server "${request.server}" asks the person a question and waits for the answer`;
     const resumes = calls.map((call) => {
       call.update({ progress: { done: 0, message } });
       return call.pauseTimeLimit();
     });
-    const takenBack = new AbortController();
-    const checkAgain = (): void => {
-      if (signal.aborted || (calls.length > 0 && calls.every((call) => call.signal.aborted))) takenBack.abort();
+    const withdrawn = new AbortController();
+    const checkCalls = (): void => {
+      if (signal.aborted || (calls.length > 0 && calls.every((call) => call.signal.aborted))) withdrawn.abort();
     };
     const signals = [signal, ...calls.map((call) => call.signal)];
-    for (const each of signals) each.addEventListener("abort", checkAgain, { once: true });
-    checkAgain();
+    for (const each of signals) each.addEventListener("abort", checkCalls, { once: true });
+    checkCalls();
     try {
-      return await answer(request, takenBack.signal);
+      return await answer(request, withdrawn.signal);
     } finally {
-      for (const each of signals) each.removeEventListener("abort", checkAgain);
-      for (const go of resumes) go();
+      for (const each of signals) each.removeEventListener("abort", checkCalls);
+      for (const resume of resumes) resume();
     }
   };
 }
 
-/** The last lines of something that may never stop talking. */
-export interface RecentLines {
-  push(line: string): void;
-  lines(): string[];
-  /** Of all that were pushed. */
-  readonly count: number;
-}
-
-const KEPT = 20;
+const MAX_RECENT_LINES = 20;
 const MAX_LINE_LENGTH = 300;
 
-function createRecentLines(): RecentLines {
-  const kept: string[] = [];
-  let count = 0;
-  return {
-    push(line) {
-      count++;
-      kept.push(line.slice(0, MAX_LINE_LENGTH + 1));
-      if (kept.length > KEPT) kept.shift();
-    },
-    lines: () => kept.map((line) => shownText(line, MAX_LINE_LENGTH)),
-    get count() {
-      return count;
-    },
-  };
+/** Keeps the last lines, and counts all of them. */
+class RecentLines {
+  count = 0;
+  readonly #lines: string[] = [];
+
+  push(line: string): void {
+    this.count++;
+    this.#lines.push(line.slice(0, MAX_LINE_LENGTH + 1));
+    if (this.#lines.length > MAX_RECENT_LINES) this.#lines.shift();
+  }
+
+  lines(): string[] {
+    return this.#lines.map((line) => shownText(line, MAX_LINE_LENGTH));
+  }
 }

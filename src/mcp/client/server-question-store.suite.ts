@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ServerQuestion, ServerQuestionStore } from "./elicitation.ts";
 
-/** What every ServerQuestionStore does. */
+/** The behaviour of every ServerQuestionStore. */
 export function serverQuestionStoreSuite(
   name: string,
   open: () => ServerQuestionStore | Promise<ServerQuestionStore>,
@@ -17,8 +17,8 @@ export function serverQuestionStoreSuite(
     state: "open",
   });
 
-  describe(`${name} as a store of servers' questions`, () => {
-    test("gives back what was added, and lists the newest, oldest first, by state", async () => {
+  describe(`${name} as a question store`, () => {
+    test("returns added questions, and lists the newest by state, oldest first", async () => {
       const store = await open();
       for (const [id, at] of [
         ["a", 1],
@@ -34,7 +34,7 @@ export function serverQuestionStoreSuite(
       expect((await store.list("declined", 10)).map(({ id }) => id)).toEqual(["b"]);
     });
 
-    test("takes no more than so many open ones", async () => {
+    test("limits the number of open questions", async () => {
       const store = await open();
       expect(await store.add(question("a"), 1)).toBe(true);
       expect(await store.add(question("b"), 1)).toBe(false);
@@ -42,7 +42,7 @@ export function serverQuestionStoreSuite(
       expect(await store.add(question("b"), 1)).toBe(true);
     });
 
-    test("changes a question from the state that was seen only, and once of several at a time", async () => {
+    test("changes a question only from the expected state, once among concurrent changes", async () => {
       const store = await open();
       await store.add(question("a"), 10);
       const answers = await Promise.all(
@@ -51,7 +51,7 @@ export function serverQuestionStoreSuite(
       expect(answers.filter(Boolean)).toHaveLength(1);
     });
 
-    test("drops what is changed to nothing, and what is older than a time", async () => {
+    test("removes keys with undefined, and old questions", async () => {
       const store = await open();
       await store.add(question("a", 1), 10);
       await store.add(question("b", 5), 10);

@@ -14,7 +14,7 @@ import { readSecureUrl } from "./transports.ts";
 import { shownText } from "./tool-definition.ts";
 import { toUsableSchema } from "./server-schemas.ts";
 
-/** A server asks a person something while it works. Its words are data: hidden characters are spelled out. */
+/** A question of a server to a person. Its text is data: hidden characters are made visible. */
 export type ElicitationRequest =
   | { mode: "form"; server: string; message: string; schema: JsonSchema }
   | { mode: "url"; server: string; message: string; url: URL };
@@ -23,23 +23,23 @@ export type ElicitationAnswer =
   | { action: "accept"; content?: Record<string, string | number | boolean | string[]> }
   | { action: "decline" | "cancel" };
 
-/** The doors ask the person. A form never carries a secret; a page is shown with its whole address before it is opened. */
+/** Asks the person. A form must not contain secrets. Show the complete address of a page before it is opened. */
 export type AnswerElicitation = (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>;
 
-export type Sample = (request: CreateMessageRequest["params"], signal: AbortSignal) => Promise<CreateMessageResult>;
+type Sample = (request: CreateMessageRequest["params"], signal: AbortSignal) => Promise<CreateMessageResult>;
 
 export interface ServerAnswers {
-  /** Absent: servers are told that nobody can be asked. */
+  /** If omitted, servers cannot ask a person. */
   answerElicitation?: AnswerElicitation;
-  /** Absent: servers may not use our model. */
+  /** If omitted, servers cannot use a model. */
   sample?: Sample;
-  /** The folder that servers are told of. */
+  /** The root folder that servers get. */
   workspace?: string;
 }
 
 const MAX_MESSAGE_LENGTH = 4000;
 
-/** What is offered is what is there: a capability that is not declared is refused by the SDK. */
+/** The declared capabilities. The SDK rejects requests for others. */
 export function capabilitiesOf({ answerElicitation, sample, workspace }: ServerAnswers): ClientCapabilities {
   return {
     elicitation: answerElicitation ? { form: { applyDefaults: true }, url: {} } : undefined,
@@ -56,7 +56,7 @@ export function answerServer(
 ): void {
   if (answerElicitation) {
     client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) =>
-      elicit(params as ElicitationParameters, server, answerElicitation, mcpReq.signal),
+      elicit(params, server, answerElicitation, mcpReq.signal),
     );
   }
   if (sample)
@@ -64,7 +64,7 @@ export function answerServer(
   if (workspace !== undefined) client.setRequestHandler("roots/list", () => rootsAt(workspace));
 }
 
-/** The same for what a task asks. What nobody here can answer is declined. */
+/** Answers a request from a task. Requests that cannot be answered are declined. */
 export async function answerRequest(
   request: InputRequest,
   server: string,
@@ -74,9 +74,9 @@ export async function answerRequest(
   switch (request.method) {
     case "elicitation/create":
       if (!answerElicitation) return { action: "decline" };
-      return elicit(request.params as ElicitationParameters, server, answerElicitation, signal);
+      return elicit(request.params, server, answerElicitation, signal);
     case "sampling/createMessage":
-      if (!sample) throw toolError("denied", `MCP server "${server}" may not use a model of ours`);
+      if (!sample) throw toolError("denied", `MCP server "${server}" may not use a model`);
       return sample(request.params, signal);
     case "roots/list":
       return workspace === undefined ? { roots: [] } : rootsAt(workspace);
@@ -102,7 +102,7 @@ export async function elicit(
 ): Promise<ElicitationAnswer> {
   const message = shownText(parameters.message, MAX_MESSAGE_LENGTH);
   if (parameters.mode === "url") {
-    const url = readSecureUrl(parameters.url ?? "", `The page that MCP server "${server}" wants to be opened`);
+    const url = readSecureUrl(parameters.url ?? "", `The page that MCP server "${server}" wants to open`);
     const { action } = await answer({ mode: "url", server, message, url }, signal);
     return { action };
   }
@@ -110,6 +110,6 @@ export async function elicit(
   const answered = await answer({ mode: "form", server, message, schema: schema.jsonSchema }, signal);
   if (answered.action !== "accept") return { action: answered.action };
   const checked = await schema.validate(answered.content ?? {});
-  // What does not fit the form was not meant as an answer to it.
+  // Content that does not match the form is not an answer.
   return checked.issues ? { action: "cancel" } : { action: "accept", content: checked.value as never };
 }

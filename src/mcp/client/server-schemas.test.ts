@@ -21,7 +21,7 @@ describe("the pattern of a server's schema", () => {
     "(\\u0061|a)+$",
     "([\\s\\S]|x)+$",
     "(a)\\1",
-  ])("is refused where it could take for ever: %s", (pattern) => {
+  ])("is rejected if it could take forever: %s", (pattern) => {
     expect(() => new RegExp(pattern, "u")).not.toThrow();
     expect(use(pattern)).toThrow(TypeError);
   });
@@ -36,7 +36,7 @@ describe("the pattern of a server's schema", () => {
     "^#[\\da-f]{6}(?:[\\da-f]{2})?$",
     "^(?:(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)\\.){3}(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)$",
     "",
-  ])("is used where it is harmless: %s", (pattern) => {
+  ])("is accepted if it is harmless: %s", (pattern) => {
     expect(use(pattern)).not.toThrow();
   });
 
@@ -51,15 +51,15 @@ describe("the pattern of a server's schema", () => {
     nanoid: z.nanoid(),
     duration: z.iso.duration(),
   };
-  test.each(Object.entries(formats))("is used where Zod wrote it for %s", (_name, schema) => {
+  test.each(Object.entries(formats))("is accepted if Zod wrote it for %s", (_name, schema) => {
     const { pattern } = z.toJSONSchema(schema) as { pattern?: string };
     expect(pattern).toBeTypeOf("string");
     expect(use(pattern!)).not.toThrow();
   });
 });
 
-test("a pattern that only old engines read makes the schema unusable, and says so", () => {
-  expect(use("[\\w-.]+")).toThrow(/cannot be read|Unicode/);
+test("a pattern without Unicode support makes the schema unusable, with the reason", () => {
+  expect(use("[\\w-.]+")).toThrow(/is invalid/);
   expect(use("(")).toThrow(TypeError);
   expect(use("a".repeat(2001))).toThrow(/longer/);
 });

@@ -10,42 +10,45 @@ const MAX_BYTES = 256 * 1024;
 const MAX_TEXT_LENGTH = 1000;
 
 /**
- * A server's schema as one that we validate with: of any dialect, its texts made visible. Throws a TypeError that says why
- * it cannot be used: too deep or too large, references to elsewhere (nothing is ever fetched), a pattern that could hang us.
+ * Converts a schema of a server, in any dialect, and makes its texts visible. Throws a TypeError with the reason if it
+ * cannot be used: too deep, too large, external references (nothing is fetched), or a pattern that could hang.
  */
 export function toUsableSchema(source: unknown): Schema {
-  // First of all: what is too deep cannot even be walked.
+  // First, because a schema that is too deep cannot be traversed.
   const [problem] = lintJsonSchema(source).filter(
     ({ message }) => message.includes("nested") || message.includes("nodes"),
   );
   if (problem) throw new TypeError(`The schema ${problem.message}.`);
-  if (!isObject(source)) throw new TypeError("The schema is no object.");
+  if (!isObject(source)) throw new TypeError("The schema is not an object.");
   if (JSON.stringify(source).length > MAX_BYTES) throw new TypeError(`The schema is longer than ${MAX_BYTES} bytes.`);
-  return toSchema(current(source) as JsonSchema);
+  return toSchema(upgradeSchema(source));
 }
 
-/** Draft 4 and later said as 2020-12, and checked for patterns. Keys of `properties` are names, not keywords. */
-function current(schema: unknown): unknown {
-  if (!isObject(schema)) return schema;
+/** Converts draft 4 and later to 2020-12, and checks patterns. Keys of `properties` are names, not keywords. */
+function upgradeSchema(schema: Readonly<Record<string, unknown>>): JsonSchema {
   const result: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(schema)) {
     if (key === "$schema" || key === "$comment") continue;
-    result[key] = currentValue(key, value);
+    result[key] = upgradeValue(key, value);
   }
   tupleAsPrefix(result);
   limitsAsNumbers(result);
   return result;
 }
 
-function currentValue(key: string, value: unknown): unknown {
+function upgrade(schema: unknown): unknown {
+  return isObject(schema) ? upgradeSchema(schema) : schema;
+}
+
+function upgradeValue(key: string, value: unknown): unknown {
   if (key === "pattern" && typeof value === "string") return checkedPattern(value);
   if ((key === "description" || key === "title") && typeof value === "string") return shownText(value, MAX_TEXT_LENGTH);
   if (MAPS.has(key) && isObject(value)) {
     if (key === "patternProperties") Object.keys(value).forEach(checkedPattern);
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, current(each)]));
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, upgrade(each)]));
   }
-  if (LISTS.has(key) && Array.isArray(value)) return value.map(current);
-  return SINGLES.has(key) ? current(value) : value;
+  if (LISTS.has(key) && Array.isArray(value)) return value.map(upgrade);
+  return SINGLES.has(key) ? upgrade(value) : value;
 }
 
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
@@ -56,7 +59,7 @@ const SINGLES = new Set(
   ),
 );
 
-/** `items: [a, b]` of draft 2019 and before. */
+/** `items: [a, b]` of draft 2019 and earlier. */
 function tupleAsPrefix(schema: Record<string, unknown>): void {
   const { items, additionalItems } = schema;
   if (!Array.isArray(items)) return;
@@ -68,8 +71,11 @@ function tupleAsPrefix(schema: Record<string, unknown>): void {
 
 /** `exclusiveMinimum: true` of draft 4. */
 function limitsAsNumbers(schema: Record<string, unknown>): void {
-  for (const limit of ["minimum", "maximum"]) {
-    const exclusive = `exclusive${limit[0]!.toUpperCase()}${limit.slice(1)}`;
+  const limits = [
+    ["minimum", "exclusiveMinimum"],
+    ["maximum", "exclusiveMaximum"],
+  ] as const;
+  for (const [limit, exclusive] of limits) {
     if (typeof schema[exclusive] !== "boolean") continue;
     if (schema[exclusive]) {
       schema[exclusive] = schema[limit];
@@ -81,7 +87,7 @@ function limitsAsNumbers(schema: Record<string, unknown>): void {
 const MAX_PATTERN_LENGTH = 2000;
 const BACK_REFERENCE = /(?:^|[^\\])(?:\\\\)*\\(?:k<|[1-9])/;
 
-/** Of somebody else: what cannot be judged is refused as well. */
+/** Patterns of servers are untrusted, so patterns that cannot be judged are rejected too. */
 function checkedPattern(pattern: string): string {
   const risk = riskOf(pattern);
   if (risk) throw new TypeError(`The pattern ${JSON.stringify(pattern.slice(0, 200))} ${risk}.`);
@@ -90,25 +96,25 @@ function checkedPattern(pattern: string): string {
 
 function riskOf(pattern: string): string | undefined {
   if (pattern.length > MAX_PATTERN_LENGTH) return `is longer than ${MAX_PATTERN_LENGTH} characters`;
-  if (BACK_REFERENCE.test(pattern)) return "refers back to what it matched, which could take for ever";
+  if (BACK_REFERENCE.test(pattern)) return "has a back reference, which could take forever";
   try {
     new RegExp(pattern, "u");
     return judgePattern(pattern) === "sound"
       ? undefined
-      : "repeats a part in which the same text can be matched in several ways: it could take for ever";
+      : "repeats a part that can match the same text in several ways: it could take forever";
   } catch (error) {
-    return `cannot be read (${(error as Error).message})`;
+    return `is invalid (${error instanceof Error ? error.message : String(error)})`;
   }
 }
 
-/** What the SDK checks structured output with: the schema reader of every other tool, with its bounds. */
+/** The validator for structured output in the SDK, with the same limits as for other schemas. */
 export function schemaChecker(): jsonSchemaValidator {
   return {
     getValidator<T>(source: unknown) {
       const schema: Schema = toUsableSchema(source);
       return (value: unknown) => {
         const checked = schema.validate(value);
-        if (checked instanceof Promise) throw new TypeError("A JSON Schema is checked at once.");
+        if (checked instanceof Promise) throw new TypeError("A JSON Schema must be validated synchronously.");
         if (!checked.issues) return { valid: true as const, data: value as T, errorMessage: undefined };
         return { valid: false as const, data: undefined, errorMessage: formatIssues(checked.issues).join("; ") };
       };

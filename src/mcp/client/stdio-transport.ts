@@ -4,40 +4,43 @@ import { toolError } from "../../core/error.ts";
 import { killProcessTree, readProcess, signalGroup, type TreeRoot } from "../../io/shell/process-tree.ts";
 import { type Child, spawnOnPipes } from "../../io/shell/spawn-process.ts";
 import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
+import { isObject } from "../../schema/json-schema.ts";
 
-export interface StdioLaunch {
+interface StdioLaunch {
   command: string;
   args: readonly string[];
   cwd: string;
-  /** All of it: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   env: Readonly<Record<string, string>>;
   maxMessageBytes: number;
 }
 
 export interface StdioTransport extends Transport {
-  /** The SDK knows a transport on pipes by these two names. */
+  /** The SDK recognises a stdio transport by `pid` and `stderr`. */
   readonly pid: number | null;
   readonly stderr: null;
   stderrLines(): string[];
-  /** How the process ended, once it has. */
+  /** How the process ended, if it has. */
   readonly ending: string | undefined;
 }
 
-/** A server that does not read: what it was sent waits in our memory. */
+/** Messages that a server does not read stay in memory, up to this limit. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
-/** Between closing its input, asking it to end and ending it. */
+/** How long the server has after its input was closed, and after SIGTERM. */
 const CLOSE_MS = 1000;
 const GRACE_MS = 1000;
-/** After its end: how long a last answer may still be on its way. */
+/** How long to wait for the last output after the process has ended. */
 const DRAIN_MS = 250;
+/** The variable that marks the processes of a server. */
+const MARK_NAME = "HAFT_PROCESS";
 
 /**
- * A server as a child process, in a group of its own (docs/decisions/0011). Nothing that it writes closes the connection:
- * what is no message is passed over and reported.
+ * Runs a server as a child process in its own process group (docs/decisions/0011). Invalid output does not close the
+ * connection: it is skipped and reported.
  */
 export function createStdioTransport(launch: StdioLaunch): StdioTransport {
-  const stderr = createStderrTail();
-  const mark = `HAFT_PROCESS=${randomUUID()}`;
+  const stderr = new StderrTail();
+  const markValue = randomUUID();
   let child: Child | undefined;
   let root: TreeRoot | undefined;
   let ending: string | undefined;
@@ -53,12 +56,12 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
       if (text.trim() === "") return;
       const message = parseFrame(text);
       if (message) deliver(message);
-      else report(`The server wrote what is no message: ${text.slice(0, 200)}`);
+      else report(`The server wrote a line that is not a message: ${text.slice(0, 200)}`);
     },
     tooLong(line) {
-      report(`The server sent a message of ${line.bytes} bytes; at most ${launch.maxMessageBytes} are taken.`);
-      const refusal = refuseLongLine(line, launch.maxMessageBytes);
-      if (refusal) deliver(refusal);
+      report(`The server sent a message of ${line.bytes} bytes; the maximum is ${launch.maxMessageBytes}.`);
+      const error = errorForLongLine(line, launch.maxMessageBytes);
+      if (error) deliver(error);
     },
   });
 
@@ -72,7 +75,7 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
     if (!child || !root) return closed();
     child.endInput();
     await Promise.race([exit, delay(CLOSE_MS)]);
-    // Also after a good end: a launcher leaves children behind.
+    // Also after a normal exit, because launchers leave child processes behind.
     await killProcessTree(root, { graceMs: ending === undefined ? GRACE_MS : 0, sendHangup: false });
     child.detach();
     running.delete(root.pid);
@@ -89,32 +92,31 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
     },
     stderrLines: () => stderr.lines(),
     async start() {
-      if (child) throw new Error("This transport was started already.");
+      if (child) throw new Error("This transport was already started.");
       const { command, args, cwd, env } = launch;
-      const [markName, markValue] = mark.split("=") as [string, string];
       child = await spawnOnPipes(
-        { file: command, args, cwd, env: { ...env, [markName]: markValue }, stdin: "pipe" },
+        { file: command, args, cwd, env: { ...env, [MARK_NAME]: markValue }, stdin: "pipe" },
         {
           data: (chunk, stream) => (stream === "stdout" ? read(chunk) : stderr.push(chunk)),
           exit(code, signal) {
-            ending = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`;
+            ending = signal ? `it was killed by ${signal}` : `it exited with code ${code}`;
             exited();
-            // A child that it left behind may hold its output for ever.
+            // A child process that it left behind may keep its output open forever.
             void delay(DRAIN_MS).then(() => transport.close());
           },
           closed: () => void transport.close(),
         },
       );
-      root = treeOf(child.pid, mark);
+      root = treeOf(child.pid, `${MARK_NAME}=${markValue}`);
       killOnExit(child.pid);
     },
     async send(message) {
       const unread = child?.pendingInput() ?? 0;
       if (unread > MAX_UNREAD_BYTES) {
-        throw toolError("unavailable", `The server has left ${unread} bytes unread`, { next: "Reconnect it." });
+        throw toolError("unavailable", `The server has not read ${unread} bytes`, { next: "Reconnect it." });
       }
       if (!child?.write(`${JSON.stringify(message)}\n`)) {
-        throw toolError("unavailable", "The server takes no more input", { next: "Reconnect it." });
+        throw toolError("unavailable", "The server accepts no more input", { next: "Reconnect it." });
       }
     },
     close: () => (closing ??= end()),
@@ -138,7 +140,7 @@ function delay(ms: number): Promise<void> {
 const running = new Set<number>();
 let isWatching = false;
 
-/** Who forgets to close, or dies of an error, leaves no servers behind. After SIGKILL only their closed input tells them. */
+/** Ends servers that were not closed when this process exits. After SIGKILL, servers only see that their input is closed. */
 function killOnExit(pid: number): void {
   running.add(pid);
   if (isWatching) return;
@@ -146,33 +148,33 @@ function killOnExit(pid: number): void {
   process.once("exit", () => running.forEach((each) => signalGroup(each, "SIGTERM")));
 }
 
-/** What is kept of a line that was too long: enough to see which call it would have answered. */
+/** A line that was too long. Head and tail usually contain the id of the call. */
 export interface LongLine {
   bytes: number;
   head: string;
   tail: string;
 }
 
-export interface LineHandlers {
+interface LineHandlers {
   line(text: string): void;
   tooLong(line: LongLine): void;
 }
 
-const KEPT_BYTES = 256;
+const EDGE_BYTES = 256;
 
 /**
- * Splits a stream of bytes into lines. A line that is longer than `mostBytes` is passed over, never gathered; what follows
- * it is read as usual. Each byte is looked at once, in chunks of any size.
+ * Splits a stream of bytes into lines. A line longer than `maxBytes` is skipped without buffering it. Every byte is
+ * examined once, in chunks of any size.
  */
 export function createLineReader(maxBytes: number, { line, tooLong }: LineHandlers): (chunk: Buffer) => void {
   let parts: Buffer[] = [];
   let length = 0;
   let skipped: { bytes: number; head: string; tail: Buffer } | undefined;
 
-  function keep(part: Buffer): void {
+  function add(part: Buffer): void {
     if (skipped) {
       skipped.bytes += part.length;
-      skipped.tail = Buffer.from(Buffer.concat([skipped.tail, part.subarray(-KEPT_BYTES)]).subarray(-KEPT_BYTES));
+      skipped.tail = Buffer.from(Buffer.concat([skipped.tail, part.subarray(-EDGE_BYTES)]).subarray(-EDGE_BYTES));
       return;
     }
     parts.push(part);
@@ -181,8 +183,8 @@ export function createLineReader(maxBytes: number, { line, tooLong }: LineHandle
     const all = Buffer.concat(parts);
     skipped = {
       bytes: length,
-      head: all.toString("utf8", 0, KEPT_BYTES),
-      tail: Buffer.from(all.subarray(-KEPT_BYTES)),
+      head: all.toString("utf8", 0, EDGE_BYTES),
+      tail: Buffer.from(all.subarray(-EDGE_BYTES)),
     };
     parts = [];
     length = 0;
@@ -204,23 +206,23 @@ export function createLineReader(maxBytes: number, { line, tooLong }: LineHandle
   return (chunk) => {
     let from = 0;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      keep(chunk.subarray(from, at));
+      add(chunk.subarray(from, at));
       end();
       from = at + 1;
     }
-    if (from < chunk.length) keep(chunk.subarray(from));
+    if (from < chunk.length) add(chunk.subarray(from));
   };
 }
 
-/** A message, or undefined for what is none. The SDK looks closer at what it is given. */
+/** Parses a message. Returns undefined for anything else. The SDK validates the message further. */
 export function parseFrame(line: string): JSONRPCMessage | undefined {
-  const whole = parse(line);
-  if (whole) return whole;
-  // Half a frame without a line end stands before a whole one: inside a text its quotes would be escaped.
+  const frame = parse(line);
+  if (frame) return frame;
+  // An incomplete frame without a line break may precede a complete one. Inside a string its quotes would be escaped.
   for (const start of FRAME_STARTS) {
     const at = line.lastIndexOf(start);
-    const glued = at > 0 ? parse(line.slice(at)) : undefined;
-    if (glued) return glued;
+    const second = at > 0 ? parse(line.slice(at)) : undefined;
+    if (second) return second;
   }
   return undefined;
 }
@@ -230,57 +232,50 @@ const FRAME_STARTS = ['{"jsonrpc":"2.0"', '{"result":'];
 function parse(text: string): JSONRPCMessage | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isFrame =
-      typeof value === "object" && value !== null && (value as Record<string, unknown>)["jsonrpc"] === "2.0";
-    return isFrame ? (value as JSONRPCMessage) : undefined;
+    return isFrame(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The answer that a call gets whose real one was too long: it fails at once and does not wait for its time limit. */
-export function refuseLongLine({ head, tail, bytes }: LongLine, maxBytes: number): JSONRPCMessage | undefined {
-  const id = ID_FIRST.exec(head)?.[1] ?? ID_LAST.exec(tail)?.[1];
-  if (id === undefined) return undefined;
-  const message = `The server's answer has ${bytes} bytes; at most ${maxBytes} are taken.`;
-  return { jsonrpc: "2.0", id: JSON.parse(id) as string | number, error: { code: TOO_LONG, message } };
+function isFrame(value: unknown): value is JSONRPCMessage {
+  return isObject(value) && value["jsonrpc"] === "2.0";
 }
 
-/** Of the range that JSON-RPC leaves to implementations. */
+/** An error response for a call whose answer was too long, so it fails before its time limit. */
+export function errorForLongLine({ head, tail, bytes }: LongLine, maxBytes: number): JSONRPCMessage | undefined {
+  const id = ID_FIRST.exec(head)?.[1] ?? ID_LAST.exec(tail)?.[1];
+  if (id === undefined) return undefined;
+  const message = `The server's answer has ${bytes} bytes; the maximum is ${maxBytes}.`;
+  return { jsonrpc: "2.0", id: JSON.parse(id), error: { code: TOO_LONG, message } };
+}
+
+/** In the range that JSON-RPC reserves for implementations. */
 export const TOO_LONG = -32_090;
 
 const ID_FIRST =
   /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15}|"[\w:.-]{1,100}")\s*,\s*"(?:result|error)/;
 const ID_LAST = /,\s*"id"\s*:\s*(\d{1,15}|"[\w:.-]{1,100}")\s*\}\s*$/;
 
-/** The last of what a server wrote to its standard error. It is always read: a full pipe would stop the server. */
-export interface StderrTail {
-  push(chunk: Buffer): void;
-  readonly totalBytes: number;
-  /** As a person may be shown them. */
-  lines(max?: number): string[];
-}
-
-const STDERR_KEPT_BYTES = 16 * 1024;
+const STDERR_TAIL_BYTES = 16 * 1024;
+const MAX_STDERR_LINES = 20;
 const MAX_LINE_LENGTH = 500;
 
-function createStderrTail(): StderrTail {
-  let kept: Buffer = Buffer.alloc(0);
-  let totalBytes = 0;
-  return {
-    push(chunk) {
-      totalBytes += chunk.length;
-      // Copied: a slice would hold on to the whole chunk.
-      kept = Buffer.from(Buffer.concat([kept, chunk.subarray(-STDERR_KEPT_BYTES)]).subarray(-STDERR_KEPT_BYTES));
-    },
-    get totalBytes() {
-      return totalBytes;
-    },
-    lines: (max = 20) =>
-      stripTerminalCodes(kept.toString("utf8"))
-        .split("\n")
-        .filter((line) => line.trim() !== "")
-        .slice(-max)
-        .map((line) => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line)),
-  };
+/** The end of the standard error. It is always read, because a full pipe would block the server. */
+class StderrTail {
+  #tail: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): void {
+    const tail = Buffer.concat([this.#tail, chunk.subarray(-STDERR_TAIL_BYTES)]).subarray(-STDERR_TAIL_BYTES);
+    // Copied, because a slice would keep the whole chunk in memory.
+    this.#tail = Buffer.from(tail);
+  }
+
+  lines(): string[] {
+    return stripTerminalCodes(this.#tail.toString("utf8"))
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .slice(-MAX_STDERR_LINES)
+      .map((line) => (line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line));
+  }
 }

@@ -1,129 +1,137 @@
 import type { Client, InputRequests, StandardSchemaV1, Transport } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { type DetailedTask, type Task, TASKS } from "../task-protocol.ts";
 import type { Intercept, Message } from "./connection.ts";
 import { answerRequest, type ServerAnswers } from "./server-requests.ts";
 
-export interface FollowOptions extends ServerAnswers {
+interface FollowOptions extends ServerAnswers {
   client: Client;
   server: string;
   clock: Clock;
 }
 
 type RequestId = string | number;
+type Deliver = (message: Message) => void;
 
 const MIN_POLL_MS = 20;
 const MAX_POLL_MS = 60_000;
 const DEFAULT_POLL_MS = 1000;
-const ASK_MS = 30_000;
-/** A server that is being started again is asked a few times more. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** A server that restarts gets a few more requests. */
 const MAX_FAILURES = 5;
 
 /**
- * A server may answer a call with a task. The SDK takes only results, so the task is followed below it: to the SDK, and to
- * whoever called, it is a call that takes its time, with progress and cancellation.
+ * Follows calls that a server answers with a task. The SDK accepts only results, so tasks are handled below it: for the SDK
+ * and the caller it is a long call with progress and cancellation.
  */
 export function followTasks(transport: Transport, options: FollowOptions): Intercept {
-  const { client, server, clock } = options;
-  /** Calls that may still be answered with a task, or are being followed as one. */
-  const calls = new Map<RequestId, AbortController>();
+  const follower = new TaskFollower(options);
   const send = transport.send.bind(transport);
   transport.send = (message, sendOptions) => {
-    if (client.getServerCapabilities()?.extensions?.[TASKS] !== undefined) {
-      const { method, id, params } = message as { method?: string; id?: RequestId; params?: { requestId?: RequestId } };
-      if (method === "tools/call" && id !== undefined) watch(id, sendOptions?.requestSignal);
-      else if (method === "notifications/cancelled") calls.get(params?.requestId ?? "")?.abort();
-    }
+    follower.onSend(message, sendOptions?.requestSignal);
     return send(message, sendOptions);
   };
+  return (message, deliver) => follower.onMessage(message, deliver);
+}
 
-  return (message, deliver) => {
-    if (calls.size === 0) return true;
-    const { id, result } = message as { id?: RequestId; result?: Task & { resultType?: unknown } };
-    const call = id === undefined ? undefined : calls.get(id);
-    if (id === undefined || !call) return true;
-    if (result?.resultType !== "task" || typeof result.taskId !== "string") {
-      calls.delete(id);
+class TaskFollower {
+  readonly #options: FollowOptions;
+  readonly #client: Client;
+  /** Calls that may still be answered with a task, or are followed as one. */
+  readonly #calls = new Map<RequestId, AbortController>();
+
+  constructor(options: FollowOptions) {
+    this.#options = options;
+    this.#client = options.client;
+  }
+
+  onSend(message: Message, signal: AbortSignal | undefined): void {
+    if (this.#client.getServerCapabilities()?.extensions?.[TASKS] === undefined || !("method" in message)) return;
+    if (message.method === "tools/call" && "id" in message) {
+      const controller = new AbortController();
+      this.#calls.set(message.id, controller);
+      signal?.addEventListener("abort", () => controller.abort(), { once: true });
+    } else if (message.method === "notifications/cancelled") {
+      const requestId = message.params?.["requestId"];
+      if (isRequestId(requestId)) this.#calls.get(requestId)?.abort();
+    }
+  }
+
+  /** Returns whether the SDK gets the message now. */
+  onMessage(message: Message, deliver: Deliver): boolean {
+    if (this.#calls.size === 0 || !("id" in message) || message.id === undefined) return true;
+    const { id } = message;
+    const call = this.#calls.get(id);
+    if (!call) return true;
+    const task = "result" in message ? createdTask(message.result) : undefined;
+    if (!task) {
+      this.#calls.delete(id);
       return true;
     }
-    void follow(result, id, call.signal)
+    void this.#follow(task, { id, signal: call.signal, deliver })
       .then((answer) => answer && deliver(answer))
-      .finally(() => calls.delete(id));
+      .finally(() => this.#calls.delete(id));
     return false;
+  }
 
-    async function follow(created: Task, callId: RequestId, signal: AbortSignal): Promise<Message | undefined> {
+  async #follow(task: Task, call: FollowedCall): Promise<Message | undefined> {
+    try {
+      return await this.#poll(task, call);
+    } catch (error) {
+      // The SDK has already told the caller.
+      if (call.signal.aborted) {
+        await this.#request("tasks/cancel", { taskId: task.taskId }).catch(() => undefined);
+        return undefined;
+      }
+      const message = error instanceof Error ? error.message : String(error);
+      return failure(call.id, { code: -32_603, message, data: { isLost: true } });
+    }
+  }
+
+  async #poll({ taskId, pollIntervalMs }: Task, { id, signal, deliver }: FollowedCall): Promise<Message> {
+    const answered = new Set<string>();
+    let pauseMs = pollIntervalMs;
+    let polls = 0;
+    for (let failures = 0; ;) {
+      await this.#pause(pauseMs, signal);
+      let task: DetailedTask;
       try {
-        return await end(created, callId, signal);
+        task = await this.#request("tasks/get", { taskId }, signal);
+        failures = 0;
       } catch (error) {
-        // Whoever called is not there any more, and was told so by the SDK.
-        if (signal.aborted) {
-          await cancel(created.taskId);
-          return undefined;
-        }
-        return failure(callId, { code: -32_603, message: (error as Error).message, data: { isLost: true } });
+        // A JSON-RPC error is final; a connection may come back.
+        if (signal.aborted || isRpcError(error) || ++failures >= MAX_FAILURES) throw error;
+        continue;
       }
+      pauseMs = task.pollIntervalMs;
+      if (task.status === "completed") return done(id, task.result ?? { content: [] });
+      if (task.status === "failed") return failure(id, task.error ?? { code: -32_603, message: "It failed." });
+      if (task.status === "cancelled") return done(id, cancelledBy(this.#options.server, task));
+      reportProgress(id, ++polls, task, deliver);
+      if (task.inputRequests) await this.#answer(taskId, unanswered(task.inputRequests, answered), signal);
     }
-
-    async function end({ taskId, pollIntervalMs }: Task, callId: RequestId, signal: AbortSignal): Promise<Message> {
-      const answered = new Set<string>();
-      let pauseMs = pollIntervalMs;
-      let polls = 0;
-      for (let failures = 0; ;) {
-        await pause(pauseMs, signal);
-        let task: DetailedTask;
-        try {
-          task = await client.request({ method: "tasks/get", params: { taskId } }, anyTask, {
-            signal,
-            timeout: ASK_MS,
-          });
-          failures = 0;
-        } catch (error) {
-          // A refusal is final; a connection may come back.
-          if (signal.aborted || typeof (error as { code?: unknown }).code === "number" || ++failures >= MAX_FAILURES)
-            throw error;
-          continue;
-        }
-        pauseMs = task.pollIntervalMs;
-        if (task.status === "completed") return done(callId, task.result ?? { content: [] });
-        if (task.status === "failed") return failure(callId, task.error ?? { code: -32_603, message: "It failed." });
-        if (task.status === "cancelled") return done(callId, cancelledBy(server, task));
-        reportProgress(callId, ++polls, task);
-        if (task.inputRequests) await answer(taskId, unanswered(task.inputRequests, answered), signal);
-      }
-    }
-
-    function reportProgress(callId: RequestId, progress: number, { statusMessage }: Task): void {
-      const params = { progressToken: callId, progress, message: statusMessage || undefined };
-      if (statusMessage) deliver({ jsonrpc: "2.0", method: "notifications/progress", params });
-    }
-  };
-
-  function watch(id: RequestId, signal: AbortSignal | undefined): void {
-    const controller = new AbortController();
-    calls.set(id, controller);
-    signal?.addEventListener("abort", () => controller.abort(), { once: true });
   }
 
-  async function answer(taskId: string, requests: InputRequests, signal: AbortSignal): Promise<void> {
-    const requested = Object.entries(requests).map(
-      async ([key, request]) => [key, await answerRequest(request, server, options, signal)] as const,
+  async #answer(taskId: string, requests: InputRequests, signal: AbortSignal): Promise<void> {
+    const { server } = this.#options;
+    const responses = Object.entries(requests).map(
+      async ([key, request]) => [key, await answerRequest(request, server, this.#options, signal)] as const,
     );
-    const inputResponses = Object.fromEntries(await Promise.all(requested));
-    if (requested.length === 0) return;
-    await client.request({ method: "tasks/update", params: { taskId, inputResponses } }, anyTask, { timeout: ASK_MS });
+    if (responses.length === 0) return;
+    const inputResponses = Object.fromEntries(await Promise.all(responses));
+    await this.#request("tasks/update", { taskId, inputResponses });
   }
 
-  async function cancel(taskId: string): Promise<void> {
-    await client
-      .request({ method: "tasks/cancel", params: { taskId } }, anyTask, { timeout: ASK_MS })
-      .catch(() => undefined);
+  #request(method: string, params: Record<string, unknown>, signal?: AbortSignal): Promise<DetailedTask> {
+    return this.#client.request({ method, params }, anyTask, { signal, timeout: REQUEST_TIMEOUT_MS });
   }
 
-  function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {
-    const wanted = Number.isFinite(ms) ? ms! : DEFAULT_POLL_MS;
+  #pause(ms = DEFAULT_POLL_MS, signal: AbortSignal): Promise<void> {
+    const requested = Number.isFinite(ms) ? ms : DEFAULT_POLL_MS;
     return new Promise((resolve, reject) => {
       const stop = (): void => (timer.cancel(), reject(new Error("cancelled")));
-      const timer = clock.after(Math.min(Math.max(wanted, MIN_POLL_MS), MAX_POLL_MS), () => {
+      const timer = this.#options.clock.after(Math.min(Math.max(requested, MIN_POLL_MS), MAX_POLL_MS), () => {
         signal.removeEventListener("abort", stop);
         resolve();
       });
@@ -133,11 +141,37 @@ export function followTasks(transport: Transport, options: FollowOptions): Inter
   }
 }
 
-/** What was not asked before, by its key: a person is asked once. */
+interface FollowedCall {
+  id: RequestId;
+  signal: AbortSignal;
+  deliver: Deliver;
+}
+
+function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string" || typeof value === "number";
+}
+
+/** The task in a result, if it is one. */
+function createdTask(result: unknown): Task | undefined {
+  const isTask = isObject(result) && result["resultType"] === "task" && typeof result["taskId"] === "string";
+  return isTask ? (result as unknown as Task) : undefined;
+}
+
+function isRpcError(error: unknown): boolean {
+  return isObject(error) && typeof error["code"] === "number";
+}
+
+function reportProgress(id: RequestId, progress: number, { statusMessage }: Task, deliver: Deliver): void {
+  if (!statusMessage) return;
+  const params = { progressToken: id, progress, message: statusMessage };
+  deliver({ jsonrpc: "2.0", method: "notifications/progress", params });
+}
+
+/** The requests that were not answered before, by key: a person is asked once. */
 function unanswered(requests: InputRequests, answered: Set<string>): InputRequests {
-  const fresh = Object.entries(requests).filter(([key]) => !answered.has(key));
-  for (const [key] of fresh) answered.add(key);
-  return Object.fromEntries(fresh);
+  const open = Object.entries(requests).filter(([key]) => !answered.has(key));
+  for (const [key] of open) answered.add(key);
+  return Object.fromEntries(open);
 }
 
 function done(id: RequestId, result: object): Message {
@@ -149,11 +183,11 @@ function failure(id: RequestId, error: { code: number; message: string; data?: u
 }
 
 function cancelledBy(server: string, { statusMessage }: Task): object {
-  const why = statusMessage ? `: ${statusMessage}` : "";
-  return { content: [{ type: "text", text: `MCP server "${server}" cancelled the task${why}` }], isError: true };
+  const reason = statusMessage ? `: ${statusMessage}` : "";
+  return { content: [{ type: "text", text: `MCP server "${server}" cancelled the task${reason}` }], isError: true };
 }
 
-/** What a server says of a task, or that it has heard. What is missing in it is treated as not there. */
+/** A task, or an acknowledgement. Missing fields are treated as absent. */
 const anyTask: StandardSchemaV1<unknown, DetailedTask> = {
   "~standard": {
     version: 1,

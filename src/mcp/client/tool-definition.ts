@@ -8,7 +8,7 @@ import type { MCPTool } from "./mcp-client.ts";
 
 const MAX_SHOWN = 20_000;
 
-/** Everything of a definition that a model or an approver goes by, as text: equal texts, equal tools. */
+/** The parts of a definition that a model or an approver sees, as canonical text. */
 export function definitionText({ name, title, description, inputSchema, outputSchema, annotations }: MCPTool): string {
   return canonicalJson({ name, title, description, inputSchema, outputSchema, annotations });
 }
@@ -17,7 +17,7 @@ export function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** What starts, or where it leads to. The values of the environment are in the hash and not in the text. */
+/** The command or the address of a server. The values of the environment are only part of the hash. */
 export function launchText(config: McpServerConfig): string {
   if (config.transport !== "stdio") return canonicalJson({ transport: config.transport, url: config.url });
   const { command, args = [], cwd, env = {} } = config;
@@ -29,14 +29,15 @@ export function launchHash(config: McpServerConfig): string {
   return hashOf(`${launchText(config)}\n${canonicalJson(secrets ?? {})}`);
 }
 
-const launchKey = randomBytes(32);
+let launchKey: Buffer | undefined;
 
-/** The launch hash as it may be told: secrets go into it, so that it is of use in this process alone. */
+/** The launch hash for display. The hash covers secrets, so it is keyed and valid only in this process. */
 export function shownLaunchHash(config: McpServerConfig): string {
+  launchKey ??= randomBytes(32);
   return createHmac("sha256", launchKey).update(launchHash(config)).digest("hex");
 }
 
-/** For a person who decides by it: the whole definition, line by line, hidden characters spelled out. */
+/** The complete definition for an approver, in lines, with hidden characters made visible. */
 export function shownDefinition(definition: string): string {
   return shownText(pretty(definition), MAX_SHOWN);
 }
@@ -46,36 +47,36 @@ export async function shownDifference(name: string, before: string, after: strin
   return shownText((await unifiedDiff(texts, { path: name })).text, MAX_SHOWN);
 }
 
-/** Long texts by their lines: a sentence that was slipped into one must stand out. */
+/** Splits long texts into lines, so an inserted sentence is visible. */
 function pretty(definition: string): string {
   return JSON.stringify(JSON.parse(definition), null, 2).replaceAll("\\n", "\n    ");
 }
 
-/** What the protocol lets tools be called. */
+/** The tool names that the protocol allows. */
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-/** Of the APIs of models. */
-const MAX_LENGTH = 64;
+/** The maximum length in the APIs of models. */
+const MAX_NAME_LENGTH = 64;
 
-/** `mcp__server__tool`: no server can take the name of a built-in tool, or of another server's. */
+/** `mcp__server__tool`: a server cannot take the name of a built-in tool or of a tool of another server. */
 export function exposedName(server: string, tool: string): string {
   if (!TOOL_NAME.test(tool)) {
-    throw toolError("name_denied", `${JSON.stringify(tool.slice(0, 100))} is no name for a tool`, {
+    throw toolError("name_denied", `${JSON.stringify(tool.slice(0, 100))} is not a valid tool name`, {
       next: "Names have up to 64 letters, digits and _ . -",
     });
   }
   const name = `mcp__${serverKey(server)}__${tool.replaceAll(".", "_")}`;
-  if (name.length <= MAX_LENGTH) return name;
-  return `${name.slice(0, MAX_LENGTH - 9)}_${hashOf(`${server}\n${tool}`).slice(0, 8)}`;
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  return `${name.slice(0, MAX_NAME_LENGTH - 9)}_${hashOf(`${server}\n${tool}`).slice(0, 8)}`;
 }
 
-/** Without `__`, which divides server from tool. */
+/** The server name without `__`, which separates server and tool. */
 export function serverKey(server: string): string {
   return server.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|_+$/g, "") || "unnamed";
 }
 
-/** Text of a server, as data: what a reader would not see is spelled out, what is too long is cut, and both are seen. */
+/** Text of a server as data: hidden characters are made visible, and long text is truncated with a note. */
 export function shownText(text: string, max: number): string {
-  // Cut first: spelling out a megabyte of hidden characters would make ten of it.
+  // Truncate first: a megabyte of hidden characters would become ten.
   const shown = showHiddenCharacters(text.slice(0, max));
-  return text.length > max ? `${shown}… [cut: ${text.length - max} more characters]` : shown;
+  return text.length > max ? `${shown}… [truncated: ${text.length - max} more characters]` : shown;
 }

@@ -19,7 +19,7 @@ function review(pinned: string | undefined, hash: string) {
 }
 
 describe("the review of a definition", () => {
-  test("passes what is pinned as it is, and saves nothing", async () => {
+  test("accepts a pinned definition, and saves nothing", async () => {
     const { made, saved } = review("A", "A");
     expect(made.state).toBe("approved");
     expect(made.before).toBeUndefined();
@@ -27,7 +27,7 @@ describe("the review of a definition", () => {
     expect(saved).toEqual([]);
   });
 
-  test("pins what is used for the first time", async () => {
+  test("pins a definition on first use", async () => {
     const { made, saved } = review(undefined, "A");
     expect(made.state).toBe("new");
     await made.pass("call", "mcp__s__t");
@@ -35,7 +35,7 @@ describe("the review of a definition", () => {
     expect(made.state).toBe("approved");
   });
 
-  test("mc-003: refuses a changed one that nobody was shown in this very call", () => {
+  test("mc-003: rejects a changed definition that the approver of this call has not seen", () => {
     const { made, saved } = review("A", "B");
     expect(made).toMatchObject({ state: "changed", before: "old" });
     made.shown("another call");
@@ -43,7 +43,7 @@ describe("the review of a definition", () => {
     expect(saved).toEqual([]);
   });
 
-  test("takes the yes to a call in which it was shown for a yes to the definition", async () => {
+  test("approves the definition together with a call whose approver has seen it", async () => {
     const { made, saved } = review("A", "B");
     made.shown("call");
     await made.pass("call", "mcp__s__t");

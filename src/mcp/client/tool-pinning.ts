@@ -3,15 +3,15 @@ import { toolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { ReviewState } from "./mcp-hub.ts";
 
-/** Whether a tool is still what a person said yes to. */
+/** Whether the definition of a tool is the one that a person approved. */
 export interface DefinitionReview {
   readonly state: ReviewState;
   readonly definition: string;
-  /** What was approved before, where that differs. */
+  /** The approved definition, if it differs. */
   readonly before: string | undefined;
-  /** A person was shown the definition in this call. */
+  /** The approver of this call has seen the definition. */
   shown(callId: string): void;
-  /** Before the tool runs: takes the yes to the call for a yes to the definition that was shown with it, or refuses. */
+  /** Called before the tool runs. If the approver has seen the definition, it is approved too; otherwise this throws. */
   pass(callId: string, toolName: string): MaybePromise<void>;
   approve(): MaybePromise<void>;
 }
@@ -26,7 +26,7 @@ export interface ReviewOptions {
   save(pin: Pin): MaybePromise<void>;
 }
 
-const MAX_SHOWN = 100;
+const MAX_SHOWN_CALLS = 100;
 
 export function createDefinitionReview(options: ReviewOptions): DefinitionReview {
   const { server, tool, definition, hash, clock, save } = options;
@@ -49,16 +49,16 @@ export function createDefinitionReview(options: ReviewOptions): DefinitionReview
       return pin?.hash === hash ? undefined : pin?.definition;
     },
     shown(callId) {
-      if (shownIn.size >= MAX_SHOWN) shownIn.clear();
+      if (shownIn.size >= MAX_SHOWN_CALLS) shownIn.clear();
       shownIn.add(callId);
     },
     pass(callId, toolName) {
       const state = stateNow();
       if (state === "approved") return;
-      // A first use that a rule let through is taken for what the rule's author meant; a change never is.
+      // A rule may allow the first use of a definition, but never a changed one.
       if (state === "new" || shownIn.has(callId)) return approve();
       throw toolError("denied", `Permission denied: "${toolName}" has changed since it was approved`, {
-        next: "Ask the person to look at the changed definition and approve it; do not repeat the call before.",
+        next: "Ask the person to approve the changed definition, and repeat the call only after that.",
         data: { changedDefinition: true },
       });
     },
@@ -66,28 +66,28 @@ export function createDefinitionReview(options: ReviewOptions): DefinitionReview
   };
 }
 
-/** A definition that was approved: of one tool, or of how a server is started (`tool` is empty then). */
+/** An approved definition of a tool, or an approved launch configuration (`tool` is empty). */
 export interface Pin {
   server: string;
   tool: string;
   hash: string;
-  /** As it was approved, to show what differs. */
+  /** The approved text, to show differences. */
   definition: string;
   pinnedAt: number;
 }
 
-/** Remembers what was approved and switched off, so that a server cannot change it behind the person's back. */
+/** Stores approved definitions and disabled tools, so a server cannot change them unnoticed. */
 export interface PinStore {
   list(server: string): MaybePromise<readonly Pin[]>;
   /** Replaces the pin of the same server and tool. */
   put(pin: Pin): MaybePromise<void>;
   remove(server: string, tool?: string): MaybePromise<void>;
-  /** The tools of a server that a person switched off. */
+  /** The tools of a server that a person disabled. */
   switchedOff(server: string): MaybePromise<readonly string[]>;
   switchTool(server: string, tool: string, isOn: boolean): MaybePromise<void>;
 }
 
-/** Forgets with the process: then every definition is new at each start. */
+/** Without persistence every definition is new at each start. */
 export class MemoryPinStore implements PinStore {
   readonly #pins = new Map<string, Map<string, Pin>>();
   readonly #off = new Map<string, Set<string>>();

@@ -7,8 +7,9 @@ import type { SignIn } from "./oauth.ts";
 import { createStdioTransport, parseFrame } from "./stdio-transport.ts";
 
 export interface TransportOptions {
-  /** The folder where a process starts; also the host's environment, of which it gets the harmless part. */
+  /** The default folder for processes. */
   workspace: string;
+  /** Processes get the harmless variables of this environment. */
   hostEnvironment: Readonly<Record<string, string | undefined>>;
   fetch?: FetchLike;
   signIn?: SignIn;
@@ -36,13 +37,8 @@ export async function openTransport(
   const headers = { ...config.headers };
   if (kind === "ws") return createWebSocketTransport({ url: readWebSocketUrl(config.url), headers, maxMessageBytes });
   const url = readHttpUrl(config.url, `The address of MCP server "${config.name}"`);
-  // The SDK's own: a pillar connects only through what it is given.
   const fetch = limitResponses(options.fetch ?? sdk.createFetchWithInit(), maxMessageBytes);
-  const shared = {
-    fetch,
-    requestInit: { headers },
-    authProvider: options.signIn?.provider,
-  };
+  const shared = { fetch, requestInit: { headers }, authProvider: options.signIn?.provider };
   return kind === "sse" ? new sdk.SSEClientTransport(url, shared) : new sdk.StreamableHTTPClientTransport(url, shared);
 }
 
@@ -52,13 +48,13 @@ function readWebSocketUrl(address: string): URL {
   return url;
 }
 
-export interface WebSocketLaunch {
+interface WebSocketLaunch {
   url: URL;
   headers: Readonly<Record<string, string>>;
   maxMessageBytes: number;
 }
 
-/** A message a frame. No part of MCP, but some servers and clients have it. */
+/** One message per frame. WebSocket is not part of MCP, but some servers and clients support it. */
 async function createWebSocketTransport({ url, headers, maxMessageBytes }: WebSocketLaunch): Promise<Transport> {
   const { WebSocket } = await import("ws");
   let socket: InstanceType<typeof WebSocket> | undefined;
@@ -73,7 +69,7 @@ async function createWebSocketTransport({ url, headers, maxMessageBytes }: WebSo
       opened.on("message", (data: Buffer) => {
         const message = parseFrame(data.toString("utf8"));
         if (message) transport.onmessage?.(message);
-        else transport.onerror?.(new Error("The server sent what is no message."));
+        else transport.onerror?.(new Error("The server sent a frame that is not a message."));
       });
       opened.on("close", () => transport.onclose?.());
       return new Promise((resolve, reject) => {
@@ -97,8 +93,8 @@ async function createWebSocketTransport({ url, headers, maxMessageBytes }: WebSo
 }
 
 /**
- * A fetch whose answers cannot fill the memory: the body of an ordinary answer, and of an event stream each line, has at
- * most `mostBytes`. Beyond them the body ends with an error, and with it the call that it belongs to.
+ * A fetch whose responses cannot fill the memory: the body of a plain response, and each line of an event stream, has at
+ * most `maxBytes`. Beyond that the body fails, and so does its call.
  */
 function limitResponses(fetch: FetchLike, maxBytes: number): FetchLike {
   return async (url, init) => {
@@ -107,7 +103,7 @@ function limitResponses(fetch: FetchLike, maxBytes: number): FetchLike {
     const isStream = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
     const body = response.body.pipeThrough(counter(maxBytes, isStream));
     const limited = new Response(body, response);
-    // A new Response forgets where it came from, and redirects are judged by it.
+    // A new Response loses its address, which the SDK needs to check redirects.
     Object.defineProperty(limited, "url", { value: response.url });
     Object.defineProperty(limited, "redirected", { value: response.redirected });
     return limited;
@@ -120,23 +116,27 @@ function counter(maxBytes: number, isStream: boolean): TransformStream<Uint8Arra
     transform(chunk, controller) {
       const newline = isStream ? chunk.lastIndexOf(10) : -1;
       bytes = newline < 0 ? bytes + chunk.length : chunk.length - newline;
-      // Also where the line ends in this chunk: a chunk is small, what came before it need not be.
-      if (bytes > maxBytes) controller.error(new Error(`The server's answer is longer than ${maxBytes} bytes.`));
+      // Also checked if the line ends in this chunk: the part before the chunk may be long.
+      if (bytes > maxBytes) controller.error(new Error(`The answer of the server is longer than ${maxBytes} bytes.`));
       else controller.enqueue(chunk);
     },
   });
 }
 
-/** The address of a server, or of a page that a person is sent to: http(s) only, and nothing that a shell would read. */
+/** Parses the address of a server or a page. Only http(s) is allowed. */
 export function readHttpUrl(address: string | URL, what: string): URL {
   const url = parse(address);
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw toolError("invalid_input", `${what} is no http(s) address: ${JSON.stringify(String(address).slice(0, 200))}`, {
-    next: "Nothing was opened. Check the server and its configuration.",
-  });
+  throw toolError(
+    "invalid_input",
+    `${what} is not an http(s) address: ${JSON.stringify(String(address).slice(0, 200))}`,
+    {
+      next: "Nothing was opened. Check the server and its configuration.",
+    },
+  );
 }
 
-/** For pages that ask for a password or a consent: plain http is for this machine alone. */
+/** For pages that ask for a password or consent: plain http is allowed only for this machine. */
 export function readSecureUrl(address: string | URL, what: string): URL {
   const url = readHttpUrl(address, what);
   if (url.protocol === "https:" || isLoopback(url.hostname)) return url;

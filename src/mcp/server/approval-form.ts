@@ -1,38 +1,39 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
+import { isObject } from "../../schema/json-schema.ts";
 import type { McpService } from "./mcp-service.ts";
 import { canShowForm, type OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./server-options.ts";
 
-/** `ask`: the client is to show the question and come back. `pending`: nobody has answered. */
-export type PermissionEnd = { kind: "answered" } | { kind: "ask" | "pending"; question: McpQuestion };
+/** `ask`: the client must show the question and send the request again. `pending`: there is no answer. */
+type PermissionEnd = { kind: "answered" } | { kind: "ask" | "pending"; question: McpQuestion };
 
-export interface PermissionContext {
+interface PermissionContext {
   call: OpenRequest<unknown>;
   round: Round;
   identity: McpIdentity;
   service: McpService;
 }
 
-/** Under which a modern client's answer to a question comes back. */
+/** The key of the answer of a modern client. */
 export const QUESTION = "approval";
 
 const ANSWERED: PermissionEnd = { kind: "answered" };
 
-/** Asks whoever can be asked: the person at the client, or, by waiting a while, whoever answers through another door. */
+/** Asks the person at the client, or waits a while for an answer from another client. */
 export async function requestPermission(id: string, context: PermissionContext): Promise<PermissionEnd> {
   const { round, identity, service, call } = context;
   const { approvals } = service.runtime;
   const question = await approvals.get(id);
   if (question?.state !== "pending") return ANSWERED;
-  const isAble = identity.rights.includes("approve") && canShowForm(round.capabilities);
-  if (isAble && round.isModern) return { kind: "ask", question };
-  if (isAble ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
-  // The client gave up: nobody is to be asked about it any more.
+  const canAsk = identity.rights.includes("approve") && canShowForm(round.capabilities);
+  if (canAsk && round.isModern) return { kind: "ask", question };
+  if (canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
+  // The client cancelled the call, so the question is withdrawn.
   if (call.signal.aborted) await approvals.void(id, "its client cancelled it").catch(() => undefined);
   return { kind: "pending", question };
 }
 
-/** A modern client comes back with what its person answered. */
+/** Reads the answer that a modern client sends with its repeated request. */
 export async function takePermission(id: string, context: PermissionContext): Promise<PermissionEnd> {
   const question = await context.service.runtime.approvals.get(id);
   if (question?.state !== "pending") return ANSWERED;
@@ -43,7 +44,7 @@ export async function takePermission(id: string, context: PermissionContext): Pr
   return ANSWERED;
 }
 
-/** An older client is asked over its connection; who answers through another door first, ends that. */
+/** Asks a legacy client over its connection, until another client answers. */
 async function requestAtClient(question: McpQuestion, context: PermissionContext): Promise<boolean> {
   const { round, call, service } = context;
   const form = approvalForm(question, service.options.describe(question), { isModern: false });
@@ -55,11 +56,11 @@ async function requestAtClient(question: McpQuestion, context: PermissionContext
   return answer !== undefined;
 }
 
-/** Whether somebody answered through another door while the client waited. */
+/** Whether another client answered while this one waited. */
 async function waitForOthers({ id }: McpQuestion, { round, call, service }: PermissionContext): Promise<boolean> {
   const { options, runtime } = service;
-  const where = options.approvalAddress?.(id);
-  round.progress({ progress: { done: 0, message: `Waiting for a person to allow it (${where ?? id})` } });
+  const address = options.approvalAddress?.(id);
+  round.progress({ progress: { done: 0, message: `Waiting for an approval (${address ?? id})` } });
   const answered = await waitWithClient(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(
     () => undefined,
   );
@@ -75,7 +76,7 @@ async function submitAnswer(
   try {
     await approvals.answer(id, { ...answer, by: identity.name, via: "mcp", rights: identity.rights });
   } catch (error) {
-    // Another door was faster: its answer counts.
+    // Another client was faster, and its answer is used.
     if ((await approvals.get(id))?.state === "pending") throw error;
   }
 }
@@ -89,8 +90,8 @@ const CHOICES = {
 type Choice = keyof typeof CHOICES;
 
 /**
- * The question as a form. Nothing is chosen beforehand: a client that accepts forms without showing them, with their
- * defaults or empty, has not said yes.
+ * The question as a form. It has no default: a client that accepts forms without showing them, with defaults or empty, does
+ * not approve anything.
  */
 export function approvalForm(
   question: McpQuestion,
@@ -108,26 +109,23 @@ export function approvalForm(
         decision: isModern
           ? { ...decision, oneOf: choices.map((choice) => ({ const: choice, title: CHOICES[choice] })) }
           : { ...decision, enum: choices, enumNames: choices.map((choice) => CHOICES[choice]) },
-        reason: { type: "string", title: "Reason", description: "Told to the model, where it is not allowed" },
+        reason: { type: "string", title: "Reason", description: "For the model, if the call is denied" },
       },
       required: ["decision"],
     },
   };
 }
 
-/** Undefined where nothing was decided: the form was dismissed, or what came back is no answer to it. */
+/** Returns undefined if there is no decision: the form was dismissed, or the response is invalid. */
 function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer | undefined {
-  if (typeof response !== "object" || response === null) return undefined;
-  const { action, content } = response as { action?: unknown; content?: unknown };
-  const { decision, reason } = (typeof content === "object" && content !== null ? content : {}) as Record<
-    string,
-    unknown
-  >;
-  const why = typeof reason === "string" && reason.trim() !== "" ? { reason: reason.trim() } : {};
-  if (action === "decline") return { approved: false, ...why };
-  if (action !== "accept" || !choicesOf(question).includes(decision as Choice)) return undefined;
-  if (decision === "deny") return { approved: false, ...why };
-  return { approved: true, scope: decision as Exclude<Choice, "deny"> };
+  if (!isObject(response)) return undefined;
+  const { action, content } = response;
+  const { decision, reason: givenReason } = isObject(content) ? content : {};
+  const reason = (typeof givenReason === "string" && givenReason.trim()) || undefined;
+  if (action === "decline") return { approved: false, reason };
+  const choice = action === "accept" ? choicesOf(question).find((each) => each === decision) : undefined;
+  if (choice === undefined) return undefined;
+  return choice === "deny" ? { approved: false, reason } : { approved: true, scope: choice };
 }
 
 function choicesOf({ suggestedRules }: McpQuestion): Choice[] {
@@ -138,13 +136,13 @@ interface FormOptions {
   form: ElicitRequestFormParams;
   round: Round;
   signal: AbortSignal;
-  /** Settles when the question was answered through another door. */
+  /** Settles when another client has answered the question. */
   elsewhere(signal: AbortSignal): Promise<unknown>;
 }
 
 const MAX_MS = 24 * 60 * 60_000;
 
-/** What the person at the client answered; undefined where the client could not show the form after all. */
+/** The response of the client; undefined if it could not show the form. */
 async function requestByForm({ form, round, signal, elsewhere }: FormOptions): Promise<unknown> {
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal.reason);
@@ -155,14 +153,14 @@ async function requestByForm({ form, round, signal, elsewhere }: FormOptions): P
     .catch(() => undefined);
   const answered = elsewhere(controller.signal).then(
     () => "answered elsewhere" as const,
-    // Nobody else answers; the client still may.
+    // No other client answers; this one still may.
     () => requested,
   );
   try {
     return await Promise.race([requested, answered]);
   } finally {
     signal.removeEventListener("abort", abort);
-    // Takes the form away from a client that still shows it.
+    // Closes the form in a client that still shows it.
     controller.abort(new Error("The question was answered."));
   }
 }

@@ -5,219 +5,289 @@ import { toolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { supportsTasks } from "../task-protocol.ts";
 import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
-import type { McpConnection, McpService } from "./mcp-service.ts";
-import { OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
-import { digestOf, type RequestState } from "./request-state.ts";
-import type { McpQuestion, McpRuntime } from "./server-options.ts";
+import type { McpConnection, McpService, PendingCall } from "./mcp-service.ts";
+import { OpenRequest, type Round, type RoundEnd, waitWithClient } from "./open-requests.ts";
+import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
+import type { McpIdentity, McpQuestion, McpRuntime } from "./server-options.ts";
 import { missingTasks, writeCreatedTask } from "./tasks.ts";
 import { writePending, writeResult } from "./tool-result.ts";
 
-type Params = { name: string; arguments?: Record<string, unknown> };
+type ToolCallParams = { name: string; arguments?: Record<string, unknown> };
 type ToolCallResponse = CallToolResult | InputRequiredResult;
 
 const METHOD = "tools/call";
 const INPUT_MS = 600_000;
-/** Who answered through another door usually makes the call; it is given the time. */
-const OTHERS_FIRST_MS = 2000;
-/** Between using an answer and being known as made. */
-const BEGINS_WITHIN_MS = 200;
+/** If another client approved the call, that client usually runs it. It gets this much time. */
+const APPROVER_FIRST_MS = 2000;
+/** The time between using an approval and the start of the call. */
+const START_MS = 200;
 const MAX_ROUNDS = 16;
 const MAX_PENDING = 1000;
 
 /**
- * One call, through the gate, whoever must be asked on the way: the person at the client where it can show a form, else
- * whoever answers through another door meanwhile. It never runs because nobody could be asked.
+ * Runs one call through the gate. If it needs an approval, the person at the client is asked with a form, or another client
+ * may answer in the meantime. Without an answer the call does not run.
  */
 export async function callTool(
-  { name, arguments: input = {} }: Params,
+  params: ToolCallParams,
   round: Round,
-  { identity, session }: McpConnection,
+  connection: McpConnection,
   service: McpService,
 ): Promise<ToolCallResponse> {
-  const { sdk, runtime, clock, options, toolCatalog } = service;
+  const { sdk } = service;
+  const { identity } = connection;
   if (!identity.rights.includes("call")) {
-    throw new sdk.ProtocolError(
-      sdk.ProtocolErrorCode.InvalidRequest,
-      `"${identity.name}" may not call tools: its token lacks the right.`,
-    );
+    const message = `"${identity.name}" may not call tools: its token lacks the right.`;
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidRequest, message);
   }
-  const tool = runtime.registry.get(toolCatalog.nameOf(name));
-  const mayFollow = round.isModern && supportsTasks(round.capabilities);
-  if (!mayFollow && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
-  const wishesLater = mayFollow && round.meta["haft/background"] === true;
-  const isForLater = runtime.jobs !== undefined && (wishesLater || tool?.mode === "background");
-  const binding = { owner: identity.id, method: METHOD, params: [name, input] };
-  const pendingKey = (): string => digestOf(binding);
-  const state = round.state === undefined ? undefined : service.states.open(round.state, binding);
-  if (round.state !== undefined && !state) throw badState();
-  const left = service.pending.size > 0 ? service.pending.get(pendingKey()) : undefined;
-  const call = state ? restore(state) : new OpenRequest<ToolResult>(left?.id ?? service.nextCallId(), round);
-  let jobId = left?.jobId;
-  const leave = call.enter(round);
-  try {
-    return await follow();
-  } finally {
-    leave();
+  return new ToolCallRound(params, round, connection, service).run();
+}
+
+/** One round of a call: one request of the client. A modern client may need several rounds for a call. */
+class ToolCallRound {
+  readonly #name: string;
+  readonly #input: Record<string, unknown>;
+  readonly #round: Round;
+  readonly #identity: McpIdentity;
+  readonly #session: string;
+  readonly #service: McpService;
+  readonly #binding: StateBinding;
+  readonly #canFollowTasks: boolean;
+  readonly #wantsBackground: boolean;
+  readonly #isBackground: boolean;
+  readonly #state: RequestState | undefined;
+  /** The pending call that this request repeats. */
+  readonly #repeated: PendingCall | undefined;
+  readonly #call: OpenRequest<ToolResult>;
+  #jobId: string | undefined;
+
+  constructor(params: ToolCallParams, round: Round, { identity, session }: McpConnection, service: McpService) {
+    const { name, arguments: input = {} } = params;
+    const { sdk, runtime, options, tools } = service;
+    const tool = runtime.registry.get(tools.nameOf(name));
+    this.#name = name;
+    this.#input = input;
+    this.#round = round;
+    this.#identity = identity;
+    this.#session = session;
+    this.#service = service;
+    this.#canFollowTasks = round.isModern && supportsTasks(round.capabilities);
+    if (!this.#canFollowTasks && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
+    this.#wantsBackground = this.#canFollowTasks && round.meta["haft/background"] === true;
+    this.#isBackground = runtime.jobs !== undefined && (this.#wantsBackground || tool?.mode === "background");
+    this.#binding = { owner: identity.id, method: METHOD, params: [name, input] };
+    this.#state = round.state === undefined ? undefined : service.states.open(round.state, this.#binding);
+    if (round.state !== undefined && !this.#state) throw this.#invalidState();
+    this.#repeated = service.pending.size > 0 ? service.pending.get(this.#pendingKey()) : undefined;
+    this.#call = this.#state
+      ? this.#restore(this.#state)
+      : new OpenRequest<ToolResult>(this.#repeated?.id ?? service.nextCallId(), round);
+    this.#jobId = this.#repeated?.jobId;
   }
 
-  async function follow(): Promise<ToolCallResponse> {
-    if (jobId !== undefined) call.serve(() => waitForJob());
-    else if (!state) call.serve(() => execute({ isRetry: left !== undefined }));
-    else if (state.question === undefined) resumeInputs();
-    const again = state?.question === undefined ? undefined : await handleQuestion(state.question, takePermission);
-    if (again) return again;
+  async run(): Promise<ToolCallResponse> {
+    const leave = this.#call.enter(this.#round);
+    try {
+      return await this.#run();
+    } finally {
+      leave();
+    }
+  }
+
+  async #run(): Promise<ToolCallResponse> {
+    const { sdk } = this.#service;
+    const call = this.#call;
+    const question = this.#state?.question;
+    if (this.#jobId !== undefined) this.#serveJob(this.#jobId);
+    else if (!this.#state) call.serve(() => this.#execute({ isRetry: this.#repeated !== undefined }));
+    else if (question === undefined) this.#resumeInputs();
+    const response = question === undefined ? undefined : await this.#handleQuestion(question, takePermission);
+    if (response) return response;
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const end = await call.next();
-      if (end.kind === "inputs" && !call.isQueued) return requireInputs(end.requests);
-      const result = end.kind === "question" ? undefined : end.kind === "result" ? end.result : await call.result;
-      if (jobId === undefined && result?.status === "pending" && result.pending.kind === "job" && runtime.jobs) {
-        jobId = result.pending.id;
-        if (mayFollow) return returnTask(jobId);
-        call.serve(() => waitForJob());
-        continue;
-      }
-      if (result && !(result.status === "pending" && result.pending.kind === "approval")) return finish(result);
-      if (result) call.needsServing = true;
-      const id = end.kind === "question" ? end.id : result?.status === "pending" ? result.pending.id : "";
-      const answer = await handleQuestion(id, requestPermission);
-      if (answer) return answer;
+      if (end.kind === "inputs" && !call.isQueued) return this.#requireInputs(end.requests);
+      const response = end.kind === "question" ? await this.#ask(end.id) : await this.#handleResult(end);
+      if (response) return response;
     }
-    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The call was asked about too many times.");
+    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The call needed too many approvals.");
   }
 
-  /** Of a server that was started anew, or a gate that does not wait, nothing is left; the call is made again under its id. */
-  function restore({ id }: RequestState): OpenRequest<ToolResult> {
-    const suspended = service.suspended.take(id, identity.id);
-    if (suspended?.isFirst) return suspended.request as OpenRequest<ToolResult>;
-    const open = new OpenRequest<ToolResult>(id, round);
-    // Sent twice: both are given the result of the one call.
-    if (suspended) open.serve(() => suspended.request.result as Promise<ToolResult>);
+  /** Returns undefined if the call continues. */
+  async #handleResult(end: Exclude<RoundEnd<ToolResult>, { kind: "question" }>): Promise<ToolCallResponse | undefined> {
+    const result = end.kind === "result" ? end.result : await this.#call.result;
+    if (result.status !== "pending") return this.#finish(result);
+    const { kind, id } = result.pending;
+    if (kind === "job" && this.#jobId === undefined && this.#service.runtime.jobs) {
+      this.#jobId = id;
+      if (this.#canFollowTasks) return this.#returnTask(id);
+      this.#serveJob(id);
+      return undefined;
+    }
+    if (kind !== "approval") return this.#finish(result);
+    this.#call.needsServing = true;
+    return this.#ask(id);
+  }
+
+  #ask(question: string): Promise<ToolCallResponse | undefined> {
+    return this.#handleQuestion(question, requestPermission);
+  }
+
+  /** After a restart, or if the gate does not wait, the call is no longer running and is made again with its id. */
+  #restore({ id }: RequestState): OpenRequest<ToolResult> {
+    const suspended = this.#service.suspended.take<ToolResult>(id, this.#identity.id);
+    if (suspended?.isFirst) return suspended.request;
+    const open = new OpenRequest<ToolResult>(id, this.#round);
+    // The client sent the request twice: both get the result of the one call.
+    if (suspended) open.serve(() => suspended.request.result);
     return open;
   }
 
-  /** Only a call that may be made again has a key: to find the others again would be of no use, and is not free. */
-  function execute({ isRetry }: { isRetry: boolean }): Promise<ToolResult> {
-    const key = round.meta["haft/idempotencyKey"];
+  /** Only a repeated call gets an idempotency key: looking up the others would cost time for nothing. */
+  #execute({ isRetry }: { isRetry: boolean }): Promise<ToolResult> {
+    const { options, calls, tools } = this.#service;
+    const call = this.#call;
+    const key = this.#round.meta["haft/idempotencyKey"];
     const callOptions: CallOptions = {
       ...options.call,
       id: call.id,
       idempotencyKey: typeof key === "string" && key !== "" ? key : isRetry ? call.id : false,
-      caller: { user: identity.name, session, agent: agentNameOf(round.clientName) },
-      ...(wishesLater ? { background: true } : {}),
+      caller: { user: this.#identity.name, session: this.#session, agent: agentNameOf(this.#round.clientName) },
+      background: this.#wantsBackground || undefined,
       signal: call.signal,
       onUpdate: (update) => call.round.progress(update),
     };
-    service.calls.set(call.id, call);
-    if (isForLater) service.subscribeToJobs();
-    return toolCatalog.call(name, input, callOptions).finally(() => {
-      if (!call.isQueued) forget();
+    calls.set(call.id, call);
+    if (this.#isBackground) this.#service.subscribeToJobs();
+    return tools.call(this.#name, this.#input, callOptions).finally(() => {
+      if (!call.isQueued) this.#forget();
     });
   }
 
-  function forget(): void {
-    if (service.calls.get(call.id) === call) service.calls.delete(call.id);
+  #forget(): void {
+    const { calls } = this.#service;
+    if (calls.get(this.#call.id) === this.#call) calls.delete(this.#call.id);
   }
 
-  /** For a client that knows no tasks: it waits, though not longer than most would. */
-  async function waitForJob(): Promise<ToolResult> {
-    call.isQueued = false;
-    service.calls.set(call.id, call);
+  /** For a client without tasks: it waits for the job, but not longer than clients usually do. */
+  #serveJob(jobId: string): void {
+    const call = this.#call;
+    call.serve(async () => {
+      call.isQueued = false;
+      this.#service.calls.set(call.id, call);
+      try {
+        return await waitForJobResult(jobId, { call, service: this.#service });
+      } finally {
+        this.#forget();
+      }
+    });
+  }
+
+  async #returnTask(jobId: string): Promise<ToolCallResponse> {
+    const { sdk, runtime } = this.#service;
+    this.#call.becomeTask();
+    const job = await runtime.jobs?.get(jobId);
+    if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call was removed.");
+    if (job.endedAt !== undefined) this.#forget();
+    // The client will not learn of the task.
+    else if (this.#call.signal.aborted) await runtime.jobs?.cancel(jobId, "its client cancelled it");
+    return writeCreatedTask(job, { owner: this.#identity.id, service: this.#service });
+  }
+
+  /** Passes the client's answers to the tool. If some are missing, the client is asked again. */
+  #resumeInputs(): void {
+    // The process of the tool has ended, and its effect is unknown.
+    if (this.#call.needsServing) throw this.#invalidState();
+    this.#call.answer(this.#round.responses);
+  }
+
+  /** Returns undefined if the question was answered and the call continues. */
+  async #handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
+    const watch = watchCall(this.#service.runtime, this.#call.id);
     try {
-      return await waitForJobResult(jobId!, { call, service });
-    } finally {
-      forget();
-    }
-  }
-
-  async function returnTask(id: string): Promise<ToolCallResponse> {
-    call.becomeTask();
-    const job = await runtime.jobs!.get(id);
-    if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call is gone.");
-    if (job.endedAt !== undefined) forget();
-    // Nobody will hear of the task.
-    else if (call.signal.aborted) await runtime.jobs!.cancel(id, "its client cancelled it");
-    return writeCreatedTask(job, { owner: identity.id, service });
-  }
-
-  /** The client comes back with what a tool asked for; where something is missing, it is asked again. */
-  function resumeInputs(): void {
-    // A tool that waited is gone with its process; what it has done is not known.
-    if (call.needsServing) throw badState();
-    call.answer(round.responses);
-  }
-
-  /** Undefined: the question was answered, and the call goes on. */
-  async function handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
-    const watch = watchCall(runtime, call.id);
-    try {
-      const end = await ask(id, { call, round, identity, service });
-      if (end.kind === "ask") return requireAnswer(end.question);
-      if (end.kind === "pending") return returnPending(end.question);
-      await resume(id, watch.made);
+      const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
+      const end = await ask(id, context);
+      if (end.kind === "ask") return this.#requireAnswer(end.question);
+      if (end.kind === "pending") return this.#returnPending(end.question);
+      await this.#resume(id, watch.made);
       return undefined;
     } finally {
       watch.stop();
     }
   }
 
-  /** After an answer: a gate that waited goes on by itself; else the call is made again under its id, and finds the answer. */
-  async function resume(id: string, madeElsewhere: Promise<void>): Promise<void> {
+  /** After an answer: a gate that waits continues by itself. Otherwise the call is made again with its id. */
+  async #resume(id: string, madeElsewhere: Promise<void>): Promise<void> {
+    const { runtime, clock } = this.#service;
+    const call = this.#call;
     call.setQuestion(undefined);
     if (!call.needsServing) return;
     const question = await runtime.approvals.get(id);
-    const isUsed = question?.state === "approved" || question?.state === "used";
-    if (isUsed && question.answeredBy !== identity.name) {
-      const used = runtime.approvals.waitUntilUsed(id, OTHERS_FIRST_MS).then(() => pause(clock, BEGINS_WITHIN_MS));
+    const isApproved = question?.state === "approved" || question?.state === "used";
+    if (isApproved && question.answeredBy !== this.#identity.name) {
+      const used = runtime.approvals.waitUntilUsed(id, APPROVER_FIRST_MS).then(() => pause(clock, START_MS));
       await Promise.race([madeElsewhere, used]);
     }
-    call.serve(() => execute({ isRetry: true }));
+    call.serve(() => this.#execute({ isRetry: true }));
   }
 
-  function requireAnswer(question: McpQuestion): ToolCallResponse {
-    const form = approvalForm(question, options.describe(question), { isModern: true });
-    const until = question.expiresAt;
-    return suspend({ [QUESTION]: { method: "elicitation/create", params: form } }, { question: question.id, until });
+  #requireAnswer(question: McpQuestion): ToolCallResponse {
+    const form = approvalForm(question, this.#service.options.describe(question), { isModern: true });
+    const requests: InputRequests = { [QUESTION]: { method: "elicitation/create", params: form } };
+    return this.#suspend(requests, { question: question.id, until: question.expiresAt });
   }
 
-  function requireInputs(requests: InputRequests): ToolCallResponse {
-    return suspend(requests, { until: clock.now() + INPUT_MS });
+  #requireInputs(requests: InputRequests): ToolCallResponse {
+    return this.#suspend(requests, { until: this.#service.clock.now() + INPUT_MS });
   }
 
-  function suspend(inputRequests: InputRequests, more: Omit<RequestState, "id">): ToolCallResponse {
-    const suspendedFor = more.question === undefined ? "inputs" : "permission";
+  #suspend(inputRequests: InputRequests, state: Omit<RequestState, "id">): ToolCallResponse {
+    const { sdk, suspended, states, clock } = this.#service;
+    const call = this.#call;
     if (!call.needsServing && !call.isSettled) {
-      service.suspended.add(call, { owner: identity.id, suspendedFor, ms: more.until - clock.now() });
+      const suspendedFor = state.question === undefined ? "inputs" : "permission";
+      suspended.add(call, { owner: this.#identity.id, suspendedFor, ms: state.until - clock.now() });
     }
-    return sdk.inputRequired({ inputRequests, requestState: service.states.seal({ id: call.id, ...more }, binding) });
+    return sdk.inputRequired({ inputRequests, requestState: states.seal({ id: call.id, ...state }, this.#binding) });
   }
 
-  function returnPending({ id }: McpQuestion): ToolCallResponse {
-    savePending({ id: call.id });
-    return writePending(call.id, { name, kind: "approval", id }, options.approvalAddress?.(id));
+  #returnPending({ id }: McpQuestion): ToolCallResponse {
+    this.#savePending({ id: this.#call.id });
+    const address = this.#service.options.approvalAddress?.(id);
+    return writePending(this.#call.id, { name: this.#name, kind: "approval", id }, address);
   }
 
-  function savePending(pending: { id: string; jobId?: string }): void {
-    service.pending.set(pendingKey(), pending);
-    if (service.pending.size > MAX_PENDING) service.pending.delete(service.pending.keys().next().value!);
+  #savePending(call: PendingCall): void {
+    const { pending } = this.#service;
+    pending.set(this.#pendingKey(), call);
+    const [oldest] = pending.keys();
+    if (pending.size > MAX_PENDING && oldest !== undefined) pending.delete(oldest);
   }
 
-  function finish(result: ToolResult): ToolCallResponse {
-    if (service.pending.size > 0 && service.pending.get(pendingKey())?.id === call.id)
-      service.pending.delete(pendingKey());
+  #pendingKey(): string {
+    return digestOf(this.#binding);
+  }
+
+  #finish(result: ToolResult): ToolCallResponse {
+    const { sdk, runtime, options, pending, outputs } = this.#service;
+    if (pending.size > 0 && pending.get(this.#pendingKey())?.id === this.#call.id) pending.delete(this.#pendingKey());
     const { loadedTools } = result.metadata;
-    if (options.defers && Array.isArray(loadedTools) && loadedTools.length > 0) service.toolsLoaded(session);
-    if (result.status === "pending") {
-      if (jobId !== undefined) savePending({ id: call.id, jobId });
-      return writePending(result.callId, { name, ...result.pending }, undefined);
+    if (options.defers && Array.isArray(loadedTools) && loadedTools.length > 0) {
+      this.#service.toolsLoaded(this.#session);
     }
-    if (call.missing && round.isModern && result.status === "failed") {
-      throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: call.missing });
+    if (result.status === "pending") {
+      if (this.#jobId !== undefined) this.#savePending({ id: this.#call.id, jobId: this.#jobId });
+      return writePending(result.callId, { name: this.#name, ...result.pending }, undefined);
+    }
+    const { missing } = this.#call;
+    if (missing && this.#round.isModern && result.status === "failed") {
+      throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: missing });
     }
     const hasOutputSchema = runtime.registry.get(result.toolName)?.output !== undefined;
-    return writeResult(result, { hasOutputSchema, whole: service.outputs.link(result, identity) });
+    return writeResult(result, { hasOutputSchema, fullOutput: outputs.link(result, this.#identity) });
   }
 
-  function badState(): Error {
+  #invalidState(): Error {
+    const { sdk } = this.#service;
     const data = { reason: "invalid_request_state" };
     return new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", data);
   }
@@ -229,35 +299,41 @@ function pause(clock: Clock, ms: number): Promise<void> {
   });
 }
 
-/** Of clients, and never the name of an agent of ours. */
+/** The agent name of a client. The prefix distinguishes it from configured agents. */
 function agentNameOf(clientName: string): string {
   return `mcp:${clientName.replaceAll(/[^\w.-]/g, "_").slice(0, 60)}`;
 }
 
-/** The result of a job, for a client that waits for it; `pending` where it takes longer. Who cancels the call, cancels the job. */
+/** The result of a job for a waiting client; `pending` if it takes too long. Cancelling the call cancels the job. */
 async function waitForJobResult(
   id: string,
   { call, service }: { call: OpenRequest<unknown>; service: McpService },
 ): Promise<ToolResult> {
-  const jobs = service.runtime.jobs!;
+  const { jobs } = service.runtime;
+  const removed = (): Error =>
+    toolError("unavailable", `Job ${id} was removed`, { next: "Check the current state before you call again." });
+  if (!jobs) throw removed();
   const result = await waitWithClient(call, service, (signal) => jobs.wait(id, { signal }));
   if (result) return result;
   if (call.signal.aborted) await jobs.cancel(id, "its client cancelled it").catch(() => undefined);
   const job = await jobs.get(id);
-  if (!job)
-    throw toolError("unavailable", `Job ${id} is gone`, { next: "Look at the state of things before you call again." });
+  if (!job) throw removed();
   const { callId, toolName } = job.call;
   const message = `Job ${id} has not ended.`;
   return {
-    ...{ callId, toolName, status: "pending", success: false, content: [{ type: "text", text: message }] },
-    ...{ display: message, pending: { kind: "job", id }, metadata: {}, startedAt: job.createdAt },
+    callId,
+    toolName,
+    status: "pending",
+    success: false,
+    content: [{ type: "text", text: message }],
+    display: message,
+    pending: { kind: "job", id },
+    metadata: {},
+    startedAt: job.createdAt,
   };
 }
 
-/**
- * Settles when the call is made here by whoever answered for it: once it has started, or ended without. From then on the
- * same call, made again, is given that one's result.
- */
+/** `made` settles when another client runs the call here. After that the same call, made again, gets its result. */
 function watchCall(runtime: McpRuntime, callId: string): { made: Promise<void>; stop(): void } {
   let resolveMade!: () => void;
   const made = new Promise<void>((resolve) => (resolveMade = resolve));

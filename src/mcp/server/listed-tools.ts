@@ -10,12 +10,12 @@ import type { McpResourceSource } from "./resources.ts";
 import { runtimeGateOf } from "../../core/gate.ts";
 import type { McpRuntime, McpServerOptions } from "./server-options.ts";
 
-/** What the gate lets pass at most, and a word about what was cut. */
+/** The limit of the gate plus the note about truncation. */
 const DEFAULT_RESULT_CHARACTERS = 60_000;
 
 type DescribeOptions = Pick<McpServerOptions, "dialect" | "portable" | "hints">;
 
-/** A tool as clients are told of it. */
+/** The definition of a tool for clients. */
 function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
   const { portable = (schema) => toPortableSchema(schema, COMMON_RULES).schema } = options;
   const { name, description, parameters } = declarationOf(tool, options.dialect);
@@ -28,52 +28,52 @@ function describeTool(tool: AnyTool, options: DescribeOptions): ToolDefinition {
     annotations: {
       title: tool.title,
       readOnlyHint: tool.isReadOnly,
-      // Absent would mean the same; a client that shows them need not know that.
+      // The same as the default, but some clients show only explicit hints.
       destructiveHint: !tool.isReadOnly,
       idempotentHint: tool.isReadOnly || tool.idempotent,
       openWorldHint: isOpenWorld(tool),
     },
     _meta: {
-      // So that Claude Code does not cut again what the gate has bounded.
+      // Prevents Claude Code from truncating what the gate has already bounded.
       "anthropic/maxResultSizeChars": tool.limits.maxResultBytes ?? DEFAULT_RESULT_CHARACTERS,
       ...options.hints?.(tool),
     },
   };
 }
 
-/** A command reaches what its program reaches; of the others the labels say it. */
+/** Commands can reach anything. For other tools the labels decide. */
 function isOpenWorld({ kind, labels, origin }: AnyTool): boolean {
   const isLabelled = labels.includes("untrusted_input") || labels.includes("outside_effect");
   return kind === "execute" || isLabelled || origin.type === "mcp";
 }
 
-/** Older clients know no other dialect than their own, and fail at the name of another. */
+/** Older clients reject schemas with an unknown `$schema`. */
 function withoutDialect({ $schema: _, ...schema }: JsonSchema): ToolDefinition["outputSchema"] {
   return schema as ToolDefinition["outputSchema"];
 }
 
-/** Cursor drops tools whose name is longer than 60 characters together with the server's; model APIs take these characters. */
-const PORTABLE = /^[A-Za-z0-9_-]{1,40}$/;
-const MAX_KEPT = 31;
+/** Cursor drops tools if server and tool name together exceed 60 characters. Model APIs accept only these characters. */
+const PORTABLE_NAME = /^[A-Za-z0-9_-]{1,40}$/;
+const MAX_PREFIX_LENGTH = 31;
 
-/** The name under which clients are told of a tool: its own, where every client can take it. */
-export function toPortableName(name: string): string {
-  if (PORTABLE.test(name)) return name;
+/** The name of a tool for clients: its own name if every client accepts it. */
+function toPortableName(name: string): string {
+  if (PORTABLE_NAME.test(name)) return name;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  return `${name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_KEPT)}_${hash}`;
+  return `${name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_PREFIX_LENGTH)}_${hash}`;
 }
 
-/** Whether a name may have been made here of another one. */
-export function isMadePortable(name: string): boolean {
-  return /_[0-9a-f]{8}$/.test(name) && PORTABLE.test(name);
+/** Whether `toPortableName` may have created the name. */
+function mayBeShortened(name: string): boolean {
+  return /_[0-9a-f]{8}$/.test(name) && PORTABLE_NAME.test(name);
 }
 
-/** The tools that clients of this server are shown, and may call. */
-export class McpToolCatalog {
+/** The tools that clients of this server can see and call. */
+export class ServedTools {
   readonly #runtime: McpRuntime;
   readonly #options: McpServerOptions;
   readonly #scope: ToolScope | undefined;
-  /** Of each tool once: schemas are dear to convert, and are the same at every request. */
+  /** Cached, because converting schemas is expensive. */
   readonly #definitions = new WeakMap<AnyTool, ToolDefinition>();
 
   constructor(runtime: McpRuntime, options: McpServerOptions) {
@@ -90,14 +90,14 @@ export class McpToolCatalog {
     };
   }
 
-  /** What one session lists: all, or where that is too much, a part of it. */
+  /** The tools that one session lists: all, or a part if there are too many. */
   listFor(session: string): ToolDefinition[] {
     if (!this.#options.defers) return this.definitions();
     const { tools } = this.#runtime.shownTools({ among: this.#tools(), caller: { session } });
     return tools.map((tool) => this.#definitionOf(tool));
   }
 
-  /** In the same order each time, so that clients can keep them. */
+  /** Always in the same order, so clients can cache them. */
   definitions(): ToolDefinition[] {
     return this.#tools()
       .map((tool) => this.#definitionOf(tool))
@@ -115,9 +115,9 @@ export class McpToolCatalog {
     return this.#runtime.execute(name, input, options);
   }
 
-  /** Under which the gate knows it: names that clients could not take were made portable. */
+  /** The name in the registry for a name that a client was given. */
   nameOf(shownName: string): string {
-    if (!isMadePortable(shownName) || this.#runtime.registry.get(shownName)) return shownName;
+    if (!mayBeShortened(shownName) || this.#runtime.registry.get(shownName)) return shownName;
     const { dialect } = this.#options;
     const tool = this.#tools().find((each) => toPortableName(declarationOf(each, dialect).name) === shownName);
     return tool?.name ?? shownName;
@@ -125,9 +125,9 @@ export class McpToolCatalog {
 
   #tools(): AnyTool[] {
     const { shows, call } = this.#options;
-    // What one user's client brings is not for the others, who are shown the same shelf.
+    // Client tools of a user are not for other users, and all clients share this list.
     const tools = this.#runtime
-      .tools(call?.mode === undefined ? {} : { mode: call.mode })
+      .tools({ mode: call?.mode })
       .filter(({ origin }) => origin.type !== "client" || origin.user === undefined);
     return shows ? tools.filter((tool) => shows(tool)) : tools;
   }
@@ -142,8 +142,8 @@ export class McpToolCatalog {
 const INDEX = "haft://tools";
 const TEMPLATE = `${INDEX}/{name}`;
 
-/** The documentation of the tools that a client is shown: a page for all, and one for each. */
-export function createToolPages(toolCatalog: McpToolCatalog): McpResourceSource {
+/** The documentation of the served tools: an index page, and one page per tool. */
+export function createToolPages(tools: ServedTools): McpResourceSource {
   return {
     list: () => [
       {
@@ -159,25 +159,23 @@ export function createToolPages(toolCatalog: McpToolCatalog): McpResourceSource 
         uriTemplate: TEMPLATE,
         name: "tool",
         title: "Documentation of a tool",
-        description: "What a tool does, takes and gives, and whether it changes things",
+        description: "What a tool does, its input and output, and whether it changes things",
         mimeType: "text/markdown",
       },
     ],
     read(uri) {
-      if (uri === INDEX) return { mimeType: "text/markdown", text: indexPage(toolCatalog) };
+      if (uri === INDEX) return { mimeType: "text/markdown", text: indexPage(tools) };
       if (!uri.startsWith(`${INDEX}/`)) return undefined;
-      const tool = toolCatalog.find(decode(uri.slice(INDEX.length + 1)));
+      const tool = tools.find(decode(uri.slice(INDEX.length + 1)));
       return tool && { mimeType: "text/markdown", text: toolPage(tool) };
     },
     valuesOf: (template, argument) =>
-      template === TEMPLATE && argument === "name" ? toolCatalog.definitions().map(({ name }) => name) : undefined,
+      template === TEMPLATE && argument === "name" ? tools.definitions().map(({ name }) => name) : undefined,
   };
 }
 
-function indexPage(toolCatalog: McpToolCatalog): string {
-  const lines = toolCatalog
-    .definitions()
-    .map(({ name }) => `- \`${name}\`: ${toolCatalog.find(name)?.description.short ?? ""}`);
+function indexPage(tools: ServedTools): string {
+  const lines = tools.definitions().map(({ name }) => `- \`${name}\`: ${tools.find(name)?.description.short ?? ""}`);
   return ["# Tools", "", ...lines, ""].join("\n");
 }
 

@@ -8,18 +8,18 @@ import { completeArgument, listResources, listTemplates, readResource } from "./
 import type { McpServerOptions } from "./server-options.ts";
 import { serveTasks } from "./tasks.ts";
 
-/** How long a client may keep a list; it is told when it changes. */
+/** How long a client may cache a list. It is notified of changes. */
 const LIST_MS = 30_000;
 const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
 
 /**
- * The protocol's side of one connection, or of one request where there are no connections. The SDK's low-level server:
- * its high-level one would convert every schema again for each request.
+ * The protocol server of one connection, or of one request if there are no connections. Uses the low-level server of the
+ * SDK, because the high-level one converts every schema for each request.
  */
 export function createMcpServer(service: McpService, connection: McpConnection, era: "legacy" | "modern"): Server {
-  const { sdk, clock, options, sources, toolCatalog } = service;
+  const { sdk, clock, options, sources, tools } = service;
   const { serverInfo = { name: "haft", title: "Haft", version: "0.1.0" }, prompts } = options;
-  const who = { ...connection.identity, session: connection.session };
+  const identity = { ...connection.identity, session: connection.session };
   const hasTasks = era === "modern" && service.runtime.jobs !== undefined;
   const server = new sdk.Server(serverInfo, {
     capabilities: {
@@ -43,30 +43,28 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   });
   server.onerror = (error) => options.onError?.(error);
 
-  server.setRequestHandler("tools/list", () => ({ tools: toolCatalog.listFor(connection.session) }));
+  server.setRequestHandler("tools/list", () => ({ tools: tools.listFor(connection.session) }));
   server.setRequestHandler("tools/call", async ({ params }, context): Promise<CallToolResult | InputRequiredResult> => {
-    const answer = await callTool(params, readRound(context, server, clock), connection, service);
-    if (sdk.isInputRequiredResult(answer)) return answer;
-    const result = answer as CallToolResult;
-    // Only what is structured is written differently in the older era.
-    return result.structuredContent === undefined
-      ? result
-      : server.projectCallToolResult(result, toolCatalog.find(params.name)?.output?.jsonSchema);
+    const response = await callTool(params, readRound(context, server, clock), connection, service);
+    // Only structured content is written differently for legacy clients.
+    return "structuredContent" in response && response.structuredContent !== undefined
+      ? server.projectCallToolResult(response, tools.find(params.name)?.output?.jsonSchema)
+      : response;
   });
 
   if (hasTasks) serveTasks(server, connection, service);
 
   const watched = new Set<string>();
-  server.setRequestHandler("resources/list", async () => ({ resources: await listResources(sources, who) }));
+  server.setRequestHandler("resources/list", async () => ({ resources: await listResources(sources, identity) }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: listTemplates(sources) }));
-  server.setRequestHandler("resources/read", ({ params: { uri } }) => readResource(sources, { uri, who, sdk }));
+  server.setRequestHandler("resources/read", ({ params: { uri } }) => readResource(sources, { uri, identity, sdk }));
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => (watched.add(uri), {}));
   server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => (watched.delete(uri), {}));
-  server.setRequestHandler("completion/complete", ({ params }) => completeArgument(params, { sources, prompts, who }));
+  server.setRequestHandler("completion/complete", ({ params }) => completeArgument(params, { sources, prompts, identity }));
 
   if (prompts) {
     server.setRequestHandler("prompts/list", async () => ({
-      prompts: (await prompts.list(who)).map(({ name, title, description, arguments: all = [] }) => ({
+      prompts: (await prompts.list(identity)).map(({ name, title, description, arguments: all = [] }) => ({
         name,
         title,
         description,
@@ -81,13 +79,13 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   return server;
 }
 
-/** Clients give it to their model with every request, and some cut it: what a model cannot see from the tools. */
+/** Clients send it to their model with every request, and some truncate it, so it has only what the tools do not show. */
 function writeInstructions({ instructions, defers }: McpServerOptions): string {
   return [
     ...(instructions === undefined ? [] : [instructions.trim()]),
-    "Calls pass Haft's gate: policy may refuse one, and a person may be asked first. A refusal is final; do not try it another way.",
-    "A call that is pending has not run: make exactly the same call again once it was allowed.",
-    ...(defers ? ["Not every tool is listed: where tool_search is, it finds the others, which are listed then."] : []),
-    "Long output is cut in the middle; the result links to the whole (haft://output/…). haft://tools documents the tools.",
+    "Calls pass Haft's gate: policy may deny one, and a person may be asked first. A denial is final; do not try it another way.",
+    "A call that is pending has not run: make exactly the same call again after it was approved.",
+    ...(defers ? ["Not every tool is listed: tool_search, if listed, finds the others, and then they are listed."] : []),
+    "Long output is truncated in the middle; the result links to the full output (haft://output/…). haft://tools documents the tools.",
   ].join("\n");
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.ts";
-import { createToolPages, McpToolCatalog } from "./listed-tools.ts";
+import { createToolPages, ServedTools } from "./listed-tools.ts";
 import { type OpenRequest, SuspendedRequests } from "./open-requests.ts";
 import {
   createRequestStates,
@@ -13,35 +13,39 @@ import {
 import { type McpResourceSource, SpilledOutputs } from "./resources.ts";
 import type { McpClientPeer, McpIdentity, McpJob, McpRuntime, McpServerOptions } from "./server-options.ts";
 
-/** What all connections of one server share. */
+/** A call that returned pending. */
+export interface PendingCall {
+  id: string;
+  jobId?: string;
+}
+
+/** The shared state of all connections of one server. */
 export interface McpService {
   readonly sdk: ServerSdk;
   readonly runtime: McpRuntime;
   readonly options: McpServerOptions;
   readonly clock: Clock;
-  readonly toolCatalog: McpToolCatalog;
+  readonly tools: ServedTools;
   readonly outputs: SpilledOutputs;
   readonly sources: readonly McpResourceSource[];
   readonly states: RequestStates;
   readonly suspended: SuspendedRequests;
   readonly taskIds: TaskIds;
-  /** Calls under way that a client made, by their id; those that became jobs as long as the job runs. */
+  /** Running calls of clients by id. Those that became jobs stay until the job ends. */
   readonly calls: Map<string, OpenRequest<unknown>>;
-  /** A call that was left pending, by who made it and what it was: made again, it is the same call. */
-  readonly pending: Map<string, { id: string; jobId?: string }>;
-  /** Whom to tell of changes. */
+  /** Pending calls by caller and content: the same request again is the same call. */
+  readonly pending: Map<string, PendingCall>;
   readonly changeListeners: Set<ChangeListener>;
   nextCallId(): string;
   toolsChanged(): void;
-  /** For one session alone, which has found some. */
+  /** A session has loaded further tools. */
   toolsLoaded(session: string): void;
   clientOf(callId: string): McpClientPeer | undefined;
-  /** From the first call on that may become a job: of others nothing must be known. */
+  /** Called for the first call that may become a job. */
   subscribeToJobs(): void;
   close(): void;
 }
 
-/** A connection that clients can be told something over. */
 export type ChangeListener = (change: Change) => void;
 export type Change =
   | { of: "tools"; session?: string }
@@ -50,16 +54,16 @@ export type Change =
 
 export interface McpConnection {
   readonly identity: McpIdentity;
-  /** Whose calls belong together: of one connection where there is one, else of one identity. */
+  /** Groups calls: by connection, or by identity if there are no connections. */
   readonly session: string;
 }
 
 export async function createMcpService(runtime: McpRuntime, options: McpServerOptions): Promise<McpService> {
   const sdk = await loadServerSdk();
   const { clock } = runtime;
-  const toolCatalog = new McpToolCatalog(runtime, options);
+  const tools = new ServedTools(runtime, options);
   const outputs = new SpilledOutputs(runtime.spill);
-  const sources = [...(options.resources ?? []), createToolPages(toolCatalog), outputs];
+  const sources = [...(options.resources ?? []), createToolPages(tools), outputs];
   const calls: McpService["calls"] = new Map();
   const changeListeners = new Set<ChangeListener>();
   const suspended = new SuspendedRequests(clock, options.waiting);
@@ -68,19 +72,19 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   let count = 0;
 
   let unsubscribeFromJobs: (() => void) | undefined;
-  const waiting = new Set<string>();
-  /** Many changes at once are told once. */
+  const scheduled = new Set<string>();
+  /** Several equal changes in a row are reported once. */
   const notifyChange = (change: Change): void => {
-    const key = JSON.stringify(change);
-    if (waiting.has(key)) return;
-    waiting.add(key);
+    const changeKey = JSON.stringify(change);
+    if (scheduled.has(changeKey)) return;
+    scheduled.add(changeKey);
     queueMicrotask(() => {
-      waiting.delete(key);
+      scheduled.delete(changeKey);
       for (const listener of changeListeners) listener(change);
     });
   };
   const toolsChanged = (): void => notifyChange({ of: "tools" });
-  const stops = [
+  const unsubscribes = [
     runtime.on("tool_registered", toolsChanged),
     runtime.on("tool_unregistered", toolsChanged),
     runtime.on("permission_requested", ({ callId, parentId, approvalId }) => {
@@ -98,7 +102,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     runtime,
     options,
     clock,
-    toolCatalog,
+    tools,
     outputs,
     sources,
     states: createRequestStates(clock, key),
@@ -116,12 +120,12 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     },
     close() {
       unsubscribeFromJobs?.();
-      for (const stop of stops) stop?.();
+      for (const unsubscribe of unsubscribes) unsubscribe?.();
       suspended.close();
     },
   };
 
-  /** A job may ask its client before the call that made it was answered. */
+  /** A job may ask its client before the response to its call was sent. */
   function onJob({ type, job }: { type: string; job?: McpJob }): void {
     const call = job && calls.get(job.call.callId);
     if (!call) return;
@@ -132,14 +136,14 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     }
   }
 
-  /** Where the gate does not wait, the call is answered `pending`, and says itself what was asked. */
+  /** If the gate does not wait, the call returns `pending` with the approval, and no notification is needed. */
   async function notifyIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
     const question = await runtime.approvals.get(approvalId).catch(() => undefined);
     if (question?.waits && question.state === "pending") call.setQuestion(approvalId);
   }
 }
 
-/** Tells the client of one server instance of every change, until it is closed. Undefined: every resource is watched. */
+/** Notifies the client of one server instance of changes until it is closed. Without `watched`, of all resources. */
 export function forwardChanges(
   service: McpService,
   server: Server,
@@ -171,7 +175,7 @@ export type ServerSdk = typeof import("@modelcontextprotocol/server");
 
 let loaded: Promise<ServerSdk> | undefined;
 
-/** Loaded when the first client is served: most programs that import Haft serve none. */
+/** Loaded for the first client, because many programs serve none. */
 function loadServerSdk(): Promise<ServerSdk> {
   return (loaded ??= import("@modelcontextprotocol/server"));
 }

@@ -15,17 +15,17 @@ import type { Update } from "../../core/events.ts";
 import type { McpService } from "./mcp-service.ts";
 import type { McpClientPeer } from "./server-options.ts";
 
-const NEEDED: Record<InputRequest["method"], string> = {
+const REQUIRED_KEYS: Record<InputRequest["method"], string> = {
   "elicitation/create": "action",
   "sampling/createMessage": "content",
   "roots/list": "roots",
 };
 
 function isAnswer({ method }: InputRequest, response: unknown): boolean {
-  return typeof response === "object" && response !== null && NEEDED[method] in response;
+  return typeof response === "object" && response !== null && REQUIRED_KEYS[method] in response;
 }
 
-/** The answers to these requests and nothing else; undefined where one is missing, or is no answer. */
+/** The answers to exactly these requests; undefined if one is missing or invalid. */
 function readAnswers(
   requests: InputRequests,
   responses: Readonly<Record<string, unknown>>,
@@ -39,11 +39,11 @@ function readAnswers(
   return answers;
 }
 
-/** What a client would have to be able to do to answer, and is not. */
+/** The capabilities that the client lacks to answer. */
 function missingFor(request: InputRequest, capabilities: ClientCapabilities): ClientCapabilities | undefined {
   switch (request.method) {
     case "elicitation/create": {
-      const isUrl = (request.params as { mode?: string }).mode === "url";
+      const isUrl = request.params.mode === "url";
       if (isUrl) return capabilities.elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined;
       return canShowForm(capabilities) ? undefined : { elicitation: {} };
     }
@@ -54,19 +54,19 @@ function missingFor(request: InputRequest, capabilities: ClientCapabilities): Cl
   }
 }
 
-interface OpenTaskPendingInput {
+interface TaskInput {
   request: InputRequest;
   answer(response: unknown): void;
 }
 
-/** What a job of this process asks the client that follows it as a task. */
+/** The input requests of a job in this process to the client that follows it as a task. */
 export class OpenTask {
-  readonly #requested = new Map<string, OpenTaskPendingInput>();
-  /** A key never means a second thing: clients tell by it what they were asked before. */
+  readonly #requested = new Map<string, TaskInput>();
+  /** Keys are never reused, because clients recognise earlier requests by them. */
   readonly #used = new Set<string>();
   readonly #ended = new AbortController();
 
-  /** What waits for an answer now. */
+  /** The open requests. */
   get requests(): InputRequests | undefined {
     if (this.#requested.size === 0) return undefined;
     return Object.fromEntries([...this.#requested].map(([key, { request }]) => [key, request]));
@@ -79,7 +79,7 @@ export class OpenTask {
     return Object.fromEntries(await Promise.all(answers));
   }
 
-  /** Answers to what is not asked (any more), and what is no answer, are passed over. */
+  /** Ignores invalid answers, and answers to requests that are not open. */
   answer(responses: Readonly<Record<string, unknown>>): void {
     for (const [key, response] of Object.entries(responses)) {
       const requested = this.#requested.get(key);
@@ -100,18 +100,18 @@ export class OpenTask {
     for (let count = 2; this.#used.has(key); count++) key = `${name}_${count}`;
     this.#used.add(key);
     return new Promise((resolve, reject) => {
-      const leave = (): void => reject(toolError("cancelled", "The task has ended, and nobody answers any more"));
-      if (signal.aborted) return leave();
-      signal.addEventListener("abort", leave, { once: true });
+      const abort = (): void => reject(toolError("cancelled", "The task has ended before it was answered"));
+      if (signal.aborted) return abort();
+      signal.addEventListener("abort", abort, { once: true });
       this.#requested.set(key, {
         request,
-        answer: (response) => (signal.removeEventListener("abort", leave), resolve(response)),
+        answer: (response) => (signal.removeEventListener("abort", abort), resolve(response)),
       });
     });
   }
 }
 
-/** Why a round is over: there is a result, or somebody must be asked first. */
+/** Why a round is over: there is a result, or input or an approval is needed. */
 export type RoundEnd<T> =
   | { kind: "result"; result: T }
   | { kind: "inputs"; requests: InputRequests }
@@ -124,9 +124,9 @@ interface PendingInput {
 
 const MAX_ANSWER_MS = 600_000;
 
-/** A request that may take several rounds: what serves it stays, while the client comes back with answers. */
+/** A request that may take several rounds. The work continues while the client returns with answers. */
 export class OpenRequest<T> implements McpClientPeer {
-  /** Of what may outlive its round. An older client waits within its request, whose signal will do. */
+  /** For modern clients, whose requests may take several rounds. Legacy clients use the signal of the round. */
   readonly #controller: AbortController | undefined;
   #round: Round;
   #requested: PendingInput | undefined;
@@ -134,13 +134,13 @@ export class OpenRequest<T> implements McpClientPeer {
   #question: string | undefined;
   #wake: (() => void) | undefined;
   #served: Promise<T> | undefined;
-  /** What the client would have to be able to do. */
+  /** The capabilities that the client lacks. */
   missing: ClientCapabilities | undefined;
-  /** Whether what makes the result has ended. */
+  /** Whether the work has ended. */
   isSettled = false;
-  /** Whether it is to be begun, or after an answer begun again. */
+  /** Whether the work must be started, or started again after an answer. */
   needsServing = true;
-  /** Whether it has become a job: what asks now is the job, and the request is about to be answered. */
+  /** Whether the call has become a job: further requests come from the job, and the response is about to be sent. */
   isQueued = false;
 
   constructor(
@@ -163,7 +163,7 @@ export class OpenRequest<T> implements McpClientPeer {
     return this.#round.capabilities;
   }
 
-  /** The client is there, from now until the function that is returned is called. */
+  /** Starts a round. Call the returned function at its end. */
   enter(round: Round): () => void {
     this.#round = round;
     if (!this.#controller) return () => undefined;
@@ -177,7 +177,7 @@ export class OpenRequest<T> implements McpClientPeer {
     this.#controller?.abort(reason);
   }
 
-  /** Begins, or after an answer begins again, what makes the result. */
+  /** Starts the work, or starts it again after an answer. */
   serve(work: () => Promise<T>): void {
     this.isSettled = false;
     this.needsServing = false;
@@ -189,9 +189,9 @@ export class OpenRequest<T> implements McpClientPeer {
     served.then(settle, settle);
   }
 
-  /** What is made now. */
+  /** The result of the current work. */
   get result(): Promise<T> {
-    return this.#served!;
+    return this.#served ?? Promise.reject(new Error("The request was not started."));
   }
 
   next(): Promise<RoundEnd<T>> {
@@ -205,13 +205,13 @@ export class OpenRequest<T> implements McpClientPeer {
     });
   }
 
-  /** The gate waits for an answer to this question; undefined where it does no more. */
+  /** Sets the question that the gate waits for; undefined if it no longer waits. */
   setQuestion(id: string | undefined): void {
     this.#question = id;
     this.#wake?.();
   }
 
-  /** The client goes on with a task; whoever asks from now on, or has not been answered, asks through that. */
+  /** The client follows the call as a task. Open and further input requests go through the task. */
   becomeTask(): void {
     const task = (this.#task ??= new OpenTask());
     this.#requested?.resolve(task.ask(this.#requested.requests));
@@ -226,25 +226,21 @@ export class OpenRequest<T> implements McpClientPeer {
     this.#requireCapabilities(requests);
     if (this.#task) return this.#task.ask(requests);
     if (!this.#round.isModern) return this.#push(requests);
-    const known = this.isQueued ? undefined : readAnswers(requests, this.#round.responses);
-    if (known) return known;
-    if (this.#requested)
-      throw toolError("conflict", "The client is being asked already", { next: "Ask for all at once." });
+    const received = this.isQueued ? undefined : readAnswers(requests, this.#round.responses);
+    if (received) return received;
+    if (this.#requested) {
+      throw toolError("conflict", "The client already has an open request", { next: "Request all inputs at once." });
+    }
     const answers = new Promise<Record<string, unknown>>((resolve, reject) => {
       this.#requested = { requests, resolve };
-      this.signal.addEventListener(
-        "abort",
-        () => reject(toolError("cancelled", "The client does not answer any more")),
-        {
-          once: true,
-        },
-      );
+      const abort = (): void => reject(toolError("cancelled", "The client no longer answers"));
+      this.signal.addEventListener("abort", abort, { once: true });
     });
     this.#wake?.();
     return answers;
   }
 
-  /** False where something is missing, and must be asked for again. */
+  /** Returns false if an answer is missing, so the client must be asked again. */
   answer(responses: Readonly<Record<string, unknown>>): boolean {
     if (!this.#requested) return true;
     const answers = readAnswers(this.#requested.requests, responses);
@@ -272,8 +268,8 @@ export class OpenRequest<T> implements McpClientPeer {
       const missing = missingFor(request, this.capabilities);
       if (!missing) continue;
       this.missing = missing;
-      const what = Object.keys(missing)[0];
-      throw toolError("failed", `The client cannot be asked: it has no ${what}`, {
+      const [capability] = Object.keys(missing);
+      throw toolError("failed", `The client cannot be asked: it has no ${capability}`, {
         next: "Use a client that has it, or another tool.",
         data: { requiredCapabilities: missing },
       });
@@ -285,17 +281,17 @@ export class OpenRequest<T> implements McpClientPeer {
 export interface Round {
   readonly isModern: boolean;
   readonly capabilities: ClientCapabilities;
-  /** As the client calls itself: for a person to read, never to decide by. */
+  /** The name that the client gives itself. For display only, because it is not verified. */
   readonly clientName: string;
-  /** What the client answers to earlier questions. Not checked. */
+  /** The client's answers to earlier input requests. Not checked. */
   readonly responses: Readonly<Record<string, unknown>>;
-  /** What it was given to hold meanwhile. Not checked. */
+  /** The request state that the client returns. Not checked. */
   readonly state: string | undefined;
   readonly meta: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   progress(update: Update): void;
   log(level: LoggingLevel, data: unknown): Promise<void>;
-  /** Asks the client over its connection, which only the older era can. */
+  /** Sends a request to the client over its connection. Only for legacy clients. */
   push(request: InputRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<unknown>;
 }
 
@@ -306,9 +302,8 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
   const { mcpReq } = context;
   const { envelope } = mcpReq;
   const isModern = envelope !== undefined;
-  const meta = envelope as { [CAPABILITIES]?: ClientCapabilities; [CLIENT_INFO]?: { name: string } } | undefined;
-  const capabilities = meta ? meta[CAPABILITIES] : server.getClientCapabilities();
-  const client = meta ? meta[CLIENT_INFO] : server.getClientVersion();
+  const capabilities = envelope ? envelope[CAPABILITIES] : server.getClientCapabilities();
+  const client = envelope ? envelope[CLIENT_INFO] : server.getClientVersion();
   const state: unknown = mcpReq.requestState();
   return {
     isModern,
@@ -334,13 +329,13 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
   };
 }
 
-/** Whether a person at the client can be shown a form. A bare `elicitation: {}` means forms. */
+/** Whether the client can show a form to a person. An empty `elicitation: {}` means forms. */
 export function canShowForm({ elicitation }: ClientCapabilities): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-/** A tool that waits keeps its slot in the gate, of which there are few; a call that waits for permission has none yet. */
-export type SuspendedFor = "inputs" | "permission";
+/** A tool that waits for inputs keeps its slot in the gate, so few may wait. A call that waits for permission has no slot. */
+type SuspendedFor = "inputs" | "permission";
 
 export interface SuspendedLimits {
   inputs: number;
@@ -355,11 +350,11 @@ interface SuspendedRequest {
   owner: string;
   suspendedFor: SuspendedFor;
   timer: Timer;
-  /** Its client came back; kept for the case that it comes twice. */
+  /** The client has returned. Kept in case it sends the request twice. */
   isTaken: boolean;
 }
 
-/** Requests whose client was asked something, and is to come back. What nobody comes back for is stopped. */
+/** Requests that wait for their client to return with answers. They are aborted if it does not return in time. */
 export class SuspendedRequests {
   readonly #clock: Clock;
   readonly #limits: SuspendedLimits;
@@ -376,37 +371,38 @@ export class SuspendedRequests {
   ): void {
     this.#forget(request.id);
     this.#evictOldest(owner, suspendedFor);
-    const timer = this.#clock.after(ms, () => this.#drop(request.id, "its client did not come back in time"));
+    const timer = this.#clock.after(ms, () => this.#drop(request.id, "its client did not return in time"));
     timer.setRef(false);
     this.#suspended.set(request.id, { request, owner, suspendedFor, timer, isTaken: false });
   }
 
-  take(id: string, owner: string): { request: OpenRequest<unknown>; isFirst: boolean } | undefined {
+  /** Ids are unique per method, so `T` is the result type of the request that was added with this id. */
+  take<T>(id: string, owner: string): { request: OpenRequest<T>; isFirst: boolean } | undefined {
     const suspended = this.#suspended.get(id);
     if (suspended?.owner !== owner) return undefined;
     const isFirst = !suspended.isTaken;
     suspended.isTaken = true;
-    return { request: suspended.request, isFirst };
+    return { request: suspended.request as OpenRequest<T>, isFirst };
   }
 
   close(): void {
-    for (const id of this.#suspended.keys()) this.#drop(id, "the server ends");
+    for (const id of this.#suspended.keys()) this.#drop(id, "the server shuts down");
   }
 
-  /** One's own oldest goes first. */
+  /** Evicts the oldest request of the same owner first. */
   #evictOldest(owner: string, suspendedFor: SuspendedFor): void {
     const all = [...this.#suspended.values()];
-    const taken = all.filter(({ isTaken }) => isTaken);
-    if (taken.length >= MAX_TAKEN) this.#forget(taken[0]!.request.id);
-    const alike = all.filter((suspended) => !suspended.isTaken && suspended.suspendedFor === suspendedFor);
-    if (alike.length < this.#limits[suspendedFor]) return;
-    const oldest = alike.find((suspended) => suspended.owner === owner) ?? alike[0]!;
-    this.#drop(oldest.request.id, "too many requests wait for their client");
+    const [firstTaken, ...otherTaken] = all.filter(({ isTaken }) => isTaken);
+    if (firstTaken && otherTaken.length + 1 >= MAX_TAKEN) this.#forget(firstTaken.request.id);
+    const waiting = all.filter((suspended) => !suspended.isTaken && suspended.suspendedFor === suspendedFor);
+    if (waiting.length < this.#limits[suspendedFor]) return;
+    const oldest = waiting.find((suspended) => suspended.owner === owner) ?? waiting[0];
+    if (oldest) this.#drop(oldest.request.id, "too many requests wait for their client");
   }
 
-  #drop(id: string, why: string): void {
+  #drop(id: string, reason: string): void {
     const suspended = this.#forget(id);
-    if (suspended && !suspended.isTaken) suspended.request.abort(new Error(why));
+    if (suspended && !suspended.isTaken) suspended.request.abort(new Error(reason));
   }
 
   #forget(id: string): SuspendedRequest | undefined {
@@ -417,11 +413,11 @@ export class SuspendedRequests {
   }
 }
 
-/** A tool may print a thousand lines a second; nobody reads them one by one. */
+/** A tool may print a thousand lines a second, so progress is limited. */
 const MIN_INTERVAL_MS = 20;
 const MAX_MESSAGE_LENGTH = 500;
 
-/** Passes a tool's updates on as progress, which only ever rises. Does nothing where the client did not ask for it. */
+/** Reports updates of a tool as increasing progress. Does nothing if the client did not request progress. */
 function createProgress(context: ServerContext, clock: Clock): (update: Update) => void {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
@@ -439,18 +435,18 @@ function createProgress(context: ServerContext, clock: Clock): (update: Update) 
     const params = {
       progressToken,
       progress: value,
-      total: progress?.total === undefined ? undefined : progress.total,
+      total: progress?.total,
       message: message ? message.slice(0, MAX_MESSAGE_LENGTH) : undefined,
     };
-    // Whoever does not hear it does not need it.
+    // Lost progress does not matter.
     context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
 }
 
-/** Below the minute after which most clients give a request up. */
+/** Less than the minute after which many clients cancel a request. */
 const DEFAULT_HOLD_MS = 45_000;
 
-/** What is waited for while its client waits, too; undefined where the client is gone, or would give up soon. */
+/** Waits while the client waits. Returns undefined if the client has cancelled or would time out soon. */
 export async function waitWithClient<T>(
   call: OpenRequest<unknown>,
   { options, clock }: McpService,

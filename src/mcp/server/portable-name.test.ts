@@ -1,20 +1,30 @@
 import { expect, test } from "vitest";
-import { isMadePortable, toPortableName } from "./listed-tools.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { createHaft } from "../../runtime.ts";
+import { ServedTools } from "./listed-tools.ts";
 
-test.each(["read", "read_file", "mcp__github__create-issue", "a".repeat(40)])("%s is told as it is", (name) => {
-  expect(toPortableName(name)).toBe(name);
+function serve(...names: string[]): ServedTools {
+  const tools = names.map((name) => createTool({ name, description: "A tool", parameters: [], run: () => "" }));
+  return new ServedTools(createHaft({ tools }), { describe: () => [], shows: ({ name }) => names.includes(name) });
+}
+
+const shownNames = (tools: ServedTools): string[] => tools.definitions().map(({ name }) => name);
+
+test.each(["read", "read_file", "mcp__github__create-issue", "a".repeat(40)])("%s keeps its name", (name) => {
+  expect(shownNames(serve(name))).toEqual([name]);
 });
 
-test.each(["mcp__a-server-with-a-name__and-a-tool-with-another", "files.read", "读取文件", "a b", `${"a".repeat(41)}`])(
-  "%s is told in at most 40 characters that every client takes, the same each time",
+test.each(["mcp__a-server-with-a-name__and-a-tool-with-another", "files.read", "a:b", "a".repeat(41)])(
+  "%s gets a name of at most 40 portable characters, always the same",
   (name) => {
-    const portable = toPortableName(name);
-    expect(portable).toMatch(/^[A-Za-z0-9_-]{1,40}$/);
-    expect(isMadePortable(portable)).toBe(true);
-    expect(toPortableName(name)).toBe(portable);
+    const tools = serve(name);
+    const [shown = ""] = shownNames(tools);
+    expect(shown).toMatch(/^[A-Za-z0-9_-]{1,40}$/);
+    expect(tools.nameOf(shown)).toBe(name);
+    expect(shownNames(serve(name))).toEqual([shown]);
   },
 );
 
-test("two names that look alike stay two names", () => {
-  expect(toPortableName("files.read")).not.toBe(toPortableName("files/read"));
+test("similar names stay different", () => {
+  expect(new Set(shownNames(serve("files.read", "files/read"))).size).toBe(2);
 });

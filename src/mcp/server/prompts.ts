@@ -22,13 +22,13 @@ export async function getPrompt(
   if (missing) throw invalid(`The prompt "${name}" needs the argument "${missing.name}".`);
 
   const binding = { owner: identity.id, method: METHOD, params: [name, given] };
-  const request = round.state === undefined ? begin() : restore(round.state);
+  const request = round.state === undefined ? start(prompt) : restore(round.state);
   const leave = request.enter(round);
   try {
     request.answer(round.responses);
     const end = await request.next();
     if (end.kind === "result") return end.result;
-    if (end.kind === "question") throw new Error("A prompt asks for no permission.");
+    if (end.kind === "question") throw new Error("A prompt needs no permission.");
     const until = clock.now() + INPUT_MS;
     suspended.add(request, { owner: identity.id, suspendedFor: "inputs", ms: INPUT_MS });
     return sdk.inputRequired({
@@ -39,25 +39,25 @@ export async function getPrompt(
     leave();
   }
 
-  function begin(): OpenRequest<GetPromptResult> {
+  function start({ get }: McpPrompt): OpenRequest<GetPromptResult> {
     const open = new OpenRequest<GetPromptResult>(`prompt_${randomBytes(12).toString("base64url")}`, round);
-    open.serve(async () => prompt!.get(given, open));
+    open.serve(async () => get(given, open));
     return open;
   }
 
   function restore(text: string): OpenRequest<GetPromptResult> {
     const state = states.open(text, binding);
-    const open = state && suspended.take(state.id, identity.id);
+    const open = state && suspended.take<GetPromptResult>(state.id, identity.id);
     if (!open?.isFirst) throw invalid("Invalid or expired requestState");
-    return open.request as OpenRequest<GetPromptResult>;
+    return open.request;
   }
 }
 
-export interface McpPromptArgument {
+interface McpPromptArgument {
   name: string;
   description?: string;
   required?: boolean;
-  /** Where it is one of these; clients complete it. */
+  /** The possible values, for completion in clients. */
   values?: readonly string[];
 }
 
@@ -70,6 +70,6 @@ export interface McpPrompt {
 }
 
 export interface McpPromptSource {
-  list(who: McpIdentity): MaybePromise<readonly McpPrompt[]>;
+  list(identity: McpIdentity): MaybePromise<readonly McpPrompt[]>;
   onChanged?(listener: () => void): () => void;
 }

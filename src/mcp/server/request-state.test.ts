@@ -11,7 +11,7 @@ function create() {
   return { clock, states, state, sealed: states.seal(state, BINDING) };
 }
 
-test("a state opens for exactly what it was sealed for, whatever the order of its parameters", () => {
+test("a state opens only with its binding, in any order of parameters", () => {
   const { states, state, sealed } = create();
   expect(states.open(sealed, BINDING)).toMatchObject(state);
   const reordered = { ...BINDING, params: ["send", { to: "bob", text: "hello" }] };
@@ -28,7 +28,7 @@ test.each([
   expect(states.open(sealed, { ...BINDING, ...change })).toBeUndefined();
 });
 
-test("no character of it can be changed, left out or added", () => {
+test("no character of it can be changed, removed or added", () => {
   const { states, sealed } = create();
   for (let at = 0; at < sealed.length; at++) {
     const other = sealed[at] === "A" ? "B" : "A";
@@ -40,7 +40,7 @@ test("no character of it can be changed, left out or added", () => {
     expect(states.open(more, BINDING)).toBeUndefined();
 });
 
-test("it is over when its time is, and worth nothing to a server with another key", async () => {
+test("it expires, and is invalid for a server with another key", async () => {
   const { clock, states, sealed } = create();
   expect(createRequestStates(clock).open(sealed, BINDING)).toBeUndefined();
   await clock.advance(1000);
@@ -52,6 +52,6 @@ test("two states of one question differ", () => {
   expect(states.seal(state, BINDING)).not.toBe(sealed);
 });
 
-test("a key that could be guessed is refused", () => {
+test("a short key is rejected", () => {
   expect(() => createRequestStates(createFakeClock(), new Uint8Array(16))).toThrow(/32 bytes/);
 });

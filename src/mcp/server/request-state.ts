@@ -2,17 +2,17 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import type { Clock } from "../../core/clock.ts";
 import { canonicalJson } from "../../core/json.ts";
 
-/** What a client is given to hold while it asks its person. It can read it, and cannot change it. */
+/** The state that a client returns with its answers. It is signed: the client can read it, but not change it. */
 export interface RequestState {
-  /** The request that goes on when the client comes back. */
+  /** The request to continue. */
   id: string;
-  /** The approval that was asked about; none where a tool itself asks. */
+  /** The approval, if the client was asked for one. */
   question?: string;
   /** Unix milliseconds. */
   until: number;
 }
 
-/** What a state is good for: nobody else, nothing else. */
+/** What a state is bound to: it is invalid for another owner or request. */
 export interface StateBinding {
   owner: string;
   method: string;
@@ -26,22 +26,21 @@ export function createRequestStates(clock: Clock, key: Uint8Array = randomBytes(
 
   return {
     seal(state: RequestState, binding: StateBinding): string {
-      // Told apart also where a request asks the same thing twice.
-      const body = Buffer.from(JSON.stringify({ ...state, nonce: randomBytes(6).toString("base64url") })).toString(
-        "base64url",
-      );
+      // The nonce makes states unique, even if a request asks for the same twice.
+      const text = JSON.stringify({ ...state, nonce: randomBytes(6).toString("base64url") });
+      const body = Buffer.from(text).toString("base64url");
       return `${body}.${sign(body, binding).toString("base64url")}`;
     },
-    /** Undefined where it was not sealed here for exactly this, or is over. */
+    /** Returns undefined if it was not sealed here with this binding, or has expired. */
     open(text: string, binding: StateBinding): RequestState | undefined {
       const [body, signature, ...more] = text.split(".");
       if (!body || !signature || more.length > 0) return undefined;
-      const given = Buffer.from(signature, "base64url");
-      const right = sign(body, binding);
-      if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
-      // Not every text that decodes to the signature is the one that was given.
-      if (given.toString("base64url") !== signature) return undefined;
-      const state = JSON.parse(Buffer.from(body, "base64url").toString()) as RequestState;
+      const received = Buffer.from(signature, "base64url");
+      const expected = sign(body, binding);
+      if (received.length !== expected.length || !timingSafeEqual(received, expected)) return undefined;
+      // Several texts decode to the same signature; only the canonical one is valid.
+      if (received.toString("base64url") !== signature) return undefined;
+      const state: RequestState = JSON.parse(Buffer.from(body, "base64url").toString());
       return state.until > clock.now() ? state : undefined;
     },
   };
@@ -60,20 +59,20 @@ export function digestOf(params: unknown): string {
 }
 
 /**
- * The id of a task names its job and is signed for one identity: nobody else can ask for it, and no list of tasks must be
- * kept, so that with a kept key it counts after a restart and in every process that shares the jobs.
+ * The id of a task contains its job and a signature for one identity, so no other identity can use it. Tasks need no
+ * storage: with a persistent key, ids are valid after a restart and in every process that shares the jobs.
  */
 export function createTaskIds(key: Uint8Array) {
   return {
     seal: (jobId: string, owner: string): string => `${jobId}.${sign(jobId, owner).toString("base64url")}`,
-    /** The job; undefined where the id was not given to this identity. */
+    /** The job id; undefined if the task id was not issued to this identity. */
     open(taskId: string, owner: string): string | undefined {
       const at = taskId.lastIndexOf(".");
       if (at < 1) return undefined;
       const jobId = taskId.slice(0, at);
-      const given = Buffer.from(taskId.slice(at + 1), "base64url");
-      const right = sign(jobId, owner);
-      return given.length === right.length && timingSafeEqual(given, right) ? jobId : undefined;
+      const received = Buffer.from(taskId.slice(at + 1), "base64url");
+      const expected = sign(jobId, owner);
+      return received.length === expected.length && timingSafeEqual(received, expected) ? jobId : undefined;
     },
   };
 

@@ -14,8 +14,8 @@ import type { McpIdentity, McpRuntime } from "./server-options.ts";
 
 const MAX_VALUES = 100;
 
-export async function listResources(sources: readonly McpResourceSource[], who: McpIdentity): Promise<McpResource[]> {
-  const lists = await Promise.all(sources.map(async (source) => (await source.list?.(who)) ?? []));
+export async function listResources(sources: readonly McpResourceSource[], identity: McpIdentity): Promise<McpResource[]> {
+  const lists = await Promise.all(sources.map(async (source) => (await source.list?.(identity)) ?? []));
   return lists.flat();
 }
 
@@ -25,41 +25,40 @@ export function listTemplates(sources: readonly McpResourceSource[]): McpResourc
 
 export async function readResource(
   sources: readonly McpResourceSource[],
-  { uri, who, sdk }: { uri: string; who: McpIdentity; sdk: ServerSdk },
+  { uri, identity, sdk }: { uri: string; identity: McpIdentity; sdk: ServerSdk },
 ): Promise<ReadResourceResult> {
   for (const source of sources) {
-    const body = await source.read(uri, who);
+    const body = await source.read(uri, identity);
     if (!body) continue;
-    const { mimeType, text, blob } = body;
-    const described = mimeType === undefined ? { uri } : { uri, mimeType };
-    return { contents: [blob === undefined ? { ...described, text: text ?? "" } : { ...described, blob }] };
+    const { mimeType, text = "", blob } = body;
+    return { contents: [blob === undefined ? { uri, mimeType, text } : { uri, mimeType, blob }] };
   }
   throw new sdk.ResourceNotFoundError(uri);
 }
 
-/** The values of an enumerated argument that begin with what was typed; then those that hold it. */
+/** The values of an argument that start with the typed text, then those that contain it. */
 export async function completeArgument(
   { ref, argument }: CompleteRequestParams,
-  options: { sources: readonly McpResourceSource[]; prompts: McpPromptSource | undefined; who: McpIdentity },
+  options: { sources: readonly McpResourceSource[]; prompts: McpPromptSource | undefined; identity: McpIdentity },
 ): Promise<{ completion: { values: string[]; total: number; hasMore: boolean } }> {
-  const { sources, prompts, who } = options;
+  const { sources, prompts, identity } = options;
   const all = ref.type === "ref/prompt" ? await promptValues(ref.name) : await templateValues(ref.uri);
   const typed = argument.value.toLowerCase();
-  const begins = all.filter((value) => value.toLowerCase().startsWith(typed));
-  const holds = all.filter((value) => !begins.includes(value) && value.toLowerCase().includes(typed));
-  const found = [...begins, ...holds];
+  const starting = all.filter((value) => value.toLowerCase().startsWith(typed));
+  const containing = all.filter((value) => !starting.includes(value) && value.toLowerCase().includes(typed));
+  const found = [...starting, ...containing];
   return {
     completion: { values: found.slice(0, MAX_VALUES), total: found.length, hasMore: found.length > MAX_VALUES },
   };
 
   async function promptValues(name: string): Promise<readonly string[]> {
-    const prompt = await findPrompt(prompts, name, who);
+    const prompt = await findPrompt(prompts, name, identity);
     return prompt?.arguments?.find((each) => each.name === argument.name)?.values ?? [];
   }
 
   async function templateValues(template: string): Promise<readonly string[]> {
     for (const source of sources) {
-      const values = await source.valuesOf?.(template, argument.name, who);
+      const values = await source.valuesOf?.(template, argument.name, identity);
       if (values) return values;
     }
     return [];
@@ -69,30 +68,30 @@ export async function completeArgument(
 export async function findPrompt(
   prompts: McpPromptSource | undefined,
   name: string,
-  who: McpIdentity,
+  identity: McpIdentity,
 ): Promise<McpPrompt | undefined> {
-  return (await prompts?.list(who))?.find((prompt) => prompt.name === name);
+  return (await prompts?.list(identity))?.find((prompt) => prompt.name === name);
 }
 
 type McpResource = Resource;
 type McpResourceTemplate = ResourceTemplateType;
 
-export interface McpResourceBody {
+interface McpResourceBody {
   mimeType?: string;
   text?: string;
   /** Base64. */
   blob?: string;
 }
 
-/** A family of resources. What it gives depends on who asks. */
+/** A source of resources. Its content may depend on the identity of the client. */
 export interface McpResourceSource {
-  list?(who: McpIdentity): MaybePromise<readonly McpResource[]>;
+  list?(identity: McpIdentity): MaybePromise<readonly McpResource[]>;
   readonly templates?: readonly McpResourceTemplate[];
-  /** Undefined for an address that is not of this family, or not this asker's. */
-  read(uri: string, who: McpIdentity): MaybePromise<McpResourceBody | undefined>;
-  /** All values that an argument of one of its templates can have. */
-  valuesOf?(template: string, argument: string, who: McpIdentity): MaybePromise<readonly string[] | undefined>;
-  /** Tells of changes: of one resource where it is named, else of the list. */
+  /** Returns undefined for an unknown address, or one of another identity. */
+  read(uri: string, identity: McpIdentity): MaybePromise<McpResourceBody | undefined>;
+  /** All possible values of an argument of one of its templates. */
+  valuesOf?(template: string, argument: string, identity: McpIdentity): MaybePromise<readonly string[] | undefined>;
+  /** Subscribes to changes: of one resource if `uri` is given, otherwise of the list. */
   onChanged?(listener: (uri?: string) => void): () => void;
 }
 
@@ -107,7 +106,7 @@ interface StoredOutput {
   bytes: number;
 }
 
-/** Whole outputs that were too long for a result, each for who was given its address, and for nobody else. */
+/** Full outputs that were too long for a result. Only the identity that got the address can read it. */
 export class SpilledOutputs implements McpResourceSource {
   readonly #spill: McpRuntime["spill"];
   readonly #stored = new Map<string, StoredOutput>();
@@ -116,8 +115,8 @@ export class SpilledOutputs implements McpResourceSource {
     {
       uriTemplate: `${PREFIX}{id}`,
       name: "output",
-      title: "Whole output of a call",
-      description: "What was left out of a result; the result names its address.",
+      title: "Full output of a call",
+      description: "The full output of a truncated result, which contains its address.",
       mimeType: "text/plain",
     },
   ];
@@ -126,16 +125,16 @@ export class SpilledOutputs implements McpResourceSource {
     this.#spill = spill;
   }
 
-  /** The link for a result of which a part was kept elsewhere. */
+  /** The link to the full output of a truncated result. */
   link({ metadata, toolName }: ToolResult, { id: owner }: McpIdentity): Content | undefined {
     const { spill } = metadata;
     if (!spill) return undefined;
     const uri = PREFIX + randomBytes(12).toString("base64url");
     this.#stored.set(uri, { owner, ref: spill.ref, toolName, bytes: spill.bytes });
-    const own = [...this.#stored].filter(([, stored]) => stored.owner === owner);
-    if (own.length > MAX_PER_OWNER) this.#stored.delete(own[0]![0]);
+    const [oldest, ...others] = [...this.#stored].filter(([, stored]) => stored.owner === owner);
+    if (oldest && others.length >= MAX_PER_OWNER) this.#stored.delete(oldest[0]);
     for (const notify of this.#listeners) notify();
-    const description = `The whole output of ${toolName}, ${spill.bytes} bytes`;
+    const description = `The full output of ${toolName}, ${spill.bytes} bytes`;
     return { type: "resource_link", uri, name: `output of ${toolName}`, description, mimeType: "text/plain" };
   }
 
@@ -145,7 +144,7 @@ export class SpilledOutputs implements McpResourceSource {
       .map(([uri, { toolName, bytes }]) => ({
         uri,
         name: `output of ${toolName}`,
-        description: `The whole output of a call of ${toolName}`,
+        description: `The full output of a call of ${toolName}`,
         mimeType: "text/plain",
         size: bytes,
       }));
@@ -157,13 +156,13 @@ export class SpilledOutputs implements McpResourceSource {
     const text = await this.#spill.read(stored.ref);
     if (text === undefined) return undefined;
     const isCut = text.length > MAX_READ;
-    const rest = `\n[${text.length - MAX_READ} characters more; read them in parts with a file tool: ${stored.ref}]`;
+    const rest = `\n[${text.length - MAX_READ} more characters; read them in parts with a file tool: ${stored.ref}]`;
     return { mimeType: "text/plain", text: isCut ? text.slice(0, MAX_READ) + rest : text };
   }
 
-  valuesOf(template: string, _argument: string, who: McpIdentity) {
+  valuesOf(template: string, _argument: string, identity: McpIdentity) {
     if (template !== `${PREFIX}{id}`) return undefined;
-    return this.list(who).map(({ uri }) => uri.slice(PREFIX.length));
+    return this.list(identity).map(({ uri }) => uri.slice(PREFIX.length));
   }
 
   onChanged(listener: (uri?: string) => void): () => void {

@@ -12,61 +12,61 @@ import type { McpResourceSource } from "./resources.ts";
 
 /** What an MCP server shows and how it treats its clients. */
 export interface McpServerOptions {
-  /** The whole question, line by line, as a person is to see it: `describeApproval`. */
+  /** The complete question for a person, in lines: `describeApproval`. */
   describe(question: McpQuestion): readonly string[];
   /** Its name and version. */
   serverInfo?: { name: string; title?: string; version: string };
-  /** What clients tell their model about this server; a few sentences. */
+  /** A few sentences about this server that clients pass to their model. */
   instructions?: string;
-  /** The tools that exist for these clients: a profile, a group. All that the runtime shows where absent. */
+  /** Which tools these clients get, for example those of a profile. Default: all tools of the runtime. */
   shows?(tool: AnyTool): boolean;
   /**
-   * Where tools are too many, a client lists those that are always shown, tool_search, and what it found, and is told when
-   * that is more. For clients that list again when they are told.
+   * If there are too many tools, a client lists only those that are always shown, tool_search and the ones that it found,
+   * and is notified when there are more. For clients that react to notifications.
    */
   defers?: boolean;
-  /** The family of names that models are shown. */
+  /** The dialect for tool names. */
   dialect?: DialectName;
-  /** What holds for every call that comes in here. */
+  /** Options for every call of these clients. */
   call?: Pick<CallOptions, "mode" | "policy" | "allowedPaths" | "timeoutMs">;
-  /** Makes a schema that every client understands; flat and without references where absent. */
+  /** Converts a schema to a form that every client supports. Default: flat and without references. */
   portable?(schema: JsonSchema): JsonSchema;
   /** Further `_meta` of a tool, such as `anthropic/alwaysLoad`. */
   hints?(tool: AnyTool): Readonly<Record<string, unknown>>;
-  /** Where a person answers a question that the client cannot be asked. */
+  /** The address where a person can answer an approval that the client cannot show. */
   approvalAddress?(id: string): string | undefined;
-  /** How long such a call is held for the answer before it is told to be pending. */
+  /** How long such a call waits for the answer before it returns pending. Default: 45 seconds. */
   holdMs?: number;
-  /** Tools that a client gets as a task or not at all; others it may wait for as well. */
+  /** Tools that run only as a task. Clients may also wait for the others. */
   needsTask?(tool: AnyTool): boolean;
-  /** At least 32 bytes; signs what clients hold of a question. Several processes behind one address need the same. */
+  /** At least 32 bytes; signs the request state. Several processes behind one address need the same key. */
   stateKey?: Uint8Array;
-  /** How many requests may wait for their client: tools that ask for input, and calls that ask for permission. */
+  /** How many requests may wait for their client: tools that need input, and calls that need permission. */
   waiting?: Partial<SuspendedLimits>;
   /** Further resources. */
   resources?: readonly McpResourceSource[];
   /** Its prompts. */
   prompts?: McpPromptSource;
-  /** Told what went wrong on the wire. */
+  /** Reports protocol errors. */
   onError?(error: Error): void;
 }
 
-/** What the server uses of a runtime. A Haft is one. */
+/** The part of a Haft runtime that the server uses. */
 export interface McpRuntime {
   readonly registry: { get(name: string): AnyTool | undefined };
   readonly clock: Clock;
   readonly approvals: McpApprovals;
-  /** Absent: calls that would run later are waited for. */
+  /** If omitted, background calls run inline. */
   readonly jobs?: McpJobs;
   readonly spill: { read(ref: string): MaybePromise<string | undefined> };
   tools(options?: { mode?: string }): AnyTool[];
-  /** Which of these a model is shown now, where they are too many. */
+  /** The tools that a model sees now, if there are too many. */
   shownTools(options: { among: readonly AnyTool[]; caller: Partial<Caller> }): { readonly tools: readonly AnyTool[] };
   execute(name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
   on<T extends ToolEventType>(type: T, listener: (event: EventOf<T>) => void): () => void;
 }
 
-export interface McpApprovals {
+interface McpApprovals {
   get(id: string): Promise<McpQuestion | undefined>;
   answer(id: string, answer: McpAnswer & { by: string; via: string; rights: readonly string[] }): Promise<unknown>;
   wait(id: string, signal?: AbortSignal): Promise<McpQuestion>;
@@ -74,8 +74,8 @@ export interface McpApprovals {
   void(id: string, note: string): Promise<void>;
 }
 
-/** Calls that run later, whoever runs them. */
-export interface McpJobs {
+/** Background calls. */
+interface McpJobs {
   get(id: string): Promise<McpJob | undefined>;
   cancel(id: string, reason?: string): Promise<unknown>;
   wait(id: string, options?: { signal?: AbortSignal }): Promise<ToolResult>;
@@ -93,11 +93,11 @@ export interface McpJob {
   readonly result?: ToolResult;
 }
 
-/** An approval, as far as a client is asked about it. */
+/** The part of an approval that clients see. */
 export interface McpQuestion {
   readonly id: string;
   readonly state: string;
-  /** Whether the call itself waits for the answer, and goes on by itself. */
+  /** Whether the call waits for the answer and continues by itself. */
   readonly waits: boolean;
   readonly suggestedRules: readonly string[];
   readonly expiresAt: number;
@@ -110,24 +110,24 @@ export interface McpAnswer {
   reason?: string;
 }
 
-/** Who a client acts for: settled by the door, never by what the client says. */
+/** The identity of a client. The server determines it, never the client. */
 export interface McpIdentity {
   readonly id: string;
   readonly name: string;
-  /** `call` to call tools, `approve` to be asked about them. */
+  /** `call` to call tools, `approve` to answer approvals. */
   readonly rights: readonly string[];
-  /** Whose calls belong together with its; said by the server itself. */
+  /** The session of its calls; set by the server. */
   readonly session?: string;
 }
 
-/** The client that made a request, for what serves it. */
+/** The client of a request, for tools and prompts. */
 export interface McpClientPeer {
   readonly capabilities: ClientCapabilities;
   /**
-   * Asks the client, or the person at it, and waits. In the modern revision the client is answered that it is asked, and
-   * makes its request again with the answers; the caller of this function waits through that.
+   * Sends input requests to the client, or to the person at it, and waits. A modern client gets them as the response, and
+   * repeats its request with the answers; the promise stays pending in the meantime.
    */
   ask(requests: InputRequests): Promise<Readonly<Record<string, unknown>>>;
-  /** Told to clients that want to hear it. */
+  /** Sends a log message to clients that enabled them. */
   log(level: LoggingLevel, data: unknown): Promise<void>;
 }

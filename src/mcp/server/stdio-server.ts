@@ -6,13 +6,13 @@ import { createMcpService, forwardChanges } from "./mcp-service.ts";
 
 /** How one connection is served. */
 export interface ServeMcpOptions extends McpServerOptions {
-  /** Who sits at the other end; whoever started this process where absent, and may be asked. */
+  /** The identity of the client. Default: the local user, who may approve calls. */
   identity?: McpIdentity;
 }
 
 /** A connection that is being served. */
 export interface McpServing {
-  /** Settles when the connection has ended, whoever ended it. */
+  /** Resolves when either side has closed the connection. */
   readonly closed: Promise<void>;
   /** The client that made a call. */
   clientOf(callId: string): McpClientPeer | undefined;
@@ -25,7 +25,7 @@ export interface McpServing {
 const LOCAL: McpIdentity = { id: "local", name: "local", rights: ["read", "call", "approve"] };
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
-/** Serves one client over pipes: what `haft mcp` does. Nothing else may write to `output`. */
+/** Serves one client over stdio, for `haft mcp`. Nothing else may write to `output`. */
 export async function serveMcpStdio(
   runtime: McpRuntime,
   {
@@ -38,7 +38,7 @@ export async function serveMcpStdio(
   return serveMcp(runtime, new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES }), options);
 }
 
-/** Serves one client over a connection of whatever kind, in the era that the client opens it in. */
+/** Serves one client over any transport, in the era of the client. */
 export async function serveMcp(
   runtime: McpRuntime,
   transport: Transport,
@@ -51,7 +51,7 @@ export async function serveMcp(
   const serving = serveStdio(
     ({ era }) => {
       const server = createMcpServer(service, { identity, session }, era);
-      // Here the SDK itself tells only those who subscribed.
+      // The SDK itself notifies only clients that subscribed.
       if (era === "modern") forwardChanges(service, server, { session });
       return server;
     },

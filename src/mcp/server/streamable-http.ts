@@ -4,17 +4,18 @@ import type { NodeIncomingMessageLike, NodeServerResponseLike } from "@modelcont
 import type { Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Timer } from "../../core/clock.ts";
 import type { MaybePromise } from "../../core/stage.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { type ChangeListener, createMcpService, type McpService } from "./mcp-service.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
 
 /** How MCP over HTTP is served. */
 export interface McpEndpointOptions extends McpServerOptions {
-  /** Who sends a request, by its token. Needed unless the door says it with each request. */
+  /** Identifies the client by its token. Not needed if every request is passed with an identity. */
   identify?(request: Request): MaybePromise<McpIdentity | undefined>;
-  /** Host names, without port, under which it is reached: this machine's where absent. `checked`: the door has looked. */
+  /** Allowed host names, without port. Default: those of this machine. `checked`: the caller has checked them. */
   hosts?: readonly string[] | "checked";
-  /** Host names of pages that may send requests: this machine's where absent. */
+  /** Host names of pages that may send requests. Default: those of this machine. */
   origins?: readonly string[];
   /** Larger requests are refused. */
   maxBodyBytes?: number;
@@ -22,23 +23,23 @@ export interface McpEndpointOptions extends McpServerOptions {
   sessions?: SessionLimits;
 }
 
-export interface McpRequestOptions {
+interface McpRequestOptions {
   identity?: McpIdentity;
 }
 
-/** MCP over Streamable HTTP, both eras at one address. */
+/** MCP over Streamable HTTP, for both eras at one address. */
 export interface McpEndpoint {
   /** Answers a request. */
   fetch(request: Request, options?: McpRequestOptions): Promise<Response>;
-  /** The same for Node's own requests. Writes the answer; never rejects. */
+  /** Like `fetch`, for requests of Node. Writes the response; never rejects. */
   handle(
     incoming: NodeIncomingMessageLike,
     outgoing: NodeServerResponseLike,
     options?: McpRequestOptions,
   ): Promise<void>;
-  /** The client that a running call came from, for a tool that wants to ask it something. */
+  /** The client of a running call, for tools that send input requests. */
   clientOf(callId: string): McpClientPeer | undefined;
-  /** For what the server cannot see: a policy that shows other tools now. */
+  /** Call this after changes that the server cannot see, such as a new policy. */
   toolsChanged(): void;
   /** Ends every session. */
   close(): Promise<void>;
@@ -46,7 +47,7 @@ export interface McpEndpoint {
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
-/** What is served at `/mcp`. Every request must say whose it is; none is served without. */
+/** The endpoint at `/mcp`. Requests without an identity are rejected. */
 export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpointOptions): Promise<McpEndpoint> {
   const service = await createMcpService(runtime, options);
   const { sdk } = service;
@@ -56,8 +57,9 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
   const identities = new WeakMap<Request, McpIdentity>();
   const modern = sdk.createMcpHandler(
     ({ requestInfo }) => {
-      const identity = identities.get(requestInfo!)!;
-      // There are no sessions: calls of one identity belong together.
+      const identity = requestInfo && identities.get(requestInfo);
+      if (!identity) throw new Error("The request has no identity.");
+      // There are no sessions, so all calls of one identity are grouped.
       return createMcpServer(service, { identity, session: `mcp:${identity.id}` }, "modern");
     },
     { legacy: "reject", onerror: (error) => options.onError?.(error), maxRequestBodySize: maxBodyBytes },
@@ -75,8 +77,8 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     fetch: serve,
     handle(incoming, outgoing, requestOptions) {
       const onerror = (error: Error): void => options.onError?.(error);
-      const face = { fetch: (request: Request) => serve(request, requestOptions) };
-      return toNodeHandler(face, { onerror, maxRequestBodySize: maxBodyBytes })(incoming, outgoing);
+      const handler = { fetch: (request: Request) => serve(request, requestOptions) };
+      return toNodeHandler(handler, { onerror, maxRequestBodySize: maxBodyBytes })(incoming, outgoing);
     },
     clientOf: service.clientOf,
     toolsChanged: service.toolsChanged,
@@ -90,11 +92,11 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
 
   async function serve(request: Request, { identity: given }: McpRequestOptions = {}): Promise<Response> {
     if (isClosed) return refuse(503, "The server is shutting down.");
-    const misplaced = checkOrigin(request);
-    if (misplaced) return misplaced;
+    const rejection = checkOrigin(request);
+    if (rejection) return rejection;
     const identity = given ?? (await options.identify?.(request));
     if (!identity)
-      return refuse(401, "This needs a token. Send `Authorization: Bearer TOKEN`.", { "www-authenticate": "Bearer" });
+      return refuse(401, "A token is required. Send `Authorization: Bearer TOKEN`.", { "www-authenticate": "Bearer" });
     const body = request.method === "POST" ? await readBody(request) : undefined;
     if (body instanceof Response) return body;
     if (await sdk.isLegacyRequest(request, body?.json, { maxRequestBodySize: maxBodyBytes })) {
@@ -111,7 +113,7 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
     return sdk.hostHeaderValidationResponse(request, hosts) ?? sdk.originValidationResponse(request, origins);
   }
 
-  /** Once, for whichever era it turns out to be of. */
+  /** Reads the body once, for both eras. */
   async function readBody(request: Request): Promise<{ json: unknown } | Response> {
     if (!sdk.isJsonContentType(request.headers.get("content-type"))) {
       return refuse(415, "Unsupported Media Type: send application/json.");
@@ -128,7 +130,7 @@ export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpoin
 }
 
 interface SessionLimits {
-  /** How long a session lives that nobody uses. */
+  /** How long an unused session is kept. Default: 30 minutes. */
   idleMs?: number;
   max?: number;
   maxPerOwner?: number;
@@ -139,7 +141,7 @@ interface Session {
   readonly owner: string;
   readonly server: Server;
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  /** Requests and streams that are under way. */
+  /** The number of open requests and streams. */
   inUse: number;
   timer: Timer | undefined;
 }
@@ -149,8 +151,8 @@ const MAX_SESSIONS = 1000;
 const MAX_PER_OWNER = 100;
 
 /**
- * Sessions of clients of 2025 and before: only in one can they be asked something. Each has a server and a transport of
- * its own, so that no answer can reach another client, and belongs to who opened it.
+ * Sessions of legacy clients, which can receive requests only in a session. Each has its own server and transport, so no
+ * response can reach another client. Only the identity that opened a session can use it.
  */
 class LegacySessions {
   readonly #service: McpService;
@@ -169,11 +171,11 @@ class LegacySessions {
   async serve(request: Request, parsedBody: unknown, identity: McpIdentity): Promise<Response> {
     const id = request.headers.get("mcp-session-id");
     if (id === null) {
-      if (!isInitialize(parsedBody)) return refuse(400, "Bad Request: this needs a session; send initialize first.");
+      if (!isInitialize(parsedBody)) return refuse(400, "Bad Request: a session is required; send initialize first.");
       return this.#open(request, parsedBody, identity);
     }
     const session = this.#sessions.get(id);
-    // Somebody else's session is told from none by nobody.
+    // The same response as for a missing session, so other sessions cannot be discovered.
     if (session?.owner !== identity.id) return refuse(404, "Session not found");
     return this.#use(session, () => session.transport.handleRequest(request, { parsedBody }));
   }
@@ -190,7 +192,7 @@ class LegacySessions {
       sessionIdGenerator: () => id,
       onsessionclosed: () => void this.#sessions.delete(id),
     });
-    // Its own name: the id of the session opens it, and must not stand in records.
+    // Not the session id, which is a secret and must not appear in records.
     const server = createMcpServer(this.#service, { identity, session: `mcp:${randomUUID()}` }, "legacy");
     await server.connect(transport);
     const session: Session = { id, owner: identity.id, server, transport, inUse: 0, timer: undefined };
@@ -200,7 +202,7 @@ class LegacySessions {
     return response;
   }
 
-  /** Not ended while a request or a stream of it is open. */
+  /** The session does not expire while a request or a stream is open. */
   async #use(session: Session, handle: () => Promise<Response>): Promise<Response> {
     session.timer?.cancel();
     session.inUse++;
@@ -219,13 +221,13 @@ class LegacySessions {
     }
   }
 
-  /** The oldest that nobody uses goes first. */
+  /** Ends the oldest session if there are too many, preferably an unused one. */
   async #evictOldest(owner: string): Promise<void> {
     const all = [...this.#sessions.values()];
-    const own = all.filter((session) => session.owner === owner);
-    const crowd = own.length >= this.#limits.maxPerOwner ? own : all.length >= this.#limits.max ? all : [];
-    const idle = crowd.find(({ inUse }) => inUse === 0) ?? crowd[0];
-    if (idle) await this.#end(idle);
+    const owned = all.filter((session) => session.owner === owner);
+    const candidates = owned.length >= this.#limits.maxPerOwner ? owned : all.length >= this.#limits.max ? all : [];
+    const oldest = candidates.find(({ inUse }) => inUse === 0) ?? candidates[0];
+    if (oldest) await this.#end(oldest);
   }
 
   async #end(session: Session): Promise<void> {
@@ -237,7 +239,7 @@ class LegacySessions {
 
 function isInitialize(body: unknown): boolean {
   const messages = Array.isArray(body) ? body : [body];
-  return messages.some((message) => (message as { method?: unknown } | null)?.method === "initialize");
+  return messages.some((message) => isObject(message) && message["method"] === "initialize");
 }
 
 function onceConsumed(body: ReadableStream<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {

@@ -1,19 +1,20 @@
 import type { CallToolResult, Server, ServerContext, StandardSchemaV1 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.ts";
 import type { ToolResult } from "../../core/result.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { type DetailedTask, supportsTasks, type Task, TASKS } from "../task-protocol.ts";
 import type { McpConnection, McpService, ServerSdk } from "./mcp-service.ts";
 import { type OpenTask, readRound, type Round } from "./open-requests.ts";
 import type { McpJob } from "./server-options.ts";
 import { writePending, writeResult } from "./tool-result.ts";
 
-/** What is kept of an ended job is kept longer, as a rule; this long a client may count on it. */
+/** How long the result of a task is available after its end. Jobs are usually kept longer. */
 const RETENTION_MS = 60 * 60_000;
 const POLL_MS = 1000;
 
 /**
- * Background calls as tasks, for clients that know the extension. A task is its job: it outlives the connection and, where
- * jobs are kept, the process.
+ * Background calls as tasks, for clients that support the extension. A task is a job: it outlives the connection and, if
+ * jobs are persistent, the process.
  */
 export function serveTasks(server: Server, connection: McpConnection, service: McpService): void {
   const { sdk, clock } = service;
@@ -26,20 +27,18 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
     if (!supportsTasks(round.capabilities)) throw missingTasks(sdk);
     const id = service.taskIds.open(taskId, identity.id);
     const job = id === undefined ? undefined : await jobs.get(id);
-    // Somebody else's task is told from none by nobody.
-    if (!job)
-      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, "Task not found: it is not yours, or gone.");
+    // The same error for tasks of others, so they cannot be discovered.
+    if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, "Task not found.");
     return { job, round };
   };
   const openTask = (job: McpJob): OpenTask | undefined => service.calls.get(job.call.callId)?.task;
 
   server.setRequestHandler("tasks/get", { params: taskParameters }, async ({ taskId }, context) => {
     const { job } = await find(context, taskId);
-    const task: DetailedTask = { ...describe(job, taskId, clock) };
-    const requests = job.result ? undefined : openTask(job)?.requests;
-    if (requests) Object.assign(task, { status: "input_required", inputRequests: requests });
-    else if (job.result) Object.assign(task, endOf(job.result, task.status));
-    return { ...task };
+    const task = describe(job, taskId, clock);
+    if (job.result) return { ...task, ...endOf(job.result, task.status) };
+    const inputRequests = openTask(job)?.requests;
+    return inputRequests ? { ...task, status: "input_required", inputRequests } : { ...task };
   });
   server.setRequestHandler("tasks/update", { params: taskParameters }, async ({ taskId, inputResponses }, context) => {
     const { job, round } = await find(context, taskId);
@@ -52,7 +51,7 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
     return {};
   });
 
-  /** A tool that failed is a result like any other; only what would be an error of the protocol fails the task. */
+  /** A failed tool is a result. Only an error of the protocol fails the task. */
   function endOf(result: ToolResult, status: Task["status"]): Partial<DetailedTask> {
     if (status === "cancelled") return {};
     const requiredCapabilities = missingIn(result);
@@ -68,21 +67,21 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
     if (result.status === "pending")
       return writePending(result.callId, { name: toolName, ...result.pending }, undefined);
     const output = service.runtime.registry.get(toolName)?.output;
-    const whole = service.outputs.link(result, identity);
-    const written = writeResult(result, { hasOutputSchema: output !== undefined, whole });
+    const fullOutput = service.outputs.link(result, identity);
+    const written = writeResult(result, { hasOutputSchema: output !== undefined, fullOutput });
     return server.projectCallToolResult(written, output?.jsonSchema);
   }
 }
 
-/** What a call is answered with that goes on as a task; the job can be asked for already. */
+/** The response to a call that continues as a task. */
 export function writeCreatedTask(
   job: McpJob,
   { owner, service }: { owner: string; service: McpService },
 ): CallToolResult {
   const task = describe(job, service.taskIds.seal(job.id, owner), service.clock);
-  // It says how the call began; how it stands is asked for.
-  const created = { ...task, status: "working", resultType: "task" };
-  return created as unknown as CallToolResult;
+  // The status is always `working`: clients poll for the current one. The SDK's type does not know tasks.
+  const created: object = { ...task, status: "working", resultType: "task" };
+  return created as CallToolResult;
 }
 
 export function missingTasks(sdk: ServerSdk): Error {
@@ -91,7 +90,7 @@ export function missingTasks(sdk: ServerSdk): Error {
 
 function describe(job: McpJob, taskId: string, clock: Clock): Task {
   const { createdAt, startedAt, endedAt, progress } = job;
-  const message = progress?.message ?? (job.state === "running" ? undefined : WORDS[job.state]);
+  const message = progress?.message ?? (job.state === "running" ? undefined : MESSAGES[job.state]);
   const until = (endedAt ?? clock.now()) + RETENTION_MS;
   return {
     taskId,
@@ -110,32 +109,32 @@ const STATUSES: Readonly<Record<string, Task["status"]>> = {
   cancelled: "cancelled",
 };
 
-const WORDS: Readonly<Record<string, string>> = {
-  queued: "Waits for its turn.",
-  delayed: "Waits for its time.",
-  cancelled: "Was cancelled.",
+const MESSAGES: Readonly<Record<string, string>> = {
+  queued: "Queued.",
+  delayed: "Scheduled for later.",
+  cancelled: "Cancelled.",
 };
 
-function missingIn(result: ToolResult): Record<string, object> | undefined {
-  if (result.status !== "failed") return undefined;
-  return (result.error.data as { requiredCapabilities?: Record<string, object> } | undefined)?.requiredCapabilities;
+function missingIn(result: ToolResult): Record<string, unknown> | undefined {
+  if (result.status !== "failed" || !isObject(result.error.data)) return undefined;
+  const { requiredCapabilities } = result.error.data;
+  return isObject(requiredCapabilities) ? requiredCapabilities : undefined;
 }
 
-export interface TaskParameters {
+interface TaskParameters {
   taskId: string;
   inputResponses?: Record<string, unknown>;
 }
 
-/** Of every request about a task. */
+/** The parameters of all task requests. */
 const taskParameters: StandardSchemaV1<unknown, TaskParameters> = {
   "~standard": {
     version: 1,
     vendor: "haft",
     validate(value) {
-      const { taskId, inputResponses } = (value ?? {}) as Partial<Record<keyof TaskParameters, unknown>>;
+      const { taskId, inputResponses } = isObject(value) ? value : {};
       if (typeof taskId !== "string") return { issues: [{ message: "taskId must be a string", path: ["taskId"] }] };
-      const isGiven = typeof inputResponses === "object" && inputResponses !== null;
-      return { value: { taskId, inputResponses: isGiven ? (inputResponses as Record<string, unknown>) : undefined } };
+      return { value: { taskId, inputResponses: isObject(inputResponses) ? inputResponses : undefined } };
     },
   },
 };

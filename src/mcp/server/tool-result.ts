@@ -3,54 +3,62 @@ import type { Content } from "../../core/content.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
 
 interface WriteOptions {
-  /** Whether the tool says what its structured output looks like. */
+  /** Whether the tool has a schema for its structured output. */
   hasOutputSchema: boolean;
-  /** The whole output, where a part of it was left out. */
-  whole: Content | undefined;
+  /** A link to the full output of a truncated result. */
+  fullOutput: Content | undefined;
 }
 
-/** A result as a client gets it: text for every model, structure for those who read it. */
+/** A result for a client: text for models, and structured content if the tool has an output schema. */
 export function writeResult(
   result: Exclude<ToolResult, PendingResult>,
-  { hasOutputSchema, whole }: WriteOptions,
+  { hasOutputSchema, fullOutput }: WriteOptions,
 ): CallToolResult {
-  const content = [...result.content, ...(whole ? [whole] : [])].map(writeBlock);
-  if (result.status === "failed")
-    return { content: withMessage(result, content), isError: true, _meta: factsOf(result) };
-  return {
-    content,
-    // Only with a schema: some clients show their model the structure instead of the text.
-    structuredContent:
-      hasOutputSchema && result.details !== undefined
-        ? (result.details as CallToolResult["structuredContent"])
-        : undefined,
-    _meta: factsOf(result),
-  };
+  const content = [...result.content, ...(fullOutput ? [fullOutput] : [])].map(writeBlock);
+  const _meta = metaOf(result);
+  if (result.status === "failed") return { content: withMessage(result, content), isError: true, _meta };
+  if (!hasOutputSchema) return { content, _meta };
+  // Only with a schema: some clients show structured content to their model instead of the text.
+  return { content, structuredContent: result.details as CallToolResult["structuredContent"], _meta };
 }
 
-interface Waiting {
+interface PendingInfo {
   name: string;
   kind: PendingResult["pending"]["kind"];
   id: string;
 }
 
-/** Not run, and not run later unasked. An error, because there is no result that fits the tool's schema. */
-export function writePending(callId: string, { name, kind, id }: Waiting, address: string | undefined): CallToolResult {
-  const where = address === undefined ? "" : ` at ${address}`;
-  const text =
-    kind === "approval"
-      ? `"${name}" has not run: a person must allow it first (${id}), and was not reached through this client. ` +
-        `They can answer${where} or with \`haft approvals show ${id}\`. ` +
-        "Go on with other work; afterwards make exactly the same call again to get its result."
-      : kind === "job"
-        ? `"${name}" runs in the background (job ${id}) and has not ended. ` +
-          "Go on with other work; make exactly the same call again to get its result."
-        : `"${name}" has not ended: it waits for a ${kind} (${id}).`;
+/** A pending call as an error, because there is no result that matches the tool's schema. */
+export function writePending(
+  callId: string,
+  { name, kind, id }: PendingInfo,
+  address: string | undefined,
+): CallToolResult {
   return {
-    content: [{ type: "text", text }],
+    content: [{ type: "text", text: pendingText(name, { kind, id }, address) }],
     isError: true,
     _meta: { "haft/callId": callId, "haft/pending": { kind, id } },
   };
+}
+
+function pendingText(name: string, { kind, id }: Omit<PendingInfo, "name">, address: string | undefined): string {
+  switch (kind) {
+    case "approval": {
+      const at = address === undefined ? "" : ` at ${address}`;
+      return (
+        `"${name}" has not run: a person must approve it first (${id}), and could not be asked through this client. ` +
+        `They can answer${at} or with \`haft approvals show ${id}\`. ` +
+        "Continue with other work; after the approval make exactly the same call again to get its result."
+      );
+    }
+    case "job":
+      return (
+        `"${name}" runs in the background (job ${id}) and has not ended. ` +
+        "Continue with other work; make exactly the same call again to get its result."
+      );
+    default:
+      return `"${name}" has not ended: it waits for a ${kind} (${id}).`;
+  }
 }
 
 type Block = CallToolResult["content"][number];
@@ -66,7 +74,7 @@ function withMessage({ error }: FailedResult, content: Block[]): Block[] {
   return isIncluded ? content : [{ type: "text", text: error.message }, ...content];
 }
 
-function factsOf(result: ToolResult): Record<string, unknown> {
+function metaOf(result: ToolResult): Record<string, unknown> {
   return {
     "haft/callId": result.callId,
     "haft/error":

@@ -1,4 +1,4 @@
-// An MCP server behind OAuth, and the browser of whoever signs in to it.
+// An MCP server behind OAuth, and the browser of the person who signs in.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,10 +10,10 @@ import { createModernServer } from "./modern-server.mjs";
 export interface OAuthServer {
   url: string;
   origin: string;
-  /** What the sign-in page was asked for. */
+  /** The parameters of requests to the sign-in page. */
   registered: unknown[];
   tokensGiven: number;
-  /** Calls of tools need the second token, which has more rights. */
+  /** Tool calls need the second token, which has more rights. */
   wantsMore: boolean;
 }
 
@@ -91,7 +91,7 @@ async function read(request: IncomingMessage): Promise<string> {
   return body;
 }
 
-/** What the person's browser brings back. */
+/** The callback address from the person's browser. */
 export function callbackOf(page: URL, api: OAuthServer, change: Record<string, string | undefined> = {}): URL {
   const callback = new URL(page.searchParams.get("redirect_uri")!);
   const parameters: Record<string, string | undefined> = {

@@ -1,4 +1,4 @@
-// MCP servers of a host as people meet them at its doors: what they ask, what they have to read, how one signs in.
+// MCP servers of a host through its API: questions, resources, sign-in.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ import { createClient, type HaftClient } from "../../src/client.ts";
 import { textOf } from "../../src/core/content.ts";
 import { issueToken, MemoryTokenStore } from "../../src/store/tokens.ts";
 import type { Scope } from "../../src/contracts/index.ts";
-import { callbackOf, openOAuthServer } from "./open-oauth-door.ts";
+import { callbackOf, openOAuthServer } from "./oauth-server.fixture.ts";
 
 const EVERYTHING = join(
   dirname(createRequire(import.meta.url).resolve("@modelcontextprotocol/server-everything/package.json")),
@@ -22,7 +22,7 @@ const EVERYTHING = join(
 const MODERN = fileURLToPath(new URL("./modern-server.mjs", import.meta.url));
 
 async function open(servers: Record<string, unknown>, settings: Record<string, unknown> = {}) {
-  const root = mkdtempSync(join(tmpdir(), "haft-mcp-doors-"));
+  const root = mkdtempSync(join(tmpdir(), "haft-mcp-servers-"));
   const home = join(root, "home");
   const folder = join(root, "work");
   mkdirSync(join(home, ".config", "haft"), { recursive: true });
@@ -47,10 +47,10 @@ async function open(servers: Record<string, unknown>, settings: Record<string, u
   return { host, clientFor, openHost };
 }
 
-/** That the call itself may run is not what these tests are about. */
+/** These tests are not about the permission of the call itself. */
 const UNASKED = { mode: "bypassPermissions" } as const;
 
-/** A call as a client of the newer revision sends it, and comes back with what its person said. */
+/** A call of a modern client, which is repeated with the answer of its person. */
 async function callByMcp(url: string, token: string, params: Record<string, unknown>) {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -83,8 +83,8 @@ async function firstQuestion(client: HaftClient) {
   }
 }
 
-describe("what a server asks while it works", () => {
-  test("is shown with its fields and hidden characters, and answered through the door; the audit log has who did", async () => {
+describe("a question of a server", () => {
+  test("is shown with its fields and hidden characters, and answered through the API; the audit log has who did", async () => {
     const { host, clientFor } = await open({ modern: node(MODERN) });
     const person = await clientFor("read", "approve");
     const result = host.haft.execute("mcp__modern__delete_all", {}, UNASKED);
@@ -111,7 +111,7 @@ describe("what a server asks while it works", () => {
     expect(JSON.stringify(entries)).not.toContain('"confirm"');
   });
 
-  test("is answered from another process, where the server of an older revision is told no", async () => {
+  test("is answered from another process, and a legacy server gets the denial", async () => {
     const { host, clientFor, openHost } = await open({ every: node(EVERYTHING) });
     const call = host.haft.execute("mcp__every__trigger-elicitation-request", {}, UNASKED);
     const { id } = await firstQuestion(await clientFor("read"));
@@ -121,7 +121,7 @@ describe("what a server asks while it works", () => {
     expect(textOf((await call).content)).toContain("declined");
   });
 
-  test("with a page shows its whole address, and is over when the call that it was asked for is cancelled", async () => {
+  test("with a page shows its complete address, and is closed when its call is cancelled", async () => {
     const { host, clientFor } = await open({ every: node(EVERYTHING) });
     const person = await clientFor("read", "approve");
     const stop = new AbortController();
@@ -137,7 +137,7 @@ describe("what a server asks while it works", () => {
     await expect.poll(async () => (await person.questions.get(question.id)).state).toBe("cancelled");
   });
 
-  test("does not use up the time of the call", async () => {
+  test("does not count toward the time limit of the call", async () => {
     const { host, clientFor } = await open({ modern: node(MODERN, { timeout: 1500 }) });
     const person = await clientFor("read", "approve");
     const result = host.haft.execute("mcp__modern__delete_all", {}, { ...UNASKED, timeoutMs: 1500 });
@@ -148,8 +148,8 @@ describe("what a server asks while it works", () => {
   });
 });
 
-describe("what a server has to read", () => {
-  test("is listed at the door and by a tool, and read through the gate", async () => {
+describe("a resource of a server", () => {
+  test("is listed by the API and by a tool, and read through the gate", async () => {
     const { host, clientFor } = await open({ modern: node(MODERN) });
     const person = await clientFor("read", "call");
     expect(await person.mcp.resources("modern")).toMatchObject({
@@ -158,12 +158,12 @@ describe("what a server has to read", () => {
     });
     const listed = await host.haft.execute("list_mcp_resources");
     expect(listed).toMatchObject({ details: { resources: [{ server: "modern", uri: "note://1" }], failed: [] } });
-    // Nobody trusted the server: a person is asked first.
+    // The server is not trusted, so a person is asked first.
     expect(await person.mcp.read("modern", { uri: "note://1" })).toMatchObject({ status: "pending" });
     await expect(person.mcp.resources("nobody")).rejects.toMatchObject({ status: 404 });
   });
 
-  test("of a server that is trusted is read at once, a file outside of the workspace never", async () => {
+  test("of a trusted server is read at once, but never a file outside the workspace", async () => {
     const { host, clientFor } = await open({ modern: node(MODERN, { trust: true }) });
     const person = await clientFor("read", "call");
     expect(textOf((await person.mcp.read("modern", { uri: "note://1" })).content)).toBe("a note");
@@ -177,13 +177,13 @@ describe("what a server has to read", () => {
     });
   });
 
-  test("is not there where policy denies what comes from MCP servers", async () => {
+  test("is hidden if the policy denies MCP servers", async () => {
     const { host } = await open({ modern: node(MODERN) }, { tools: { deny: ["group:mcp"] } });
     expect(host.haft.tools().filter(({ category }) => category === "mcp")).toEqual([]);
     expect(await host.haft.execute("list_mcp_resources")).toMatchObject({ status: "failed" });
   });
 
-  test("includes prompts, which it fills in", async () => {
+  test("can be a prompt with arguments", async () => {
     const { clientFor } = await open({ modern: node(MODERN) });
     const person = await clientFor("read", "call");
     expect((await person.mcp.prompts("modern")).items).toEqual([
@@ -195,8 +195,8 @@ describe("what a server has to read", () => {
   });
 });
 
-describe("a server that wants a sign-in", () => {
-  test("is signed in to through the door, once for each page, by whoever may", async () => {
+describe("a server that requires a sign-in", () => {
+  test("is signed in to through the API, once for each page, by an authorized user", async () => {
     const api = await openOAuthServer();
     const { host, clientFor } = await open({ guarded: { type: "http", url: api.url } });
     const person = await clientFor("read", "approve");
@@ -216,7 +216,7 @@ describe("a server that wants a sign-in", () => {
   });
 });
 
-test("a remote server cannot send us to other places of this machine, be it by its sign-in or by a redirect", async () => {
+test("a remote server cannot redirect us to this machine, neither by its sign-in nor by a redirect", async () => {
   let requested = 0;
   const trap = createServer((_request, response) => (requested++, void response.end("{}"))).listen(0, "127.0.0.1");
   await new Promise((resolve) => trap.once("listening", resolve));
@@ -235,7 +235,7 @@ test("a remote server cannot send us to other places of this machine, be it by i
   expect(requested).toBe(0);
 });
 
-test("a call that an MCP client was asked about goes on in another process, and runs once", async () => {
+test("a call that an MCP client was asked about continues in another process, and runs once", async () => {
   const { host, openHost } = await open({});
   const other = await openHost();
   const tokens = new MemoryTokenStore();

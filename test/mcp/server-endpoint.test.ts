@@ -36,7 +36,7 @@ interface Sent {
   body?: unknown;
 }
 
-/** Written by hand, because fetch does not let a page, or a test, choose its Host. */
+/** Written by hand, because fetch does not allow setting the Host header. */
 function send(
   url: URL,
   { as, method = "POST", headers = {}, body }: Sent,
@@ -91,7 +91,7 @@ describe("the endpoint", () => {
     expect((await send(url, { as, method: "DELETE" })).status).toBe(401);
   });
 
-  test("serves nobody where nothing says who asks", async () => {
+  test("rejects all requests without an identity", async () => {
     const { url } = await serveOverHttp(createHaft(), { identify: () => undefined });
     expect((await send(url, { as: "ada", body: INITIALIZE })).status).toBe(401);
   });
@@ -105,14 +105,14 @@ describe("the endpoint", () => {
     expect((await send(url, { as: "ada", body, headers })).status).toBe(status);
   });
 
-  test("answers nobody after it was closed", async () => {
+  test("rejects requests after it was closed", async () => {
     const { url, endpoint } = await serveOverHttp(createHaft());
     await endpoint.close();
     expect((await send(url, { as: "ada", body: INITIALIZE })).status).toBe(503);
   });
 });
 
-describe("a session of an older client", () => {
+describe("a session of a legacy client", () => {
   async function open(url: URL, as = "ada"): Promise<string> {
     const { status, headers } = await send(url, { as, body: INITIALIZE });
     expect(status).toBe(200);
@@ -120,7 +120,7 @@ describe("a session of an older client", () => {
   }
   const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list" };
 
-  test("belongs to who opened it: for everybody else there is none (mc-040)", async () => {
+  test("belongs to the identity that opened it, and others cannot see it (mc-040)", async () => {
     const { url } = await serveOverHttp(createHaft());
     const session = await open(url);
     const headers = { "mcp-session-id": session };
@@ -134,7 +134,7 @@ describe("a session of an older client", () => {
     expect((await send(url, { as: "ada", headers, body: LIST })).status).toBe(200);
   });
 
-  test("is needed, and ends when its client says so", async () => {
+  test("is required, and ends on request of its client", async () => {
     const { url } = await serveOverHttp(createHaft());
     expect((await send(url, { as: "ada", body: LIST })).status).toBe(400);
     const headers = { "mcp-session-id": await open(url) };
@@ -142,7 +142,7 @@ describe("a session of an older client", () => {
     expect((await send(url, { as: "ada", headers, body: LIST })).status).toBe(404);
   });
 
-  test("ends when nobody uses it, and makes room for others", async () => {
+  test("ends when it is unused, or when there are too many", async () => {
     const haft = createHaft();
     const { url } = await serveOverHttp(haft, { sessions: { idleMs: 1000, maxPerOwner: 2 } });
     const [first, second, third] = [await open(url), await open(url), await open(url)];
@@ -155,7 +155,7 @@ describe("a session of an older client", () => {
     expect(await statusOf(third)).toBe(404);
   });
 
-  test("does not stand in the records by the id that opens it", async () => {
+  test("does not appear in records with its secret id", async () => {
     const haft = createHaft();
     const { url } = await serveOverHttp(haft);
     const session = await open(url);
@@ -179,7 +179,7 @@ test.each([
   ["legacy", (url: URL, as: string) => connectV2(url, { as, era: "legacy" })],
   ["of 2025", (url: URL, as: string) => connectV1(url, { as })],
 ] as [string, (url: URL, as: string) => Promise<{ callTool(params: object): Promise<unknown> }>][])(
-  "answers of clients that call at the same time with the same ids are never mixed up: %s (mc-025)",
+  "responses to concurrent clients with the same ids are never mixed up: %s (mc-025)",
   async (_era, connect) => {
     const { url } = await serveOverHttp(createHaft());
     const names = ["ada", "bob", "caller"];
