@@ -1,8 +1,7 @@
 // The client that the conformance suite talks to: Haft's own MCPClient. It does what any host does with a server: signs in
 // where that is wanted, lists everything, and calls every tool.
 import { MCPClient } from "../src/mcp/client/mcp-client.ts";
-import { signInsModule } from "../src/store/mcp-servers.ts";
-import { openInMemory } from "../src/store/memory-store.fixture.ts";
+import type { SignInStore, StoredSignIn } from "../src/mcp/client/oauth.ts";
 import type { McpServerConfig } from "../src/mcp/server-config.ts";
 
 interface Context {
@@ -30,10 +29,15 @@ const server: McpServerConfig = {
   startTimeoutMs: 200_000,
   timeoutMs: 200_000,
 };
-const tokens = await openInMemory(signInsModule);
+const signIns = new Map<string, StoredSignIn>();
+const tokens: SignInStore = {
+  get: (name) => structuredClone(signIns.get(name)),
+  set: (name, signIn) => void signIns.set(name, signIn),
+  delete: (name) => void signIns.delete(name),
+};
 if (context.client_id !== undefined) {
   const { client_id, client_secret } = context;
-  tokens.set("conformance", {
+  await tokens.set("conformance", {
     url: new URL(url).href,
     client: { client_id, ...(client_secret ? { client_secret } : {}) },
   });
