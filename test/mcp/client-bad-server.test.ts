@@ -117,7 +117,7 @@ describe("a faulty server affects only its own calls", () => {
     expect(crashed).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
     expect(other).toMatchObject({ details: "late" });
     const down = hub.statusOf("bad");
-    expect(down).toMatchObject({ state: "unavailable", error: expect.stringContaining("exit code 7") });
+    expect(down).toMatchObject({ state: "unavailable", error: expect.stringContaining("exited with code 7") });
     expect(down.nextTryAt).toBeGreaterThan(Date.now() - 1000);
     expect(down.tools.find(({ name }) => name === "echo")).toMatchObject({ isAvailable: false });
     expect(haft.registry.get("mcp__bad__echo")).toBeDefined();

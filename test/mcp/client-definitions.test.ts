@@ -49,7 +49,7 @@ describe("texts of a server are data", () => {
     const { haft, hub } = await connectHub([scripted("bad", ["bad-tools"])]);
     const refused = Object.fromEntries(hub.statusOf("bad").tools.map(({ name, refused: why }) => [name, why]));
     expect(refused["../../x"]).toContain("is not a valid tool name");
-    expect(refused["risky"]).toContain("matched in several ways");
+    expect(refused["risky"]).toContain("match the same text in several ways");
     expect(refused["remote"]).toContain("remote references are not loaded");
     expect(refused["deep"]).toMatch(/nested|call stack/);
     expect(refused["good"]).toBeUndefined();

@@ -76,7 +76,7 @@ describe("a remote server that requires a sign-in", () => {
     const api = await openOAuthServer();
     const { hub, pages } = await connectTo(api);
     await hub.signIn("guarded");
-    await expect(hub.finishSignIn("guarded", callbackOf(pages[0]!, api, change))).rejects.toThrow(why);
+    await expect(hub.finishSignIn("guarded", callbackOf(pages[0]!, api, change))).rejects.toThrow(reason);
     expect(api.tokensGiven).toBe(0);
     expect(hub.statusOf("guarded").state).toBe("needs_sign_in");
   });

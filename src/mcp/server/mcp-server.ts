@@ -47,7 +47,7 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   server.setRequestHandler("tools/call", async ({ params }, context): Promise<CallToolResult | InputRequiredResult> => {
     const response = await callTool(params, readRound(context, server, clock), connection, service);
     // Only structured content is written differently for legacy clients.
-    return "structuredContent" in response && response.structuredContent !== undefined
+    return isCallResult(response) && response.structuredContent !== undefined
       ? server.projectCallToolResult(response, tools.find(params.name)?.output?.jsonSchema)
       : response;
   });
@@ -60,7 +60,9 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   server.setRequestHandler("resources/read", ({ params: { uri } }) => readResource(sources, { uri, identity, sdk }));
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) => (watched.add(uri), {}));
   server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => (watched.delete(uri), {}));
-  server.setRequestHandler("completion/complete", ({ params }) => completeArgument(params, { sources, prompts, identity }));
+  server.setRequestHandler("completion/complete", ({ params }) =>
+    completeArgument(params, { sources, prompts, identity }),
+  );
 
   if (prompts) {
     server.setRequestHandler("prompts/list", async () => ({
@@ -79,13 +81,19 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   return server;
 }
 
+function isCallResult(response: CallToolResult | InputRequiredResult): response is CallToolResult {
+  return "content" in response;
+}
+
 /** Clients send it to their model with every request, and some truncate it, so it has only what the tools do not show. */
 function writeInstructions({ instructions, defers }: McpServerOptions): string {
   return [
     ...(instructions === undefined ? [] : [instructions.trim()]),
     "Calls pass Haft's gate: policy may deny one, and a person may be asked first. A denial is final; do not try it another way.",
     "A call that is pending has not run: make exactly the same call again after it was approved.",
-    ...(defers ? ["Not every tool is listed: tool_search, if listed, finds the others, and then they are listed."] : []),
+    ...(defers
+      ? ["Not every tool is listed: tool_search, if listed, finds the others, and then they are listed."]
+      : []),
     "Long output is truncated in the middle; the result links to the full output (haft://output/…). haft://tools documents the tools.",
   ].join("\n");
 }

@@ -302,8 +302,10 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
   const { mcpReq } = context;
   const { envelope } = mcpReq;
   const isModern = envelope !== undefined;
-  const capabilities = envelope ? envelope[CAPABILITIES] : server.getClientCapabilities();
-  const client = envelope ? envelope[CLIENT_INFO] : server.getClientVersion();
+  // The SDK does not type the keys of the envelope.
+  const meta = envelope as { [CAPABILITIES]?: ClientCapabilities; [CLIENT_INFO]?: { name: string } } | undefined;
+  const capabilities = meta ? meta[CAPABILITIES] : server.getClientCapabilities();
+  const client = meta ? meta[CLIENT_INFO] : server.getClientVersion();
   const state: unknown = mcpReq.requestState();
   return {
     isModern,

@@ -14,7 +14,10 @@ import type { McpIdentity, McpRuntime } from "./server-options.ts";
 
 const MAX_VALUES = 100;
 
-export async function listResources(sources: readonly McpResourceSource[], identity: McpIdentity): Promise<McpResource[]> {
+export async function listResources(
+  sources: readonly McpResourceSource[],
+  identity: McpIdentity,
+): Promise<McpResource[]> {
   const lists = await Promise.all(sources.map(async (source) => (await source.list?.(identity)) ?? []));
   return lists.flat();
 }
