@@ -1,7 +1,7 @@
 // Builds dist/ when the sources, the configuration or the compiler changed since the last build; `--force` builds always.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { ROOT } from "./root.mjs";
@@ -28,7 +28,29 @@ const ENTRIES = [
 /** The command line for itself, with what it loads at every start inside: files of packages take long to find and read. */
 const COMMAND_LINE = {
   entry: "cli/main",
-  inlined: ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore", "fastest-levenshtein"],
+  inlined: [
+    ...["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore", "fastest-levenshtein"],
+    ...["ipaddr.js", "croner"],
+  ],
+  /** What the most frequent commands load, each in one file: every command, `config show`, `tools call`, `tools list`. */
+  layers: {
+    start: ["cli/run-cli", "cli/terminal"],
+    client: [
+      ...["cli/connect", "cli/in-process", "cli/running-server", "config/load-config", "cli/commands/config"],
+      ...["contracts/configuration", "api/handlers/configuration"],
+    ],
+    host: [
+      ...["capabilities/open-host", "capabilities/base", "capabilities/confinement", "capabilities/jobs"],
+      ...["capabilities/plugins", "api/host-api", "api/handlers/calls", "api/handlers/undo", "store/sqlite"],
+      ...["contracts/calls", "contracts/approvals", "contracts/questions", "contracts/mcp", "cli/commands/tools"],
+    ],
+    tools: [
+      ...["artifacts", "browser", "web", "canvas", "messages", "mcp", "agents", "sessions", "schedules", "tokens"].map(
+        (name) => `capabilities/${name}`,
+      ),
+      ...["contracts/tools", "api/handlers/tools", "api/handlers/policy"],
+    ],
+  },
 };
 
 /** Returns the exit code of the compiler; a failed build leaves the earlier dist/ in place. */
@@ -53,7 +75,13 @@ export async function build({ force = false } = {}) {
     return code;
   }
   // First: it is made of the modules that the other bundles are written over.
-  await bundle(fresh, { entries: [COMMAND_LINE.entry], inlined: COMMAND_LINE.inlined, chunks: "cli/chunks" });
+  await bundle(fresh, {
+    entries: [COMMAND_LINE.entry],
+    inlined: COMMAND_LINE.inlined,
+    chunks: "cli/chunks",
+    groups: groupModules(fresh, COMMAND_LINE.layers),
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  });
   await bundle(fresh, { entries: ENTRIES, inlined: [], chunks: "chunks" });
   await buildConsole(join(fresh, "console"));
   replaceFolder(DIST, fresh);
@@ -65,7 +93,7 @@ export async function build({ force = false } = {}) {
  * Puts each entry and what it loads into few files: a hundred small ones take four times as long to import. The modules
  * stay beside them for the scripts that measure a single one; they are not published.
  */
-async function bundle(folder, { entries, inlined, chunks }) {
+async function bundle(folder, { entries, inlined, chunks, groups = [], minify = false }) {
   const { rolldown } = await import("rolldown");
   const isInlined = (id) => inlined.some((name) => id === name || id.startsWith(`${name}/`));
   const bundled = await rolldown({
@@ -84,8 +112,45 @@ async function bundle(folder, { entries, inlined, chunks }) {
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: `${chunks}/[name]-[hash].js`,
+    codeSplitting: { groups },
+    minify,
   });
   await bundled.close();
+}
+
+/**
+ * One chunk per layer: the modules that its entries import statically, without those of the layers above. Otherwise every set of
+ * modules that several commands share becomes a chunk of its own, and a command loads a hundred of them.
+ */
+function groupModules(folder, layers) {
+  const grouped = new Set();
+  return Object.entries(layers).map(([name, entries], index) => {
+    const own = new Set([...staticImports(folder, entries)].filter((id) => !grouped.has(id)));
+    for (const id of own) grouped.add(id);
+    const isOwn = (id) => own.has(id) || own.has(packageOf(id));
+    return { name, priority: Object.keys(layers).length - index, test: isOwn };
+  });
+}
+
+/** The files that are loaded with these, and the names of the packages that they import. */
+function staticImports(folder, entries) {
+  const found = new Set();
+  const queue = entries.map((entry) => join(folder, `${entry}.js`));
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    for (const [, name] of readFileSync(file, "utf8").matchAll(
+      /^(?:import|export)(?:\s[^"';=(]*?\sfrom)?\s*["']([^"']+)["']/gm,
+    )) {
+      if (name.startsWith(".")) queue.push(resolve(dirname(file), name));
+      else found.add(packageOf(`/node_modules/${name}`));
+    }
+  }
+  return found;
+}
+
+function packageOf(id) {
+  return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
 }
 
 async function buildConsole(folder) {
