@@ -25,8 +25,8 @@ export type { HaftHost } from "./capabilities/open-host.ts";
  */
 export function openHaft(folder?: string, options?: HostOptions & { only?: undefined }): Promise<HaftHost>;
 /**
- * Opens the capabilities that `only` names, and what they need. A tool of another capability does not exist in this host, and
- * programs that wait for an answer are not resumed. Commands are confined and background calls are queued in any case.
+ * Opens the capabilities that `only` names, and what they need. A tool of another capability does not exist in this host. Neither
+ * do `run_code` and `tool_search`, which reach every tool. Commands are confined and background calls are queued in any case.
  *
  * @example
  * const host = await openHaft("/path/to/project", { only: [] });

@@ -5,7 +5,6 @@ import { saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { createUndo } from "../io/files/undo.ts";
-import { postJson } from "../io/net/post-json.ts";
 import { createHaft } from "../runtime.ts";
 import { openStore } from "../store/store.ts";
 import { openWorkspace } from "../workspace.ts";
@@ -76,7 +75,9 @@ export const runtime = defineCapability({
   needs: ["store", "workspace", "jobs"],
   // Opened before, so their tools come first in every list.
   uses: ["artifacts", "browser", "web", "canvas", "messages"],
-  open({ config, options, user, rules, clock, warn, opened, store: stored, workspace: files, jobs, artifacts }) {
+  open(context) {
+    const { config, options, isPartial, user, rules, clock, warn, opened, workspace: files, jobs, artifacts } = context;
+    const { store: stored } = context;
     const { audit } = stored;
     const { approvalWaitMs, runsJobs = true, tools = [] } = options;
     const configured = configuredOptions(config);
@@ -99,8 +100,11 @@ export const runtime = defineCapability({
         lifetimeMs: config.value.approvals.expireMs,
       },
       taint: { store: stored.taint },
-      code: { store: stored.programs },
-      post: postJson,
+      // A program and a search reach every tool, so a host without all tools has neither.
+      code: isPartial ? undefined : { store: stored.programs },
+      toolSearch: isPartial ? undefined : configured.toolSearch,
+      // Loaded by the first hook that posts.
+      post: async (...request) => (await import("../io/net/post-json.ts")).postJson(...request),
       requiresApproval(tool) {
         for (const capability of opened) {
           const reason = capability.requiresApproval?.(tool);

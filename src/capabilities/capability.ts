@@ -95,6 +95,8 @@ export interface CapabilityContext {
   readonly clock: Clock;
   /** The rules of all configuration files. */
   readonly rules: RuleSet;
+  /** Whether some capabilities are left out. */
+  readonly isPartial: boolean;
   /** What has been opened so far, in this order. */
   readonly opened: readonly OpenCapability[];
   warn(warning: string): void;

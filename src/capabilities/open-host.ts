@@ -137,6 +137,7 @@ export async function openHost(
     env: env ?? process.env,
     clock,
     rules: configuredRules(config),
+    isPartial: only !== undefined,
     opened,
     warn,
   };
