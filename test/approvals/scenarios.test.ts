@@ -499,7 +499,7 @@ describe.each([
       expect(await approvals.get(requested)).toMatchObject({ suggestedRules: [] });
       await expect(approve(requested, { scope: "always" })).rejects.toThrow(/once only/);
       await expect(approve(requested, { scope: "always", rule: "*" })).rejects.toThrow(/once only/);
-      await expect(approve(requested, { scope: "for ever" as never })).rejects.toThrow(/no scope/);
+      await expect(approve(requested, { scope: "for ever" as never })).rejects.toThrow(/not a scope/);
       expect(await approvals.get(requested)).toMatchObject({ state: "pending" });
       expect(await approve(requested)).toMatchObject({ status: "completed" });
       expect(remembered).toEqual([]);
