@@ -8,7 +8,7 @@ import { createFakeClock } from "../testing/fake-clock.ts";
 type Config = Partial<ToolConfig<SchemaSource, SchemaSource, unknown>>;
 type Input = { name?: string; key?: string };
 
-/** A runtime whose tools run until the test ends them, and that remembers who ran beside whom. */
+/** A runtime whose tools run until the test ends them, and that records which ran at the same time. */
 function stage(options: HaftOptions = {}) {
   const clock = createFakeClock();
   const haft = createHaft({ clock, ...options });
@@ -64,7 +64,7 @@ describe("the limits", () => {
     expect([...stageOf.running]).toEqual(["a1", "b1", "b2"]);
   });
 
-  test("hold by kind, while another kind passes", async () => {
+  test("apply by kind, while another kind runs", async () => {
     const { haft, add, running, clock } = stage({ concurrency: { maxConcurrent: 9, byKind: { write: 1 } } });
     add("write", { kind: "write" });
     add("read", { kind: "readonly" });
@@ -73,7 +73,7 @@ describe("the limits", () => {
     expect([...running].sort()).toEqual(["r1", "r2", "w1"]);
   });
 
-  test("hold by tool, while others pass", async () => {
+  test("apply by tool, while others run", async () => {
     const { haft, add, running, end, clock } = stage({ concurrency: { maxConcurrent: 9 } });
     add("slow", { limits: { maxConcurrent: 1 } });
     add("fast");
@@ -84,7 +84,7 @@ describe("the limits", () => {
     expect([...running].sort()).toEqual(["f1", "s2"]);
   });
 
-  test("let an exclusive tool run alone in its session, and other sessions go on", async () => {
+  test("let an exclusive tool run alone in its session, while other sessions continue", async () => {
     const { haft, add, running, end, clock } = stage({ concurrency: { maxConcurrent: 9 } });
     add("shared");
     add("alone", { concurrency: "exclusive" });
@@ -102,7 +102,7 @@ describe("the limits", () => {
     expect([...running].sort()).toEqual(["a-2", "b-1"]);
   });
 
-  test("take turns between sessions, so that a flood of one does not starve another", async () => {
+  test("alternate between sessions: many calls of one do not starve another", async () => {
     const { haft, add, started, end, clock } = stage({ concurrency: { maxConcurrent: 1 } });
     add("work");
     for (let i = 0; i < 50; i++) void haft.execute("work", { name: `flood-${i}` }, { caller: { session: "flood" } });
@@ -113,7 +113,7 @@ describe("the limits", () => {
     expect(started).toEqual(["flood-0", "flood-1", "calm-0", "flood-2", "calm-1", "flood-3"]);
   });
 
-  test("refuse as busy what the queue has no room for, and say when to come back", async () => {
+  test("refuse a call as busy if the queue is full, and say when to retry", async () => {
     const { haft, add } = stage({ concurrency: { maxConcurrent: 1, maxWaiting: 2 } });
     add("work");
     for (let i = 0; i < 3; i++) void haft.execute("work", { name: `w${i}` });
@@ -128,7 +128,7 @@ describe("the limits", () => {
     expect(haft.load()).toEqual({ running: 1, waiting: 2 });
   });
 
-  test("give up on a call whose turn does not come in time, and a call refused so may be made again", async () => {
+  test("refuse a call that waited too long, and it may be made again", async () => {
     const { haft, add, clock, end } = stage({ concurrency: { maxConcurrent: 1, maxWaitMs: 1000 } });
     add("work", { limits: { timeoutMs: 3_000_000 } });
     void haft.execute("work", { name: "first" });
@@ -143,7 +143,7 @@ describe("the limits", () => {
     expect(await again).toMatchObject({ status: "completed" });
   });
 
-  test("settle 10,000 calls at once, in call order and never more than allowed together", async () => {
+  test("settle 10,000 calls, in call order and never more at once than allowed", async () => {
     let running = 0;
     let max = 0;
     const work = createTool({
@@ -169,7 +169,7 @@ describe("the limits", () => {
 describe("locks", () => {
   const locked: Config = { kind: "write", locks: ((input: Input) => (input.key ? [input.key] : [])) as never };
 
-  test("keep two calls of one key apart, and let other keys pass", async () => {
+  test("serialize two calls of one key, and let other keys run", async () => {
     const { haft, add, running, end, clock } = stage();
     add("write", locked);
     for (const name of ["x1", "x2", "y1"]) void haft.execute("write", { name, key: name[0] });
@@ -179,7 +179,7 @@ describe("locks", () => {
     expect([...running].sort()).toEqual(["x2", "y1"]);
   });
 
-  test("stay with a tool that was given up until it has really ended", async () => {
+  test("are held by an abandoned tool until its code has ended", async () => {
     const { haft, add, running, end, clock } = stage();
     add("write", locked);
     const first = haft.execute("write", { name: "first", key: "x" }, { timeoutMs: 1000 });
@@ -191,7 +191,7 @@ describe("locks", () => {
     expect([...running]).toEqual(["second"]);
   });
 
-  test("say who holds them when a call waited in vain", async () => {
+  test("are named with their holder when a call waited too long", async () => {
     const { haft, add, clock } = stage({ concurrency: { maxWaitMs: 1000 } });
     add("write", locked);
     void haft.execute("write", { name: "first", key: "the file" }, { id: "holder" });
@@ -200,7 +200,7 @@ describe("locks", () => {
     expect(await second).toMatchObject({ error: { code: "busy", message: expect.stringMatching(/holder.*the file/) } });
   });
 
-  test("are asked of the tool once a call, so that a changing answer harms nobody", async () => {
+  test("are computed once per call, so a changing answer does no harm", async () => {
     const { haft, add, running, end, clock } = stage();
     let requested = 0;
     add("flaky", {
@@ -218,7 +218,7 @@ describe("locks", () => {
     expect([(await first).status, (await second).status]).toEqual(["completed", "completed"]);
   });
 
-  test("that cannot be named fail their own call only", async () => {
+  test("whose function throws fail only their own call", async () => {
     const { haft, add } = stage();
     add("broken", {
       locks: () => {
@@ -260,7 +260,7 @@ describe("a nested call", () => {
     return set;
   }
 
-  test("runs in its parent's slot, so that a limit of one does not deadlock", async () => {
+  test("runs in its parent's slot: a limit of one does not deadlock", async () => {
     const { haft, end, clock } = family({ concurrency: { maxConcurrent: 1 } });
     const call = haft.execute("parent", { calls: [["parent", { calls: [["child", { name: "leaf" }]] }]] });
     await clock.advance(0);
@@ -269,7 +269,7 @@ describe("a nested call", () => {
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
   });
 
-  test("is handed its parent's lock, and gives it back", async () => {
+  test("uses its parent's lock, and releases it", async () => {
     const { haft, end, running, clock } = family();
     const call = haft.execute("parent", { key: "x", calls: [["child", { name: "inner", key: "x" }]] });
     void haft.execute("child", { name: "outer", key: "x" });
@@ -281,7 +281,7 @@ describe("a nested call", () => {
     expect([...running]).toEqual(["outer"]);
   });
 
-  test("takes turns with its sibling over a lock that both were handed down", async () => {
+  test("alternates with its sibling on a lock of their parent", async () => {
     const { haft, end, running, clock } = family();
     const siblings = [
       ["child", { name: "one", key: "x" }],
@@ -297,7 +297,7 @@ describe("a nested call", () => {
     expect((result.details as { status: string }[]).map(({ status }) => status)).toEqual(["completed", "completed"]);
   });
 
-  test("takes turns with its sibling over a lock that their parent does not hold", async () => {
+  test("alternates with its sibling on a lock that their parent does not hold", async () => {
     const { haft, end, running, clock } = family();
     const siblings = [
       ["child", { name: "one", key: "x" }],
@@ -311,7 +311,7 @@ describe("a nested call", () => {
     expect((await call).status).toBe("completed");
   });
 
-  test("is not held up by calls that wait for its parent: for its lock, for its session or for its slot", async () => {
+  test("is not blocked by calls that wait for its parent's lock, session or slot", async () => {
     for (const waiting of [
       { tool: "child", input: { name: "rival", key: "x" } },
       { tool: "alone", input: { name: "alone" } },
@@ -333,7 +333,7 @@ describe("a nested call", () => {
     }
   });
 
-  test("that waits while another family waits for it is refused as a deadlock, and the other goes on", async () => {
+  test("that would deadlock with another family is refused, and the other continues", async () => {
     const { haft, end, running, clock } = family();
     const first = haft.execute("parent", { key: "a", calls: [["later", { name: "b-of-first", key: "b" }]] });
     const second = haft.execute("parent", { key: "b", calls: [["later", { name: "a-of-second", key: "a" }]] });
@@ -348,7 +348,7 @@ describe("a nested call", () => {
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
   });
 
-  test("of siblings that hold what the other wants is refused as a deadlock", async () => {
+  test("is refused as a deadlock if siblings hold each other's locks", async () => {
     const { haft, clock } = family();
     const calls = [
       ["parent", { key: "a", calls: [["later", { name: "b-of-a", key: "b" }]] }],
@@ -361,7 +361,7 @@ describe("a nested call", () => {
     expect(codes).toContain("deadlock");
   });
 
-  test("is refused once tools call each other too deep", async () => {
+  test("is refused beyond the max depth", async () => {
     const { haft } = family();
     const nested = (depth: number): unknown => ({ calls: depth === 0 ? [] : [["parent", nested(depth - 1)]] });
     const codes: unknown[] = [];
@@ -379,7 +379,7 @@ describe("a nested call", () => {
     expect(codes).toContain("too_deep");
   });
 
-  test("made after its parent has been answered does not run outside every limit", async () => {
+  test("made after its parent was answered does not run outside the limits", async () => {
     const { haft, add, running, clock } = stage({ concurrency: { maxConcurrent: 1 } });
     add("work");
     let kept!: ToolContext;

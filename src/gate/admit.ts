@@ -12,12 +12,12 @@ export interface AdmitOptions {
 }
 
 export interface AdmitStage extends Stage {
-  /** A call's tool has really ended, also when its caller was answered long before: its locks are free. */
+  /** The tool's code has ended, perhaps long after its caller was answered: its locks are free. */
   ended(call: Call): void;
   load(): { running: number; waiting: number };
 }
 
-/** Lets calls run when their limits and locks allow it; until then they wait their turn. */
+/** Runs calls when limits and locks allow it; until then they wait in a queue. */
 export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
   const admission = new Admission(limits);
   const admissionQueue = new AdmissionQueue();
@@ -32,9 +32,9 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
   return {
     name: "admit",
     enter(call) {
-      // Asked once: it is the tool's code, and must not fail in the middle of another call's way out.
+      // Called once: it is the tool's code, and must not throw while another call is being released.
       const locks = toolOf(call).locks?.(call.input);
-      // Who comes while others wait does not overtake them, but for nested calls, which others may be waiting for.
+      // A new call does not overtake waiting calls. Nested calls do: others may be waiting for them.
       if ((admissionQueue.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
       return wait(call, locks ?? []);
     },
@@ -82,7 +82,7 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
       const holder = admission.locks.holderOf(key);
       if (holder && holder !== call) return busy(`call ${holder.id} of "${toolOf(holder).name}" still holds ${key}`);
     }
-    return busy(`no turn came within ${limits.maxWaitMs} ms`);
+    return busy(`it waited ${limits.maxWaitMs} ms and could not start`);
   }
 }
 
@@ -93,27 +93,27 @@ function busy(why: string): ToolError {
 function deadlocked(locks: readonly string[]): ToolError {
   return toolError(
     "deadlock",
-    `The call was not run: it waits for ${locks.join(", ")}, held by a call that waits for it`,
+    `The call was not run: it needs ${locks.join(", ")}, locked by a call that waits for this one`,
     {
       next: "Call again when the other call has ended.",
     },
   );
 }
 
-/** A call that waits for its turn. */
+/** A waiting call. */
 interface WaitingCall {
   readonly call: Call;
   readonly locks: readonly string[];
   admit(): void;
 }
 
-/** How far behind the first waiting call of a session one may be and still be let in before it. */
+/** How many places behind its session's first waiting call a call may be and still be admitted before it. */
 const LOOK_AHEAD = 32;
 
-/** Who waits, in which order they are asked in: sessions take turns, and within a session the first goes first. */
+/** The waiting calls. Sessions take turns; within a session the oldest call is first. */
 class AdmissionQueue {
   readonly #sessions = new Map<string, Line>();
-  /** They wait for locks only, and their parents for them: behind calls that wait for such a parent they never came in. */
+  /** Nested calls wait for locks only. They get their own queue: behind calls that wait for their parent they would deadlock. */
   readonly #nested = new Line();
   #size = 0;
 
@@ -157,7 +157,7 @@ class AdmissionQueue {
         if (!next) continue;
         progress = true;
         this.#size--;
-        // To the back of the turn order: the session has had its turn.
+        // The session has had its turn: move it to the end.
         this.#sessions.delete(key);
         if (queue.length > 0) this.#sessions.set(key, queue);
         next.admit();
@@ -166,7 +166,7 @@ class AdmissionQueue {
   }
 }
 
-/** Nobody overtakes a call that waits for the session to be empty, or for a lock that it wants too. */
+/** No call overtakes one that waits for the session to be idle, or for a lock that both need. */
 function nextOf(queue: Line, tryAdmit: (waiting: WaitingCall) => boolean, lookAhead: number): WaitingCall | undefined {
   const wantedBefore = new Set<string>();
   for (let i = 0; i < Math.min(queue.length, lookAhead); i++) {
@@ -182,7 +182,7 @@ function nextOf(queue: Line, tryAdmit: (waiting: WaitingCall) => boolean, lookAh
   return undefined;
 }
 
-/** A list that is left near its front, without moving those behind: an array would move a long queue for each. */
+/** A list with cheap removal near the front: an array would move the whole queue each time. */
 class Line {
   readonly #items: (WaitingCall | undefined)[] = [];
   #head = 0;

@@ -59,10 +59,10 @@ async function collect(entries: AsyncIterable<AuditEntry>): Promise<AuditEntry[]
   return all;
 }
 
-/** What everybody who reads the log may rely on, wherever it is kept. */
+/** The contract of every audit log. */
 export function describeAuditLog(name: string, open: () => Promise<AuditLog>): void {
   describe(`an audit log in ${name}`, () => {
-    test("has the beginning of a call before its effect, and then its end", async () => {
+    test("has the start of a call before its effect, and then its end", async () => {
       const log = await open();
       let seenInside: AuditEntry[] = [];
       const haft = hafted(log);
@@ -104,7 +104,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(entries[1]!.data).toMatchObject({ startedAt: expect.any(Number), durationMs: expect.any(Number) });
     });
 
-    test("tells refused, waiting, failed, known and nested calls apart", async () => {
+    test("distinguishes refused, pending, failed, replayed and nested calls", async () => {
       const log = await open();
       const haft = hafted(log);
       await haft.execute("nothing at all", { x: 1 }, { id: "refused" });
@@ -137,7 +137,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(await log.call("nobody's")).toBeUndefined();
     });
 
-    test("hides secrets by name and by shape, and cuts what is long", async () => {
+    test("masks secrets by name and by shape, and cuts long text", async () => {
       const log = await open();
       await hafted(log).execute("put", {
         path: "p",
@@ -162,7 +162,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       });
     });
 
-    test("keeps facts of other kinds, with whatever characters they bring", async () => {
+    test("keeps events of other kinds, with any characters", async () => {
       const log = await open();
       const odd = "a\0b\ud800'\"?%_\u202e😀";
       await log.append({ kind: "rule_added", data: { rule: odd, token: "hush-hush" } }, { synced: true });
@@ -176,7 +176,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(await log.verify()).toMatchObject({ ok: true, count: 2 });
     });
 
-    test("is asked by tool, caller, verdict, status, time and text", async () => {
+    test("is queried by tool, caller, verdict, status, time and text", async () => {
       const log = await open();
       const say = (tool: string, session: string, status: "completed" | "failed", data = {}) =>
         log.append({
@@ -231,7 +231,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       ]);
     });
 
-    test("is read page by page, and entries that are added meanwhile move nothing", async () => {
+    test("is read in pages, which new entries do not shift", async () => {
       const log = await open();
       for (let i = 1; i <= 7; i++) await log.append({ kind: "note", data: { i } });
       const seen: number[] = [];
@@ -246,7 +246,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       await expect(log.query({ cursor: "x" })).rejects.toThrow("not a cursor");
     });
 
-    test("gives the last calls in the words of every log", async () => {
+    test("returns the last calls in the common form", async () => {
       const log = await open();
       const haft = hafted(log);
       await haft.execute("put", { path: "a" }, { id: "1", caller: { session: "s" } });
@@ -265,7 +265,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(await log.recent(1)).toHaveLength(1);
     });
 
-    test("goes on telling what is added, until it is told to stop", async () => {
+    test("follows new entries until the signal aborts", async () => {
       const log = await open();
       await log.append({ kind: "note", data: { i: 1 } });
       await log.append({ kind: "note", data: { i: 2 } });
@@ -279,7 +279,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(seen).toEqual([2, 3]);
     });
 
-    test("commits what is said while others are being committed, and while somebody reads", async () => {
+    test("commits entries that arrive during a commit or a read", async () => {
       const log = await open();
       for (let turns = 0; turns < 12; turns++) {
         const said = [log.append({ kind: "note" })];
@@ -290,7 +290,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(await log.verify()).toMatchObject({ ok: true, count: 24 });
     });
 
-    test("commits many that come at once in one unbroken chain", async () => {
+    test("commits many concurrent entries in one unbroken chain", async () => {
       const log = await open();
       const haft = hafted(log);
       await Promise.all(

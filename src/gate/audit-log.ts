@@ -7,13 +7,13 @@ export type AuditKind =
   /** Written before the effect. */
   | "call_begun"
   | "call_ended"
-  /** Answered before it began, with no. */
+  /** Refused before the tool ran. */
   | "call_refused"
-  /** Answered `pending`: a person, a job or a client has the next word. */
+  /** Answered `pending`: it waits for a person, a job or a client. */
   | "call_waiting"
-  /** Answered with what was known already, without running again. */
+  /** Answered with a known result, without running again. */
   | "call_known"
-  /** It had begun in a process that is gone: nobody knows whether it happened. */
+  /** It was running in a process that is gone: whether it happened is unknown. */
   | "call_lost"
   | "approval_asked"
   | "approval_answered"
@@ -22,13 +22,13 @@ export type AuditKind =
   | "config_changed"
   | "trust"
   | "note"
-  /** Entries that could not be kept while the store could not be written; `data.count` says how many. */
+  /** Entries were lost because the store could not be written; `data.count` is how many. */
   | "gap";
 
-/** Of a call that was answered; `unknown` of one that was lost. */
+/** The status of an answered call; `unknown` if the call was lost. */
 export type AuditStatus = "completed" | "failed" | "pending" | "unknown";
 
-/** Something that happened, as it is given to the log. */
+/** An event as it is given to the log. */
 export interface AuditFact {
   kind: AuditKind;
   callId?: string | undefined;
@@ -37,16 +37,16 @@ export interface AuditFact {
   caller?: Partial<Caller> | undefined;
   verdict?: Verdict["decision"] | undefined;
   status?: AuditStatus | undefined;
-  /** Everything else. Secrets are hidden and long text is cut before it is kept. */
+  /** Everything else. Secrets are masked and long text is cut before storing. */
   data?: Record<string, unknown> | undefined;
 }
 
-/** A fact as it is kept: numbered without holes, and bound to the entry before it by its hash. */
+/** A stored event: numbered without gaps, and chained to the entry before it by its hash. */
 export interface AuditEntry extends AuditFact {
   seq: number;
   /** Unix milliseconds. */
   at: number;
-  /** Of the process that wrote it. */
+  /** The process that wrote it. */
   owner: string;
   data: Record<string, unknown>;
   previous: string;
@@ -65,18 +65,18 @@ export interface AuditQuery {
   /** Unix milliseconds, both included. */
   since?: number;
   until?: number;
-  /** Somewhere in what was kept, without regard to upper and lower case (of ASCII letters). */
+  /** Text anywhere in the stored entry; upper and lower case of ASCII letters are equal. */
   text?: string;
 }
 
 export interface AuditPage {
   /** Newest first. */
   entries: AuditEntry[];
-  /** For the next page; entries that are added meanwhile move nothing. Absent on the last one. */
+  /** Cursor of the next page, stable while entries are added. Absent on the last page. */
   cursor?: string;
 }
 
-/** How many calls were answered, most frequent first. */
+/** Counts of answered calls, highest first. */
 export interface AuditFacets {
   tool: FacetCount[];
   verdict: FacetCount[];
@@ -88,16 +88,16 @@ export interface FacetCount {
   count: number;
 }
 
-/** Everything known of one call id. */
+/** Everything known about one call id. */
 export interface CallHistory {
   callId: string;
   /** Oldest first. */
   entries: AuditEntry[];
-  /** Ids of the calls that it made itself. */
+  /** Ids of its nested calls. */
   nested: string[];
 }
 
-/** The end of the chain. Noted elsewhere, it shows later whether anything up to there was changed. */
+/** The end of the chain. A copy kept elsewhere shows later whether earlier entries were changed. */
 export interface AuditHead {
   count: number;
   hash: string;
@@ -105,7 +105,7 @@ export interface AuditHead {
 
 export interface AuditReport {
   ok: boolean;
-  /** Entries looked at. */
+  /** How many entries were checked. */
   count: number;
   head: AuditHead;
   /** At most a thousand. */
@@ -121,38 +121,38 @@ export interface AuditProblem {
 }
 
 /**
- * What happened, append-only. `begun` of a tool that writes or executes resolves when its entry is committed, and rejects
- * when it cannot be; entries of read-only tools are committed in groups a few milliseconds later, and nobody waits.
+ * An append-only log. `begun` of a tool that writes or executes resolves when its entry is committed, and rejects if it
+ * cannot be; entries of read-only tools are committed in groups a few milliseconds later, without waiting.
  */
 export interface AuditLog extends CallLog {
-  /** Resolves when it is committed, rejects when it cannot be, and then it is not kept either. */
+  /** Resolves when the entry is committed. Rejects if it cannot be; then nothing is stored. */
   append(fact: AuditFact, options?: { synced?: boolean }): Promise<void>;
-  /** Entries that fit, newest first, page by page. */
+  /** Matching entries, newest first, in pages. */
   query(filter?: AuditQuery & { limit?: number; cursor?: string }): Promise<AuditPage>;
-  /** How many entries there are by tool, status and so on. */
+  /** Counts of entries by tool, status and other fields. */
   facets(filter?: AuditQuery): Promise<AuditFacets>;
   /** Everything about one call. */
   call(callId: string): Promise<CallHistory | undefined>;
-  /** Oldest first, in the order of the chain; with `follow`, also what is added, until the signal is aborted. */
+  /** Oldest first, in chain order; with `follow`, also new entries until the signal aborts. */
   entries(options?: { after?: number; follow?: boolean; signal?: AbortSignal }): AsyncIterable<AuditEntry>;
-  /** The end of the chain, to compare with later. */
+  /** The end of the chain, for a later `verify`. */
   head(): Promise<AuditHead>;
-  /** Reads everything. With a head that was noted before, also what was cut off or rewritten since is found. */
+  /** Checks the whole chain. With an earlier head it also finds truncation and rewriting since then. */
   verify(anchor?: AuditHead): Promise<AuditReport>;
-  /** Says of calls that had begun in processes which are gone that they are lost; returns what it said. */
+  /** Records calls of processes that are gone as lost; returns the new entries. */
   lost(): Promise<AuditEntry[]>;
-  /** Commits what is waiting. Rejects where that is not possible. */
+  /** Commits pending entries. Rejects if that fails. */
   flush(): Promise<void>;
 }
 
-/** Where calls are remembered. */
+/** The log of calls. */
 export interface CallLog {
   /**
-   * Every stage before the effect has been passed: the tool runs next. A log that cannot write rejects, and a
+   * The tool runs next: every earlier stage has passed. If the log cannot write, it rejects, and a
    * tool that changes things does not run.
    */
   begun(call: Call): MaybePromise<void>;
-  /** The call was answered; without `begun` before, it was refused or waits. */
+  /** The call was answered. Without an earlier `begun` it was refused or is pending. */
   closed(call: Call, result: ToolResult): MaybePromise<void>;
   /** Newest last. */
   recent(limit?: number): MaybePromise<readonly CallRecord[]>;
@@ -170,18 +170,18 @@ export interface CallRecord {
   metadata?: Record<string, unknown> | undefined;
 }
 
-/** Remembers the last calls in memory, without their content. */
+/** Keeps the latest calls in memory, without their content. */
 export class MemoryCallLog implements CallLog {
   readonly #records: CallRecord[] = [];
   #next = 0;
 
   constructor(readonly capacity = 1000) {}
 
-  /** Nothing outlives this process: calls that never end need not be found again. */
+  /** The log ends with the process, so there are no lost calls to find. */
   begun(): void {}
 
   closed(call: Call, result: ToolResult): void {
-    // A new object each time: filling an old one makes the garbage collector remember every field of it.
+    // A new object each time: writing to an old one costs a garbage collector write barrier per field.
     this.#records[this.#next] = {
       callId: call.id,
       parentId: call.parent?.id,

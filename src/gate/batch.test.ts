@@ -41,7 +41,7 @@ describe("a batch", () => {
     expect(log.slice(0, 3)).toEqual(["+slow", "+fast", "+fast"]);
   });
 
-  test("runs a tool after those of the batch that it depends on, wherever they stand, also under an alias", async () => {
+  test("runs a tool after its dependencies in the batch, in any order, also under an alias", async () => {
     const { add, log, run } = recordingTools();
     add("build");
     add("test", ["build_alias"]);
@@ -55,13 +55,13 @@ describe("a batch", () => {
     expect(log).toEqual(["+build", "-build", "+test", "-test", "+deploy", "-deploy"]);
   });
 
-  test("does not wait for what is not in it", async () => {
+  test("does not wait for a dependency that is not in the batch", async () => {
     const { add, run } = recordingTools();
     add("test", ["build"]);
     expect((await run("test"))[0]).toMatchObject({ status: "completed" });
   });
 
-  test("does not run what depends on a failure, says on which, and records it", async () => {
+  test("does not run a call that depends on a failure, names that failure, and records it", async () => {
     const { haft, add, log, run } = recordingTools();
     add("build", [], 10, true);
     add("test", ["build"]);
@@ -81,7 +81,7 @@ describe("a batch", () => {
     expect(await haft.log.recent()).toHaveLength(4);
   });
 
-  test("refuses a circle, and whoever waits for it, and runs the rest", async () => {
+  test("refuses a cycle and the calls that wait for it, and runs the rest", async () => {
     const { add, run } = recordingTools();
     add("a", ["b"]);
     add("b", ["a"]);
@@ -106,7 +106,7 @@ describe("a batch", () => {
     expect(await run()).toEqual([]);
   });
 
-  test("passes the options of the batch on to each call, with its own id", async () => {
+  test("passes the batch's options to each call, with its own id", async () => {
     const { haft, add } = recordingTools();
     add("a");
     const results = await haft.executeMany([{ name: "a", id: "x" }, { name: "a" }], {

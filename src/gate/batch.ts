@@ -5,11 +5,11 @@ import type { AnyTool } from "../core/tool.ts";
 
 export interface BatchHost {
   toolOf(name: string): AnyTool | undefined;
-  /** With a refusal the call is answered, and recorded, without being run. */
+  /** If `refusal` is given, the call is answered with it and recorded, but does not run. */
   execute(call: BoundBatchCall, refusal?: ToolError): Promise<ToolResult>;
 }
 
-/** Runs a batch: each call after the calls of the tools it depends on, everything else at once. Results in call order. */
+/** Runs a batch: a call waits for the calls that its tool depends on, the rest run at once. Results are in call order. */
 export function orderBatch(calls: readonly BoundBatchCall[], host: BatchHost): Promise<ToolResult[]> {
   const names = calls.map((call) => host.toolOf(call.name)?.name ?? call.name);
   const positionsOf = new Map<string, number[]>();
@@ -35,7 +35,7 @@ export function orderBatch(calls: readonly BoundBatchCall[], host: BatchHost): P
   return Promise.all(calls.map((_, index) => start(index)));
 }
 
-/** Every call that, through its dependencies, waits for itself. */
+/** Calls whose dependencies form a cycle. */
 function findCycles(dependencies: readonly (readonly number[])[]): Set<number> {
   const cyclic = new Set<number>();
   dependencies.forEach((_, origin) => {
@@ -66,7 +66,7 @@ function dependencyFailed(broken: ToolResult): ToolError {
     "dependency_failed",
     `Not run, because "${broken.toolName}" (call ${broken.callId}) did not succeed`,
     {
-      next: "Mend that call, then repeat this one.",
+      next: "Correct that call, then repeat this one.",
       data: { callId: broken.callId, toolName: broken.toolName, status: broken.status },
     },
   );

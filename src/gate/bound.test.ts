@@ -9,7 +9,7 @@ import { cutMiddle, MemorySpill } from "./bound.ts";
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 describe("cutMiddle", () => {
-  test("leaves what fits as it is", () => {
+  test("does not change text that fits", () => {
     expect(cutMiddle("short", 5, "there")).toBe("short");
   });
 
@@ -32,13 +32,13 @@ describe("cutMiddle", () => {
     expect(bytesOf(kept) + Number(missing)).toBe(bytesOf(text));
   });
 
-  test("cuts inside a line only where no line ends nearby", () => {
+  test("cuts inside a line only if no line end is near", () => {
     const cut = cutMiddle("x".repeat(100_000), 5000, "x");
     expect(bytesOf(cut)).toBeLessThanOrEqual(5000);
     expect(bytesOf(cut)).toBeGreaterThan(4900);
   });
 
-  test.each(["é", "漢", "😀"])("splits no %s where a line does not end", (character) => {
+  test.each(["é", "漢", "😀"])("does not split %s inside a line", (character) => {
     for (let budget = 200; budget < 212; budget++) {
       const cut = cutMiddle(character.repeat(1000), budget, "w");
       expect(cut).not.toContain("\uFFFD");
@@ -82,7 +82,7 @@ const LONG = Array.from({ length: 20_000 }, (_, i) => `row ${i} 漢字`).join("\
 const BUDGET = 50 * 1024;
 
 describe("an output over the budget", () => {
-  test("is cut to it, head and tail kept, and its rest can be read where the text says", async () => {
+  test("is cut to head and tail, and the rest can be read at the named place", async () => {
     const spill = new MemorySpill();
     const result = await run(LONG, { spill });
     const text = textOf(result.content);
@@ -95,7 +95,7 @@ describe("an output over the budget", () => {
     expect(result.details).toBe(text);
   });
 
-  test("that exactly fits is left alone", async () => {
+  test("that exactly fits is not changed", async () => {
     const exact = "x".repeat(BUDGET);
     expect(textOf((await run(exact)).content)).toBe(exact);
     expect((await run(`${exact}y`)).metadata.spill).toBeDefined();
@@ -146,7 +146,7 @@ describe("an output over the budget", () => {
     expect(result.status === "failed" && bytesOf(result.error.message)).toBeLessThanOrEqual(BUDGET);
   });
 
-  test("is still given, and says that its rest is lost, where it cannot be spilled", async () => {
+  test("is still returned, and says that the rest is lost, if it cannot be spilled", async () => {
     const failing = [
       { save: () => Promise.reject(new Error("disk full")), read: () => undefined },
       {
@@ -158,13 +158,13 @@ describe("an output over the budget", () => {
     for (const { save } of failing) {
       const result = await run(LONG, { spill: { save, read: () => undefined } });
       expect(result).toMatchObject({ status: "completed" });
-      expect(textOf(result.content)).toContain("could not be kept");
+      expect(textOf(result.content)).toContain("could not be saved");
       expect(result.metadata.spill).toBeUndefined();
       expect(bytesOf(textOf(result.content))).toBeLessThanOrEqual(BUDGET);
     }
   });
 
-  test("is bounded also where the gate itself has much to say about an input", async () => {
+  test("is bounded even if the gate's own message about an input is long", async () => {
     const haft = createHaft({
       tools: [
         createTool({ name: "strict", description: "", parameters: [{ name: "path", type: "string" }], run: () => 1 }),
@@ -211,13 +211,13 @@ describe("a budget in tokens", () => {
     expect(taken).toBeGreaterThan(750);
   });
 
-  test("leaves what fits as it is, and counts besides the bytes", async () => {
+  test("does not change text that fits, and counts besides the bytes", async () => {
     expect(await show("short", { maxResultTokens: 1 })).toBe("short");
     expect(await show(prose, { maxResultTokens: 1_000_000, maxResultBytes: 500_000 })).toBe(prose);
     expect(bytesOf(await show(prose, { maxResultTokens: 1_000_000, maxResultBytes: 2000 }))).toBeLessThanOrEqual(2000);
   });
 
-  test("of a tool itself counts in place of the runtime's", async () => {
+  test("of a tool replaces the runtime's", async () => {
     const taken = tokens.count(await show(prose, { maxResultTokens: 1000 }, { maxResultTokens: 4000 }));
     expect(taken).toBeGreaterThan(3000);
     expect(taken).toBeLessThanOrEqual(4000);

@@ -4,16 +4,16 @@ import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 
-/** Keeps what did not fit the model's context. `how` is one sentence for the model: how to read it. */
+/** Keeps output that did not fit the model's context. `how` tells the model in one sentence how to read it. */
 export interface Spill {
-  /** Saves the whole of a result; returns how to reach it. */
+  /** Saves a whole result; returns how to read it. */
   save(output: {
     callId: string;
     toolName: string;
     text: string;
     caller: Caller;
   }): MaybePromise<{ ref: string; how: string }>;
-  /** The whole output again, by the `ref` that the result's metadata names. */
+  /** The whole output, by the `ref` in the result's metadata. */
   read(ref: string): MaybePromise<string | undefined>;
 }
 
@@ -23,11 +23,11 @@ const DEFAULT_RESULT_BYTES = 50 * 1024;
 export interface ResultLimits {
   maxResultBytes?: number | undefined;
   maxResultTokens?: number | undefined;
-  /** What `maxTokens` is counted in. */
+  /** Counts tokens for `maxTokens`. */
   tokens?: TokenCounter;
 }
 
-/** Cuts text that is too long for a model, once, here; says what was cut and where the rest lies. */
+/** Shortens text that is too long for a model, with a notice of what was cut and where the rest is. */
 export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
   const { maxResultBytes = DEFAULT_RESULT_BYTES, maxResultTokens, tokens = estimatedTokens } = limits;
   return {
@@ -51,7 +51,7 @@ export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
       const content = result.content.flatMap((block): Content[] => {
         const all = readable(block);
         if (all === undefined) return [block];
-        // The block that was cut has said that there is more.
+        // The shortened block already has the notice.
         if (left <= 0) return [];
         const text = cutMiddle(all, left, where);
         left = text === all ? left - Buffer.byteLength(text) : 0;
@@ -67,7 +67,7 @@ export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
       const shortened = shorten(kept.how);
       return { ...shortened, metadata: { ...shortened.metadata, spill: { ref: kept.ref, bytes } } };
     };
-    const lost = (): ToolResult => shorten("The rest could not be kept; ask for less at once.");
+    const lost = (): ToolResult => shorten("The rest could not be saved; request less output.");
     try {
       const kept = spill.save({ callId: call.id, toolName: toolOf(call).name, text: whole, caller: call.caller });
       return kept instanceof Promise ? kept.then(named, lost) : named(kept);
@@ -92,7 +92,7 @@ function longestText({ content, ...result }: ToolResult): string {
   return result.status === "failed" && result.error.message.length > shown.length ? result.error.message : shown;
 }
 
-/** What a model reads of a block as text: a resource may hold a whole file. */
+/** The text of a block that a model reads: a resource may hold a whole file. */
 function readable(block: Content): string | undefined {
   if (block.type === "text") return block.text;
   return block.type === "resource" && typeof block.resource.text === "string" ? block.resource.text : undefined;
@@ -113,7 +113,7 @@ function textAlone(content: readonly Content[]): string | undefined {
   return content.length === 1 && content[0]?.type === "text" ? content[0].text : undefined;
 }
 
-/** Keeps whole outputs in memory: for runtimes without a workspace. The oldest go first. */
+/** Keeps whole outputs in memory, for runtimes without a workspace. The oldest are dropped first. */
 export class MemorySpill implements Spill {
   readonly #texts = new Map<string, string>();
   #characters = 0;
@@ -132,7 +132,7 @@ export class MemorySpill implements Spill {
       this.#texts.delete(oldest);
       this.#characters -= length;
     }
-    return { ref, how: `The whole output is kept as ${ref}; ask for less at once to see the rest.` };
+    return { ref, how: `The whole output is kept as ${ref}; request less output to see the rest.` };
   }
 
   read(ref: string): string | undefined {
@@ -140,14 +140,14 @@ export class MemorySpill implements Spill {
   }
 }
 
-/** The share of the beginning: errors are at the end of output more often than at its start. */
+/** The share of the head: errors are more often at the end of the output. */
 const HEAD_SHARE = 0.5;
-/** How far to look back for a line's end before cutting inside a line. */
+/** How far to look for a line end before cutting inside a line. */
 const BOUNDARY_BYTES = 1024;
 
 /**
- * Head and tail of a text within a budget of UTF-8 bytes, cut at line ends where one is near, with a line between them
- * that says how much is missing and `where` the whole is.
+ * Head and tail of a text within a budget of UTF-8 bytes, cut at a nearby line end if there is one, with a line between them
+ * that says how much is missing and `where` the whole text is.
  */
 export function cutMiddle(text: string, budget: number, where: string): string {
   const bytes = Buffer.from(text);
@@ -190,13 +190,13 @@ function isContinuation(byte: number): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** So many bytes take this many tokens only in rare text: what is longer is too long, and is not counted whole. */
+/** Text rarely has more bytes per token: longer text exceeds the limit and is not counted in full. */
 const MAX_BYTES_PER_TOKEN = 8;
 const MAX_ROUNDS = 6;
-/** As long as what a spill says. */
+/** The length of a typical spill notice. */
 const WHERE = "x".repeat(160);
 
-/** How many bytes of a text fit into so many tokens, together with the notice that it was cut. */
+/** How many bytes of a text fit into the token limit together with the notice. */
 function bytesForTokens(text: string, maxTokens: number, tokens: TokenCounter): number {
   const all = Buffer.byteLength(text);
   // No token is shorter than a byte.

@@ -6,10 +6,10 @@ import type { AnyTool, ToolKind } from "../core/tool.ts";
  * writes a file may call a tool that writes it, while two nested calls still take turns.
  */
 class LockTable {
-  /** The holders of a lock: the last one has it, those before it lent it down. */
+  /** The holders of a lock: the last one uses it, the earlier ones are its ancestors. */
   readonly #holders = new Map<string, Call[]>();
   readonly #keys = new Map<Call, readonly string[]>();
-  /** Which keys a waiting call cannot get, to find circles. */
+  /** The keys that each waiting call needs, to find deadlocks. */
   readonly #wanted = new Map<Call, readonly string[]>();
 
   /** All of the keys or none. */
@@ -38,14 +38,14 @@ class LockTable {
     return true;
   }
 
-  /** Remembers that the call waits; true if, through others that wait, it waits for itself. */
+  /** Records that the call waits; true if that is a deadlock. */
   waits(call: Call, keys: readonly string[]): boolean {
     if (keys.length === 0) return false;
     this.#wanted.set(call, keys);
     const seen = new Set<Call>();
     const open = this.#blockersOf(call);
     for (let holder = open.pop(); holder; holder = open.pop()) {
-      // Who waits for a call waits for what that one, or a call nested in it, waits for.
+      // Waiting for a call means waiting for the locks that it, or a call nested in it, waits for.
       if (holder === call || isAncestor(holder, call)) return true;
       if (seen.has(holder)) continue;
       seen.add(holder);
@@ -77,32 +77,32 @@ function isAncestor(candidate: Call, call: Call): boolean {
 }
 
 export interface ConcurrencyLimits {
-  /** Calls that run at once, over all tools. */
+  /** Max calls that run at once, over all tools. */
   maxConcurrent: number;
   /** The same for one kind. */
   byKind?: Partial<Record<ToolKind, number>>;
-  /** Calls that may wait; one more is refused as `busy`. */
+  /** Max waiting calls; further calls fail as `busy`. */
   maxWaiting: number;
-  /** How long a call may wait for its turn. */
+  /** How long a call may wait to start. */
   maxWaitMs: number;
 }
 
 export const DEFAULT_CONCURRENCY: ConcurrencyLimits = { maxConcurrent: 3, maxWaiting: 100_000, maxWaitMs: 600_000 };
 
-/** What the calls of one session occupy. */
+/** The slots that the calls of one session use. */
 interface SessionLoad {
   running: number;
   exclusive: boolean;
 }
 
-/** Counts who runs, and says who may run next. Knows nothing of waiting. */
+/** Counts running calls and decides whether another may start. It has no queue. */
 export class Admission {
   readonly locks = new LockTable();
   readonly #limits: ConcurrencyLimits;
   readonly #byKind: Record<ToolKind, number> = { readonly: 0, write: 0, execute: 0 };
   readonly #byTool = new Map<string, number>();
   readonly #sessions = new Map<string, SessionLoad>();
-  /** Of callers that named none: by far the most, and never dropped. */
+  /** For calls without a session: the common case, never dropped. */
   readonly #noSession: SessionLoad = { running: 0, exclusive: false };
   #running = 0;
 
@@ -114,12 +114,12 @@ export class Admission {
     return this.#running;
   }
 
-  /** Whether any call at all could be admitted now. */
+  /** Whether any call could be admitted now. */
   get hasCapacity(): boolean {
     return this.#running < this.#limits.maxConcurrent;
   }
 
-  /** A nested call needs only its locks: the slot is its parent's, or a limit of one would deadlock. */
+  /** A nested call needs only its locks. It uses its parent's slot: with a limit of one it would deadlock otherwise. */
   tryAdmit(call: Call, keys: readonly string[] | undefined): boolean {
     const tool = toolOf(call);
     if (!call.parent && !this.#fits(call, tool)) return false;

@@ -16,7 +16,7 @@ function start() {
 }
 
 describe("deadlines", () => {
-  test("expire at their time, in their order, each once", async () => {
+  test("expire on time, in order, each once", async () => {
     const { clock, rung, arm } = start();
     arm("a", 100);
     await clock.advance(50);
@@ -26,7 +26,7 @@ describe("deadlines", () => {
     expect(rung).toEqual(["c@70", "a@100", "b@150"]);
   });
 
-  test("do not expire once disarmed, wherever in their list they stand", async () => {
+  test("do not expire once disarmed, at any place in their list", async () => {
     for (const gone of [["a"], ["b"], ["c"], ["a", "c"], ["a", "b", "c"]]) {
       const { clock, deadlines, rung, arm } = start();
       const alarms = new Map(["a", "b", "c"].map((name) => [name, arm(name, 100)]));
@@ -37,7 +37,7 @@ describe("deadlines", () => {
     }
   });
 
-  test("share one timer a duration, which does not hold the process when nobody needs it", async () => {
+  test("share one timer per duration, which does not keep an idle process alive", async () => {
     const { clock, deadlines, arm } = start();
     const alarms = Array.from({ length: 1000 }, (_, i) => arm(`${i}`, 5000));
     expect(clock.pendingTimers).toBe(1);
@@ -51,7 +51,7 @@ describe("deadlines", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("may be armed and disarmed by one that expires", async () => {
+  test("may be armed and disarmed by an expiring deadline", async () => {
     const { clock, deadlines, rung, arm } = start();
     const chain = new Alarm(() => {
       arm("next", 100);
@@ -66,7 +66,7 @@ describe("deadlines", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test("hold beyond what a timer can", () => {
+  test("may be longer than a timer's maximum", () => {
     const timer = systemClock.after(2 ** 40, () => expect.unreachable("fired at once"));
     timer.setRef(false);
     timer.cancel();

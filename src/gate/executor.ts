@@ -14,7 +14,7 @@ import { RunContext, type RunHost, runTool } from "./run.ts";
 import { Statistics } from "./statistics.ts";
 import { Deadlines, DEFAULT_TIMEOUTS, PausedTimeLimits, type Timeouts } from "./timeouts.ts";
 
-/** The calls that were taken and not answered yet. A linked list: a set would rehash itself under the load of every call. */
+/** The calls that are not answered yet. A linked list: a set would rehash under load. */
 class ActiveCalls {
   #last: GateCall | undefined;
 
@@ -53,7 +53,7 @@ export interface ExecutorOptions {
 
 const MAX_NESTED = 32;
 
-/** The gate. Every way to run a tool ends here; it returns results and never throws. */
+/** The gate. Every call of a tool goes through it; it returns results and never throws. */
 export class Executor implements RunHost {
   readonly workspace: string;
   readonly clock: Clock;
@@ -62,7 +62,7 @@ export class Executor implements RunHost {
   readonly timeouts: Timeouts;
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
-  /** The functions of the stages that have one, with the stage's place: looking for them at each call would cost. */
+  /** The stage functions that exist, with the stage's index: collected once, because this is done for every call. */
   readonly #enterHooks: readonly { enter: NonNullable<Stage["enter"]>; passes: number }[];
   readonly #leaveHooks: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
   readonly #onEnded: readonly Stage[];
@@ -82,7 +82,7 @@ export class Executor implements RunHost {
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
     this.#enterHooks = stages.flatMap((stage, at) => {
-      // Stages without an `enter` are passed together with the one before them.
+      // Stages without `enter` are entered together with the one before them.
       const next = stages.findIndex(({ enter }, i) => i > at && enter);
       const passes = (next < 0 ? stages.length : next) - 1;
       return stage.enter ? [{ enter: stage.enter.bind(stage), passes }] : [];
@@ -160,7 +160,7 @@ export class Executor implements RunHost {
       const returned: unknown = call.options.onUpdate?.(update);
       if (returned instanceof Promise) returned.catch(() => undefined);
     } catch {
-      // The listener's trouble, not the tool's.
+      // The listener's error, not the tool's.
     }
   }
 
@@ -168,7 +168,7 @@ export class Executor implements RunHost {
     return this.#pausedTimeLimits.hold(call as GateCall, () => call.answered || call.aborted !== undefined);
   }
 
-  /** Takes no more calls, aborts the running ones and answers all of them. */
+  /** Refuses new calls, aborts the running ones and answers all of them. */
   shutdown(): void {
     this.#closing = toolError("shutdown", "The runtime is shutting down", { next: "Call again when it is back." });
     for (const call of this.#active) call.abort(this.#closing);
@@ -180,7 +180,7 @@ export class Executor implements RunHost {
       const { enter, passes } = enterHooks[i]!;
       let early: ReturnType<typeof enter>;
       try {
-        // The first stage records: also a call that is over before it begins.
+        // The first stage records the call, even if it is aborted already.
         early = call.aborted && i > 0 ? fromThrown(call, call.aborted) : enter(call);
       } catch (thrown) {
         early = fromThrown(call, thrown);
@@ -219,12 +219,12 @@ export class Executor implements RunHost {
       try {
         stage.ended!(call);
       } catch {
-        // The call must be answered all the same.
+        // The call must still be answered.
       }
     }
   }
 
-  /** What a tool would be given; for what is asked of it before it runs. */
+  /** The context for functions of the tool that run before the call, such as `permission`. */
   contextFor(call: Call): ToolContext {
     return new RunContext(call, this);
   }
@@ -247,7 +247,7 @@ export class Executor implements RunHost {
     this.#leave(call, result, this.#leaveHooks.length - 1);
   }
 
-  /** Only the stages that were passed are left. */
+  /** Leaves only the stages that were entered. */
   #leave(call: GateCall, answer: ToolResult, from: number): void {
     const leaveHooks = this.#leaveHooks;
     let result = answer;
@@ -284,17 +284,17 @@ export class Executor implements RunHost {
 /** Makes `call` a part of `parent`. */
 function nest(call: GateCall, parent: Call): void {
   call.parent = parent;
-  // A toolkit holds what its agent may use, also through the tools in it.
+  // A toolkit limits its agent's nested calls too.
   call.scope ??= parent.scope;
   let depth = 1;
   for (let above = parent.parent; above; above = above.parent) depth++;
   if (depth >= MAX_NESTED) call.aborted = tooDeep();
   // Its slot is no longer held.
-  if (parent.answered) call.aborted = toolError("cancelled", "The call that this one was a part of has ended");
+  if (parent.answered) call.aborted = toolError("cancelled", "The parent call has ended");
 }
 
 function tooDeep(): ToolError {
-  return toolError("too_deep", `Tools call each other more than ${MAX_NESTED} deep`, {
-    next: "Look for a tool that calls itself.",
+  return toolError("too_deep", `Nested calls are more than ${MAX_NESTED} levels deep`, {
+    next: "Check for a tool that calls itself.",
   });
 }

@@ -16,7 +16,7 @@ import { type Alarm, Deadline } from "./timeouts.ts";
 /** Longer than any name and version together. */
 const MAX_NAME_LENGTH = 200;
 
-/** The name that was asked for. It comes from a model: it may be of any length, or no text at all. */
+/** The requested name. It comes from a model, so it may have any length, or not be a string. */
 export function readName(requested: unknown): string {
   const name = typeof requested === "string" ? requested : textFrom(requested);
   return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…`;
@@ -35,8 +35,8 @@ const NO_OPTIONS: CallOptions = Object.freeze({});
 const NOBODY: Caller = Object.freeze({ depth: 0 });
 
 /**
- * A call with what only the executor touches. It is also its own deadline and its own link in the list of active calls:
- * every call makes one, and each further object would cost a measurable part of the gate.
+ * A call with the executor's private fields. It is also its own deadline and its own node in the list of active calls:
+ * every further object per call would be a measurable cost.
  */
 export class GateCall extends Deadline implements Call {
   readonly id: string;
@@ -57,11 +57,11 @@ export class GateCall extends Deadline implements Call {
   holdsSlot = false;
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;
-  /** The last stage that let the call pass; it and those before it are left again. */
+  /** Index of the last entered stage; it and the earlier ones are left at the end. */
   passed = -1;
-  /** Whether a stage made the call wait: then it does not start when it was made. */
+  /** Whether a stage made the call wait: then its start is later than its creation. */
   waited = false;
-  /** What the tool holds, once it runs. */
+  /** What the running tool holds. */
   running: RunContext | undefined = undefined;
   /** Whether the tool's code has ended, on time or not. */
   settled = false;
@@ -71,7 +71,7 @@ export class GateCall extends Deadline implements Call {
   previous: GateCall | undefined = undefined;
   next: GateCall | undefined = undefined;
   private cancel: (() => void) | undefined = undefined;
-  // Private at run time: middleware is given the call, and neither is for it to read or to set.
+  // Private at run time: middleware gets the call and must not read or set these.
   readonly #host: RunHost;
   readonly #secondPass: SecondPass | undefined;
 
@@ -114,7 +114,7 @@ export class GateCall extends Deadline implements Call {
     const { signal } = this.options;
     if (!signal) return;
     if (typeof signal.addEventListener !== "function") {
-      this.aborted ??= toolError("invalid_input", "The call's signal is no AbortSignal", {
+      this.aborted ??= toolError("invalid_input", "The call's signal is not an AbortSignal", {
         next: "Pass one, or none.",
       });
       return;
@@ -135,7 +135,7 @@ export class GateCall extends Deadline implements Call {
 
   /** The time limit of the running tool. */
   override expire(): void {
-    const advice = "Ask for less at once, or for a longer time limit, before calling it again.";
+    const advice = "Request less work, or set a longer time limit, then call again.";
     stopTool(this, this.#host, new ToolTimeoutError(this.tool?.name ?? this.requestedName, this.timeoutMs, advice));
   }
 
@@ -158,8 +158,8 @@ function callerOf({ caller, taskId, userId }: CallOptions): Caller {
 
 function cancelled(signal: AbortSignal): ToolError {
   const { reason } = signal;
-  // A worker that closes: nobody has decided against the call, which may be made again.
+  // A closing worker: the call was not cancelled and may be made again.
   if (reason instanceof ToolError && reason.code === "shutdown") return reason;
   const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${reason.message}` : "";
-  return toolError("cancelled", `The call was cancelled by its caller${why}`, { cause: reason });
+  return toolError("cancelled", `The caller cancelled the call${why}`, { cause: reason });
 }

@@ -12,7 +12,7 @@ test.each(HOSTILE.map((name) => [typeof name, name]))(
   },
 );
 
-test("a name of a megabyte is not carried through results, events and the log", async () => {
+test("a name of a megabyte is cut in results, events and the log", async () => {
   const haft = createHaft();
   const names: string[] = [];
   haft.on("tool_call_requested", ({ toolName }) => void names.push(toolName));

@@ -39,14 +39,14 @@ describe("readOutput", () => {
     });
   });
 
-  test("takes jsonResult and lists of content blocks", () => {
+  test("accepts jsonResult and lists of content blocks", () => {
     expect(readOutput(jsonResult({ a: 1 }), false)).toMatchObject({ details: { a: 1 } });
     const image = { type: "image", data: "AAAA", mimeType: "image/png" };
     expect(readOutput({ content: [textBlock("a"), image] }, false).content).toEqual([textBlock("a"), image]);
     expect(readOutput({ content: [] }, false)).toMatchObject({ content: [], details: undefined });
   });
 
-  test("takes results in the seeds' words", () => {
+  test("accepts results with the field names of other conventions", () => {
     expect(readOutput({ success: true, llmContent: "for the model", displayContent: "for you" }, false)).toMatchObject({
       content: [textBlock("for the model")],
       display: "for you",
@@ -61,7 +61,7 @@ describe("readOutput", () => {
     expect(readOutput({ success: false, data: null }, false).error?.message).toContain("without saying why");
   });
 
-  test("leaves data alone that merely resembles a result, where the tool declares its output", () => {
+  test("treats data that resembles a result as data if the tool declares its output", () => {
     expect(readOutput({ success: false, data: 1 }, true)).toMatchObject({
       details: { success: false, data: 1 },
       error: undefined,
@@ -93,7 +93,7 @@ describe("readOutput", () => {
     }
   });
 
-  test("keeps what it could read beside what it could not, with its place", () => {
+  test("keeps the readable part, and reports the rest with its place", () => {
     const read = readOutput({ rows: [{ ok: 1 }, { n: 5n }], when: Number.NaN }, false);
     expect(read.details).toEqual({ rows: [{ ok: 1 }, { n: "5" }], when: null });
     expect(read.error).toMatchObject({ code: "bad_output", data: { faults: ["rows[1].n: a BigInt became text"] } });

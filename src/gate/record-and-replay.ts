@@ -12,18 +12,18 @@ import type { AnyTool } from "../core/tool.ts";
 import { createLineFile, readLineFile } from "../io/files/line-file.ts";
 
 export interface RecorderOptions {
-  /** Hides secrets by their names and shapes, in inputs, results and updates. */
+  /** Masks secrets, found by name and shape, in inputs, results and updates. */
   redact?: boolean;
-  /** Replaces a recording that is there already. */
+  /** Replaces an existing recording. */
   overwrite?: boolean;
   /** Only calls of this session. Default: all. */
   session?: string;
-  /** For the header, besides that of Node: of the agent, of the model. */
+  /** Versions for the header, in addition to Node's: of the agent, of the model. */
   versions?: Record<string, string>;
   clock?: Clock;
 }
 
-/** Writes calls to a file, from which `createReplay` answers them again. */
+/** Writes calls to a file for `createReplay`. */
 export interface Recorder {
   /** For `createHaft({ middleware })`. */
   readonly middleware: readonly Middleware[];
@@ -31,7 +31,7 @@ export interface Recorder {
   onEvent(event: ToolEvent): void;
   /** How many calls were recorded. */
   readonly calls: number;
-  /** Throws what kept a line from being written; until then calls go on. */
+  /** Throws if a line could not be written; calls do not fail because of that. */
   close(): void;
 }
 
@@ -40,7 +40,7 @@ interface Begun {
   updates: RecordedCall["updates"];
 }
 
-/** Writes every call to a file, refused ones included, each as one line when it has ended. */
+/** Writes every call to a file, also refused calls: one line when the call has ended. */
 export function createRecorder(file: string, options: RecorderOptions = {}): Recorder {
   const { redact = false, session, clock = systemClock } = options;
   const lines = createLineFile(file, options);
@@ -58,7 +58,7 @@ export function createRecorder(file: string, options: RecorderOptions = {}): Rec
     try {
       lines.append(JSON.stringify(line));
     } catch (error) {
-      // Calls do not fail if they cannot be written; `close` throws the reason.
+      // Calls do not fail if the file cannot be written; `close` throws the reason.
       failure = error;
     }
   };
@@ -138,11 +138,11 @@ export function createRecorder(file: string, options: RecorderOptions = {}): Rec
 
 export interface ReplayOptions {
   /**
-   * Each recorded call answers once, not before those that had ended when it began, and only a tool whose definition is
-   * the recorded one. Otherwise the last of equal calls answers again and again, and order and definitions are reported.
+   * Each recorded call answers once, not before the calls that had ended when it started, and only if the tool's definition is
+   * the recorded one. Otherwise the last of equal calls answers repeatedly, and differences in order and definition are reported.
    */
   strict?: boolean;
-  /** `recorded`: updates and answers take the time that they took. */
+  /** `recorded`: updates and answers come with the recorded delays. */
   pace?: "at_once" | "recorded";
   clock?: Clock;
 }
@@ -152,7 +152,7 @@ export interface DifferingCall {
   tool: string;
   input: unknown;
   why: string;
-  /** The recorded call that is most like it. */
+  /** The most similar recorded call. */
   nearest?: { callId: string; input: unknown; differences: InputDifference[] };
 }
 
@@ -161,26 +161,26 @@ export interface ReplayReport {
   unused: RecordedCall[];
   differing: DifferingCall[];
   outOfOrder: RecordedCall[];
-  /** Tools that are defined otherwise than when they were recorded. */
+  /** Tools whose definition differs from the recorded one. */
   changedTools: string[];
-  /** The recording ends in the middle of a line: its process was killed. */
+  /** The recording ends inside a line: its process was killed. */
   isTorn: boolean;
 }
 
 /** Answers calls from a recording. */
 export interface Replay {
-  /** For `createHaft({ middleware })`. Every stage of the gate stays; only the tools' own code does not run. */
+  /** For `createHaft({ middleware })`. Every stage of the gate applies; only the tools' code does not run. */
   readonly middleware: readonly Middleware[];
   /** What was replayed, and what differed. */
   report(): ReplayReport;
 }
 
-/** Answers calls from a recording. What is denied stays denied; what was not recorded fails and is never run. */
+/** Answers calls from a recording. The gate's refusals stay; a call that was not recorded fails and does not run. */
 export function createReplay(file: string, options: ReplayOptions = {}): Replay {
   const { strict = false, pace = "at_once", clock = systemClock } = options;
   const { lines, isTorn } = readLineFile(file);
   const { header, tools, calls } = parseRecording(lines, file);
-  // A tool that is replayed calls no others, and what was refused before it ran is refused again.
+  // A replayed tool makes no nested calls, and the gate refuses again what it refused before.
   const recorded = calls.filter((call) => call.ran && call.parentId === undefined);
   const waiting = new Map<string, RecordedCall[]>();
   for (const call of recorded) {
@@ -213,13 +213,13 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
     const isSameTool = tools.get(tool.name)?.definition === definitionOf(tool);
     if (tools.has(tool.name) && !isSameTool) {
       changedTools.add(tool.name);
-      if (strict) throw differs(call, input, `"${tool.name}" is defined otherwise than when it was recorded`);
+      if (strict) throw differs(call, input, `"${tool.name}" has another definition than the recorded one`);
     }
     const equal = waiting.get(keyOf(tool.name, input)) ?? [];
     const next = equal.find((one) => !isUsed.has(one)) ?? (strict ? undefined : equal.at(-1));
     if (!next) {
       const why =
-        equal.length > 0 ? "this call was recorded fewer times than it is made" : "no recorded call has this input";
+        equal.length > 0 ? "this call was made more often than it was recorded" : "no recorded call has this input";
       throw differs(call, input, why);
     }
     if (isUsed.has(next)) return next;
@@ -235,7 +235,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
   const middleware: Middleware = {
     name: "replay",
     after: "bound",
-    // In place of the tool's code only: validation, permission, limits and the record come before it.
+    // Replaces only the tool's code: validation, permission, limits and the record come before it.
     around: (call) => () => {
       const found = find(call);
       if (pace === "at_once" && found.updates.length === 0) return outputOf(found);
@@ -256,7 +256,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
   };
 }
 
-/** As a tool that streams: the gate passes its updates on as it does those of any other. */
+/** A streaming tool: the gate forwards its updates as for any other. */
 async function* replayUpdates(call: RecordedCall, clock: Clock | undefined): AsyncGenerator<Update, ToolOutput> {
   let at = call.atMs;
   const until = (ms: number): Promise<void> | undefined => {
@@ -275,7 +275,7 @@ async function* replayUpdates(call: RecordedCall, clock: Clock | undefined): Asy
 function outputOf({ callId, result }: RecordedCall): ToolOutput {
   const { known: _known, ...metadata } = result.metadata;
   const [first, ...rest] = result.content;
-  // The gate puts this message before what such a tool said; it does so again.
+  // The gate prepends this message to the tool's output, and does so again on replay.
   const isRepeated =
     result.status === "failed" &&
     result.error.code === "bad_output" &&
@@ -311,14 +311,14 @@ export interface RecordingHeader {
   type: "header";
   format: "haft-recording";
   version: 1;
-  /** Unix milliseconds; the times of calls count from here. */
+  /** Unix milliseconds; the times of calls are relative to it. */
   startedAt: number;
   /** Whether secrets were masked: then they are masked before comparing too. */
   redacted: boolean;
   versions: Record<string, string>;
 }
 
-/** A tool as it was when it was first called. */
+/** A tool's definition at its first call. */
 export interface RecordedTool {
   type: "tool";
   name: string;
@@ -334,13 +334,13 @@ export interface RecordedCall {
   tool: string;
   input: unknown;
   caller: Caller;
-  /** Moments of one sequence: what ended before another began is known without clocks. */
+  /** Positions in one sequence: they give the order of starts and ends without clocks. */
   began: number;
   ended: number;
   /** Milliseconds since the recording started, and how long the call took. */
   atMs: number;
   durationMs: number;
-  /** Whether the tool's own code ran: what was refused before is refused again by the gate itself. */
+  /** Whether the tool's code ran: the gate itself refuses the other calls again. */
   ran: boolean;
   updates: { atMs: number; update: Update }[];
   result: ToolResult;
@@ -351,7 +351,7 @@ export type RecordingLine = RecordingHeader | RecordedTool | RecordedCall;
 export interface Recording {
   header: RecordingHeader;
   tools: ReadonlyMap<string, RecordedTool>;
-  /** In the order in which they began. */
+  /** In the order of their starts. */
   calls: readonly RecordedCall[];
 }
 
@@ -365,7 +365,7 @@ function parseRecording(lines: readonly string[], file: string): Recording {
   });
   const header = parsed[0];
   if (header?.type !== "header" || header.format !== "haft-recording") {
-    throw new Error(`${file} is not a recording: its first line is no header.`);
+    throw new Error(`${file} is not a recording: its first line is not a header.`);
   }
   const version: number = header.version;
   if (version !== 1)
@@ -388,7 +388,7 @@ function definitionOf(tool: AnyTool): string {
   return hash;
 }
 
-/** The same data with what is secret by its name or its shape hidden, and nothing cut. */
+/** The same data with secrets masked (by name or shape) and nothing cut. */
 function hideSecretsIn(value: unknown, isSecret = false): unknown {
   if (typeof value === "string") return isSecret && value !== "" ? "[hidden]" : hideSecrets(value);
   if (typeof value !== "object" || value === null) return isSecret && typeof value === "number" ? "[hidden]" : value;
@@ -399,7 +399,7 @@ function hideSecretsIn(value: unknown, isSecret = false): unknown {
 }
 
 interface InputDifference {
-  /** Where, as `edits[0].path`; empty for the whole. */
+  /** The path, such as `edits[0].path`; empty for the whole input. */
   at: string;
   recorded: unknown;
   now: unknown;

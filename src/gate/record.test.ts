@@ -40,7 +40,7 @@ function start(options: HaftOptions = {}) {
 }
 
 describe("the events of a call", () => {
-  test("come in their stated order when it completes", async () => {
+  test("come in the documented order when it completes", async () => {
     const { haft, types } = start();
     await haft.execute("fine");
     expect(types()).toEqual([
@@ -52,7 +52,7 @@ describe("the events of a call", () => {
     ]);
   });
 
-  test("end with a failure when it fails, or never began", async () => {
+  test("end with a failure when it fails or never started", async () => {
     const { haft, types } = start();
     await haft.execute("broken");
     expect(types()).toEqual(["tool_call_requested", "tool_call_started", "tool_call_failed"]);
@@ -66,7 +66,7 @@ describe("the events of a call", () => {
     }
   });
 
-  test("say that it waits, then that it was allowed, then what came of it", async () => {
+  test("report pending, then approved, then the result", async () => {
     const { haft, types } = start();
     const result = await haft.execute("careful", {}, { id: "c" });
     expect(types()).toEqual(["tool_call_requested", "permission_requested", "tool_call_pending"]);
@@ -74,7 +74,7 @@ describe("the events of a call", () => {
     expect(types()).toEqual(["tool_call_requested", "permission_resolved", "tool_call_started", "tool_call_completed"]);
   });
 
-  test("of a nested call stand between those of its parent, and name it", async () => {
+  test("of a nested call come between those of its parent, and name it", async () => {
     const { haft, events } = start();
     await haft.execute("outer", {}, { id: "p" });
     const seen = events.map((event) => `${event.type} ${"callId" in event ? event.callId : ""}`);
@@ -100,7 +100,7 @@ describe("the events of a call", () => {
     expect(JSON.parse(JSON.stringify(events))).toEqual(events);
   });
 
-  test("end only when the record can be read", async () => {
+  test("end only after the record can be read", async () => {
     const { haft } = start();
     const read: unknown[] = [];
     haft.on("tool_call_completed", () => void read.push(...(haft.log.recent() as readonly unknown[])));
@@ -109,7 +109,7 @@ describe("the events of a call", () => {
     expect(read).toMatchObject([{ callId: "c", status: "completed" }]);
   });
 
-  test("wait for a log that takes its time", async () => {
+  test("wait for a slow log", async () => {
     const order: string[] = [];
     const log: CallLog = {
       begun: () => {},
@@ -122,7 +122,7 @@ describe("the events of a call", () => {
     expect(order).toEqual(["written", "announced"]);
   });
 
-  test("are not made when nobody listens", async () => {
+  test("are not created without listeners", async () => {
     const haft = createHaft({
       tools: [
         createTool({
@@ -144,7 +144,7 @@ describe("the events of a call", () => {
     expect(emit).toHaveBeenCalledTimes(1);
   });
 
-  test("survive listeners that throw, reject or never end, and an owner who throws when told", async () => {
+  test("survive listeners that throw, reject or never end, and an error handler that throws", async () => {
     const reported: unknown[] = [];
     const { haft } = start({
       onListenerError(error) {
@@ -213,7 +213,7 @@ describe("the memory log", () => {
     expect(log.recent(2).map(({ callId }) => callId)).toEqual(["c", "d"]);
   });
 
-  test("says what failed, for whom, within which call", async () => {
+  test("names the failure, the caller and the parent call", async () => {
     const { haft } = start();
     await haft.execute("broken", {}, { id: "b", caller: { user: "u" } });
     await haft.execute("outer", {}, { id: "p" });

@@ -15,12 +15,12 @@ export interface RecordOptions {
   statistics: Statistics;
 }
 
-/** The first stage in and the last one out: what is not recorded here did not pass the gate. */
+/** The first stage to enter and the last to leave: it records every call. */
 export function record({ log, clock, events, statistics }: RecordOptions): Stage {
   return {
     name: "record",
     enter(call) {
-      // Of a second pass it was said in the first.
+      // The first pass has recorded it.
       if (!call.secondPass && events.hasListeners("tool_call_requested")) {
         events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: toPlainData(call.input).value }));
       }
@@ -28,8 +28,8 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
     leave(call, result) {
       const isEnd = !call.secondPass?.again?.(call, result);
       const durationMs = count(call, result, isEnd);
-      // A terminal event is emitted after the state it speaks of can be read. What happened has happened, also where the
-      // end of it cannot be written down.
+      // A terminal event is emitted after its state can be read. It is emitted even if the
+      // end cannot be recorded.
       try {
         const closed = log.closed(call, result);
         if (closed instanceof Promise) {
@@ -37,7 +37,7 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
           return closed.then(done, done);
         }
       } catch {
-        // Said by the log itself, whose business it is.
+        // The log itself reports this error.
       }
       return announce(call, result, durationMs);
     },
@@ -49,13 +49,13 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       result.durationMs = durationMs;
       result.completedAt = call.startedAt + Math.round(durationMs);
     }
-    // A call that waits has not ended; it is counted when it has.
+    // A pending call has not ended; it is counted at its end.
     if (result.status !== "pending" && isEnd) statistics.count(call, result, durationMs);
     return durationMs;
   }
 
   function announce(call: Call, result: ToolResult, durationMs: number): ToolResult {
-    // Told when the job itself has ended: after this, or not yet.
+    // Emitted when the job itself has ended.
     if (call.secondPass?.kind === "job") return result;
     switch (result.status) {
       case "completed":
@@ -78,7 +78,7 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
   }
 }
 
-/** The last stage before the tool: the record is written before the effect, and where it cannot be, there is none. */
+/** The last stage before the tool: the record is written before the effect. If that fails, the tool does not run. */
 export function writeAhead(log: CallLog): Stage {
   return {
     name: "begin",
@@ -93,14 +93,14 @@ export function writeAhead(log: CallLog): Stage {
   };
 }
 
-/** A read-only call may run although it was not recorded; the result says so. */
+/** A read-only call runs even if it cannot be recorded; the result says so. */
 function unwritten(call: Call, cause: unknown): ToolResult | undefined {
   const why = cause instanceof Error ? cause.message : String(cause);
   if (toolOf(call).isReadOnly) {
     note(call, "unrecorded", why);
     return undefined;
   }
-  const message = `The call was not run because it could not be recorded (${why}). Free the store, then call again.`;
+  const message = `The call was not run because it could not be recorded (${why}). Make the store writable, then call again.`;
   return failed(call, failureOf("not_recorded", message));
 }
 

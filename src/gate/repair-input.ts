@@ -6,8 +6,8 @@ import { admitsType, schemaAt, typeOfValue, typesOf } from "../schema/schema-pro
 import { pathOf, pathText, type SchemaIssue } from "../schema/schema.ts";
 
 /**
- * Mends what has one meaning only, at the places the schema complains about. The input is our own copy and is changed in
- * place. Whoever calls validates again: a repair is a guess that the schema must confirm.
+ * Repairs unambiguous mistakes at the places that the schema reports. The input is our own copy and is changed in
+ * place. The caller must validate again: a repair is a guess.
  */
 export function repairInput(
   input: Record<string, unknown>,
@@ -23,7 +23,7 @@ export function repairInput(
     const wanted = schemaAt(schema, path as readonly (string | number)[]);
     if (!wanted) continue;
     const mended = mend(holder[key], typesOf(schema, wanted));
-    // An item of a list cannot be absent: those after it would change their places.
+    // An item of a list cannot be removed: the later items would move.
     if (!mended || (mended.absent && Array.isArray(holder))) continue;
     if (mended.absent) delete holder[key];
     else holder[key] = mended.value;
@@ -54,7 +54,7 @@ function mend(value: unknown, types: ReadonlySet<JsonType>): Mended | undefined 
   if (typeof value === "string") {
     const parsed = mendText(value, types);
     if (parsed) return parsed;
-    // The beginning of a list that broke off is not its only item.
+    // The beginning of a truncated list is not its only item.
     if (/^\s*[[{]/.test(value)) return undefined;
   }
   if (types.has("array") && !Array.isArray(value)) {
@@ -87,18 +87,18 @@ function mendText(value: string, types: ReadonlySet<JsonType>): Mended | undefin
   return undefined;
 }
 
-/** An input as it came, text or data, as a bounded object of our own. */
+/** Copies an input, text or data, into a bounded object. */
 export function acceptInput(call: Call): Record<string, unknown> {
   const { input } = call;
   return objectOf(copyInput(typeof input === "string" ? parseInput(call, input) : input));
 }
 
 function parseInput(call: Call, text: string): unknown {
-  // What models send for a tool without parameters.
+  // Models send this for a tool without parameters.
   if (text.trim() === "") return {};
   const parsed = parseJson(text);
   if (typeof parsed !== "string") return parsed;
-  // An input is always an object: this has one meaning only.
+  // An input is always an object, so this is unambiguous.
   note(call, "repairs", ["the input was JSON encoded twice"]);
   return parseJson(parsed);
 }
@@ -109,14 +109,14 @@ function objectOf(value: unknown): Record<string, unknown> {
   throw notAccepted(`the input must be an object of parameters, got ${value === undefined ? "nothing" : got}`, "");
 }
 
-// Copies are synchronous, so they can share these counters and no call has to allocate them.
+// Copying is synchronous, so all calls can share these counters.
 let values = 0;
 let characters = 0;
 
 /**
- * A bounded copy of an input: the caller cannot change afterwards what was validated and approved.
+ * A bounded copy of an input: the caller cannot change it after validation and approval.
  * Plain objects and lists are copied, and so is the input itself, also if it is an instance of a class; other objects inside it (a Date, a
- * Buffer) are the schema's to judge and stay as they are.
+ * Buffer) stay as they are; the schema checks them.
  */
 function copyInput(value: unknown): unknown {
   values = 0;
@@ -124,7 +124,7 @@ function copyInput(value: unknown): unknown {
   try {
     return copy(value, "", 0);
   } catch (thrown) {
-    // A getter or a trap of the caller's object.
+    // A getter or a proxy trap of the caller's object threw.
     throw thrown instanceof ToolError ? thrown : notAccepted("the input could not be read", "");
   }
 }
@@ -152,7 +152,7 @@ function copyList(list: readonly unknown[], name: string, depth: number): unknow
 function copyFields(object: object, name: string, depth: number): object {
   if (!isPlain(object)) {
     if (depth > 0) return object;
-    // The input itself is always ours; but nothing would be left of a Map.
+    // The input itself is always copied; a copy of a Map would be empty.
     if (tagOf(object) !== "[object Object]") throw notAccepted(`the input must be an object of parameters`, name);
   }
   // A clone keeps the object's hidden shape; filling an empty object key by key costs several times as much.

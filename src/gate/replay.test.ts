@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Tools whose answers differ from call to call, so that an answer from a record is told from a new one. */
+/** Tools with a different answer each time: a recorded answer can be told from a new one. */
 function tools(description = "Answers with a number that grows") {
   let count = 0;
   const answer = (name: string): number => {
@@ -138,7 +138,7 @@ describe("a recording", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it("hides secrets where asked to, and takes one session where one is named", async () => {
+  it("masks secrets if requested, and records one session if it is named", async () => {
     const secret = "sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
     const lines = await record(
       async (haft) => {
@@ -149,12 +149,12 @@ describe("a recording", () => {
     );
     expect(calls(lines)).toHaveLength(1);
     expect(readFileSync(file, "utf8")).not.toContain(secret);
-    // And is still found by the call that has the secret.
+    // The call with the secret still finds it.
     const { haft } = replayed();
     expect((await haft.execute("draw", { from: secret })).status).toBe("completed");
   });
 
-  it("does not write over a file unless told to, and says at its end that a line is missing", () => {
+  it("overwrites a file only on request, and reports at the end that a line is missing", () => {
     writeFileSync(file, "mine");
     expect(() => createRecorder(file)).toThrow(/EEXIST/);
     expect(existsSync(file)).toBe(true);
@@ -171,7 +171,7 @@ describe("a recording", () => {
 });
 
 describe("a replay", () => {
-  it("answers with what was recorded, equal calls in their order, and runs no tool", async () => {
+  it("answers with the recorded results, equal calls in order, and runs no tool", async () => {
     await record(async (haft) => {
       for (const from of ["a", "b", "a"]) await haft.execute("draw", { from });
     });
@@ -192,7 +192,7 @@ describe("a replay", () => {
     expect((await haft.log.recent()).every(({ status }) => status === "completed")).toBe(true);
   });
 
-  it("does not care for the order of keys, and goes on with the last answer unless it is strict", async () => {
+  it("ignores the order of keys, and repeats the last answer unless it is strict", async () => {
     await record((haft) => haft.execute("draw", { from: "a", key: "k" }));
     const loose = replayed().haft;
     expect(drawn(await loose.execute("draw", { key: "k", from: "a" }))).toBe(1);
@@ -201,13 +201,13 @@ describe("a replay", () => {
     await strict.execute("draw", { from: "a", key: "k" });
     const again = await strict.execute("draw", { from: "a", key: "k" });
     expect(again).toMatchObject({
-      error: { code: "replay_mismatch", message: expect.stringContaining("fewer times") },
+      error: { code: "replay_mismatch", message: expect.stringContaining("more often than it was recorded") },
     });
     expect(replay.report().differing).toHaveLength(1);
     expect(ran).toEqual([]);
   });
 
-  it("says which recorded call is nearest and in what it differs, and which were not used", async () => {
+  it("reports the nearest recorded call with its differences, and the calls that were not used", async () => {
     await record(async (haft) => {
       await haft.execute("draw", { from: "a" }, { id: "c1" });
       await haft.execute("draw", { from: "b", key: "x" }, { id: "c2" });
@@ -230,7 +230,7 @@ describe("a replay", () => {
     expect(ran).toEqual([]);
   });
 
-  it("plays updates, failures, waiting results and unreadable output back as they were", async () => {
+  it("replays updates, failures, pending results and unreadable output unchanged", async () => {
     const played = async (haft: ReturnType<typeof createHaft>) => {
       const updates: Update[] = [];
       const results = [await haft.execute("stream", {}, { onUpdate: (update) => updates.push(update) })];
@@ -246,7 +246,7 @@ describe("a replay", () => {
     expect(ran).toEqual([]);
   });
 
-  it("leaves the gate as it is: what is denied stays denied, what must be asked is asked", async () => {
+  it("does not change the gate: denied calls stay denied, and calls that need approval ask", async () => {
     await record(async (haft) => {
       await haft.execute("draw", { from: "a" });
       await haft.execute("break", { how: "wait" });
@@ -259,13 +259,13 @@ describe("a replay", () => {
     expect(await replayed().haft.execute("draw", { from: 1 })).toMatchObject({ error: { code: "invalid_input" } });
   });
 
-  it("never runs what was refused when it was recorded", async () => {
+  it("never runs a call that was refused when it was recorded", async () => {
     await record((haft) => haft.execute("draw", { from: "a" }), {}, { policy: { deny: ["draw"] } });
     expect(await replayed().haft.execute("draw", { from: "a" })).toMatchObject({ error: { code: "replay_mismatch" } });
     expect(ran).toEqual([]);
   });
 
-  it("takes calls that ran at once in any order, and in strict replay no other out of turn", async () => {
+  it("accepts parallel calls in any order, and in strict mode no other call out of order", async () => {
     await record(async (haft) => {
       await haft.executeMany([
         { name: "draw", input: { from: "a" } },
@@ -285,7 +285,7 @@ describe("a replay", () => {
     expect(loose.replay.report().outOfOrder).toMatchObject([{ callId: "last" }]);
   });
 
-  it("does not make the calls that a replayed tool made, and does not miss them", async () => {
+  it("does not repeat the nested calls of a replayed tool, and does not report them as unused", async () => {
     await record((haft) => haft.execute("outer", {}));
     const { haft, replay } = replayed({ strict: true });
     expect(await haft.execute("outer", {})).toMatchObject({ details: { from: "inner", drawn: 1 } });
@@ -293,7 +293,7 @@ describe("a replay", () => {
     expect(ran).toEqual([]);
   });
 
-  it("tells a tool that was defined otherwise, and refuses it when strict", async () => {
+  it("reports a tool with another definition, and refuses it in strict mode", async () => {
     await record((haft) => haft.execute("draw", { from: "a" }));
     const other = { tools: tools("Answers with something else now") };
     const loose = replayed({}, other);
@@ -301,11 +301,11 @@ describe("a replay", () => {
     expect(loose.replay.report().changedTools).toEqual(["draw"]);
     const strict = await replayed({ strict: true }, other).haft.execute("draw", { from: "a" });
     expect(strict).toMatchObject({
-      error: { code: "replay_mismatch", message: expect.stringContaining("defined otherwise") },
+      error: { code: "replay_mismatch", message: expect.stringContaining("another definition") },
     });
   });
 
-  it("takes the recorded time where that is wanted", async () => {
+  it("uses the recorded delays if requested", async () => {
     const clock = createFakeClock();
     const slow = createTool({
       name: "slow",
@@ -330,14 +330,14 @@ describe("a replay", () => {
     await replaying;
   });
 
-  it("reads what a killed process left, says that its end is torn, and refuses what is no recording", async () => {
+  it("reads the file of a killed process, reports its truncated end, and refuses a file that is not a recording", async () => {
     await record((haft) => haft.execute("draw", { from: "a" }));
     appendFileSync(file, '{"type":"call","callI');
     const { haft, replay } = replayed();
     expect((await haft.execute("draw", { from: "a" })).status).toBe("completed");
     expect(replay.report().isTorn).toBe(true);
     writeFileSync(file, '{"type":"call"}\n');
-    expect(() => createReplay(file)).toThrow(/no header/);
+    expect(() => createReplay(file)).toThrow(/not a header/);
     writeFileSync(file, '{"type":"header","format":"haft-recording","version":2}\n');
     expect(() => createReplay(file)).toThrow(/format 2/);
   });

@@ -6,8 +6,8 @@ import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 
 /**
- * Finds the tool that a name means: in the caller's toolkit where it has one, else in the registry. Of those that are not
- * shown none is offered instead of a wrong name.
+ * Finds the tool of a name: in the caller's toolkit if it has one, else in the registry. Tools that the caller cannot see
+ * are not suggested for a wrong name.
  */
 export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => boolean = () => true): Stage {
   return {
@@ -16,7 +16,7 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
       const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
       const isOutside = call.isDirect && call.scope && call.scope.get(call.requestedName) !== tool;
       if (!tool || isOutside) throw notFound(call, registry, isShown);
-      // Who names a version, or calls a tool itself, gets that one.
+      // A named version, or a tool object, is used as it is.
       const isChosen = call.tool !== undefined || call.requestedName.includes("@");
       const split = isChosen ? undefined : registry.armOf(tool, call.caller.session ?? call.id);
       call.tool = split?.tool ?? tool;

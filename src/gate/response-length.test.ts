@@ -13,7 +13,7 @@ const tools = [
   tell("plain", z.object({})),
 ];
 
-test("a wish fills in what calls do not say, of tools that leave the choice", async () => {
+test("the runtime's default is used by calls without a value, for tools that offer the choice", async () => {
   const haft = createHaft({ tools, response: "detailed" });
   const reported = async (name: string, input = {}) => (await haft.execute(name, input)).display;
   expect(await reported("report")).toBe('{"response":"detailed"}');
@@ -23,6 +23,6 @@ test("a wish fills in what calls do not say, of tools that leave the choice", as
   expect(await reported("plain")).toBe("{}");
 });
 
-test("without a wish a tool's own default counts", async () => {
+test("without a runtime default the tool's own applies", async () => {
   expect((await createHaft({ tools }).execute("report", {})).display).toBe('{"response":"concise"}');
 });

@@ -4,13 +4,13 @@ import type { AnyTool } from "../core/tool.ts";
 import { propertiesOf } from "../schema/schema-properties.ts";
 import { isObject } from "../schema/json-schema.ts";
 
-/** How much a tool returns, if it offers the choice: what the next step needs, or everything. */
+/** How much a tool returns, if it offers the choice: only what the next step needs, or everything. */
 export type ResponseLength = "concise" | "detailed";
 
-/** The second is what many MCP servers call it. */
+/** Many MCP servers use the second name. */
 const NAMES = ["response", "response_format"];
 
-/** Fills in the runtime's default if a call does not choose. A tool offers the choice in its schema. */
+/** Sets the runtime's default if a call has no value. A tool offers the choice in its schema. */
 export function preferResponse(wish: ResponseLength): Stage {
   const declared = new WeakMap<AnyTool, string | false>();
   const parameterOf = (tool: AnyTool): string | false => {

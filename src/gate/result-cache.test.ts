@@ -5,7 +5,7 @@ import type { CallOptions } from "../core/call.ts";
 import { createHaft } from "../runtime.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 
-/** A world of one value a key: `get` reads it through a cache, `set` writes it. */
+/** One value per key: `get` reads it through a cache, `set` writes it. */
 function world(cache: object = {}, setConfig: object = {}) {
   const clock = createFakeClock();
   const values = new Map<string, string>();
@@ -40,7 +40,7 @@ const byKey = { resources: ({ key }: { key: string }) => [key] };
 const locksKey = { locks: ({ key }: { key: string }) => [key] };
 
 describe("a cached answer", () => {
-  test("is given again until its time is over, and says so", async () => {
+  test("is returned again until it expires, and is marked as cached", async () => {
     const { clock, haft, get, reads } = world();
     expect((await haft.execute("get", { key: "a" })).metadata.known).toBeUndefined();
     await clock.advance(999);
@@ -69,7 +69,7 @@ describe("a cached answer", () => {
     expect([again.startedAt, again.completedAt]).toEqual([first.startedAt + 500, first.startedAt + 500]);
   });
 
-  test("is not lengthened by being asked for", async () => {
+  test("is not extended by reads", async () => {
     const { clock, get, reads } = world();
     await get("a");
     await clock.advance(600);
@@ -89,14 +89,14 @@ describe("a cached answer", () => {
     },
   );
 
-  test("is not given to a call with narrower paths", async () => {
+  test("is not returned to a call with narrower paths", async () => {
     const { get, reads } = world();
     await get("a", { allowedPaths: ["/x", "/y"] });
     await get("a", { allowedPaths: ["/x"] });
     expect(reads()).toBe(2);
   });
 
-  test("is dropped by any write, where it names no resources", async () => {
+  test("is dropped by any write if it names no resources", async () => {
     const { get, set } = world({}, locksKey);
     await get("a");
     await set("b", "1");
@@ -104,7 +104,7 @@ describe("a cached answer", () => {
     expect(await get("a")).toBe("2");
   });
 
-  test("that names its resources survives a write of others, and not one of its own", async () => {
+  test("that names its resources survives writes to others, but not to its own", async () => {
     const { get, set, reads } = world(byKey, locksKey);
     await get("a");
     await set("b", "1");
@@ -114,7 +114,7 @@ describe("a cached answer", () => {
     expect(await get("a")).toBe("2");
   });
 
-  test("is dropped by a write that does not say what it touches, or cannot", async () => {
+  test("is dropped by a write that does not name its resources, or fails to", async () => {
     for (const config of [{}, { kind: "execute" }]) {
       const { get, set } = world(byKey, config);
       await get("a");
@@ -138,7 +138,7 @@ describe("a cached answer", () => {
     expect(await get("a")).toBe("half");
   });
 
-  test("is not kept where a write came between the reading and the answer", async () => {
+  test("is not kept if a write came between the read and the answer", async () => {
     const { clock, haft, values } = world();
     haft.register({
       name: "slow_get",
@@ -161,7 +161,7 @@ describe("a cached answer", () => {
     expect((await again).details).toBe("new");
   });
 
-  test("is dropped once more when a write that was given up lands after all", async () => {
+  test("is dropped again when an abandoned write takes effect later", async () => {
     const { clock, haft, values, get } = world(
       { ttlMs: 10 ** 9 },
       {
@@ -177,7 +177,7 @@ describe("a cached answer", () => {
     expect(await get("a")).toBe("late");
   });
 
-  test("is found by what was sent, also where the schema turns that into something of its own", async () => {
+  test("is found by the sent input, also if the schema transforms it", async () => {
     const haft = createHaft();
     haft.register(
       createTool({
@@ -200,7 +200,7 @@ describe("a cached answer", () => {
     expect(reads()).toBe(1);
   });
 
-  test("is given as a copy, so that a change to it stays with who made it", async () => {
+  test("is a copy: a caller's change does not affect others", async () => {
     const haft = createHaft();
     haft.register(
       createTool({
@@ -219,7 +219,7 @@ describe("a cached answer", () => {
     expect((await haft.execute("list")).details).toEqual([1]);
   });
 
-  test("is not made of a failure", async () => {
+  test("is not stored for a failure", async () => {
     const haft = createHaft();
     let runs = 0;
     haft.register(
@@ -239,7 +239,7 @@ describe("a cached answer", () => {
     expect(await haft.execute("flaky")).toMatchObject({ details: "yes" });
   });
 
-  test("whose tool cannot say what it depends on is not kept, and stays an answer", async () => {
+  test("is returned but not kept if the tool's resource function fails", async () => {
     const { get, reads } = world({
       resources: () => {
         throw new Error("no idea");

@@ -11,12 +11,12 @@ interface CachedResult {
   resources: readonly string[] | undefined;
 }
 
-/** Answers of read-only tools that declare a cache. Any call that may have changed something drops what it may concern. */
+/** Caches results of read-only tools that declare it. A call that may change something drops the results that may depend on it. */
 export class ResultCache {
   readonly #entries = new Map<string, CachedResult>();
   readonly #clock: Clock;
   readonly #capacity: number;
-  /** How many calls have changed something; and, for calls under way, how many had when they began. */
+  /** The number of changing calls so far; and, for running calls, that number at their start. */
   #changes = 0;
   readonly #changesBefore = new WeakMap<Call, number>();
 
@@ -36,12 +36,12 @@ export class ResultCache {
     return undefined;
   }
 
-  /** After a call: keeps its answer, or drops the answers that it may have made untrue. */
+  /** After a call: caches its result, or drops the results that it may have made stale. */
   store(call: Call, result: ToolResult): void {
     const tool = toolOf(call);
     if (!tool.isReadOnly) return this.drop(call);
     if (!tool.cache || result.status !== "completed" || result.metadata["known"] !== undefined) return;
-    // It may have read what was there before a change that has come meanwhile.
+    // Another call has changed something meanwhile: this result may be stale.
     if (this.#changesBefore.get(call) !== this.#changes) return;
     this.#entries.set(keyOf(call), {
       result: structuredClone(result),
@@ -54,7 +54,7 @@ export class ResultCache {
     }
   }
 
-  /** Drops the answers that this call may have made untrue. */
+  /** Drops the results that this call may have made stale. */
   drop(call: Call): void {
     const tool = toolOf(call);
     if (tool.isReadOnly) return;
@@ -70,7 +70,7 @@ export class ResultCache {
   }
 }
 
-/** Undefined where nobody can say: then it may be everything. */
+/** Undefined if not known: then it may be everything. */
 function touchedBy(tool: AnyTool, call: Call): readonly string[] | undefined {
   try {
     return tool.locks?.(call.input);
@@ -79,7 +79,7 @@ function touchedBy(tool: AnyTool, call: Call): readonly string[] | undefined {
   }
 }
 
-/** Callers do not share answers: what one may see another may not. */
+/** Callers do not share results: one may have less access than another. */
 function keyOf(call: Call): string {
   const tool = toolOf(call);
   const { session, agent, user } = call.caller;

@@ -55,7 +55,7 @@ describe("the time a call may take", () => {
     },
   );
 
-  test("begins when the tool begins, not while it waits for its turn", async () => {
+  test("starts when the tool starts, not while the call waits", async () => {
     const { clock, haft } = start(never, { concurrency: { maxConcurrent: 1 } });
     void haft.execute("subject", {}, { timeoutMs: 1000 });
     let answer: unknown;
@@ -66,7 +66,7 @@ describe("the time a call may take", () => {
     expect(answer).toMatchObject({ error: { code: "timeout" } });
   });
 
-  test("holds while a declared output is checked by a schema that never answers", async () => {
+  test("also limits an output schema that never settles", async () => {
     const output = z.string().refine(() => new Promise<boolean>(() => {}));
     const { clock, haft } = start(() => "x", {}, { output });
     let answer: unknown;
@@ -76,7 +76,7 @@ describe("the time a call may take", () => {
   });
 
   test("arms a new deadline of the same length while one expires, and only one timer for it", async () => {
-    // The time limit and the moment of grace are equally long here, and so share a list.
+    // The time limit and the grace period are equally long here, and so share a list.
     const { clock, haft } = start(
       (_input, context) => (void context.signal, never()),
       {},
@@ -93,7 +93,7 @@ describe("the time a call may take", () => {
 });
 
 describe("a caller's signal", () => {
-  test("that is aborted already keeps the tool from running, and the call is recorded all the same", async () => {
+  test("that is already aborted keeps the tool from running, and the call is still recorded", async () => {
     let runs = 0;
     const { haft } = start(() => ++runs);
     const types: string[] = [];
@@ -105,7 +105,7 @@ describe("a caller's signal", () => {
     expect(await haft.log.recent()).toHaveLength(1);
   });
 
-  test("ends a call that waits for its turn, which then leaves the queue", async () => {
+  test("ends a waiting call, which leaves the queue", async () => {
     let runs = 0;
     const { haft } = start(() => (runs++, never()), { concurrency: { maxConcurrent: 1 } });
     void haft.execute("subject");
@@ -118,7 +118,7 @@ describe("a caller's signal", () => {
     expect(runs).toBe(1);
   });
 
-  test("ends a running tool that does not listen at once", async () => {
+  test("immediately ends a running tool that ignores its signal", async () => {
     const { haft } = start(never);
     const controller = new AbortController();
     const call = haft.execute("subject", {}, { signal: controller.signal });
@@ -143,7 +143,7 @@ describe("a caller's signal", () => {
     expect(reason).toMatchObject({ code: "cancelled" });
   });
 
-  test("is let go of when the call has ended", async () => {
+  test("has no listeners after the call has ended", async () => {
     const { haft } = start(() => "done");
     const controller = new AbortController();
     let listeners = 0;
@@ -157,8 +157,8 @@ describe("a caller's signal", () => {
   });
 });
 
-describe("a tool that was told to stop", () => {
-  test("and listens may still say what it had, within its moment of grace", async () => {
+describe("an aborted tool", () => {
+  test("that uses its signal may still return a partial result within the grace period", async () => {
     const { clock, haft } = start(
       (_input, { signal }) =>
         new Promise((done) => signal.addEventListener("abort", () => clock.after(100, () => done("half of it")))),
@@ -171,7 +171,7 @@ describe("a tool that was told to stop", () => {
     expect(haft.getStats().callStats["subject"]).toMatchObject({ late: 0 });
   });
 
-  test("and listens, but says nothing, is given up after that", async () => {
+  test("that uses its signal but does not return is abandoned after that", async () => {
     const { clock, haft } = start((_input, { signal }) => (void signal.aborted, never()));
     let answer: unknown;
     void haft.execute("subject", {}, { timeoutMs: 1000 }).then((result) => (answer = result));
@@ -181,7 +181,7 @@ describe("a tool that was told to stop", () => {
     expect(answer).toMatchObject({ error: { code: "timeout" } });
   });
 
-  test("fails with why it was stopped, whatever it throws then", async () => {
+  test("fails with the abort reason, not with its own error", async () => {
     const { haft } = start(
       (_input, { signal }) =>
         new Promise((_done, fail) => signal.addEventListener("abort", () => fail(new Error("my own words")))),
@@ -192,7 +192,7 @@ describe("a tool that was told to stop", () => {
     expect(await call).toMatchObject({ error: { code: "cancelled" } });
   });
 
-  test("and succeeds late changes neither the answer nor the record, and is counted as late", async () => {
+  test("that succeeds late changes neither the answer nor the record, and is counted as late", async () => {
     const { clock, haft } = start(() => new Promise((done) => void clock.after(5000, () => done("late"))));
     const late: unknown[] = [];
     haft.on("tool_call_settled_late", ({ succeeded, afterMs }) => void late.push({ succeeded, afterMs }));
@@ -211,7 +211,7 @@ describe("a tool that was told to stop", () => {
 });
 
 describe("shutdown", () => {
-  test("answers the running, the waiting, the listening and the late-coming calls", async () => {
+  test("answers running, waiting, listening and late calls", async () => {
     const clock = createFakeClock();
     const haft = createHaft({
       clock,
@@ -238,7 +238,7 @@ describe("shutdown", () => {
     expect(clock.refTimers).toBe(0);
   });
 
-  test("records the calls that it refuses", async () => {
+  test("records refused calls", async () => {
     const { haft } = start(() => 1);
     void haft.shutdown();
     await haft.execute("subject");
@@ -247,7 +247,7 @@ describe("shutdown", () => {
 });
 
 describe("a generator", () => {
-  test("gives its yields as updates and its return value as the output", async () => {
+  test("sends its yields as updates and returns its return value as the output", async () => {
     const { haft } = start(async function* () {
       yield "one";
       yield { progress: { done: 1, total: 2 } };
@@ -259,7 +259,7 @@ describe("a generator", () => {
     expect(result).toMatchObject({ status: "completed", details: { answer: 42 } });
   });
 
-  test("is ended when its call is, so that its own cleaning up runs", async () => {
+  test("is ended with its call, and its cleanup runs", async () => {
     let cleaned = false;
     const { clock, haft } = start(async function* () {
       try {
@@ -279,7 +279,7 @@ describe("a generator", () => {
 });
 
 describe("updates", () => {
-  test("reach a listener as plain data, whatever the tool passes", async () => {
+  test("reach a listener as plain data, for any value", async () => {
     const { haft } = start((_input, context) => {
       for (const bad of [null, 5n, { details: 1n }, { content: "no list" }]) context.update(bad as never);
     });
@@ -293,7 +293,7 @@ describe("updates", () => {
     }
   });
 
-  test("of text without end are cut", async () => {
+  test("with very long text are cut", async () => {
     const { haft } = start((_input, context) => context.update("x".repeat(20_000_000)));
     let length = 0;
     haft.on("tool_call_updated", ({ update }) => (length += textOf(update.content ?? []).length));
@@ -302,7 +302,7 @@ describe("updates", () => {
     expect(length).toBeLessThan(5_000_000);
   });
 
-  test("survive a listener of the caller that throws or rejects", async () => {
+  test("survive a caller's listener that throws or rejects", async () => {
     const seen: unknown[] = [];
     const note = (reason: unknown): void => void seen.push(reason);
     process.on("unhandledRejection", note);
@@ -324,12 +324,12 @@ describe("updates", () => {
 describe("a declared output", () => {
   const output = z.object({ n: z.number() });
 
-  test("that fits passes, with its details", async () => {
+  test("that matches passes, with its details", async () => {
     const { haft } = start(() => ({ n: 1 }), {}, { output });
     expect(await haft.execute("subject")).toMatchObject({ status: "completed", details: { n: 1 } });
   });
 
-  test("that does not fit fails, keeps the details and warns of effects", async () => {
+  test("that does not match fails, keeps the details and warns about effects", async () => {
     const { haft } = start(() => ({ n: "one" }), {}, { output });
     expect(await haft.execute("subject")).toMatchObject({
       status: "failed",
@@ -351,7 +351,7 @@ describe("a declared output", () => {
 });
 
 describe("a tool's own metadata", () => {
-  test("does not hide what the gate has to say", async () => {
+  test("does not hide the gate's metadata", async () => {
     const { haft } = start(
       () => ({ content: "x", metadata: { repairs: [], version: "9", arm: "none", own: 1 } }),
       {},

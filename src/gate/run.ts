@@ -12,14 +12,14 @@ import type { GateCall } from "./gate-call.ts";
 import { Alarm, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
 import { fromOutput } from "./tool-output.ts";
 
-/** How long a tool that listens to its signal may take to return what it has, once it is aborted. */
+/** How long an aborted tool that uses its signal may take to return a partial result. */
 const GRACE_MS = 250;
 
-/** How many steps a generator may make, and how many promises may lead to another, in one go. */
+/** Max generator steps without a pause, and max promises that resolve to another promise. */
 const STEPS_PER_TURN = 64;
 const MAX_HOPS = 100;
 
-/** What a run needs of the executor. */
+/** What a run needs from the executor. */
 export interface RunHost extends ContextHost {
   readonly clock: Clock;
   readonly events: EventEmitter;
@@ -28,13 +28,13 @@ export interface RunHost extends ContextHost {
   /** Wraps the tool's code: a tracing context. */
   around(call: Call): ((run: () => unknown) => unknown) | undefined;
   answer(call: GateCall, result: ToolResult): void;
-  /** The tool's code has settled; its caller may have been answered before. */
+  /** The tool's code has settled, perhaps after its caller was answered. */
   ended(call: Call, succeeded: boolean): void;
 }
 
 /**
- * The work itself: runs a tool's code under a time limit and answers exactly once. The code may throw null,
- * return a cycle, never settle, ignore its signal, settle twice or continue after it was given up: the answer does not change.
+ * Runs a tool's code under a time limit and answers exactly once. The code may throw null,
+ * return a cycle, never settle, ignore its signal, settle twice or continue after the timeout: the answer does not change.
  */
 export function runTool(call: GateCall, host: RunHost): void {
   if (call.aborted) return fail(call, host, call.aborted);
@@ -56,12 +56,12 @@ export function runTool(call: GateCall, host: RunHost): void {
   }
 }
 
-/** Timeout, the caller's abort or shutdown. A tool that listens gets a moment to return what it has; any other is abandoned. */
+/** Timeout, the caller's abort or shutdown. A tool that uses its signal gets a short time to return; any other is abandoned. */
 export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
   if (call.answered) return;
   call.aborted = why;
   const giveUp = (): void => finish(call, host, fromThrown(call, why));
-  // Its code may have ended, and only the check of its output be missing.
+  // The code may have ended while its output is still being validated.
   if (call.settled || !call.running?.isListening) return giveUp();
   host.deadlines.disarm(call);
   call.grace = new Alarm(giveUp);
@@ -71,7 +71,7 @@ export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
 
 function follow(call: GateCall, host: RunHost, returned: unknown): void {
   if (returned instanceof Promise) {
-    // Not the promise's own `then`: a subclass may have one that settles twice, or never.
+    // Not the promise's own `then`: that of a subclass may settle twice, or never.
     void Promise.prototype.then.call(
       returned,
       (value) => succeed(call, host, value),
@@ -103,7 +103,7 @@ function fail(call: GateCall, host: RunHost, thrown: unknown): void {
   if (call.settled) return;
   call.settled = true;
   host.ended(call, false);
-  // An aborted tool fails with the reason of the abort, not with the AbortError that it throws.
+  // An aborted tool fails with the abort reason, not with its own AbortError.
   if (!call.answered) finish(call, host, fromThrown(call, call.aborted ?? thrown));
 }
 
@@ -121,7 +121,7 @@ function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: Tool
 async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unknown, unknown>): Promise<void> {
   try {
     for (let steps = 1; ; steps++) {
-      // One that never waits would keep the time limit from ever firing.
+      // A generator that never waits would block the timer of the time limit.
       if (steps % STEPS_PER_TURN === 0) await turn();
       const step = await updates.next();
       if (step.done) return succeed(call, host, step.value);
@@ -151,7 +151,7 @@ function withPartialOutput(call: Call, why: ToolError, result: ToolResult): Tool
 
 function badOutput(call: Call, result: ToolResult, issues: string[]): ToolResult {
   const message =
-    `The tool ran, but its output is not what it declares: ${issues.join("; ")}. ` +
+    `The tool ran, but its output does not match its output schema: ${issues.join("; ")}. ` +
     "Its effects may have happened: check before calling it again.";
   const failure = failed(call, { ...failureOf("bad_output", message), data: { issues } });
   failure.details = result.details;
@@ -174,7 +174,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   }
 }
 
-/** By hand: a thenable that settles with itself would keep an `await`, and with it everybody, busy for ever. */
+/** Not with `await`: a thenable that resolves to itself would block the event loop. */
 function adopt(call: GateCall, host: RunHost, thenable: PromiseLike<unknown>, hops: number): void {
   let isDone = false;
   const once = (settle: () => void): void => {
@@ -184,7 +184,8 @@ function adopt(call: GateCall, host: RunHost, thenable: PromiseLike<unknown>, ho
   };
   const take = (value: unknown): void => {
     if (!isThenable(value)) return succeed(call, host, value);
-    if (hops >= MAX_HOPS) return fail(call, host, new Error("The tool returned a promise that only leads to others."));
+    if (hops >= MAX_HOPS)
+      return fail(call, host, new Error("The tool returned a promise that keeps resolving to other promises."));
     void turn().then(() => adopt(call, host, value, hops + 1));
   };
   try {
@@ -197,12 +198,12 @@ function adopt(call: GateCall, host: RunHost, thenable: PromiseLike<unknown>, ho
   }
 }
 
-/** Lets timers and other work have their turn. */
+/** Lets timers and other work run. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A class for the sake of its getter: the signal is made when the tool asks for it, which few calls pay for. */
+/** A class because of its getter: the signal is created only if the tool reads it. */
 export class RunContext extends CallContext implements ToolContext {
   #controller: AbortController | undefined = undefined;
   #nested = 0;
@@ -235,7 +236,7 @@ export class RunContext extends CallContext implements ToolContext {
     return this.#controller.signal;
   }
 
-  /** Whether the tool can have noticed that it is to stop. */
+  /** Whether the tool has read its signal and so can stop. */
   get isListening(): boolean {
     return this.#controller !== undefined;
   }
@@ -244,7 +245,7 @@ export class RunContext extends CallContext implements ToolContext {
     this.#controller?.abort(why);
   }
 
-  // Getters of functions: tools take the context apart, and a method would lose its object.
+  // Getters that return functions: tools destructure the context, and a method would lose its `this`.
   get update(): ToolContext["update"] {
     return (partial) => {
       if (!callOf(this).answered) hostOf(this).updated(callOf(this), toUpdate(partial));
@@ -270,7 +271,7 @@ export class RunContext extends CallContext implements ToolContext {
     const ordinal = step ?? ++this.#nested;
     const nested: CallOptions = {
       id: `${parent.id}/${ordinal}`,
-      // The same step of the same call, made again, is recognised: that is how a chain continues after an approval.
+      // A repeated step of the same call gets the same id: so a chain continues after an approval.
       idempotencyKey: idempotencyKey === undefined ? undefined : `${idempotencyKey}/${ordinal}`,
       caller: parent.caller,
       signal: this.signal,
@@ -283,7 +284,7 @@ export class RunContext extends CallContext implements ToolContext {
   }
 }
 
-/** Whatever a tool sends: what events carry is plain data. */
+/** Converts an update to plain data for events. */
 function toUpdate(partial: unknown): Update {
   const { value } = toPlainData(partial);
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };

@@ -3,7 +3,7 @@ import type { Call } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { CallStatistics, ToolStatistics } from "../core/registry.ts";
 
-/** Eight buckets to each power of two of microseconds: a percentile is right to within a tenth, in 2 KB a tool. */
+/** Eight buckets per power of two microseconds: percentiles are accurate to 10 %, in 2 KB per tool. */
 const SUB_BITS = 3;
 const BUCKETS = 32 << SUB_BITS;
 
@@ -48,7 +48,7 @@ export class Statistics implements CallStatistics {
   }
 
   #tallyOf(call: Call): Tally {
-    // Models make up names without end; they share one tally.
+    // Models invent any number of names; unknown names share one counter.
     const name = call.tool?.name ?? UNKNOWN;
     let tally = this.#tallies.get(name);
     if (!tally) this.#tallies.set(name, (tally = new Tally()));
@@ -56,7 +56,7 @@ export class Statistics implements CallStatistics {
   }
 }
 
-/** Short plain text, which most answers are, is counted faster here than by a call out of JavaScript. */
+/** For short ASCII text, the common case, this is faster than a native call. */
 function byteLength(text: string): number {
   if (text.length > 64) return Buffer.byteLength(text);
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return Buffer.byteLength(text);
@@ -101,7 +101,7 @@ function bucketOf(durationMs: number): number {
   return (power << SUB_BITS) | sub;
 }
 
-/** The middle of the bucket in which the share is reached. */
+/** The middle of the bucket that contains the quantile. */
 function percentile(tally: Tally, share: number): number {
   let left = Math.ceil(tally.count * share);
   if (left === 0) return 0;

@@ -20,7 +20,7 @@ function open() {
   return { clock, running: () => context!, answer: () => answer };
 }
 
-test("the time in which a person is asked does not count, and what was left before it does", async () => {
+test("the time limit pauses while a person is asked, and continues afterwards", async () => {
   const { clock, running, answer } = open();
   await clock.advance(600);
   const goOn = running().pauseTimeLimit();
@@ -34,7 +34,7 @@ test("the time in which a person is asked does not count, and what was left befo
   expect(answer()).toMatchObject({ status: "failed", error: { code: "timeout" } });
 });
 
-test("time stands still until the last of several questions is answered", async () => {
+test("the time limit is paused until the last of several questions is answered", async () => {
   const { clock, running, answer } = open();
   await clock.advance(10);
   const goOn = [running().pauseTimeLimit(), running().pauseTimeLimit()];

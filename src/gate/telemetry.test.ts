@@ -36,7 +36,7 @@ const broken = createTool({
   },
 });
 
-/** What a host brings: the API alone keeps no context over an await. */
+/** A host brings this: the API alone keeps no context over an await. */
 class LocalContexts implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>();
   active = (): Context => this.#storage.getStore() ?? ROOT;
@@ -94,7 +94,7 @@ describe("with OpenTelemetry in the host", () => {
     expect(inner?.parentSpanContext?.spanId).toBe(outer?.spanContext().spanId);
   });
 
-  test.each(["onStart", "onEnd"])("a processor whose %s throws harms no call", async (where) => {
+  test.each(["onStart", "onEnd"])("a processor whose %s throws does not affect the call", async (where) => {
     const processor = { onStart() {}, onEnd() {}, forceFlush: async () => {}, shutdown: async () => {} };
     const fail = (): never => {
       throw new Error("the exporter is down");
@@ -116,7 +116,7 @@ describe("with OpenTelemetry in the host", () => {
     expect(spans.getFinishedSpans().map(({ status }) => status.code)).toEqual([2, 2]);
   });
 
-  test("durations are a histogram by tool, in which made-up names share one place", async () => {
+  test("durations are a histogram by tool, in which unknown names share one entry", async () => {
     const { measured, reader } = registerOpenTelemetry();
     const haft = createHaft({ tools: [echo] });
     await haft.execute("echo", { text: "x" });
@@ -133,7 +133,7 @@ describe("with OpenTelemetry in the host", () => {
   });
 });
 
-test("without OpenTelemetry nothing is traced, and nothing is loaded for it", async () => {
+test("without OpenTelemetry nothing is traced or loaded", async () => {
   const result = await createHaft({ tools: [echo] }).execute("echo", { text: "x" });
   expect(result.status).toBe("completed");
   expect(trace.getTracerProvider().getTracer("haft").startSpan("x").isRecording()).toBe(false);

@@ -5,10 +5,10 @@ import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import { loadPackage } from "../schema/load-package.ts";
 
-/** Where a host that traces has put its providers. Looking there costs nothing where it has not. */
+/** Where OpenTelemetry registers its providers. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
 const UNKNOWN = "(unknown)";
-// The numbers of SpanKind.INTERNAL and SpanStatusCode.ERROR: the package that names them may not be there.
+// SpanKind.INTERNAL and SpanStatusCode.ERROR: the package that defines them may not be installed.
 const INTERNAL = 0;
 const ERROR = 2;
 
@@ -26,7 +26,7 @@ interface Traced {
 
 /**
  * Spans and durations by the GenAI conventions (`execute_tool …`), for hosts that have OpenTelemetry. An exporter that
- * fails, fails alone: it is reported to OpenTelemetry's diagnostics, and the call continues.
+ * fails does not affect the call: the error goes to OpenTelemetry's diagnostics.
  */
 export function telemetry(clock: Clock): Stage {
   const traced = new WeakMap<Call, Traced>();
@@ -89,7 +89,7 @@ function loadApi(): Api | null {
   try {
     return loadPackage("@opentelemetry/api", "tracing") as Api;
   } catch {
-    // The host uses another copy of the package that cannot be found from here: nothing is traced, nothing breaks.
+    // The host uses another copy of the package, which cannot be found from here: nothing is traced.
     return null;
   }
 }

@@ -6,13 +6,13 @@ import type { AnyTool } from "../core/tool.ts";
 export interface Timeouts {
   defaultMs: number;
   networkMs: number;
-  /** Nobody gets more: not a tool, not a caller. */
+  /** The upper limit for tools and callers. */
   maxMs: number;
 }
 
 export const DEFAULT_TIMEOUTS: Timeouts = { defaultMs: 30_000, networkMs: 60_000, maxMs: 3_600_000 };
 
-/** The call's own wish, then the tool's, then the category's; capped. */
+/** The call's own limit, else the tool's, else the category's; capped. */
 export function timeoutOf(call: Call, tool: AnyTool, timeouts: Timeouts): number {
   const own = tool.limits.timeoutMs;
   const wish =
@@ -22,7 +22,7 @@ export function timeoutOf(call: Call, tool: AnyTool, timeouts: Timeouts): number
   return wish > 0 ? Math.min(wish, timeouts.maxMs) : timeouts.defaultMs;
 }
 
-/** A tool that cannot say how long it takes gets the usual time. */
+/** If the tool's function fails, the default applies. */
 function callTimeout(own: (input: unknown) => number, input: unknown): number | undefined {
   try {
     return own(input);
@@ -31,7 +31,7 @@ function callTimeout(own: (input: unknown) => number, input: unknown): number | 
   }
 }
 
-/** Something that must be over by a time, and its place in the list of those that must. */
+/** A deadline, and its node in the list of deadlines. */
 export abstract class Deadline {
   at = 0;
   before: Deadline | undefined = undefined;
@@ -41,7 +41,7 @@ export abstract class Deadline {
   abstract expire(): void;
 }
 
-/** A deadline that only calls back. */
+/** A deadline with a callback. */
 export class Alarm extends Deadline {
   constructor(private readonly ring: () => void) {
     super();
@@ -74,7 +74,7 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** `now`: the caller has read the monotonic clock already; once a call is enough. */
+  /** `now`: the monotonic time, read once per call by the caller. */
   arm(deadline: Deadline, ms: number, now: number): void {
     const list = this.#listOf(ms);
     deadline.at = now + ms;
@@ -105,8 +105,8 @@ export class Deadlines {
   }
 
   /**
-   * An empty list must not keep the process alive, but its timer stays for the next call. Looked at once a turn of the
-   * event loop: calls that follow each other would otherwise switch it on and off for nothing.
+   * An empty list must not keep the process alive, but its timer stays for the next call. Checked once per turn of the
+   * event loop: consecutive calls would otherwise ref and unref it each time.
    */
   #settle(): void {
     this.#settling = true;
@@ -120,7 +120,7 @@ export class Deadlines {
     });
   }
 
-  /** Cancels every timer. What is armed never expires. */
+  /** Cancels every timer. Armed deadlines never expire. */
   close(): void {
     for (const list of this.#lists.values()) list.timer?.cancel();
     this.#lists.clear();
@@ -129,13 +129,13 @@ export class Deadlines {
   #fire(list: DeadlineList): void {
     list.timer = undefined;
     const now = this.#clock.monotonic();
-    // A timer may come a fraction of a millisecond early.
+    // A timer may fire a fraction of a millisecond early.
     while (list.first && list.first.at <= now + 1) {
       const due = list.first;
       this.disarm(due);
       due.expire();
     }
-    // Whatever expired may have armed another one of the same duration, and with it the timer.
+    // A callback may have armed another deadline of the same duration, and with it the timer.
     if (list.timer) return;
     if (list.first) {
       list.timer = this.#clock.after(list.first.at - now, () => this.#fire(list));
@@ -150,7 +150,7 @@ export class Deadlines {
   }
 }
 
-/** Pauses time limits while a person is asked: how long people think is not the tool's fault. */
+/** Pauses time limits while a person is asked. */
 export class PausedTimeLimits {
   readonly #stopped = new WeakMap<Deadline, { holds: number; leftMs: number }>();
   readonly #deadlines: Deadlines;
@@ -161,10 +161,10 @@ export class PausedTimeLimits {
     this.#clock = clock;
   }
 
-  /** Until the function that it gives is called; where several hold it, until the last of them lets go. */
+  /** Pauses until the returned function is called; of several pauses, until the last one ends. */
   hold(deadline: Deadline, isOver: () => boolean): () => void {
     const stopped = this.#stopped.get(deadline) ?? this.#stop(deadline);
-    // One that is not running: the call has not begun, or is being ended.
+    // Not armed: the call has not started, or is ending.
     if (!stopped) return () => undefined;
     stopped.holds++;
     let isHeld = true;

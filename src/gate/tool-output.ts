@@ -11,9 +11,9 @@ import {
   type ToolResult,
 } from "../core/result.ts";
 
-/** What a tool returned, as the result it amounts to. */
+/** Converts a tool's return value to a result. */
 export function fromOutput(call: Call, value: unknown): ToolResult {
-  // Text and numbers are most of what tools return, and need no reading.
+  // The common cases: text and numbers.
   if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) {
     const text = typeof value === "string" ? value : String(value);
     return completed(call, [{ type: "text", text }], firstLine(text), value, {});
@@ -27,7 +27,7 @@ export function fromOutput(call: Call, value: unknown): ToolResult {
 
 function unfinished(call: Call, output: ReadOutput): ToolResult {
   const result = output.pending ? pending(call, output.pending, "") : failed(call, output.error!);
-  // Data that could not be kept whole looks like an answer: the model must read that it is none.
+  // Incomplete data looks like an answer: the model must read that it is not.
   const isBroken = output.error?.code === "bad_output";
   result.content = isBroken ? [...result.content, ...output.content] : output.content;
   if (!isBroken) result.display = output.display;
@@ -58,7 +58,7 @@ function completed(
   };
 }
 
-/** Any return value of a tool, in the three forms that a result has. */
+/** A tool's return value as content, display and details. */
 interface ReadOutput {
   content: Content[];
   details: unknown;
@@ -69,8 +69,8 @@ interface ReadOutput {
 }
 
 /**
- * Plain data, a ToolOutput, or a result in the words of one of the seeds.
- * `declaresOutput`: the tool says what its data looks like, so data that merely resembles a result is data.
+ * Accepts plain data, a ToolOutput, or a result with the field names of another convention.
+ * `declaresOutput`: the tool has an output schema, so data that resembles a result is data.
  */
 export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput {
   if (typeof value === "object" && value !== null) {
@@ -89,9 +89,9 @@ function readData(value: unknown): ReadOutput {
   return read;
 }
 
-/** The effect has happened, so what could be read stays beside the error. */
+/** The effect has happened, so the readable part stays in addition to the error. */
 function unreadable(faults: readonly string[]): ToolFailure {
-  const message = `The tool ran, but returned what is not plain data: ${faults.join("; ")}. Its effects may have happened.`;
+  const message = `The tool ran, but its output is not plain data: ${faults.join("; ")}. Its effects may have happened.`;
   return { ...failureOf("bad_output", message), data: { faults: [...faults] } };
 }
 
@@ -109,13 +109,13 @@ function readShaped(value: object, declaresOutput: boolean): ReadOutput | undefi
       return readSeed(fields, fields["data"], undefined, fields["data"]);
     }
   } catch {
-    // A getter threw: as data it is copied with that said.
+    // A getter threw: the copy as data reports it.
   }
   return undefined;
 }
 
 /**
- * A list of content blocks says it. `content` as text, or as an empty list, is common in plain data (a file's content), so
+ * A list of content blocks is a ToolOutput. `content` as text, or as an empty list, is common in plain data (a file's content), so
  * only keys of a ToolOutput may be beside it; and beside text, at least one.
  */
 function isToolOutput(fields: Record<string, unknown>): boolean {

@@ -6,7 +6,7 @@ import type { SchemaSource } from "../schema/infer.ts";
 import { createHaft } from "../runtime.ts";
 import { INPUT_LIMITS } from "../core/parse-json.ts";
 
-/** What a tool with these parameters gets for this input, and what is said of it. */
+/** The input that a tool with these parameters gets, and the messages about it. */
 async function send(parameters: SchemaSource, input: unknown, more: object = {}) {
   let got: unknown = "never run";
   const haft = createHaft({
@@ -27,7 +27,7 @@ const one = (name: string, property: object, required = true) =>
     additionalProperties: false,
   }) as SchemaSource;
 
-describe("the repair ladder", () => {
+describe("input repair", () => {
   test.each([
     ["a numeric text", { type: "integer" }, "42", 42],
     ["a numeric text with blanks", { type: "number" }, " 4.5 ", 4.5],
@@ -59,7 +59,7 @@ describe("the repair ladder", () => {
     expect(repairs).toEqual(["x: null was read as not given"]);
   });
 
-  test("leaves null where null is meant", async () => {
+  test("keeps null if the schema accepts it", async () => {
     const { got, repairs } = await send(one("x", { type: ["string", "null"] }), { x: null });
     expect(got).toEqual({ x: null });
     expect(repairs).toBeUndefined();
@@ -78,7 +78,7 @@ describe("the repair ladder", () => {
     expect((await send(type({ n: "number" }), { n: "5" })).got).toEqual({ n: 5 });
   });
 
-  test("says that a declared alias of a parameter was used", async () => {
+  test("reports that a declared alias of a parameter was used", async () => {
     const { got, repairs } = await send(
       one("path", { type: "string" }),
       { file: "a" },
@@ -88,7 +88,7 @@ describe("the repair ladder", () => {
     expect(repairs).toEqual([expect.stringContaining("file")]);
   });
 
-  test("leaves what is valid as it is, also where it looks like something else", async () => {
+  test("does not change valid input, even if it looks wrong", async () => {
     const { got, repairs } = await send(one("x", { type: "string" }), { x: "42" });
     expect(got).toEqual({ x: "42" });
     expect(repairs).toBeUndefined();
@@ -124,12 +124,12 @@ describe("the repair ladder", () => {
     expect((await send(sparse, { x: ["a", null, "b"] })).result.status).toBe("failed");
   });
 
-  test("quotes no more of a long text than a reader needs", async () => {
+  test("quotes only the beginning of a long text", async () => {
     const { repairs } = await send(one("x", { type: "number" }), { x: `${" ".repeat(100_000)}5` });
     expect(repairs![0]!.length).toBeLessThan(200);
   });
 
-  test("lets no unknown parameter in with what it decodes", async () => {
+  test("accepts no unknown parameter in decoded input", async () => {
     const schema = z.object({ edits: z.array(z.object({ old: z.string() })) });
     const { result, message } = await send(schema, { edits: '[{"old":"a","nwe":"b"}]' });
     expect(result.status).toBe("failed");
@@ -137,7 +137,7 @@ describe("the repair ladder", () => {
   });
 });
 
-describe("a repair that uncovers another", () => {
+describe("a repair that reveals another", () => {
   const numbers = { type: "array", items: { type: "number" } };
   test.each([
     ["a single numeric text for a list of numbers", numbers, "3", [3]],
@@ -149,7 +149,7 @@ describe("a repair that uncovers another", () => {
     expect(sending.repairs?.length).toBeGreaterThan(1);
   });
 
-  test("ends where a schema contains itself", async () => {
+  test("ends for a recursive schema", async () => {
     const tree = { $defs: { list: { type: "array", items: { $ref: "#/$defs/list" } } } };
     const parameters = { ...tree, type: "object", properties: { list: { $ref: "#/$defs/list" } } } as SchemaSource;
     expect((await send(parameters, { list: "leaf" })).result).toMatchObject({ error: { code: "invalid_input" } });
@@ -165,7 +165,7 @@ describe("an unknown parameter", () => {
     expect(got).toBe("never run");
   });
 
-  test("shows all that there are where none is near", async () => {
+  test("lists all parameters if none is similar", async () => {
     expect((await send(file, { file_path: "a", zzzzzz: 1 })).message).toContain(
       "Known parameters: file_path, options.",
     );
@@ -209,7 +209,7 @@ describe("an unknown parameter", () => {
     expect((await send(schema as SchemaSource, { "x-more": 1 })).got).toEqual({ "x-more": 1 });
   });
 
-  test("is admitted by passthrough and loose objects, records and unions that know it", async () => {
+  test("is accepted by passthrough and loose objects, records and unions that know it", async () => {
     expect((await send(z.looseObject({ a: z.number() }), { a: 1, b: 2 })).got).toEqual({ a: 1, b: 2 });
     expect((await send(z.object({ env: z.record(z.string(), z.string()) }), { env: { ANY: "x" } })).result.status).toBe(
       "completed",
@@ -218,7 +218,7 @@ describe("an unknown parameter", () => {
     expect((await send(union, { target: { url: "u" } })).result.status).toBe("completed");
   });
 
-  test("is also one that only another alternative knows, where alternatives name themselves", async () => {
+  test("is also one that only another alternative of a discriminated union knows", async () => {
     const move = z.object({ type: z.literal("move"), to: z.string() });
     const remove = z.object({ type: z.enum(["remove", "purge"]), force: z.boolean().optional() });
     const nested = z.object({ steps: z.array(z.discriminatedUnion("type", [move, remove])) });
@@ -230,7 +230,7 @@ describe("an unknown parameter", () => {
     expect((await send(top, { type: "move", to: "b" })).result.status).toBe("completed");
   });
 
-  test("is not one when another dialect calls it so", async () => {
+  test("is accepted if it is the name in another dialect", async () => {
     const dialects = { claude: { name: "Echo", parameters: { path: "file_path" } } };
     expect((await send(one("path", { type: "string" }), { file_path: "a" }, { dialects })).got).toEqual({ path: "a" });
     const both = await send(one("path", { type: "string" }), { file_path: "a", path: "b" }, { dialects });
@@ -241,20 +241,20 @@ describe("an unknown parameter", () => {
 describe("an input as text", () => {
   const any = { type: "object", additionalProperties: true } as SchemaSource;
 
-  test("is parsed; nothing at all is no parameters", async () => {
+  test("is parsed; an empty text means no parameters", async () => {
     expect((await send(any, '{"a":[1,{"b":null}]}')).got).toEqual({ a: [1, { b: null }] });
     expect((await send(any, "")).got).toEqual({});
     expect((await send(any, " \n ")).got).toEqual({});
   });
 
-  test("that was encoded twice is decoded twice, and said so", async () => {
+  test("that was encoded twice is decoded twice, and that is reported", async () => {
     const { got, repairs } = await send(any, JSON.stringify(JSON.stringify({ a: 1 })));
     expect(got).toEqual({ a: 1 });
     expect(repairs).toEqual(["the input was JSON encoded twice"]);
     expect((await send(any, JSON.stringify(JSON.stringify(JSON.stringify({ a: 1 }))))).result.status).toBe("failed");
   });
 
-  test("keeps what it said of its encoding when more had to be mended", async () => {
+  test("keeps the note about its encoding if there are more repairs", async () => {
     const { repairs } = await send(one("n", { type: "integer" }), JSON.stringify('{"n":"5"}'));
     expect(repairs).toHaveLength(2);
   });
@@ -344,7 +344,7 @@ describe("the bounds of an input", () => {
     expect((await send(any, text)).result).toMatchObject({ error: { code: "input_too_large" } });
   });
 
-  test("refuse ten megabytes of brackets without falling over", async () => {
+  test("refuse ten megabytes of brackets without a stack overflow", async () => {
     expect((await send(any, "[".repeat(10_000_000))).result).toMatchObject({ error: { code: "input_too_large" } });
     expect((await send(any, '{"a":'.repeat(2_000_000))).result).toMatchObject({ error: { code: "input_too_large" } });
   });
@@ -361,7 +361,7 @@ describe("the bounds of an input", () => {
     expect((await send(any, input)).result).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
   });
 
-  test("hold against an input that fights back", async () => {
+  test("apply to a hostile input", async () => {
     const hostile = {
       get a() {
         throw new Error("no");
@@ -386,8 +386,8 @@ describe("the bounds of an input", () => {
   });
 });
 
-describe("what was validated", () => {
-  test("cannot be changed afterwards by whoever sent it", async () => {
+describe("the validated input", () => {
+  test("cannot be changed afterwards by the caller", async () => {
     const haft = createHaft();
     let release!: () => void;
     const held = new Promise<void>((done) => (release = done));
@@ -407,7 +407,7 @@ describe("what was validated", () => {
     expect((await call).details).toEqual({ list: [1], inner: { a: 1 } });
   });
 
-  test("is bounded, and mended, in a copy also where the input has a class", async () => {
+  test("is a bounded and repaired copy, also if the input is an instance of a class", async () => {
     class Input {
       n = "5";
       text = "";
@@ -430,7 +430,7 @@ describe("what was validated", () => {
     expect((await send([{ name: "limit", type: "integer", default: 3 }], {})).got).toEqual({ limit: 3 });
   });
 
-  test("may have been judged by a schema that takes its time", async () => {
+  test("may come from an asynchronous schema", async () => {
     const slow = z.object({
       name: z.string().refine(async (name) => (await Promise.resolve(), name !== "taken"), "is taken"),
     });
@@ -440,7 +440,7 @@ describe("what was validated", () => {
   });
 });
 
-test("a schema that never answers does not hold a caller who gives up", async () => {
+test("a schema that never settles does not block a caller that aborts", async () => {
   const haft = createHaft();
   const never = z.object({ name: z.string().refine(() => new Promise<boolean>(() => {})) });
   haft.register(createTool({ name: "echo", description: "", parameters: never, run: () => 1 }));
@@ -454,7 +454,7 @@ test("a schema that never answers does not hold a caller who gives up", async ()
 });
 
 describe("the message of a refusal", () => {
-  test("starts in the seed's words and holds every issue with its path, and what the tool takes", async () => {
+  test("starts with the known phrase and has every issue with its path, and the tool's parameters", async () => {
     const schema = z.object({
       path: z.string(),
       edits: z.array(z.object({ old: z.string() })),
@@ -474,7 +474,7 @@ describe("the message of a refusal", () => {
     expect((await send(schema, {})).message).toContain('"path"');
   });
 
-  test("comes from a tool's own check too", async () => {
+  test("also comes from a tool's own check", async () => {
     const validate = (input: { a: number }): string | null => (input.a > 5 ? "a is too much" : null);
     const checked = await send(one("a", { type: "number" }), { a: 6 }, { validate });
     expect(checked.message).toBe("Parameter validation failed: a is too much");

@@ -9,12 +9,12 @@ import { admitsUnknown, itemAt, propertiesOf, typesOf } from "../schema/schema-p
 import { formatIssues, pathText, type SchemaIssue, type Validation } from "../schema/schema.ts";
 import { acceptInput, repairInput } from "./repair-input.ts";
 
-/** Unions in unions; deeper ones are taken as they are. */
+/** Max depth of nested unions; deeper ones are not narrowed. */
 const MAX_DEPTH = 8;
 
 /**
- * Of alternatives that name themselves by a constant (`type: "move"`), only those that this value can be: a property of
- * another alternative is unknown to the one that was meant. Other schemas stay as they are.
+ * For a union with a discriminator (`type: "move"`), only the alternatives that fit the value: a property of
+ * another alternative is unknown. Other schemas stay as they are.
  */
 function narrowUnion(root: JsonSchema, schema: JsonSchema, value: object, depth = 0): JsonSchema {
   const whole = "properties" in schema ? schema : (resolveRef(root, schema) ?? schema);
@@ -35,25 +35,25 @@ function contradicts(root: JsonSchema, branch: JsonSchema, value: object): boole
   return false;
 }
 
-/** What one object schema says about its keys, read once. */
+/** The keys of one object schema, cached. */
 interface KnownKeys {
   properties: ReadonlyMap<string, JsonSchema>;
   isOpen: boolean;
 }
 
 /**
- * Finds parameters that a schema does not know. Libraries drop what they do not know, and a model whose misspelt
- * parameter was dropped believes that it was honoured.
+ * Finds unknown parameters. Schema libraries drop them silently, and a model whose misspelled
+ * parameter was dropped believes that it was used.
  */
 class UnknownParameters {
   readonly #root: JsonSchema;
   readonly #otherNames: readonly string[];
-  /** Weak: a schema of list items may be put together anew at each look. */
+  /** Weak: the schema of list items may be a new object each time. */
   readonly #known = new WeakMap<JsonSchema, KnownKeys>();
-  /** Where every input has the same parameters: what is known of them. */
+  /** Set if every input has the same parameters. */
   readonly #top: KnownKeys | undefined;
 
-  /** `otherNames`: aliases, under which a model may know the parameters. */
+  /** `otherNames`: aliases of parameters. */
   constructor(root: JsonSchema, otherNames: Iterable<string> = []) {
     this.#root = root;
     this.#otherNames = [...otherNames];
@@ -102,7 +102,7 @@ class UnknownParameters {
     let keys = this.#known.get(schema);
     if (!keys) {
       const properties = propertiesOf(this.#root, schema);
-      // Where no object is described at all there is nothing to misspell; the schema itself says what is wrong.
+      // The schema is not an object schema: its own validation reports what is wrong.
       keys = {
         properties,
         isOpen: admitsUnknown(this.#root, schema) || (properties.size === 0 && schema !== this.#root),
@@ -113,7 +113,7 @@ class UnknownParameters {
   }
 }
 
-/** Whoever sends more unknown parameters than this did not misspell them. */
+/** Max reported parameters: more are not spelling mistakes. */
 const MAX_FOUND = 20;
 const MAX_NAME_LENGTH = 100;
 
@@ -138,7 +138,7 @@ function unknownParameter(path: readonly PropertyKey[], all: readonly string[], 
 
 const unknownParameters = new WeakMap<AnyTool, UnknownParameters>();
 
-/** Turns what was sent into what the tool declared, or says everything that is wrong with it. */
+/** Turns the input into what the tool declared, or reports everything that is wrong with it. */
 export function validate(): Stage {
   return {
     name: "validate",
@@ -162,14 +162,14 @@ export function validate(): Stage {
   };
 }
 
-/** A repair may uncover the next: a list that was encoded twice, then the numbers in it that are text. */
+/** A repair may reveal the next mistake: a list that was encoded twice, then numbers in it that are text. */
 const MAX_ROUNDS = 3;
 
 interface Judged {
   input: Record<string, unknown>;
   unknown: string[] | undefined;
   validation: Validation<unknown>;
-  /** What was mended so far, round by round. */
+  /** The repairs so far. */
   repairs: readonly string[][];
 }
 
@@ -216,14 +216,14 @@ function unknownOf(tool: AnyTool): UnknownParameters {
 }
 
 function invalid(tool: AnyTool, problems: readonly string[], issues: readonly SchemaIssue[]): ToolError {
-  // What the schema says of unknown parameters is said better by the search for them, which knows near names.
+  // The search for unknown parameters gives better messages: it suggests similar names.
   const said =
     problems.length > 0 ? issues.filter(({ message }) => !message.startsWith("has the unknown propert")) : issues;
   const all = [...formatIssues(said), ...problems];
   return new ToolValidationError(tool.name, { issues: all }, `${all.join("\n")}\n${expected(tool)}`);
 }
 
-/** One line that says what the tool takes: enough to mend most calls. */
+/** The tool's parameters in one line: enough to correct most calls. */
 function expected(tool: AnyTool): string {
   const schema = tool.parameters.jsonSchema;
   const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];

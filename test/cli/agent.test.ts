@@ -172,7 +172,7 @@ test("a skill is named in the prompt, loaded on demand, and leaves the tools tha
     "stop_response",
   ]);
   const results = requests[2]!.messages.filter(({ role }) => role === "tool").map(({ content }) => String(content));
-  expect(results[1]).toContain("does not name it under allow");
+  expect(results[1]).toContain("does not list it under allow");
   expect(results[2]).toContain("x");
 });
 

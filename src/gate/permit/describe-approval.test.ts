@@ -3,7 +3,7 @@ import { anApproval } from "../../calls/approval-store.suite.ts";
 import { describeApproval, describeApprovalAsMarkup, showInline, showText } from "./describe-approval.ts";
 
 describe("a question", () => {
-  test("says who asks, why, by which rule, where, what exactly, until when and what could be saved", () => {
+  test("shows who asks, why, by which rule, where, the exact call, its expiry and the rules to save", () => {
     const shown = describeApproval(
       anApproval({
         id: "apr_1",
@@ -38,14 +38,14 @@ describe("a question", () => {
     ]);
   });
 
-  test("shows long arguments to their end, on lines of their own", () => {
+  test("shows long arguments in full, on separate lines", () => {
     const command = `${"x".repeat(5000)} && rm -rf /`;
     const shown = describeApproval(anApproval({ input: { command } })).join("\n");
     expect(shown).toContain("(5012 characters in 1 lines)");
     expect(shown).toContain(`  | ${command}`);
   });
 
-  test("says what was answered, and that a rule is not the one that was suggested", () => {
+  test("shows the answer, and that a rule differs from the suggestion", () => {
     const answered = {
       state: "used",
       answeredBy: "ann",
@@ -54,7 +54,7 @@ describe("a question", () => {
       rulesEdited: true,
     } as const;
     expect(describeApproval(anApproval(answered)).at(-1)).toBe(
-      "  state      used by ann always: Bash(*) (not what was suggested)",
+      "  state      used by ann always: Bash(*) (differs from the suggestion)",
     );
   });
 
@@ -65,7 +65,7 @@ describe("a question", () => {
   });
 });
 
-describe("text of somebody else", () => {
+describe("foreign text", () => {
   test.each([
     ["an escape", "a\u001b[2Jb", "a\\u{1b}[2Jb"],
     ["a turn of direction", "a\u202eb", "a\\u{202e}b"],
@@ -79,7 +79,7 @@ describe("text of somebody else", () => {
     expect(showInline(text)).toBe(shown);
   });
 
-  test("cannot push anything out of sight with empty lines, nor look like a line of ours", () => {
+  test("cannot push anything out of sight with empty lines, nor imitate our lines", () => {
     expect(showText(`ok${"\n".repeat(200)}rm\n\nx\n`)).toEqual([
       "  | ok",
       "  | ⟨199 empty lines⟩",

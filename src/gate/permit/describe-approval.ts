@@ -2,10 +2,10 @@ import type { Approval } from "../../calls/approval.ts";
 import { textOf } from "../../core/content.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 
-/** Longer texts, and those of several lines, stand on lines of their own. */
+/** Longer text, and text with several lines, starts on a new line. */
 const MAX_INLINE_LENGTH = 80;
 
-/** What of a question is shown: also where it came over a wire, which says less. */
+/** The shown fields of an approval; some are absent if it came over the network. */
 export type ShownApproval = Pick<
   Approval,
   | "id"
@@ -29,8 +29,8 @@ export type ShownApproval = Pick<
 };
 
 /**
- * The whole question, line by line, for a terminal or a log: who asks, why, what exactly would run. Nothing is left out;
- * what cannot be shown in full was refused before it became a question.
+ * The whole approval request, line by line, for a terminal or a log: who asks, why, and what exactly would run. Nothing is
+ * left out: a call that cannot be shown in full was refused earlier.
  */
 export function describeApproval(approval: ShownApproval): string[] {
   const { toolName, caller, verdict, reason, binding, preview, suggestedRules, hash, id, expiresAt } = approval;
@@ -40,14 +40,14 @@ export function describeApproval(approval: ShownApproval): string[] {
   if (caller.depth > 0) who.push(`subagent of depth ${caller.depth}`);
   return [
     `${showInline(toolName)} asks for permission (${id})`,
-    field("asked by", who.length > 0 ? who.join(", ") : "nobody in particular"),
+    field("asked by", who.length > 0 ? who.join(", ") : "an unnamed caller"),
     field("because", showInline(reason)),
     ...(verdict?.by === "taint" ? [field("taint", "this session has read untrusted text and sensitive data")] : []),
     ...(verdict?.rule === undefined ? [] : [field("rule", `${showInline(verdict.rule)}${originOf(approval)}`)]),
     ...(binding ? [field("folder", showInline(binding.cwd))] : []),
     ...describeInput(approval.input),
     ...(preview ? [field("preview", showInline(preview.title)), ...showText(textOf(preview.content))] : []),
-    ...(preview?.content.some(({ type }) => type !== "text") ? [field("", "(and what is no text)")] : []),
+    ...(preview?.content.some(({ type }) => type !== "text") ? [field("", "(and content that is not text)")] : []),
     field("runs", hash),
     ...(expiresAt === undefined ? [] : [field("until", new Date(expiresAt).toISOString())]),
     ...suggestedRules.map((rule) => field("may save", showInline(rule))),
@@ -55,7 +55,7 @@ export function describeApproval(approval: ShownApproval): string[] {
   ];
 }
 
-/** The same for a page or a chat: text that no reader of HTML or Markdown takes for anything else. */
+/** The same for a web page or a chat: escaped, so neither HTML nor Markdown in it is interpreted. */
 export function describeApprovalAsMarkup(approval: Approval): string {
   return describeApproval(approval).map(toInertMarkup).join("<br>\n");
 }
@@ -81,7 +81,7 @@ function describeState({ state, answeredBy, note, scope, rules = [], rulesEdited
     state,
     answeredBy === undefined ? "" : `by ${showInline(answeredBy)}`,
     scope === undefined || scope === "once" ? "" : `${scope}: ${rules.map(showInline).join(", ")}`,
-    rulesEdited ? "(not what was suggested)" : "",
+    rulesEdited ? "(differs from the suggestion)" : "",
     note === undefined ? "" : `(${showInline(note)})`,
   ];
   return parts.filter((part) => part !== "").join(" ");
@@ -96,14 +96,14 @@ function field(name: string, value: string): string {
   return `  ${name.padEnd(10)} ${value}`;
 }
 
-/** Before a line of somebody else's text, so that none of it can look like ours. */
+/** Prefix of foreign text, which otherwise could imitate our own lines. */
 const GUTTER = "  | ";
 const MAX_BLANKS = 16;
 const MAX_EMPTY_LINES = 2;
 
 /**
- * Text for somebody who decides by it, line by line: every character visible, nothing pushed out of sight by blanks or
- * empty lines, which are counted instead.
+ * Text that a person decides by, line by line: every character is visible. Long runs of blanks and empty lines are
+ * counted, because they could push text out of sight.
  */
 export function showText(text: string): string[] {
   const lines: string[] = [];
@@ -125,7 +125,7 @@ export function showText(text: string): string[] {
   return lines;
 }
 
-/** In one line: line ends are spelled out as well. */
+/** In one line, with line ends escaped. */
 export function showInline(text: string): string {
   return showLine(text.replaceAll("\n", "\\n"));
 }
@@ -136,13 +136,13 @@ function showLine(line: string): string {
       .replace(/ {2,}|\t+/g, (blanks) =>
         blanks.length > MAX_BLANKS ? `⟨${blanks.length} ${blanks[0] === "\t" ? "tabs" : "spaces"}⟩` : blanks,
       )
-      // A terminal's own tab stops decide how wide it is.
+      // The width of a tab depends on the terminal.
       .replaceAll("\t", "→   ")
       .replace(/ +$/, (blanks) => "·".repeat(blanks.length))
   );
 }
 
-/** Neither HTML nor Markdown: what a page or a chat shows is the text itself, and nothing in it acts. */
+/** Escapes HTML and Markdown: a page or a chat shows the text itself. */
 function toInertMarkup(text: string): string {
   return text.replace(/[&<>"'`*_~[\]()!#|\\:/]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -14,19 +14,19 @@ const tools = [
   tool("mcp__github__list", { type: "mcp", server: "GitHub" }),
 ];
 
-test("a group that does not exist is told with the nearest one, on every list", () => {
+test("reports a group that does not exist with the nearest one, in every list", () => {
   expect(lintToolPolicy({ deny: ["group:webb"] })).toEqual([
-    '"group:webb" in "deny" of a policy is no group, so it concerns no tool. Did you mean "group:web"?',
+    '"group:webb" in "deny" of a policy is not a group, so it matches no tool. Did you mean "group:web"?',
   ]);
   expect(lintToolPolicy({ profile: "full", allow: ["group:x"], alsoAllow: ["group:y"] })).toHaveLength(2);
 });
 
-test("while the tools are not known, names, patterns and groups of plugins and servers are not judged", () => {
+test("does not check names, patterns and groups of plugins and servers before the tools are known", () => {
   const deny = ["group:fs", "GROUP:web", "group:plugins", "group:plugin:x", "group:mcp:files", "my_tool", "mcp__*"];
   expect(lintToolPolicy({ profile: "coding", deny })).toEqual([]);
 });
 
-test("once they are known, each of them is, with the nearest name", () => {
+test("checks each of them once the tools are known, with the nearest name", () => {
   const deny = [
     "deplyo",
     "group:plugin:acne",
@@ -37,13 +37,13 @@ test("once they are known, each of them is, with the nearest name", () => {
     "bash",
   ];
   expect(lintToolPolicy({ deny }, { tools })).toEqual([
-    '"deplyo" in "deny" of a policy is no tool that is there, so it concerns none. Did you mean "deploy"?',
-    expect.stringMatching(/^"group:plugin:acne" .* is no group.* Did you mean "group:plugin:acme"/),
-    '"mcp__gitlab__*" in "deny" of a policy matches no tool that is there.',
+    '"deplyo" in "deny" of a policy is not a registered tool, so it has no effect. Did you mean "deploy"?',
+    expect.stringMatching(/^"group:plugin:acne" .* is not a group.* Did you mean "group:plugin:acme"/),
+    '"mcp__gitlab__*" in "deny" of a policy matches no registered tool.',
   ]);
 });
 
-test("every part of a policy is looked at, and the warning says which", () => {
+test("checks every part of a policy, and the warning names it", () => {
   const deny = ["group:none"];
   const warnings = lintToolPolicy({
     profiles: { mine: ["group:none"] },
@@ -57,7 +57,7 @@ test("every part of a policy is looked at, and the warning says which", () => {
   for (const [i, part] of parts.entries()) expect(warnings[i]).toContain(part);
 });
 
-test("an allow list of plugins and servers alone is told, with what to do instead", () => {
+test("reports an allow list with only plugins and servers, with what to do instead", () => {
   for (const allow of [["group:plugins"], ["group:plugin:acme", "mcp__github__list"], ["lint_code"]]) {
     expect(lintToolPolicy({ allow }, { tools })).toEqual([expect.stringContaining("no built-in tool is left")]);
   }
@@ -66,20 +66,20 @@ test("an allow list of plugins and servers alone is told, with what to do instea
   }
 });
 
-test("what adds to no profile is told, and a profile that is none is refused", () => {
+test("reports alsoAllow without a profile, and refuses an unknown profile", () => {
   expect(lintToolPolicy({ alsoAllow: ["read"] })).toEqual([expect.stringContaining("adds to a profile")]);
   expect(lintToolPolicy({ profiles: { mine: ["read"] }, agents: { a: { profile: "mine" } } })).toEqual([]);
   expect(() => lintToolPolicy({ agents: { a: { profile: "codng" } } })).toThrow('Did you mean "coding"?');
 });
 
-test("an unknown key is told, and what is no list is refused", () => {
+test("reports an unknown key, and refuses a value that is not a list", () => {
   expect(lintToolPolicy({ dny: ["exec"] } as never)).toEqual(['A policy has no "dny". Did you mean "deny"?']);
   expect(lintToolPolicy({ agents: { a: { sandbox: {} } } } as never)).toHaveLength(1);
-  expect(() => lintToolPolicy({ deny: "exec" } as never)).toThrow('"deny" of a policy is a list');
-  expect(() => lintToolPolicy({ deny: [1] } as never)).toThrow("is no text");
+  expect(() => lintToolPolicy({ deny: "exec" } as never)).toThrow('"deny" of a policy must be a list');
+  expect(() => lintToolPolicy({ deny: [1] } as never)).toThrow("is not a string");
 });
 
-test("a runtime tells its host", () => {
+test("a runtime reports the warnings to its host", () => {
   const warnings: string[] = [];
   createHaft({ policy: { deny: ["group:nosuch"] }, onWarning: (warning) => warnings.push(warning) });
   expect(warnings).toHaveLength(1);

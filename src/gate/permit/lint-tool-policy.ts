@@ -16,13 +16,13 @@ const OF_EACH = ["profile", ...LISTS, "profiles"];
 const OF_THE_WHOLE = [...OF_EACH, "byProvider", "agents", "sandbox", "subagents"];
 
 export interface LintOptions {
-  /** Everything that is registered, servers and plugins included: only then can names be judged. */
+  /** All registered tools, those of servers and plugins too: needed to check single names. */
   tools?: Iterable<AnyTool>;
 }
 
 /**
- * What in a policy is probably a mistake: a deny that denies nothing looks like one that does. Throws where a list is
- * no list or a profile is none. Names of single tools are judged once the tools are known.
+ * Probable mistakes in a policy, such as a deny entry that matches nothing. Throws if a list is not
+ * a list or a profile does not exist. Names of single tools are checked once the tools are known.
  */
 export function lintToolPolicy(config: PolicyConfig, { tools }: LintOptions = {}): string[] {
   const known = tools && [...tools];
@@ -55,7 +55,7 @@ function lintOne(policy: ToolPolicy, owner: string, keys: readonly string[], too
   if (policy.profile !== undefined) profileNamed(policy.profile, policy.profiles);
   const useless =
     policy.alsoAllow && policy.profile === undefined
-      ? [`"alsoAllow" of ${owner} adds to a profile, and there is none: it changes nothing. Use "allow".`]
+      ? [`"alsoAllow" of ${owner} adds to a profile, but no profile is set: it has no effect. Use "allow".`]
       : [];
   const lists = LISTS.flatMap((list) =>
     policy[list] === undefined ? [] : lintList(policy[list], `"${list}" of ${owner}`, tools),
@@ -64,39 +64,40 @@ function lintOne(policy: ToolPolicy, owner: string, keys: readonly string[], too
 }
 
 function lintList(entries: readonly string[], where: string, tools: Known): string[] {
-  if (!Array.isArray(entries)) throw new TypeError(`${where} is a list of names, groups and patterns.`);
+  if (!Array.isArray(entries)) throw new TypeError(`${where} must be a list of names, groups and patterns.`);
   return entries.flatMap((entry) => {
-    if (typeof entry !== "string") throw new TypeError(`${where} holds ${JSON.stringify(entry)}, which is no text.`);
+    if (typeof entry !== "string")
+      throw new TypeError(`${where} contains ${JSON.stringify(entry)}, which is not a string.`);
     if (groupNamed(entry)) return [];
     if (entry.trim().toLowerCase().startsWith("group:")) return lintGroup(entry, where, tools);
     return tools ? lintName(entry, where, tools) : [];
   });
 }
 
-/** Groups that come with plugins and servers cannot be known before these are. */
+/** Groups of plugins and servers are not known before these are loaded. */
 function lintGroup(entry: string, where: string, tools: Known): string[] {
   const key = entry.trim().toLowerCase();
   if (key === "group:plugins" || key === "group:mcp" || (!tools && isOriginGroup(entry))) return [];
   const known = [...Object.keys(TOOL_GROUPS), "group:plugins", "group:mcp", ...(tools ?? []).flatMap(originGroups)];
   if (known.includes(key)) return [];
   const hint = didYouMean(entry, known) ?? `Groups are: ${[...new Set(known)].join(", ")}.`;
-  return [`"${entry}" in ${where} is no group, so it concerns no tool. ${hint}`];
+  return [`"${entry}" in ${where} is not a group, so it matches no tool. ${hint}`];
 }
 
-/** A built-in tool that this runtime does not have is no mistake. */
+/** A built-in tool that this runtime does not have is not a mistake. */
 function lintName(entry: string, where: string, tools: readonly AnyTool[]): string[] {
   const builtin = Object.values(TOOL_GROUPS).flat();
   if (builtin.includes(normalizeToolName(entry)) || tools.some((tool) => appliesTo(entry, tool))) return [];
-  if (entry.includes("*")) return [`"${entry}" in ${where} matches no tool that is there.`];
+  if (entry.includes("*")) return [`"${entry}" in ${where} matches no registered tool.`];
   const hint = didYouMean(entry, [...tools.flatMap(({ name, aliases }) => [name, ...aliases]), ...builtin]);
-  return [`"${entry}" in ${where} is no tool that is there, so it concerns none.${hint ? ` ${hint}` : ""}`];
+  return [`"${entry}" in ${where} is not a registered tool, so it has no effect.${hint ? ` ${hint}` : ""}`];
 }
 
-/** Honoured as it stands; but who lists a plugin's tools under allow mostly means to add them. */
+/** Valid, but probably meant to add the plugin's tools. */
 function lintAllow(allow: readonly string[], owner: string, tools: Known): string[] {
   if (allow.length === 0 || !allow.every((entry) => isOfPlugins(entry, tools))) return [];
   return [
-    `"allow" of ${owner} names tools of plugins and servers alone, so that no built-in tool is left. ` +
+    `"allow" of ${owner} names only tools of plugins and servers, so no built-in tool is left. ` +
       'To add them to the others, name them under "alsoAllow" of a profile, or leave "allow" out.',
   ];
 }

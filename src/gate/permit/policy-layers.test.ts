@@ -15,12 +15,12 @@ function shown(config: PolicyConfig, request?: LayersRequest): string[] {
 }
 
 describe("the layers of a policy", () => {
-  test("are none where nothing is said", () => {
+  test("are empty for an empty policy", () => {
     expect(createPolicyLayers({})()).toEqual([]);
     expect(shown({})).toEqual(NAMES);
   });
 
-  test("narrow a profile, one's own included", () => {
+  test("narrow a profile, also the user's own", () => {
     expect(shown({ profile: "messaging" })).toEqual(["message", "session_status"]);
     expect(shown({ profile: "mine", profiles: { mine: ["group:web", "re*"] }, alsoAllow: ["cron"] })).toEqual([
       "read",
@@ -30,11 +30,11 @@ describe("the layers of a policy", () => {
     expect(shown({ profile: "mine", profiles: { mine: ["read", "cron"] }, deny: ["group:automation"] })).toEqual([
       "read",
     ]);
-    expect(() => createPolicyLayers({ profiles: { full: ["read"] } })).toThrow(/ready one/);
+    expect(() => createPolicyLayers({ profiles: { full: ["read"] } })).toThrow(/is built in/);
     expect(() => shown({ profile: "minee", profiles: { mine: [] } })).toThrow('Did you mean "mine"');
   });
 
-  test("differ by provider, and by model besides", () => {
+  test("differ by provider and by model", () => {
     const config: PolicyConfig = {
       byProvider: { OpenAI: { deny: ["exec"] }, "openai/gpt-mini": { allow: ["read", "exec"] } },
     };
@@ -44,7 +44,7 @@ describe("the layers of a policy", () => {
     expect(shown(config, { caller: { model: "openai/GPT-mini" } })).toEqual(["read"]);
   });
 
-  test("differ by agent and in a sandbox, where profiles of one's own are known too", () => {
+  test("differ by agent and in a sandbox, also with the user's own profiles", () => {
     const config: PolicyConfig = {
       profiles: { reader: ["read"] },
       agents: { scout: { profile: "reader" } },
@@ -56,14 +56,14 @@ describe("the layers of a policy", () => {
     expect(shown(config, { caller: { sandboxed: true } })).not.toContain("message");
   });
 
-  test("differ by the depth of a subagent, and hold from that depth on", () => {
+  test("differ by the depth of a subagent, and apply from that depth on", () => {
     const config: PolicyConfig = { subagents: { deny: ["cron"], byDepth: { 1: {}, 2: { deny: ["exec"] } } } };
     const at = (depth: number) => shown(config, { caller: { depth } });
     expect(at(0)).toEqual(NAMES);
     expect(at(1)).toEqual(NAMES.filter((name) => name !== "cron"));
     expect(at(2)).toEqual(NAMES.filter((name) => name !== "cron" && name !== "exec"));
     expect(at(9)).toEqual(at(2));
-    expect(() => createPolicyLayers({ subagents: { byDepth: { 0: {} } } })).toThrow(/no depth/);
+    expect(() => createPolicyLayers({ subagents: { byDepth: { 0: {} } } })).toThrow(/not a depth/);
   });
 });
 
@@ -74,7 +74,7 @@ describe("a subagent", () => {
     subagents: { deny: ["cron"] },
   };
 
-  test("never has more than those who started it, whatever its own layer says", () => {
+  test("never has more than its parents, even if its own layer allows more", () => {
     const lead = { agent: "lead", depth: 0, model: "small/one" };
     const helper = { agent: "helper", depth: 1, parent: lead };
     expect(shown(config, { caller: { agent: "helper", depth: 1 } })).toEqual(["read", "write", "exec"]);
@@ -82,11 +82,11 @@ describe("a subagent", () => {
     expect(shown(config, { caller: { agent: "other", depth: 2, parent: helper } })).toEqual(["read"]);
   });
 
-  test("counts as one where it names a parent, also if its depth was not said", () => {
+  test("is recognized by its parent, even without a depth", () => {
     expect(shown(config, { caller: { parent: { depth: 0 } } })).not.toContain("cron");
   });
 
-  test("is held to its parent's layers and toolkit where these are given", () => {
+  test("is limited to its parent's layers and toolkit if these are given", () => {
     const layersFor = createPolicyLayers(config);
     const toolkit = new AgentToolkit("lead");
     for (const tool of tools.filter(({ name }) => ["read", "exec"].includes(name))) toolkit.add(tool);
@@ -99,7 +99,7 @@ describe("a subagent", () => {
     });
   });
 
-  test("with parents without end is judged all the same", () => {
+  test("with an endless chain of parents still gets a decision", () => {
     const endless: { depth: number; agent: string; parent?: object } = { depth: 0, agent: "lead" };
     endless.parent = endless;
     expect(shown(config, { caller: endless as never })).not.toContain("exec");
@@ -107,7 +107,7 @@ describe("a subagent", () => {
 });
 
 describe("an explanation", () => {
-  test("says of every layer what it says, and which entry denied", () => {
+  test("gives every layer's decision, and which entry denied", () => {
     const layers = createPolicyLayers({
       profile: "coding",
       deny: ["group:runtime"],
@@ -117,7 +117,7 @@ describe("an explanation", () => {
     expect(explainVisibility(tools[2]!, layers)).toEqual({
       allowed: false,
       layers: [
-        { layer: "the profile layer", allowed: true, reason: "the profile layer lets it through" },
+        { layer: "the profile layer", allowed: true, reason: "the profile layer allows it" },
         {
           layer: "the global layer",
           allowed: false,
@@ -125,7 +125,7 @@ describe("an explanation", () => {
           entry: "group:runtime",
           reason: 'the global layer denies it by "group:runtime"',
         },
-        { layer: 'agent "a"', allowed: false, list: "allow", reason: 'agent "a" does not name it under allow' },
+        { layer: 'agent "a"', allowed: false, list: "allow", reason: 'agent "a" does not list it under allow' },
       ],
     });
     expect(explainVisibility(tools[0]!, layers).allowed).toBe(true);

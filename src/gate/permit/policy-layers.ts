@@ -2,23 +2,23 @@ import type { Caller, ToolScope } from "../../core/call.ts";
 import { isReadyProfile } from "./tool-groups.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
 
-/** One policy with the name that an explanation calls it by: `agent "coder"`. */
+/** One policy with its name in explanations, such as `agent "coder"`. */
 export interface PolicyLayer {
-  /** In explanations. */
+  /** The name in explanations. */
   readonly name: string;
-  /** What the layer lets through. */
+  /** The tools that the layer allows. */
   readonly policy: ToolPolicy;
-  /** A closed set that the tool must be in as well: the toolkit of a parent. */
+  /** The tool must be in this set too: the toolkit of a parent. */
   readonly scope?: ToolScope;
 }
 
-/** A user's whole say on which tools exist. Every part only narrows what the others leave. */
+/** A user's whole tool policy. Every part can only narrow the others. */
 export interface PolicyConfig extends ToolPolicy {
-  /** By `provider`, or by `provider/model`; both apply where both are there. */
+  /** By `provider`, or by `provider/model`; if both exist, both apply. */
   byProvider?: Readonly<Record<string, ToolPolicy>>;
   /** By the name of the agent. */
   agents?: Readonly<Record<string, ToolPolicy>>;
-  /** For whoever works inside a sandbox. */
+  /** For callers inside a sandbox. */
   sandbox?: ToolPolicy;
   /** For subagents of every depth; those of `byDepth` from that depth on. */
   subagents?: ToolPolicy & { byDepth?: Readonly<Record<string, ToolPolicy>> };
@@ -29,18 +29,18 @@ export interface LayersRequest {
   /** Instead of the caller's: `provider/model`, or the provider alone. */
   model?: string;
   sandbox?: boolean;
-  /** What the parent itself is held to, where the caller does not name it. */
+  /** The parent's own limits, if the caller does not name its parent. */
   parent?: readonly PolicyLayer[];
 }
 
-/** A subagent's parents count as well, so that a chain of names without end is cut. */
+/** The chain of parents is cut at this depth. */
 const MAX_PARENTS = 32;
 
-/** The layers for one caller, in the order in which they are explained. The lists are held, not copied. */
+/** The layers for one caller, in the order of explanations. The lists are not copied. */
 export function createPolicyLayers(config: PolicyConfig): (request?: LayersRequest) => readonly PolicyLayer[] {
   const { profiles, profile, alsoAllow, allow, deny, byProvider = {}, agents = {}, sandbox, subagents } = config;
   for (const name of Object.keys(profiles ?? {})) {
-    if (isReadyProfile(name)) throw new TypeError(`The profile "${name}" is a ready one: give your own another name.`);
+    if (isReadyProfile(name)) throw new TypeError(`The profile "${name}" is built in: choose another name.`);
   }
   const named = (name: string, policy: ToolPolicy | undefined): PolicyLayer[] =>
     policy === undefined ? [] : [{ name, policy: profiles ? { profiles, ...policy } : policy }];
@@ -95,12 +95,12 @@ export function createPolicyLayers(config: PolicyConfig): (request?: LayersReque
   };
 }
 
-/** A layer that holds a subagent to the tools of its parent's toolkit. */
+/** A layer that limits a subagent to its parent's toolkit. */
 export function withinScope(name: string, scope: ToolScope): PolicyLayer {
   return { name, policy: {}, scope };
 }
 
-/** The caller and those who started it, nearest first. */
+/** The caller and its parents, nearest first. */
 export function familyOf(caller: Partial<Caller>): readonly Partial<Caller>[] {
   const family: Partial<Caller>[] = [];
   for (let one: Partial<Caller> | undefined = caller; one && family.length < MAX_PARENTS; one = one.parent) {
@@ -120,5 +120,7 @@ function keyed(
 function depthOf(key: string): number {
   const depth = Number(key);
   if (Number.isInteger(depth) && depth >= 1) return depth;
-  throw new TypeError(`"${key}" under subagents.byDepth is no depth: 1 for subagents, 2 for theirs, and so on.`);
+  throw new TypeError(
+    `"${key}" under subagents.byDepth is not a depth: use 1 for subagents, 2 for their subagents, and so on.`,
+  );
 }

@@ -12,23 +12,23 @@ import { type ExampleOutcome, type RuleExample, testRules } from "./rules/try-ru
 import type { SessionGrants } from "./session-grants.ts";
 import { type AnyLayer, explainVisibility } from "./visible-tools.ts";
 
-/** A call that is asked about and not made. */
+/** A call to explain; it does not run. */
 export interface SupposedCall {
   mode?: CallMode;
   caller?: Partial<Caller>;
 }
 
-/** What may run and why, for people and programs. Nothing here runs a tool. */
+/** What may run and why, for people and programs. None of these functions runs a tool. */
 export interface PolicyView {
   readonly rules: RuleSet;
   readonly grants: SessionGrants;
   /** Which tools exist for a caller. */
   layersFor(caller?: Partial<Caller>): readonly AnyLayer[];
-  /** Every layer, rule and file that was looked at, and which one decided. Throws where the input is not the tool's. */
+  /** Every layer, rule and file that was checked, and which one decided. Throws if the input is not valid for the tool. */
   explain(toolName: string, input: unknown, supposed?: SupposedCall): Explanation;
-  /** Rules that do nothing, or something else than they seem to. */
+  /** Rules that have no effect, or not the effect they seem to have. */
   lint(): RuleFinding[];
-  /** Plays examples against the rules. */
+  /** Checks examples against the rules. */
   test(examples: readonly RuleExample[]): ExampleOutcome[];
 }
 
@@ -38,7 +38,7 @@ export interface PolicyViewOptions {
   grants: SessionGrants;
   layersFor(caller: Partial<Caller>): readonly AnyLayer[];
   cwd: string;
-  /** Why a tool asks whatever the rules say, as the judge is given it. */
+  /** Why a tool must ask in spite of the rules; the same function that judges calls. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
 }
 
@@ -74,7 +74,7 @@ export function createPolicyView({
   };
 }
 
-/** As the judge does it: of the rules and what must be asked, the stricter counts. */
+/** As for real calls, the stricter of the rules and `mustAsk` applies. */
 function withRequiredApproval(
   explained: Explanation,
   reason: string | undefined,

@@ -22,11 +22,11 @@ async function askAndGrant(scope: "session" | "always") {
   return { haft, call };
 }
 
-test("what is granted for a session holds in it, for who was granted it, and nowhere else", async () => {
+test("a grant for a session applies only in that session and to that caller", async () => {
   const { haft, call } = await askAndGrant("session");
   expect(await call({ session: "s", user: "ann" })).toMatchObject({ status: "completed" });
   expect(await call({ session: "other", user: "ann" })).toMatchObject({ status: "pending" });
-  // The name of a session is what anybody may say.
+  // Any caller may claim a session's name.
   expect(await call({ session: "s", user: "bob" })).toMatchObject({ status: "pending" });
   expect(haft.policy.explain("push", {}, { caller: { session: "s", user: "ann" } }).verdict).toMatchObject({
     decision: "allow",
@@ -35,13 +35,13 @@ test("what is granted for a session holds in it, for who was granted it, and now
   expect(haft.policy.rules.rules()).toEqual([]);
 });
 
-test("what is granted for always holds for everybody, and is told to who keeps rules", async () => {
+test("a grant for always applies to all callers, and is passed to the store of rules", async () => {
   const { haft, call } = await askAndGrant("always");
   expect(await call({ session: "other", user: "bob" })).toMatchObject({ status: "completed" });
   expect(haft.policy.rules.rules()).toMatchObject([{ text: "push", list: "allow", origin: "local" }]);
 });
 
-test("a grant never beats a deny, also one that comes later", () => {
+test("a grant never beats a deny, also a later one", () => {
   const ruleSet = new RuleSet();
   const grants = new SessionGrants(ruleSet);
   grants.add("push", { session: "s" });
@@ -51,6 +51,6 @@ test("a grant never beats a deny, also one that comes later", () => {
   expect(grants.judge(judged, { session: "s" })).toMatchObject({ decision: "deny", by: "rule", origin: "user" });
 });
 
-test("a grant that is no rule is refused", () => {
+test("refuses a grant that is not a rule", () => {
   expect(() => new SessionGrants(new RuleSet()).add("Bash(", { session: "s" })).toThrow(TypeError);
 });

@@ -4,16 +4,16 @@ import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
 
 interface Grants {
   rules: string[];
-  /** The book with these rules in it, and of which state of the book it was made. */
+  /** The rule set with these rules, and the version that it was made from. */
   ruleSet?: { of: readonly CompiledRule[]; with: RuleSet };
 }
 
-/** Who has made a call, as far as a grant is for them: a session's name alone is what anybody may say. */
+/** The key of a grant: the caller and the session, because any caller may claim a session's name. */
 type Grantee = Pick<Caller, "session" | "user" | "agent">;
 
 /**
- * What a person has allowed until a session ends. Kept in memory: nothing of it outlives the runtime. Calls that name no
- * session share what is granted to one of them.
+ * What a person has allowed until a session ends, in memory only. Calls without
+ * a session share their grants.
  */
 export class SessionGrants {
   readonly #sessions = new Map<string, Grants>();
@@ -23,7 +23,7 @@ export class SessionGrants {
     this.#ruleSet = ruleSet;
   }
 
-  /** Throws a TypeError where it is no rule. */
+  /** Throws a TypeError if it is not a rule. */
   add(rule: string, to: Grantee): void {
     new RuleSet().add(rule, "allow", "session");
     const key = keyOf(to);
@@ -41,7 +41,7 @@ export class SessionGrants {
     return isGranted ? { ...verdict, by: "grant" } : verdict;
   }
 
-  /** The rules that hold for a caller: everybody's, and what was granted to this one. */
+  /** The rules for a caller: the common ones and its own grants. */
   ruleSetOf(caller: Partial<Grantee>): RuleSet {
     const grants = this.#sessions.get(keyOf(caller));
     if (!grants) return this.#ruleSet;

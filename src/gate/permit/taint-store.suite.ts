@@ -10,14 +10,14 @@ const mark = (callId: string, label: TaintMark["label"] = "untrusted_input", at 
   at,
 });
 
-/** What every store of taint does. `open` gives a store that holds nothing of these sessions. */
+/** The contract of every taint store. `open` returns a store without these sessions. */
 export function describeTaintStore(name: string, open: () => Promise<TaintStore> | TaintStore): void {
   describe(`taint in ${name}`, () => {
-    test("is none in a session that has seen nothing", async () => {
+    test("is empty in a new session", async () => {
       expect(await (await open()).marks("new")).toEqual([]);
     });
 
-    test("is kept with the calls that brought it, oldest first, each session by itself", async () => {
+    test("is kept per session with the calls that brought it, oldest first", async () => {
       const store = await open();
       await store.add(
         "a",
@@ -35,7 +35,7 @@ export function describeTaintStore(name: string, open: () => Promise<TaintStore>
       expect(await store.marks("b")).toEqual([mark("c2")]);
     });
 
-    test("of one call is kept once, and of one label the first calls only", async () => {
+    test("is kept once per call, and only for the first calls of a label", async () => {
       const store = await open();
       await store.add("a", [mark("c0"), mark("c0")], MAX);
       await store.add("a", [mark("c0", "untrusted_input", 9)], MAX);
@@ -49,7 +49,7 @@ export function describeTaintStore(name: string, open: () => Promise<TaintStore>
       expect(kept.at(-1)).toMatchObject({ callId: "late" });
     });
 
-    test("is gone when its session is", async () => {
+    test("is removed with its session", async () => {
       const store = await open();
       await store.add("a", [mark("c1")], MAX);
       await store.add("b", [mark("c1")], MAX);
@@ -57,7 +57,7 @@ export function describeTaintStore(name: string, open: () => Promise<TaintStore>
       expect([await store.marks("a"), (await store.marks("b")).length]).toEqual([[], 1]);
     });
 
-    test("holds names of any kind", async () => {
+    test("accepts any names", async () => {
       const store = await open();
       const session = "'; DROP TABLE x; -- 会话 \u{1F600}";
       await store.add(session, [mark("c'1")], MAX);

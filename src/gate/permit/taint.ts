@@ -5,39 +5,39 @@ import type { AnyTool, TaintLabel } from "../../core/tool.ts";
 import { familyOf } from "./policy-layers.ts";
 import { appliesTo } from "./tool-policy.ts";
 
-/** So many calls are remembered for each label of a session: enough to say why, and a session may be endless. */
+/** Max calls kept per label and session: enough for an explanation, and a session may be endless. */
 const MAX_MARKS = 5;
 
 export interface TaintOptions {
   store?: TaintStore;
-  /** Labels besides those that tools have themselves. */
+  /** Labels in addition to the tools' own. */
   labels?: UserLabels;
   now(): number;
 }
 
 export interface Taint {
   /**
-   * Remembers what results have brought into their sessions. Stands before `known`, so that a result which is known
-   * already counts as well: it enters this session now.
+   * Records which labels results have brought into their sessions. It is before `known`: a replayed result also
+   * enters this session.
    */
   readonly stage: Stage;
-  /** An ask, where this call would carry out what a session that reads untrusted input has seen. */
+  /** An ask verdict, if this call could send out sensitive data of a session that has read untrusted text. */
   verdictOf(call: Call): MaybePromise<Verdict | undefined>;
-  /** What one session has seen another has seen too: a child at its start, a parent when it is answered. */
+  /** Copies the labels of one session to another: to a child at its start, to a parent when it gets the answer. */
   share(from: string, to: string): Promise<void>;
 }
 
 /**
- * The rule of two: who has read what strangers wrote, and what is not for everybody, asks before acting on the outside.
- * Seen means that a result was given back, whatever became of it in the model. Subagents and their parents are one:
- * each mark is kept in the sessions of the caller and of all its parents, and each judgement looks at all of them.
- * Calls without a session are unrelated, so that nothing is remembered from one to the next: a shared memory would make
- * every later call ask for ever. What one such call calls itself is related, and is one session.
+ * The rule of two: a session that has read untrusted text and sensitive data asks before it acts on the outside.
+ * "Read" means that a result was returned. Subagents and their parents are treated as one:
+ * each label is kept in the sessions of the caller and of all its parents, and each verdict uses all of them.
+ * Calls without a session are unrelated, so nothing is kept from one to the next: shared labels would make
+ * every later call ask. Such a call and its nested calls are one session.
  */
 export function createTaint({ store = new MemoryTaintStore(), labels: given = {}, now }: TaintOptions): Taint {
-  /** Of calls without a session, by the outermost call. */
+  /** Labels of calls without a session, by the outermost call. */
   const withoutSession = new WeakMap<Call, TaintMark[]>();
-  /** What could not be stored: this process at least knows. */
+  /** Labels that could not be stored: at least this process knows them. */
   const unsaved = new MemoryTaintStore();
 
   const stage: Stage = {
@@ -106,7 +106,7 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
   }
 }
 
-/** A result that waits, or a refusal before the tool began, brings nothing. */
+/** A pending result, or a refusal before the tool ran, brings no labels. */
 function hasEntered(call: Call, result: ToolResult): boolean {
   if (result.status === "pending") return false;
   return result.status === "completed" || call.began || result.metadata.known !== undefined;
@@ -122,7 +122,7 @@ function outermostOf(call: Call): Call {
   return outermost;
 }
 
-/** What the call itself would read counts as seen; what strangers would answer to it comes too late to steer it. */
+/** Sensitive data that the call itself reads counts; untrusted text in its own answer comes too late to influence it. */
 function judged(call: Call, marks: readonly TaintMark[], isSensitive: boolean): Verdict | undefined {
   const untrusted = marks.filter(({ label }) => label === "untrusted_input");
   const sensitive = marks.filter(({ label }) => label === "sensitive_data");
@@ -134,8 +134,8 @@ function judged(call: Call, marks: readonly TaintMark[], isSensitive: boolean): 
     decision: "ask",
     by: "taint",
     reason:
-      `"${name}" acts on the outside, and this session has read what strangers may have written ` +
-      `(${namesOf(untrusted)}) and ${read}: the one may have told it to send the other`,
+      `"${name}" acts on the outside, and this session has read untrusted text ` +
+      `(${namesOf(untrusted)}) and ${read}: the text may contain instructions to send that data`,
     rule: "untrusted_input + sensitive_data + outside_effect",
   };
 }
@@ -148,20 +148,20 @@ function idOf({ callId }: TaintMark): string {
   return callId;
 }
 
-/** Not knowing is no reason to go on. */
+/** If the labels cannot be read, ask. */
 function unreadable(call: Call, why: unknown): Verdict {
   const message = why instanceof Error ? why.message : String(why);
   return {
     decision: "ask",
     by: "taint",
-    reason: `"${toolOf(call).name}" acts on the outside, and what was read before cannot be found out (${message})`,
+    reason: `"${toolOf(call).name}" acts on the outside, and what this session has read is not known (${message})`,
   };
 }
 
-/** Labels that a user gives, by name, group or `*` pattern, besides those that tools have. */
+/** The user's labels, by name, group or `*` pattern, in addition to the tools' own. */
 type UserLabels = Readonly<Record<string, readonly TaintLabel[]>>;
 
-/** What a call may bring in and carry out: of what the tool says, what the user says, and what silence means. */
+/** The labels of a call: from the tool, from the user, and defaults. */
 function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): ReadonlySet<TaintLabel> {
   const tool = toolOf(call);
   const labels = new Set(declared(tool, call.input, result));
@@ -177,21 +177,21 @@ function declared(tool: AnyTool, input: unknown, result?: ToolResult): readonly 
   try {
     return tool.labelsOf(input, result);
   } catch {
-    // It cannot tell: then the worst.
+    // The tool's function failed: assume every label.
     return tool.labels;
   }
 }
 
-/** A server that says nothing of its tools is a stranger: its answers are not trusted, and it acts on the outside. */
+/** Default for a server without annotations: untrusted answers and effects on the outside. */
 function assumed({ origin, isReadOnly }: AnyTool): readonly TaintLabel[] {
   if (origin.type !== "mcp") return [];
   return isReadOnly ? ["untrusted_input"] : ["untrusted_input", "outside_effect"];
 }
 
-/** What a result may bring into a session. The third label, an effect on the outside, is what a call does. */
+/** The labels that a result may bring into a session. The third label, an effect on the outside, belongs to a call. */
 type ResultLabel = "untrusted_input" | "sensitive_data";
 
-/** Which call brought it. */
+/** The call that brought it. */
 export interface TaintMark {
   label: ResultLabel;
   callId: string;
@@ -199,13 +199,13 @@ export interface TaintMark {
   at: number;
 }
 
-/** What sessions have seen. Never forgotten by itself: a session that has seen something has seen it. */
+/** The labels of sessions. They never expire. */
 export interface TaintStore {
   /** Oldest first. */
   marks(session: string): MaybePromise<readonly TaintMark[]>;
-  /** Of each label the first `most` stay; one label of one call is kept once. */
+  /** Keeps the first `most` of each label; a call's label is kept once. */
   add(session: string, marks: readonly TaintMark[], max: number): MaybePromise<void>;
-  /** The session is gone. */
+  /** Removes the labels of a deleted session. */
   forget(session: string): MaybePromise<void>;
 }
 

@@ -6,7 +6,7 @@ import { openWorkspace } from "../../workspace.ts";
 import { TOOL_GROUPS } from "./tool-groups.ts";
 import { isToolAllowedByPolicy } from "./tool-policy.ts";
 
-/** Tools that come with later parts of Haft; whoever adds one adds it to a group. */
+/** Tools of capabilities that are not opened here. */
 const LATER = [
   ...["web_search", "web_fetch", "http_get", "http_post", "http_request", "browser", "canvas", "message", "cron"],
   ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status"],
@@ -42,7 +42,7 @@ test("every built-in tool is in exactly one group", async () => {
   }
 });
 
-test("the ready profiles hold what their table says, and no more", () => {
+test("the built-in profiles contain exactly the tools of their table", () => {
   const inProfile = (profile: string) =>
     Object.values(TOOL_GROUPS)
       .flat()

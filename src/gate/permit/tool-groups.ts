@@ -2,7 +2,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
 
-/** Names for sets of built-in tools. Plugins and MCP servers have groups of their own: see `originGroups`. */
+/** Named groups of built-in tools. Plugins and MCP servers have their own groups: see `originGroups`. */
 export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:fs": [
     "read",
@@ -43,7 +43,7 @@ export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:agents": ["call_subagent", "stop_response", "cli_response", "skill", "tool_search"],
 };
 
-/** The names behind groups; other entries stay, normalised. */
+/** Replaces groups by their tools; other entries stay, normalized. */
 export function expandToolGroups(entries: readonly string[]): string[] {
   const names = new Set<string>();
   for (const entry of entries) {
@@ -59,19 +59,19 @@ export function groupNamed(entry: string): readonly string[] | undefined {
   return Object.hasOwn(TOOL_GROUPS, key) ? TOOL_GROUPS[key] : undefined;
 }
 
-/** Whether a name is of a group that tools are in because of where they come from. */
+/** Whether a name is a group of a plugin or server. */
 export function isOriginGroup(entry: string): boolean {
   return /^group:(?:plugins|mcp|plugin:.+|mcp:.+)$/.test(entry.trim().toLowerCase());
 }
 
-/** The groups that a tool is in because of where it, or what it reads, comes from. */
+/** The groups of a tool by its origin, or by the origin of what it reads. */
 export function originGroups({ origin, category }: AnyTool): readonly string[] {
   if (origin.type === "plugin") return ["group:plugins", `group:plugin:${origin.plugin.toLowerCase()}`];
   if (origin.type === "mcp") return ["group:mcp", `group:mcp:${origin.server.toLowerCase()}`];
   return origin.type === "builtin" && category === ToolCategory.MCP ? ["group:mcp"] : [];
 }
 
-/** Ready sets of tools, as the seed's table gives them. */
+/** The built-in profiles. */
 const PROFILES = {
   minimal: ["session_status"],
   coding: ["group:fs", "group:runtime", "group:sessions", "group:data"],
@@ -79,10 +79,10 @@ const PROFILES = {
   full: ["*"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** A ready one, or one of the policy's own `profiles`. */
+/** A built-in profile, or one of the policy's own `profiles`. */
 export type ProfileName = keyof typeof PROFILES | (string & {});
 
-/** Sets of tools that a user names: names, groups and `*` patterns. */
+/** The user's own profiles: names, groups and `*` patterns. */
 export type Profiles = Readonly<Record<string, readonly string[]>>;
 
 export function profileNamed(name: string, own: Profiles = {}): readonly string[] {
@@ -94,12 +94,12 @@ export function profileNamed(name: string, own: Profiles = {}): readonly string[
   );
 }
 
-/** A user's own cannot take the place of a ready one: "full" means the same in every file. */
+/** A user's profile cannot replace a built-in one: "full" means the same in every file. */
 export function isReadyProfile(name: string): name is keyof typeof PROFILES {
   return Object.hasOwn(PROFILES, name);
 }
 
-/** What other systems call the tools that stand in policies here. */
+/** Other systems' names for the tools. */
 const KNOWN_AS: Readonly<Record<string, string>> = {
   bash: "exec",
   shell: "exec",
@@ -114,7 +114,7 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   webfetch: "web_fetch",
 };
 
-/** One spelling for a tool's name in a list: lower case, `_`, and the canonical name where others are common. */
+/** One spelling of a tool's name in a list: lower case, `_`, and the canonical name for known aliases. */
 export function normalizeToolName(name: string): string {
   const folded = foldToolName(name);
   return Object.hasOwn(KNOWN_AS, folded) ? KNOWN_AS[folded]! : folded;

@@ -40,7 +40,7 @@ describe("isToolAllowedByPolicy", () => {
     expect(isToolAllowedByPolicy(name, policy)).toBe(allowed);
   });
 
-  test("says which profiles there are when asked for another", () => {
+  test("lists the profiles if the requested one does not exist", () => {
     expect(() => isToolAllowedByPolicy("read", { profile: "evil" as never })).toThrow(
       /minimal, coding, messaging, full/,
     );
@@ -61,7 +61,7 @@ describe("isToolAllowedByPolicy", () => {
     expect(isToolAllowedByPolicy(name, { deny: [pattern] })).toBe(!matches);
   });
 
-  test("is quick with a hostile pattern", () => {
+  test("is fast with a hostile pattern", () => {
     expect(isToolAllowedByPolicy("a".repeat(10_000), { deny: [`${"a*".repeat(5000)}b`] })).toBe(true);
   });
 });
@@ -107,7 +107,7 @@ describe("isToolAllowed", () => {
 });
 
 describe("layers", () => {
-  test("only narrow, in whatever order they stand", () => {
+  test("only narrow, in any order", () => {
     const layers: ToolPolicy[] = [{ allow: ["read", "write"] }, { deny: ["write"] }, { allow: ["*"] }, {}];
     for (const some of [layers, layers.toReversed()]) {
       expect(["read", "write", "exec"].filter((name) => isVisible(tool(name), some))).toEqual(["read"]);
@@ -117,7 +117,7 @@ describe("layers", () => {
 });
 
 describe("groups", () => {
-  test("expand to names, and leave other entries normalised, each once", () => {
+  test("expand to names, and keep other entries normalized, each once", () => {
     expect(expandToolGroups(["group:messaging", "Read_File", "read", "group:unknown"])).toEqual([
       "message",
       "read",
@@ -127,7 +127,7 @@ describe("groups", () => {
     expect(expandToolGroups(["constructor", "__proto__"])).toEqual(["constructor", "__proto__"]);
   });
 
-  test("hold names in their one spelling", () => {
+  test("contain normalized names", () => {
     for (const names of Object.values(TOOL_GROUPS))
       for (const name of names) expect(normalizeToolName(name)).toBe(name);
   });

@@ -9,9 +9,9 @@ import {
   type Profiles,
 } from "./tool-groups.ts";
 
-/** Which tools exist for a caller. Names, groups and `*` patterns on every list; deny wins. */
+/** Which tools exist for a caller. Every list has names, groups and `*` patterns; deny wins. */
 export interface ToolPolicy {
-  /** A named set of tools to start from. */
+  /** The profile: a named set of tools to start from. */
   profile?: ProfileName;
   /** Names, patterns and groups; if present, all others are excluded. */
   allow?: readonly string[];
@@ -19,23 +19,23 @@ export interface ToolPolicy {
   alsoAllow?: readonly string[];
   /** Names, patterns and groups; wins over `allow`. */
   deny?: readonly string[];
-  /** Profiles of one's own, by name. */
+  /** The user's own profiles, by name. */
   profiles?: Profiles;
 }
 
-/** Why a policy does not let a tool through: the list, and of the deny list the entry. */
+/** Why a policy refuses a tool: the list, and for the deny list the entry. */
 export interface Refusal {
   list: "deny" | "profile" | "allow";
   entry?: string;
   reason: string;
 }
 
-/** The seed's question, by name alone. Whether a tool of a runtime may be called is asked with the tool itself. */
+/** Decides by the name only. For a tool of a runtime, use the function that takes the tool. */
 export function isToolAllowedByPolicy(toolName: string, policy: ToolPolicy): boolean {
   return refusalOf({ names: [normalizeToolName(toolName)], groups: [] }, policy) === undefined;
 }
 
-/** A tool that any of its names puts on the deny list is denied; one that any of them allows is allowed. */
+/** Any of a tool's names on the deny list denies it; any of its names on the allow list allows it. */
 export function isToolAllowed(tool: AnyTool, policy: ToolPolicy): boolean {
   return findRefusal(tool, policy) === undefined;
 }
@@ -44,7 +44,7 @@ export function findRefusal(tool: AnyTool, policy: ToolPolicy): Refusal | undefi
   return refusalOf(subjectOf(tool), policy);
 }
 
-/** Whether an entry of a deny list would concern the tool. */
+/** Whether an entry of a deny list matches the tool. */
 export function appliesTo(entry: string, tool: AnyTool): boolean {
   return matches(entry, subjectOf(tool));
 }
@@ -52,7 +52,7 @@ export function appliesTo(entry: string, tool: AnyTool): boolean {
 interface Subject {
   names: readonly string[];
   groups: readonly string[];
-  /** Of a tool from elsewhere: its names as they are. To be called like a built-in tool may deny it, and never allows it. */
+  /** For an external tool: its names as they are. The name of a built-in tool can deny it, but never allows it. */
   ownNames?: readonly string[];
 }
 
@@ -81,9 +81,9 @@ function refusalOf(subject: Subject, policy: ToolPolicy): Refusal | undefined {
   const admits = subject.ownNames ? admitsOwnName : matches;
   const holds = (list: readonly string[]): boolean => list.some((entry) => admits(entry, subject));
   if (profile !== undefined && !holds(profileNamed(profile, profiles)) && !holds(alsoAllow)) {
-    return { list: "profile", reason: `has the profile "${profile}", which does not hold it` };
+    return { list: "profile", reason: `has the profile "${profile}", which does not contain it` };
   }
-  if (allow && allow.length > 0 && !holds(allow)) return { list: "allow", reason: "does not name it under allow" };
+  if (allow && allow.length > 0 && !holds(allow)) return { list: "allow", reason: "does not list it under allow" };
   return undefined;
 }
 
@@ -97,14 +97,14 @@ function admitsOwnName(entry: string, { ownNames = [], groups }: Subject): boole
   return !members && isOneOf(folded, ownNames, groups);
 }
 
-/** An entry of a list: the members of a group, or one name, as it is and as it is normalised. */
+/** An entry of a list: the members of a group, or one name, as written and normalized. */
 interface Entry {
   members: ReadonlySet<string> | undefined;
   name: string;
   folded: string;
 }
 
-/** Lists are read at every call, and may change between two; what an entry means does not. */
+/** Parsed entries are cached. The lists themselves may change between calls. */
 const entries = new Map<string, Entry>();
 const MAX_ENTRIES = 10_000;
 
@@ -125,7 +125,7 @@ function isOneOf(wanted: string, names: readonly string[], groups: readonly stri
   return names.some((name) => matchesPattern(name, wanted));
 }
 
-/** `*` for any run of characters; linear, so that a hostile pattern costs nothing. */
+/** `*` matches any characters. Linear time, even for a hostile pattern. */
 function matchesPattern(name: string, pattern: string): boolean {
   const parts = pattern.split("*");
   const first = parts.shift()!;

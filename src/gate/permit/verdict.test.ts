@@ -12,12 +12,12 @@ const tool = createTool({
   run: () => "seen",
 });
 
-test("a question that no rule asks is a no where dontAsk is configured, whatever mode the call names", async () => {
+test("an ask without a rule is denied if dontAsk is configured, for any mode of the call", async () => {
   const rules = new RuleSet([{ origin: "user", defaultMode: "dontAsk" }]);
   const haft = createHaft({ tools: [tool], rules, requiresApproval: () => "Nobody has seen it yet." });
   for (const mode of [undefined, "default", "bypassPermissions"] as const) {
     const result = await haft.execute("look", {}, mode ? { mode } : {});
     expect(result.status).not.toBe("completed");
-    expect(JSON.stringify(result)).toContain("In the mode dontAsk nobody is asked.");
+    expect(JSON.stringify(result)).toContain("The mode dontAsk asks nobody.");
   }
 });

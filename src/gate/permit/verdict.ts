@@ -10,13 +10,13 @@ export interface JudgeOptions {
   grants: SessionGrants;
   taint: Pick<Taint, "verdictOf">;
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval"> | undefined;
-  /** What relative paths in rules mean. */
+  /** The base folder of relative paths in rules. */
   cwd: string;
-  /** Why a call of this tool must ask although a rule lets it through: a definition that nobody has seen yet. */
+  /** Why a call of this tool must ask although a rule allows it: its definition was not reviewed yet. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
 }
 
-/** Rules, hooks and taint each have their say; the strictest of them counts. */
+/** The strictest verdict of rules, hooks and taint. */
 export function createJudge({
   grants,
   taint,
@@ -24,7 +24,7 @@ export function createJudge({
   cwd,
   requiresApproval,
 }: JudgeOptions): (call: Call) => MaybePromise<Verdict> {
-  /** A call is judged again after a person has answered; the hooks that stand before the question heard it already. */
+  /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
   return (call) => {
@@ -59,7 +59,7 @@ export function createJudge({
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
 
-/** Of two that are equally strict the first; but a reason of its own is worth more than the tool's habit of asking. */
+/** Of two equally strict verdicts the first; but a specific reason is preferred to the tool's default ask. */
 export function stricter(one: Verdict, other: Verdict | undefined): Verdict {
   if (!other) return one;
   const difference = STRICTNESS[other.decision] - STRICTNESS[one.decision];

@@ -22,7 +22,7 @@ describe("a tool that policy hides", () => {
     expect(haft.registry.list()).toHaveLength(3);
   });
 
-  test("does not run, and the model is told not to try again", async () => {
+  test("does not run, and the message tells the model not to try again", async () => {
     const haft = start({ deny: ["deploy"] });
     const result = await haft.execute("deploy");
     expect(result).toMatchObject({
@@ -33,7 +33,7 @@ describe("a tool that policy hides", () => {
     expect(await haft.log.recent()).toMatchObject([{ toolName: "deploy", status: "failed", errorCode: "denied" }]);
   });
 
-  test("is not suggested for a name that is near to it", async () => {
+  test("is not suggested for a similar name", async () => {
     const haft = start({ deny: ["deploy"] });
     for (const name of ["deplo", "something else entirely"]) {
       expect(textOf((await haft.execute(name)).content)).not.toContain("deploy");
@@ -63,7 +63,7 @@ describe("a call's own policy", () => {
 });
 
 describe("plan mode", () => {
-  test("shows and runs what only reads", async () => {
+  test("shows and runs read-only tools", async () => {
     const haft = start();
     expect(haft.tools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
     expect(haft.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
@@ -75,7 +75,7 @@ describe("plan mode", () => {
     }
   });
 
-  test("hides what policy hides as well", () => {
+  test("also hides what the policy hides", () => {
     expect(start({ deny: ["read"] }).toLLMTools({ mode: "plan" })).toEqual([]);
   });
 });

@@ -7,43 +7,43 @@ import { familyOf, type PolicyLayer } from "./policy-layers.ts";
 import type { SessionGrants } from "./session-grants.ts";
 import { findRefusal, isToolAllowed, type Refusal, type ToolPolicy } from "./tool-policy.ts";
 
-/** A named layer, or a policy by itself. */
+/** A named layer, or an unnamed policy. */
 export type AnyLayer = PolicyLayer | ToolPolicy;
 
-/** What one layer says of a tool. */
+/** One layer's decision on a tool. */
 export interface LayerOpinion {
   layer: string;
   allowed: boolean;
-  /** Of a refusal: which list decided, and of the deny list which entry. */
+  /** For a refusal: which list decided, and for the deny list which entry. */
   list?: Refusal["list"] | "toolkit";
   entry?: string;
   reason: string;
 }
 
-/** Whether a tool exists for a caller: every layer must let it through, so that a layer can only narrow. */
+/** Whether a tool exists for a caller: every layer must allow it. */
 export function isVisible(tool: AnyTool, layers: readonly AnyLayer[]): boolean {
   return layers.every((layer) => refusalBy(tool, layer) === undefined);
 }
 
-/** What a client brings is there for its own user, and for the subagents of that one. */
+/** A client tool exists only for its own user and that user's subagents. */
 export function isForCaller({ origin }: AnyTool, caller: Partial<Caller>): boolean {
   if (origin.type !== "client" || origin.user === undefined) return true;
   return familyOf(caller).some(({ user }) => user === origin.user);
 }
 
-/** What every layer says, in order: for `policy explain`. */
+/** Every layer's decision, in order: for `policy explain`. */
 export function explainVisibility(
   tool: AnyTool,
   layers: readonly AnyLayer[],
 ): { allowed: boolean; layers: LayerOpinion[] } {
   const opinions = layers.map((layer) => {
     const refusal = refusalBy(tool, layer);
-    return refusal ?? { layer: nameOf(layer), allowed: true, reason: `${nameOf(layer)} lets it through` };
+    return refusal ?? { layer: nameOf(layer), allowed: true, reason: `${nameOf(layer)} allows it` };
   });
   return { allowed: opinions.every(({ allowed }) => allowed), layers: opinions };
 }
 
-/** Refuses tools that do not exist for the caller. The same question decides what a model is shown. */
+/** Refuses tools that do not exist for the caller. The same check decides which tools a model gets. */
 export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly AnyLayer[])): Stage {
   return {
     name: "visible",
@@ -78,7 +78,7 @@ function refusalBy(tool: AnyTool, layer: AnyLayer): LayerOpinion | undefined {
   const name = nameOf(layer);
   if (refusal) return { ...refusal, layer: name, allowed: false, reason: `${name} ${refusal.reason}` };
   if (!("scope" in layer) || !layer.scope || layer.scope.get(tool.name) === tool) return undefined;
-  return { layer: name, allowed: false, list: "toolkit", reason: `${name} does not hold it` };
+  return { layer: name, allowed: false, list: "toolkit", reason: `${name} does not contain it` };
 }
 
 function nameOf(layer: AnyLayer): string {
@@ -89,7 +89,7 @@ function denied(tool: AnyTool, { reason }: Pick<LayerOpinion, "reason">): ToolPe
   return new ToolPermissionError(
     tool.name,
     `tool "${tool.name}" is not allowed by policy (${reason})`,
-    "Do not call it again; use another tool, or tell the person what you need it for.",
+    "Do not call it again; use another tool, or tell the person why you need it.",
   );
 }
 
@@ -109,7 +109,7 @@ export interface SearchableToolsOptions {
   shownTo(caller: Partial<Caller>): (tool: AnyTool) => boolean;
 }
 
-/** What a call with this authority could call: nothing else is found, so that nothing else takes a place in a ranking. */
+/** The tools that a call with these limits could call: only these are searched and ranked. */
 export function searchableTools({ registry, grants, shownTo }: SearchableToolsOptions) {
   return ({ caller, mode, policy = [] }: CallAuthority) => {
     const isShown = shownTo(caller);
@@ -131,7 +131,7 @@ export function searchableTools({ registry, grants, shownTo }: SearchableToolsOp
   };
 }
 
-/** A toolkit comes as a list of all its names, which may be thousands: those are looked up, and only the rest is matched. */
+/** A toolkit is a list of names, perhaps thousands: they are looked up in a set, and only patterns are matched. */
 function admits(layer: ToolPolicy): (tool: AnyTool) => boolean {
   const { allow = [], deny, profile } = layer;
   const names = new Set(deny || profile !== undefined ? [] : allow);

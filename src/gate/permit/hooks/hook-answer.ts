@@ -1,27 +1,27 @@
 import type { Hook, HookEvent, OnFailure } from "./hook-settings.ts";
 import { type HookHost, type HookInput, type HookOutcome, runHook } from "./run-hook.ts";
 
-/** Strictest first. `allow` is no opinion here: a hook may tighten and never loosen. `defer` asks, as `ask` does. */
+/** Strictest first. `allow` has no effect: a hook can only restrict. `defer` means `ask`. */
 const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
 export type HookDecision = (typeof DECISIONS)[number];
 
-/** What a hook had to say, understood. */
+/** A hook's parsed answer. */
 interface HookAnswer {
   decision?: HookDecision;
   reason?: string;
   updatedInput?: Record<string, unknown>;
   additionalContext?: string;
-  /** Present where the result is to be replaced, whatever by. */
+  /** Present if the hook replaces the result. */
   updatedToolOutput?: { value: unknown };
-  /** For the person. */
+  /** A message for the person. */
   systemMessage?: string;
-  /** It ran and said that it failed: by contract that stops nothing, unless the file wants it to. */
+  /** The hook reported an error: by contract that does not block the call, except if the file says so. */
   error?: string;
-  /** It gave no answer that can be understood. */
+  /** Why there is no valid answer. */
   noAnswer?: string;
 }
 
-/** As much as the model is told of one hook's context. */
+/** Max characters of one hook's context that the model gets. */
 const MAX_CONTEXT_CHARACTERS = 10_000;
 const BLOCKED = 2;
 
@@ -36,7 +36,7 @@ function readHookAnswer(outcome: HookOutcome, event: HookEvent): HookAnswer {
     }
     case "exit": {
       const { code, stdout, stderr } = outcome;
-      // Whatever its output allows: a hook that ends so has said no.
+      // This exit code means deny, also if the output says allow.
       if (code === BLOCKED) return { decision: "deny", reason: stderr || "it gave no reason" };
       if (code !== 0) return { error: `it ended with code ${code}${stderr ? `: ${stderr}` : ""}` };
       return readText(stdout, event);
@@ -51,20 +51,20 @@ function readText(text: string, event: HookEvent): HookAnswer {
   try {
     parsed = JSON.parse(trimmed);
   } catch {
-    return { noAnswer: "its answer is no JSON" };
+    return { noAnswer: "its answer is not JSON" };
   }
   return readJson(parsed as Record<string, unknown>, event);
 }
 
 function readJson(parsed: Record<string, unknown>, event: HookEvent): HookAnswer {
   const specific = parsed["hookSpecificOutput"];
-  if (specific !== undefined && !isObject(specific)) return { noAnswer: "its hookSpecificOutput is no object" };
+  if (specific !== undefined && !isObject(specific)) return { noAnswer: "its hookSpecificOutput is not an object" };
   const more = specific ?? {};
   const verdict = event === "PermissionRequest" ? readRequest(more) : readDecision(parsed, more);
   if (verdict.noAnswer !== undefined) return verdict;
   const { additionalContext, updatedToolOutput } = more;
   const { systemMessage } = parsed;
-  // The agent is to stop: then this call does not happen either.
+  // The hook stops the agent, and with it this call.
   const stopped: HookAnswer | undefined =
     parsed["continue"] === false
       ? { decision: "deny", reason: asText(parsed["stopReason"]) ?? verdict.reason ?? "it stops the agent" }
@@ -78,7 +78,7 @@ function readJson(parsed: Record<string, unknown>, event: HookEvent): HookAnswer
   };
 }
 
-/** The words of today, and those of before: `decision: "block"`. */
+/** The current and the deprecated form (`decision: "block"`). */
 function readDecision(parsed: Record<string, unknown>, specific: Record<string, unknown>): HookAnswer {
   const { permissionDecision, permissionDecisionReason, updatedInput } = specific;
   const isBlocked = parsed["decision"] === "block";
@@ -96,7 +96,7 @@ function readDecision(parsed: Record<string, unknown>, specific: Record<string, 
 
 function readRequest({ decision }: Record<string, unknown>): HookAnswer {
   if (decision === undefined) return {};
-  if (!isObject(decision)) return { noAnswer: "its decision is no object" };
+  if (!isObject(decision)) return { noAnswer: "its decision is not an object" };
   const { behavior } = decision;
   const reason = asText(decision["message"]);
   if (behavior === "deny") return { decision: "deny", reason };
@@ -105,7 +105,7 @@ function readRequest({ decision }: Record<string, unknown>): HookAnswer {
 
 function readInput(updatedInput: unknown): HookAnswer {
   if (updatedInput === undefined || updatedInput === null) return {};
-  return isObject(updatedInput) ? { updatedInput } : { noAnswer: "its updatedInput is no object" };
+  return isObject(updatedInput) ? { updatedInput } : { noAnswer: "its updatedInput is not an object" };
 }
 
 function isDecision(value: unknown): value is HookDecision {
@@ -124,15 +124,15 @@ function cut(text: string): string {
   return text.length > MAX_CONTEXT_CHARACTERS ? `${text.slice(0, MAX_CONTEXT_CHARACTERS)}…` : text;
 }
 
-/** A hook and what it said. */
+/** A hook and its answer. */
 export interface HookResult {
   hook: Hook;
   answer: HookAnswer;
-  /** Set where it failed: what becomes of the call then. */
+  /** Set if the hook failed: what happens to the call then. */
   failed?: { why: string; onFailure: OnFailure };
 }
 
-/** All at the same time, each once; answers in the order of the files. */
+/** Runs all hooks at the same time, each once; answers are in the order of the files. */
 export function runHooks(
   hooks: readonly Hook[],
   input: HookInput,
@@ -151,14 +151,14 @@ export function runHooks(
 }
 
 /**
- * A gate that does not answer is shut: a mistyped path would otherwise open it unnoticed. A code that the contract
- * calls harmless stays so, and after the fact there is nothing left to stop; a file may say otherwise for each hook.
+ * Without an answer the call is blocked: a mistyped path would otherwise switch the hook off unnoticed. An exit code that the
+ * contract calls harmless does not block, nor does a hook after the call; a file can change this for each hook.
  */
 function onFailureOf({ spec, event }: Hook, { noAnswer }: HookAnswer): OnFailure {
   return spec.onFailure ?? (event !== "PostToolUse" && noAnswer !== undefined ? "block" : "ignore");
 }
 
-/** The strictest that was said, the first of equals; a failure that blocks is a no. */
+/** The strictest decision, the first of equals; a failure that blocks means deny. */
 export function strictest(
   hookResults: readonly HookResult[],
 ): { hook: Hook; decision: "deny" | "ask"; reason: string } | undefined {
@@ -169,14 +169,14 @@ export function strictest(
         return { hook, decision: wanted === "deny" ? "deny" : "ask", reason: answer.reason ?? "it gave no reason" };
       }
       if (wanted === "deny" && failed?.onFailure === "block") {
-        return { hook, decision: "deny", reason: `the hook failed (${failed.why}), and then nothing may pass it` };
+        return { hook, decision: "deny", reason: `the hook failed (${failed.why}), and a failed hook blocks the call` };
       }
     }
   }
   return undefined;
 }
 
-/** What the record of a call keeps of its hooks. */
+/** The hooks' part of a call's record. */
 export function recordOf({ hook, answer, failed }: HookResult): Record<string, unknown> {
   return {
     hook: hook.name,

@@ -1,10 +1,10 @@
 import type { AnyTool } from "../../../core/tool.ts";
 
-/** The moments at which hooks are asked, as Claude Code and Codex name them. */
+/** The events at which hooks run, with the names of Claude Code and Codex. */
 export const HOOK_EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse"] as const;
 export type HookEvent = (typeof HOOK_EVENTS)[number];
 
-/** What becomes of a call whose hook is missing, fails or takes too long. */
+/** What happens to a call if its hook is missing, fails or takes too long. */
 export type OnFailure = "block" | "ignore";
 
 interface HookBase {
@@ -15,7 +15,7 @@ interface HookBase {
 
 export interface CommandHook extends HookBase {
   type: "command";
-  /** For a shell; with `args`, a program that is run without one. */
+  /** A shell command; with `args`, a program that runs without a shell. */
   command: string;
   args?: readonly string[];
 }
@@ -23,34 +23,34 @@ export interface CommandHook extends HookBase {
 export interface HttpHook extends HookBase {
   type: "http";
   url: string;
-  /** `$NAME` and `${NAME}` stand for variables of the host, of those in `allowedEnvVars` alone. */
+  /** `$NAME` and `${NAME}` are replaced by host variables that `allowedEnvVars` lists. */
   headers?: Readonly<Record<string, string>>;
   allowedEnvVars?: readonly string[];
 }
 
-/** Types that other systems have and this one does not (prompt, agent, mcp_tool): such a hook always fails. */
+/** Types that only other systems have (prompt, agent, mcp_tool): such a hook always fails. */
 export interface OtherHook extends HookBase {
   type: string & {};
 }
 
 export interface HookGroup {
-  /** Names with `|` or `,` between them, or a regular expression; absent, empty or `*`: every tool. */
+  /** Names separated by `|` or `,`, or a regular expression; absent, empty or `*` means every tool. */
   matcher?: string;
   hooks: readonly (CommandHook | HttpHook | OtherHook)[];
 }
 
-/** The `hooks` of a settings file, as it is written there. */
+/** The `hooks` of a settings file, unchanged. */
 export type HookSettings = { readonly [event in HookEvent]?: readonly HookGroup[] };
 
-/** Hooks from one place. */
+/** Hooks of one file. */
 export interface HookSource {
   /** As in a settings file. */
   settings: HookSettings;
-  /** The file, for whoever asks which hook decided. */
+  /** The file, shown when a hook decides. */
   origin: string;
 }
 
-/** One hook of one file, ready to be asked. */
+/** One hook of one file, ready to run. */
 export interface Hook {
   event: HookEvent;
   matcher: string;
@@ -64,14 +64,14 @@ export interface Hook {
 const DEFAULT_SECONDS = 60;
 const MAX_SECONDS = 600;
 
-/** The hooks in the order in which they stand, and what in the files is taken and not obeyed. */
+/** The hooks in file order, and warnings about settings that have no effect. */
 export function readHookSettings(sources: readonly HookSource[]): { hooks: Hook[]; warnings: string[] } {
   const hooks: Hook[] = [];
   const warnings: string[] = [];
   for (const { settings, origin } of sources) {
     for (const [event, groups] of Object.entries(settings as Record<string, unknown>)) {
       if (!isHookEvent(event)) {
-        warnings.push(`Hooks of ${event} in ${origin} are not run: there are ${HOOK_EVENTS.join(", ")}.`);
+        warnings.push(`Hooks of ${event} in ${origin} are not run: the events are ${HOOK_EVENTS.join(", ")}.`);
         continue;
       }
       for (const group of listOf<HookGroup>(groups, `hooks.${event} of ${origin}`)) {
@@ -92,7 +92,8 @@ function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher"
   const where = `a hook of ${event} in ${origin}`;
   const does = isCommand(spec) ? spec.command : isHttp(spec) ? spec.url : `of type ${spec.type}`;
   if (typeof does !== "string" || does.trim() === "") throw new TypeError(`${where} has no command and no url.`);
-  if (typeof timeout !== "number" || !(timeout > 0)) throw new TypeError(`${where}: timeout is a number of seconds.`);
+  if (typeof timeout !== "number" || !(timeout > 0))
+    throw new TypeError(`${where}: timeout must be a number of seconds.`);
   if (onFailure !== undefined && onFailure !== "block" && onFailure !== "ignore") {
     throw new TypeError(`${where}: onFailure is "block" or "ignore", not ${JSON.stringify(onFailure)}.`);
   }
@@ -103,11 +104,14 @@ function hookOf({ event, matcher, spec, origin }: Pick<Hook, "event" | "matcher"
 function warningsOf({ name, spec, origin }: Hook): string[] {
   const subject = `The hook "${name}" of ${origin}`;
   if (!isCommand(spec) && !isHttp(spec)) {
-    return [`${subject} cannot be run: there are the types command and http. It counts as one that fails.`];
+    return [`${subject} cannot be run: the types are command and http. It always fails.`];
   }
   return ["if", "async"]
     .filter((key) => Object.hasOwn(spec, key))
-    .map((key) => `${subject} has "${key}", which is not obeyed: it is asked at every matching call, and waited for.`);
+    .map(
+      (key) =>
+        `${subject} has "${key}", which has no effect: the hook runs at every matching call, and the call waits for it.`,
+    );
 }
 
 export function isCommand(spec: Hook["spec"]): spec is CommandHook {
@@ -125,22 +129,22 @@ function isHookEvent(event: string): event is HookEvent {
 function listOf<T extends object>(value: unknown, where: string): readonly T[] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.some((one) => typeof one !== "object" || one === null)) {
-    throw new TypeError(`${where} is a list of objects.`);
+    throw new TypeError(`${where} must be a list of objects.`);
   }
   return value as T[];
 }
 
-/** Names, blanks and separators only: a list of exact names. Everything else is a regular expression. */
+/** Names, blanks and separators only mean a list of exact names. Anything else is a regular expression. */
 const NAME_LIST = /^[\w\-\s,|]+$/;
 
-/** What matchers written for Claude Code mean by these tools, besides their own names. */
+/** Claude Code's names for these tools: matchers may use either. */
 const ALSO_KNOWN_AS: Readonly<Record<string, readonly string[]>> = {
   edit: ["MultiEdit"],
-  // It does what these do: a hook that guards files must not be passed by it.
+  // It edits files like these: a hook that guards files must see it.
   apply_patch: ["Edit", "Write", "MultiEdit"],
 };
 
-/** Whether a matcher means the tool, by its own name or by the one that Claude Code has for it. */
+/** Whether a matcher matches the tool's own name or Claude Code's name for it. */
 export function createMatcher({ matcher, name, origin }: Pick<Hook, "matcher" | "name" | "origin">) {
   const wanted = matcher.trim();
   if (wanted === "" || wanted === "*") return () => true;
@@ -152,7 +156,7 @@ export function createMatcher({ matcher, name, origin }: Pick<Hook, "matcher" | 
   try {
     pattern = new RegExp(wanted);
   } catch (cause) {
-    throw new TypeError(`The matcher of the hook "${name}" of ${origin} is no regular expression.`, { cause });
+    throw new TypeError(`The matcher of the hook "${name}" of ${origin} is not a regular expression.`, { cause });
   }
   return (tool: AnyTool): boolean => namesOf(tool).some((one) => pattern.test(one));
 }

@@ -23,7 +23,7 @@ import type { HttpPost } from "./run-hook.ts";
 import type { CommandHook, HookGroup, HookSettings, HttpHook } from "./hook-settings.ts";
 import { createHooks } from "./hooks.ts";
 
-/** The real gate around a tool called `Bash` by hooks, with these hooks in it. */
+/** The real gate with these hooks, around a tool that hooks know as `Bash`. */
 function stage(
   settings: HookSettings,
   more: { post?: HttpPost; environment?: Record<string, string | undefined> } = {},
@@ -92,7 +92,7 @@ const decides = (permissionDecision: string, more: object = {}): CommandHook =>
   says({ hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision, ...more } });
 
 describe("a PreToolUse hook", () => {
-  test("reads the call in Claude Code's words", async () => {
+  test("reads the call with Claude Code's field names", async () => {
     const { folder, execute } = stage(pre(command("cat > seen.json")));
     await execute({ command: "ls", path: "a" }, { id: "c1", mode: "acceptEdits", caller: { session: "s" } });
     expect(JSON.parse(readFileSync(join(folder, "seen.json"), "utf8"))).toEqual({
@@ -107,7 +107,7 @@ describe("a PreToolUse hook", () => {
     });
   });
 
-  test("is given the project's folder, and of the host's environment what commands get", async () => {
+  test("gets the project's folder, and the same environment as commands", async () => {
     const environment = { PATH: process.env["PATH"], API_TOKEN: "hunter2" };
     const { folder, execute } = stage(
       pre(command('echo "$CLAUDE_PROJECT_DIR $HAFT_PROJECT_DIR [$API_TOKEN]" > seen')),
@@ -119,7 +119,7 @@ describe("a PreToolUse hook", () => {
     expect(readFileSync(join(folder, "seen"), "utf8").trim()).toBe(`${folder} ${folder} []`);
   });
 
-  test("blocks with exit code 2, whatever its output allows, and its standard error is the reason", async () => {
+  test("blocks with exit code 2, even if its output allows, and its standard error is the reason", async () => {
     const allow = JSON.stringify({ hookSpecificOutput: { permissionDecision: "allow" } });
     const { execute, ran } = stage(pre(command(`echo '${allow}'; echo 'not on Fridays' >&2; exit 2`)));
     const result = await execute();
@@ -138,7 +138,7 @@ describe("a PreToolUse hook", () => {
     expect(ran).toEqual([]);
   });
 
-  test.each(["ask", "defer"])("asks by %s, and the verdict says which hook of which file", async (decision) => {
+  test.each(["ask", "defer"])("asks by %s, and the verdict names the hook and the file", async (decision) => {
     const { execute, verdicts } = stage(pre(decides(decision, { permissionDecisionReason: "look first" })));
     await execute();
     expect(verdicts).toEqual([
@@ -152,19 +152,19 @@ describe("a PreToolUse hook", () => {
     ]);
   });
 
-  test("has no opinion when it allows: nothing is loosened", async () => {
+  test("loosens nothing if it allows", async () => {
     const { execute, verdicts, ran } = stage(pre(decides("allow")));
     expect(await execute()).toMatchObject({ status: "completed" });
     expect([verdicts, ran.length]).toEqual([[undefined], 1]);
   });
 
-  test("says nothing by output that is no object", async () => {
+  test("has no effect if its output is not an object", async () => {
     const { execute, verdicts } = stage(pre(command("echo deny everything")));
     expect(await execute()).toMatchObject({ status: "completed" });
     expect(verdicts).toEqual([undefined]);
   });
 
-  test("is one of several, of which the strictest counts, also if it comes from another group", async () => {
+  test("is one of several: the strictest applies, also across groups", async () => {
     const group = (hook: CommandHook): HookGroup => ({ hooks: [hook] });
     const order = ["allow", "ask", "deny"].map((one) => decides(one, { permissionDecisionReason: one }));
     const all = stage({ PreToolUse: order.map(group) });
@@ -174,7 +174,7 @@ describe("a PreToolUse hook", () => {
     expect(two.verdicts).toMatchObject([{ decision: "ask" }]);
   });
 
-  test("that stands in the files twice runs once", async () => {
+  test("that is in the files twice runs once", async () => {
     const hook = command("echo x >> count");
     const { folder, execute } = stage({ PreToolUse: [{ hooks: [hook] }, { matcher: "*", hooks: [{ ...hook }] }] });
     await execute();
@@ -183,7 +183,7 @@ describe("a PreToolUse hook", () => {
 });
 
 describe("an input that a hook replaces", () => {
-  test("is what runs, read under Claude Code's names, and the rest of the old one is gone", async () => {
+  test("is what runs, read with Claude Code's names, and the old input is gone", async () => {
     const { execute, ran } = stage(pre(decides("allow", { updatedInput: { command: "ls -l", file_path: "b" } })));
     await execute({ command: "ls", path: "a" });
     expect(ran).toEqual([{ command: "ls -l", path: "b" }]);
@@ -195,11 +195,11 @@ describe("an input that a hook replaces", () => {
   ])("%s is refused, and the person is told of the hook", async (_what, updatedInput) => {
     const { execute, ran } = stage(pre(decides("allow", { updatedInput })));
     const result = await execute();
-    expect(result).toMatchObject({ error: { code: "denied", message: expect.stringContaining("does not take") } });
+    expect(result).toMatchObject({ error: { code: "denied", message: expect.stringContaining("is not valid") } });
     expect(ran).toEqual([]);
   });
 
-  test("by two hooks in two ways is refused; in one way it is not", async () => {
+  test("is refused if two hooks replace it differently, and accepted if they agree", async () => {
     const rewrites = (text: string, pad = ""): CommandHook =>
       command(`${decides("allow", { updatedInput: { command: text } }).command}${pad}`);
     const { execute } = stage(pre(rewrites("a"), rewrites("b")));
@@ -209,7 +209,7 @@ describe("an input that a hook replaces", () => {
     expect(same.ran).toEqual([{ command: "a" }]);
   });
 
-  test("leaves the call the same one: made again under its id, it is answered and not run", async () => {
+  test("does not change the call's identity: repeated under its id, it is answered and does not run", async () => {
     const { execute, ran } = stage(pre(decides("allow", { updatedInput: { command: "other" } })));
     await execute({ command: "ls" }, { id: "c" });
     expect(await execute({ command: "ls" }, { id: "c" })).toMatchObject({ metadata: { known: "replay" } });
@@ -227,7 +227,7 @@ describe("a hook that fails", () => {
     ["decides what there is not", decides("perhaps")],
   ];
 
-  test.each(cases)("and %s shuts the gate, unless its file says otherwise", async (_what, hook) => {
+  test.each(cases)("and %s blocks the call, unless its file says otherwise", async (_what, hook) => {
     const { execute, ran } = stage(pre(hook));
     expect(await execute()).toMatchObject({
       error: { code: "denied", message: expect.stringContaining("hook failed") },
@@ -240,7 +240,7 @@ describe("a hook that fails", () => {
     });
   });
 
-  test("by an exit code that the contract calls harmless stops nothing, unless its file says otherwise", async () => {
+  test("with an exit code that the contract calls harmless blocks nothing, unless its file says otherwise", async () => {
     const { execute } = stage(pre(command("exit 1")));
     expect(await execute()).toMatchObject({
       status: "completed",
@@ -250,13 +250,13 @@ describe("a hook that fails", () => {
     expect(await shut.execute()).toMatchObject({ error: { message: expect.stringContaining("code 1: broken") } });
   });
 
-  test("because its type is of another system shuts the gate, and is told at the start", async () => {
+  test("because only another system has its type blocks the call, and is reported at the start", async () => {
     const { execute, hooks } = stage(pre({ type: "prompt" }));
     expect(await execute()).toMatchObject({ error: { code: "denied" } });
     expect(hooks.warnings).toEqual([expect.stringContaining("cannot be run")]);
   });
 
-  test("by its time limit takes what it started with it", async () => {
+  test("by its time limit is killed with its child processes", async () => {
     const { folder, execute } = stage(pre(command("(sleep 1; touch late) & echo $! > pid; wait", { timeout: 0.3 })));
     await execute();
     const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
@@ -264,7 +264,7 @@ describe("a hook that fails", () => {
     expect(existsSync(join(folder, "late"))).toBe(false);
   });
 
-  test("to end before its caller goes away is ended with the call", async () => {
+  test("to end before its caller cancels is killed with the call", async () => {
     const { folder, execute } = stage(pre(command("echo $$ > pid; sleep 30")));
     const controller = new AbortController();
     const running = execute({ command: "ls" }, { signal: controller.signal });
@@ -277,7 +277,7 @@ describe("a hook that fails", () => {
 });
 
 describe("a PostToolUse hook", () => {
-  test("sees what the tool gave", async () => {
+  test("sees the tool's output", async () => {
     const { folder, execute } = stage(post(command("cat > seen.json")));
     await execute();
     expect(JSON.parse(readFileSync(join(folder, "seen.json"), "utf8"))).toMatchObject({
@@ -301,14 +301,14 @@ describe("a PostToolUse hook", () => {
     }
   });
 
-  test("replaces what a failed call tells as well", async () => {
+  test("also replaces the output of a failed call", async () => {
     const { executor } = stage(post(says({ hookSpecificOutput: { updatedToolOutput: "[redacted]" } })));
     const result = await executor.execute("fail");
     expect(result).toMatchObject({ status: "failed", error: { message: "[redacted]" } });
     expect(JSON.stringify(result)).not.toContain("hunter2");
   });
 
-  test("comments a result, by context, by a block and by exit code 2", async () => {
+  test("adds to a result: by context, by a block and by exit code 2", async () => {
     const hooks = [
       says({ hookSpecificOutput: { additionalContext: "run the tests" } }),
       says({ decision: "block", reason: "no tabs" }),
@@ -320,7 +320,7 @@ describe("a PostToolUse hook", () => {
     expect(textOf(result.content)).toMatch(/ran ls.*adds: run the tests.*objects: no tabs.*objects: too long/s);
   });
 
-  test("that fails stops nothing, unless it must see the output: then that is held back", async () => {
+  test("that fails blocks nothing, unless it must see the output: then the output is withheld", async () => {
     const { execute } = stage(post(command("./no-such-hook.sh")));
     expect(await execute()).toMatchObject({
       status: "completed",
@@ -328,18 +328,18 @@ describe("a PostToolUse hook", () => {
     });
     const strict = stage(post(command("./no-such-hook.sh", { onFailure: "block" })));
     const result = await strict.execute();
-    expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining("held back") } });
+    expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining("withheld") } });
     expect(JSON.stringify(result)).not.toContain("hunter2");
   });
 
-  test("is not asked about a call that was refused", async () => {
+  test("does not run for a call that was refused", async () => {
     const { folder, execute } = stage({ ...pre(decides("deny")), ...post(command("touch asked")) });
     await execute();
     expect(existsSync(join(folder, "asked"))).toBe(false);
   });
 });
 
-test("what a PreToolUse hook adds reaches the model with the result, and again with a replay", async () => {
+test("the context of a PreToolUse hook reaches the model with the result, and again with a replay", async () => {
   const { execute } = stage(pre(decides("allow", { additionalContext: "the build is red" })));
   for (let i = 0; i < 2; i++) {
     const result = await execute({ command: "ls" }, { id: "c" });
@@ -361,7 +361,7 @@ describe("a PermissionRequest hook", () => {
     return { verdict: await hooks.beforeApproval(call!), folder };
   }
 
-  test("may answer no, with a reason", async () => {
+  test("may deny, with a reason", async () => {
     expect((await ask(request(behaves("deny")))).verdict).toMatchObject({
       decision: "deny",
       by: "hook",
@@ -371,19 +371,19 @@ describe("a PermissionRequest hook", () => {
     expect((await ask(request(command("echo no >&2; exit 2")))).verdict).toMatchObject({ reason: "no" });
   });
 
-  test("may not answer yes: the person is asked", async () => {
+  test("cannot allow: the person is asked", async () => {
     expect((await ask(request(behaves("allow")))).verdict).toBeUndefined();
     expect((await ask(request(command("cat > seen.json")))).verdict).toBeUndefined();
     expect((await ask({})).verdict).toBeUndefined();
   });
 
-  test("that fails is a no", async () => {
+  test("that fails denies", async () => {
     expect((await ask(request(command("./no-such-hook.sh")))).verdict).toMatchObject({ decision: "deny" });
   });
 });
 
 describe("an http hook", () => {
-  /** As the runtime would, over the network. */
+  /** Posts over the network, as the runtime does. */
   const send: HttpPost = async (url, { headers, body, signal }) => {
     const response = await fetch(url, { method: "POST", headers, body, signal });
     return { status: response.status, body: await response.text() };
@@ -410,7 +410,7 @@ describe("an http hook", () => {
     return { seen, hook };
   }
 
-  test("is sent what a command reads, with headers filled from the variables that it may know", async () => {
+  test("gets the same input as a command, and headers with the allowed variables", async () => {
     const { seen, hook } = await serve(() => ({}));
     const headers = { Authorization: "Bearer ${HOOK_KEY}", Other: "$SECRET" };
     const { execute } = stage(pre(hook({ headers, allowedEnvVars: ["HOOK_KEY"] })), {
@@ -435,7 +435,7 @@ describe("an http hook", () => {
     expect(ran).toEqual([]);
   });
 
-  test("that answers with an error, too late or not at all shuts the gate, unless its file says not to", async () => {
+  test("that answers with an error, too late or not at all blocks the call, unless its file says otherwise", async () => {
     const failing = await serve(() => ({ status: 500 }));
     const silent = await serve(() => undefined);
     for (const hook of [failing.hook(), silent.hook({ timeout: 0.2 }), failing.hook({ url: "http://127.0.0.1:1/" })]) {
@@ -446,7 +446,7 @@ describe("an http hook", () => {
     }
   });
 
-  test("fails where nothing can be sent", async () => {
+  test("fails if the runtime cannot send requests", async () => {
     const { hook } = await serve(() => ({}));
     expect(await stage(pre(hook())).execute()).toMatchObject({
       error: { message: expect.stringContaining("cannot send") },
@@ -454,13 +454,13 @@ describe("an http hook", () => {
   });
 });
 
-describe("hooks that are not there", () => {
-  test("cost nothing: there are no stages", () => {
+describe("without hooks", () => {
+  test("there are no stages", () => {
     expect(stage({}).hooks).toMatchObject({ before: undefined, after: undefined });
     expect(stage(post(command("true"))).hooks.before).toBeUndefined();
   });
 
-  test("for this tool let the call pass at once", async () => {
+  test("for this tool the call passes synchronously", async () => {
     const { folder, executor } = stage(pre(command("touch asked")));
     expect(await executor.execute("mcp__files__get")).toMatchObject({ status: "completed" });
     expect(existsSync(join(folder, "asked"))).toBe(false);

@@ -10,18 +10,18 @@ import { createMatcher, type Hook, type HookEvent, type HookSource, readHookSett
 import { type HookHost, hookInputOf } from "./run-hook.ts";
 
 export interface HooksOptions extends HookHost {
-  /** Reads `call.input`, which a hook has replaced, as the input of a new call is read; throws where it is none. */
+  /** Validates `call.input` again after a hook has replaced it; throws if it is invalid. */
   revalidate(call: Call): MaybePromise<unknown>;
 }
 
 export interface Hooks {
-  /** PreToolUse: between `known` and `permit`. Absent where no hook wants it, as the other stage. */
+  /** PreToolUse: between `known` and `permit`. Both stages are absent if no hook needs them. */
   readonly before: Stage | undefined;
-  /** PostToolUse: the last stage, so that what hooks make of an output is what is bounded, kept and replayed. */
+  /** PostToolUse: the last stage, because the hooks' output is what is shortened, stored and replayed. */
   readonly after: Stage | undefined;
-  /** What PreToolUse hooks said of this call: an ask, or nothing. A deny has ended the call already. */
+  /** The PreToolUse verdict: ask, or undefined. A deny has already ended the call. */
   verdictOf(call: Call): Verdict | undefined;
-  /** PermissionRequest: before a person is asked. A deny, or nothing; a hook's yes is no opinion. */
+  /** PermissionRequest: before a person is asked. Deny, or undefined; a hook's allow has no effect. */
   beforeApproval(call: Call): MaybePromise<Verdict | undefined>;
   readonly warnings: readonly string[];
 }
@@ -31,7 +31,7 @@ interface CallState {
   verdict: Verdict | undefined;
 }
 
-/** Programs and services of the user that see calls, and may refuse, question and rewrite them; never let more pass. */
+/** The user's programs and services that see calls and may deny them, ask, or change them. They never allow more. */
 export function createHooks(sources: readonly HookSource[], options: HooksOptions): Hooks {
   const { hooks, warnings } = readHookSettings(sources);
   const matching = createSelection(hooks);
@@ -98,7 +98,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     return undefined;
   }
 
-  /** Each hook saw what was sent, so that of two rewritings neither knows the other: both, or none. */
+  /** Every hook saw the original input, so two different new inputs cannot be combined. */
   async function rewrite(call: Call, rewriting: readonly HookResult[]): Promise<void> {
     const [first, ...others] = rewriting;
     const wanted = first!.answer.updatedInput;
@@ -112,7 +112,10 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     } catch (thrown) {
       const { hook } = first!;
       const why = thrown instanceof Error ? thrown.message : String(thrown);
-      throw broken(call, `the hook "${hook.name}" of ${hook.origin} gave it an input that it does not take: ${why}`);
+      throw broken(
+        call,
+        `the hook "${hook.name}" of ${hook.origin} changed its input to one that is not valid: ${why}`,
+      );
     }
   }
 
@@ -124,7 +127,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
   }
 }
 
-/** The hooks of an event that mean a tool, found out once for each tool. */
+/** The hooks of an event that match a tool, cached per tool. */
 function createSelection(hooks: readonly Hook[]): (event: HookEvent, tool: AnyTool) => readonly Hook[] {
   const matchers = hooks.map((hook) => ({ hook, means: createMatcher(hook) }));
   const known = new WeakMap<AnyTool, Map<HookEvent, readonly Hook[]>>();
@@ -140,7 +143,7 @@ function createSelection(hooks: readonly Hook[]): (event: HookEvent, tool: AnyTo
   };
 }
 
-/** Ends the hooks when nobody waits for the call any more. */
+/** Aborts the hooks when the call is aborted. */
 async function whileNeeded<T>(call: Call, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   try {
@@ -171,20 +174,20 @@ function refused(call: Call, { reason, origin }: Verdict): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
     `a hook of ${origin} refused this call: ${reason}`,
-    "Do not repeat it as it is; do what the reason says, or tell the person.",
+    "Do not repeat it unchanged; follow the reason, or tell the person.",
   );
 }
 
-/** Not the model's fault, so that it is not told to mend its call. */
+/** Not the model's fault, so the message does not ask it to correct the call. */
 function broken(call: Call, what: string): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
     `the call has not run: ${what}`,
-    "Tell the person that these hooks need to be repaired.",
+    "Tell the person that these hooks are broken.",
   );
 }
 
-/** The result as the model gets it: replaced, commented, or held back where a hook that must see it could not. */
+/** The result for the model: replaced, annotated, or withheld if a required hook failed. */
 function changeResult(
   call: Call,
   result: ToolResult,
@@ -208,14 +211,14 @@ function notesOf({ hook, answer }: HookResult): string[] {
   const { additionalContext, decision, reason } = answer;
   return [
     ...(additionalContext === undefined ? [] : [`A hook (${hook.origin}) adds: ${additionalContext}`]),
-    // It has happened already; what is left is to say so.
+    // The effect has happened; only the answer can change.
     ...(hook.event === "PostToolUse" && decision === "deny"
       ? [`A hook (${hook.origin}) objects: ${reason ?? ""}`]
       : []),
   ];
 }
 
-/** Nothing of the old output stays, neither for the model nor for a program. */
+/** Removes all of the old output, for the model and for programs. */
 function replace(result: ToolResult, { answer }: HookResult): ToolResult {
   const value = answer.updatedToolOutput?.value;
   const { details: _details, ...rest } = result;
@@ -244,7 +247,7 @@ function isTextContent(value: unknown): value is { type: "text"; text: string } 
 
 function withhold(call: Call, { hook, failed: failure }: HookResult): ToolResult {
   const message =
-    `The tool has run, but its output is held back: the hook "${hook.name}" of ${hook.origin} failed ` +
+    `The tool has run, but its output is withheld: the hook "${hook.name}" of ${hook.origin} failed ` +
     `(${failure?.why}). Do not repeat the call; tell the person that the hook is broken.`;
   return failed(call, failureOf("denied", message, "ToolPermissionError"));
 }

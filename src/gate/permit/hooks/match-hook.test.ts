@@ -34,19 +34,19 @@ test.each([
   expect(means(matcher, tool(name, claude))).toBe(expected);
 });
 
-test("a hook that guards files is not passed by a patch", () => {
+test("a hook that guards files also matches a patch", () => {
   expect(means("Edit|Write", tool("apply_patch"))).toBe(true);
   expect(means("Write", tool("apply_patch", undefined, false))).toBe(false);
   expect(means("MultiEdit", tool("edit", "Edit"))).toBe(true);
 });
 
-test("a matcher that is no expression is refused with its place", () => {
+test("refuses a matcher that is not a valid expression, with its place", () => {
   expect(() => means("(", tool("exec"))).toThrow('hook "h" of f');
 });
 
-test("settings that are none are refused with their place, and what is not obeyed is told", () => {
+test("refuses invalid settings with their place, and reports settings without effect", () => {
   const read = (settings: object) => readHookSettings([{ settings, origin: "f.json" }]);
-  expect(() => read({ PreToolUse: {} })).toThrow("hooks.PreToolUse of f.json is a list");
+  expect(() => read({ PreToolUse: {} })).toThrow("hooks.PreToolUse of f.json must be a list");
   expect(() => read({ PreToolUse: [{ hooks: ["x"] }] })).toThrow(/list of objects/);
   expect(() => read({ PreToolUse: [{ hooks: [{ type: "command" }] }] })).toThrow(/no command/);
   expect(() => read({ PreToolUse: [{ hooks: [{ type: "command", command: "x", onFailure: "deny" }] }] })).toThrow(

@@ -14,31 +14,31 @@ import {
   isHttp,
 } from "./hook-settings.ts";
 
-/** What came of asking, before it is understood. */
+/** A hook's raw answer. */
 export type HookOutcome =
   | { kind: "exit"; code: number; stdout: string; stderr: string }
   | { kind: "http"; status: number; body: string }
-  /** It gave no answer: not found, not started, too late, too long. */
+  /** No answer: not found, not started, too late, too long. */
   | { kind: "none"; why: string };
 
-/** Sends a body and reads the whole answer. Rejects when nobody answered. */
+/** Sends a body and reads the whole answer. Rejects if there is none. */
 export type HttpPost = (
   url: string,
   request: { headers: Readonly<Record<string, string>>; body: string; signal: AbortSignal },
 ) => Promise<{ status: number; body: string }>;
 
 export interface HookHost {
-  /** Where commands run; told to them as HAFT_PROJECT_DIR and CLAUDE_PROJECT_DIR. */
+  /** The working folder of commands; they get it as HAFT_PROJECT_DIR and CLAUDE_PROJECT_DIR. */
   workspace: string;
-  /** The host's environment, of which commands get what those of `exec` get; never what a session has set. */
+  /** The host's environment. Commands get the same variables as those of `exec`, never variables that a session set. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Absent: hooks of type http fail. */
+  /** If absent, hooks of type http fail. */
   post?: HttpPost | undefined;
 }
 
-/** Nothing that a hook has to say is longer. */
+/** Longer answers are refused. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
-/** A result that is longer is not shown to hooks: they fail. */
+/** Hooks fail if the result is longer. */
 const MAX_INPUT_CHARACTERS = 16 * 1024 * 1024;
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
@@ -46,7 +46,7 @@ const NOT_FOUND = 127;
 /** Never rejects. */
 export async function runHook(hook: Hook, input: string, host: HookHost, signal: AbortSignal): Promise<HookOutcome> {
   const { spec } = hook;
-  if (input.length > MAX_INPUT_CHARACTERS) return none("what it should judge is too long");
+  if (input.length > MAX_INPUT_CHARACTERS) return none("its input is too long");
   try {
     if (isCommand(spec)) return await runCommand(spec, { hook, input, host, signal });
     if (isHttp(spec)) return await send(spec, { hook, input, host, signal });
@@ -86,16 +86,16 @@ async function runCommand(spec: CommandHook, { hook, input, host, signal }: Hook
   const { stdout, stderr } = process.output.snapshot();
   const message = stderr?.head.trim();
   if (exit.reason === "timeout") return none(`it took longer than ${hook.timeoutMs / 1000} seconds`);
-  if (exit.reason !== "exited" || exit.exitCode === null) return none(`it was ended (${exit.signal ?? exit.reason})`);
+  if (exit.reason !== "exited" || exit.exitCode === null) return none(`it was stopped (${exit.signal ?? exit.reason})`);
   if (exit.exitCode === NOT_FOUND || exit.exitCode === NOT_EXECUTABLE) {
     return none(message || `its command was ${exit.exitCode === NOT_FOUND ? "not found" : "not executable"}`);
   }
-  if (stdout?.omittedBytes) return none("it said too much");
+  if (stdout?.omittedBytes) return none("its answer is too long");
   return { kind: "exit", code: exit.exitCode, stdout: stdout?.head ?? "", stderr: message ?? "" };
 }
 
 async function send(spec: HttpHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
-  if (!host.post) return none("this runtime cannot send it");
+  if (!host.post) return none("this runtime cannot send HTTP requests");
   const inTime = AbortSignal.timeout(hook.timeoutMs);
   const allowed = new Set(spec.allowedEnvVars ?? []);
   const fill = (value: string): string =>
@@ -121,7 +121,7 @@ function none(why: string): HookOutcome {
   return { kind: "none", why };
 }
 
-/** What a hook reads, in the words of Claude Code. */
+/** A hook's input, with Claude Code's field names. */
 export interface HookInput {
   session_id: string;
   /** Empty: conversations are not kept in files here. */
@@ -156,14 +156,14 @@ function inClaudeWords(tool: AnyTool, accepted: unknown): Record<string, unknown
   return Object.fromEntries(entries.map(([name, value]) => [Object.hasOwn(names, name) ? names[name]! : name, value]));
 }
 
-/** What the tool gives to programs (`stdout`, `exitCode`, …), whether it worked, and what the model would read. */
+/** The tool's details (`stdout`, `exitCode`, …), whether it succeeded, and the text for the model. */
 function responseOf(result: ToolResult): Record<string, unknown> {
   const { details } = result;
   const isObject = typeof details === "object" && details !== null && !Array.isArray(details);
   const response: Record<string, unknown> = isObject ? { ...details } : { details };
   response["success"] = result.success;
   response["content"] = textOf(result.content);
-  // Only then: a completed result may have an `error` among its details.
+  // Only for failures: the details of a completed result may contain an `error`.
   if (result.status === "failed") response["error"] = result.error.message;
   return response;
 }

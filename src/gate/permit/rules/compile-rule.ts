@@ -13,28 +13,28 @@ import {
 import { parseRule, readTarget, type Rule, type RuleTarget } from "./rule.ts";
 import { folderNames, type PathBases, type RuleFamily, type Subject, type SubjectPath } from "./rule-subject.ts";
 
-/** A rule made ready once; what a call touches decides which reading of its spec counts. */
+/** A compiled rule. How its spec is read depends on what the call touches. */
 export interface CompiledRule extends Rule {
-  /** All calls of the tools that it names. */
+  /** It matches all calls of the tools that it names. */
   isBare: boolean;
   family: RuleFamily | undefined;
   target: RuleTarget;
-  /** Whether it can concern calls of this tool at all. */
+  /** Whether it can match calls of this tool. */
   appliesTo(tool: AnyTool): boolean;
-  /** For deny and ask: whether anything in the call is what it speaks of. `isNamed`: it names the tool itself. */
+  /** For deny and ask: whether anything in the call matches. `isNamed`: the rule names the tool itself. */
   touches(subject: Subject, isNamed: boolean): boolean;
-  /** For deny and ask: whether it may speak of what a command does not tell before it runs. */
+  /** For deny and ask: whether it may match parts of a command that are only known at run time. */
   mayTouchHidden(subject: Subject, isNamed: boolean): boolean;
   /** For allow: whether it covers one path, command or address of a call of the tool. */
   coversPath(path: SubjectPath, subject: Subject): boolean;
   coversCommand(text: string, exactOnly: boolean): boolean;
   coversUrl(url: string): boolean;
   coversText(text: string): boolean;
-  /** Of a rule about paths, for the walk of a search. */
+  /** For rules about paths: what a search skips. */
   pathGlob(bases: PathBases): string | undefined;
 }
 
-/** Throws a TypeError that says what is wrong with the text. */
+/** Throws a TypeError if the text is not a rule. */
 export function compileRule(rule: Rule): CompiledRule {
   const { name, spec, problem } = parseRule(rule.text);
   if (problem !== undefined)
@@ -129,7 +129,7 @@ function compileCommandPattern(spec: string): TextMatcher {
   return compileWildcard(commandPattern(spec.trim()));
 }
 
-/** A pattern that cannot be compiled (too long, too many alternatives) allows nothing and forbids everything. */
+/** A pattern that cannot be compiled (too long, too many alternatives) allows nothing and denies everything. */
 function compilePath(spec: string, list: "forbid" | "allow"): PathPattern {
   try {
     return compilePathPattern(spec, list);
@@ -138,7 +138,7 @@ function compilePath(spec: string, list: "forbid" | "allow"): PathPattern {
   }
 }
 
-/** The places with the rule's own folder, made once while they stay the same. */
+/** The places with the rule's own folder, cached while they stay the same. */
 function withSource(source: readonly string[] | undefined): (bases: PathBases) => PathBases {
   if (!source) return (bases) => bases;
   let of: PathBases | undefined;

@@ -13,7 +13,7 @@ const toolNamed = (name: string): AnyTool => workspace.tools.find((tool) => tool
 
 const MODES: readonly CallMode[] = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"];
 
-/** Calls, each with rules that forbid it. */
+/** Calls, each with rules that deny it. */
 const FORBIDDEN = [
   {
     tool: "exec",
@@ -53,7 +53,7 @@ const LOOSE = [
   "group:runtime",
 ];
 
-test("what a rule forbids stays forbidden in every mode, wherever else it is allowed, in every order of sources", () => {
+test("what a rule denies stays denied in every mode, with any allow rule, in every order of sources", () => {
   fc.assert(
     fc.property(
       fc

@@ -6,7 +6,7 @@ import { isProtectedName, isProtectedPath, mayBecomeProtected } from "./protecte
 import type { IndexedRule, RulesOfTool } from "./rule-set.ts";
 import { isReadOnlyPart, type Subject, type SubjectPath } from "./rule-subject.ts";
 
-/** One call to be judged, with the rules that can concern it. */
+/** One call, with the rules that can match it. */
 export interface Case {
   subject: Subject;
   rules: RulesOfTool;
@@ -14,12 +14,12 @@ export interface Case {
 }
 
 export interface JudgeStep {
-  /** What is looked at, in words. */
+  /** The name of the check in explanations. */
   name: string;
   look(one: Case): Verdict | undefined;
 }
 
-/** The first that has something to say decides. No mode comes before what rules forbid or insist on asking. */
+/** The first check with a verdict decides. Deny and ask rules come before any mode. */
 export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "deny rules", look: ({ subject, rules }) => judgeList(subject, rules, "deny") },
   { name: "ask rules", look: ({ subject, rules }) => judgeList(subject, rules, "ask") },
@@ -39,10 +39,10 @@ export function judgeCase(one: Case): Verdict {
   return settle({ decision: "ask", by: "policy", reason: "Nothing allows it." }, one.mode);
 }
 
-/** Where nobody is to be asked, a question is a no. */
+/** In the mode dontAsk, ask becomes deny. */
 export function settle(verdict: Verdict, mode: CallMode): Verdict {
   if (verdict.decision !== "ask" || mode !== "dontAsk") return verdict;
-  return { ...verdict, decision: "deny", reason: `${verdict.reason} In the mode dontAsk nobody is asked.` };
+  return { ...verdict, decision: "deny", reason: `${verdict.reason} The mode dontAsk asks nobody.` };
 }
 
 function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): Verdict | undefined {
@@ -71,27 +71,27 @@ function judgeProtected({ subject }: Case): Verdict | undefined {
   return {
     decision: "ask",
     by: "policy",
-    reason: `${path.given} is protected: what stands there is executed, or decides what is allowed.`,
+    reason: `${path.given} is protected: programs execute what is there, or it decides what is allowed.`,
   };
 }
 
 function judgeUnread({ subject, rules, mode }: Case): Verdict | undefined {
   const problem = subject.failed ? "The tool cannot say what this call touches." : subject.command?.problem;
   if (problem === undefined) return judgeHidden(subject, rules);
-  // In this mode it matters only where something is forbidden that may be hidden in it.
+  // In this mode it matters only if a deny rule may match a hidden part.
   const mayHide = [...rules.deny, ...rules.ask].some(({ rule }) => !rule.isBare);
   if (mode === "bypassPermissions" && !mayHide) return undefined;
-  return { decision: "ask", by: "policy", reason: `${problem} So rules cannot vouch for it.` };
+  return { decision: "ask", by: "policy", reason: `${problem} So no rule can allow it.` };
 }
 
 function judgeMode({ subject, mode }: Case): Verdict | undefined {
   if (mode === "bypassPermissions") {
-    return { decision: "allow", by: "mode", reason: "The mode bypassPermissions asks for nothing else." };
+    return { decision: "allow", by: "mode", reason: "The mode bypassPermissions allows everything else." };
   }
   const { changes, tool } = subject;
   if (mode !== "acceptEdits" || tool.kind !== "write" || changes.length === 0) return undefined;
   if (!changes.every((path) => isInWorkspace(path, subject))) return undefined;
-  return { decision: "allow", by: "mode", reason: "The mode acceptEdits lets changes of files in the workspace pass." };
+  return { decision: "allow", by: "mode", reason: "The mode acceptEdits allows changes of files in the workspace." };
 }
 
 function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
@@ -111,11 +111,11 @@ function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
 
 function judgeTool({ subject: { tool, input } }: Case): Verdict {
   return tool.permission(input) === "auto"
-    ? { decision: "allow", by: "tool", reason: `"${tool.name}" need not ask for this.` }
+    ? { decision: "allow", by: "tool", reason: `"${tool.name}" does not ask for this.` }
     : { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs.` };
 }
 
-/** By its name and by where it leads. */
+/** By the path itself and by its real path. */
 function isInWorkspace(path: SubjectPath, { bases: { cwd } }: Subject): boolean {
   const inside = (name: string): boolean => cwd.some((folder) => isInside(name, folder));
   return inside(path.name) && inside(path.real());
@@ -129,14 +129,14 @@ function ruleFacts(rules: readonly CompiledRule[]): { rule: string; origin: stri
 }
 
 export interface CoverageOptions {
-  /** Whether a change of this file is allowed without a rule, by the mode. */
+  /** Whether the mode allows a change of this file without a rule. */
   mayChange(path: SubjectPath): boolean;
   isInside(path: SubjectPath): boolean;
 }
 
 /**
- * The rules that together allow a call: each thing that it touches must be covered by one of them, or be harmless by
- * itself. Undefined where something is left over.
+ * The rules that together allow a call: each thing that it touches must be covered by one of them, or be harmless.
+ * Undefined if something is not covered.
  */
 export function findCoverage(
   rules: readonly IndexedRule[],
@@ -155,7 +155,7 @@ export function findCoverage(
   return text === undefined ? undefined : coverAll([text], (one) => findNamed(scoped, (rule) => rule.coversText(one)));
 }
 
-/** `Edit` alone covers every tool that changes files; `Read` those that read and change nothing. */
+/** `Edit` without a spec covers every tool that changes files; `Read` covers tools that only read. */
 function touchesOnly({ family }: CompiledRule, { changes, reads }: Subject): boolean {
   return family === "changes" ? changes.length > 0 : family === "reads" && changes.length === 0 && reads.length > 0;
 }
@@ -167,7 +167,7 @@ function coverCommand(
 ): readonly CompiledRule[] | undefined {
   const command = subject.command as NonNullable<Subject["command"]>;
   if (command.undetermined !== undefined || !rules.some(({ isNamed }) => isNamed)) return undefined;
-  // Somebody allowed this very text, with all that is in it.
+  // A rule allows exactly this command text.
   const asWritten = findNamed(rules, (rule) => rule.coversCommand(command.text.trim(), true));
   if (asWritten) return [asWritten];
   if (command.closed !== undefined) return undefined;
@@ -179,7 +179,7 @@ function coverCommand(
     isInside(path) ? "harmless" : findPathRule(rules, path, subject, "reads"),
   );
   if (!covered || !outputs || !inputs) return undefined;
-  // Without any rule it is for the tool to say.
+  // If no rule matches, the tool decides.
   const used = [...covered, ...outputs, ...inputs];
   return used.length > 0 ? used : undefined;
 }
@@ -227,7 +227,7 @@ function coverAll<T>(
   return [...used];
 }
 
-/** A rule that forbids or asks does not lose to words that are only known when the command runs. */
+/** Deny and ask rules also apply to words that are only known when the command runs. */
 function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined {
   const hides = subject.command?.hides;
   if (!hides) return undefined;
@@ -237,7 +237,7 @@ function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined 
     return {
       decision: "ask",
       by: "policy",
-      reason: `What it does is only known when it runs, and the rule ${text} (${origin}) may concern it. Write the command out, without variables, patterns or programs that run others.`,
+      reason: `What it does is only known when it runs, and the rule ${text} (${origin}) may apply. Write the full command, without variables, patterns or programs that run others.`,
       rule: text,
       origin,
     };
@@ -249,6 +249,6 @@ function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined 
   return {
     decision: "ask",
     by: "policy",
-    reason: "It may change a protected path, which is only known when it runs. Write the path out.",
+    reason: "It may change a protected path; that is only known when it runs. Write the full path.",
   };
 }

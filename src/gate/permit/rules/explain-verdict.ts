@@ -4,7 +4,7 @@ import type { JudgedCall, RuleSet } from "./rule-set.ts";
 import type { Rule, RuleList } from "./rule.ts";
 
 export interface ExplainedRule extends Rule {
-  /** Of an allow rule: whether it covers at least something of the call. */
+  /** For an allow rule: whether it covers at least a part of the call. */
   matches: boolean;
 }
 
@@ -12,11 +12,11 @@ export interface ExplainedStep {
   name: string;
   outcome: "decides" | "passes" | "would decide" | "not asked";
   stepVerdict?: Verdict;
-  /** Those that can concern the tool. */
+  /** The rules that can match the tool. */
   rules?: readonly ExplainedRule[];
 }
 
-/** A layer that decides whether the tool exists for the caller at all: see `explainVisibility`. */
+/** A layer that decides whether the tool exists for the caller: see `explainVisibility`. */
 export interface ExplainedLayer {
   layer: string;
   allowed: boolean;
@@ -31,17 +31,17 @@ export interface Explanation {
   mode: string;
   /** The decision. */
   verdict: Verdict;
-  /** Whether each layer of policy shows the tool. */
+  /** For each policy layer, whether it allows the tool. */
   layers: readonly ExplainedLayer[];
-  /** Where rules come from, and how many of each were looked at. */
+  /** The sources of rules, and how many rules of each were checked. */
   sources: readonly { origin: string; folder?: string; rules: number }[];
-  /** What was looked at, in order. */
+  /** The checks, in order. */
   steps: readonly ExplainedStep[];
-  /** The same for a person to read. */
+  /** The same as text for a person. */
   text: string;
 }
 
-/** Every layer, rule and file that was looked at for a call, in order, and which one decided. */
+/** Every layer, rule and file that was checked for a call, in order, and which one decided. */
 export function explainVerdict(
   ruleSet: RuleSet,
   call: JudgedCall,

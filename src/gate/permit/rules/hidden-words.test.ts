@@ -23,7 +23,7 @@ function bash(lists: Omit<RuleSource, "origin">, command: string, mode?: CallMod
   return new RuleSet([{ origin: "user", ...lists }]).judge({ tool: exec, input, mode, cwd: root }).decision;
 }
 
-describe("a command that a rule forbids is not hidden by", () => {
+describe("a denied command is not hidden by", () => {
   test.each([
     "X=touch; $X P",
     "$(echo touch) P",
@@ -84,7 +84,7 @@ describe("a command that a rule forbids is not hidden by", () => {
   });
 });
 
-describe("a file that a rule forbids is not hidden by", () => {
+describe("a denied file is not hidden by", () => {
   test.each([
     "cat sec*/k",
     "cat $X",
@@ -105,7 +105,7 @@ describe("a file that a rule forbids is not hidden by", () => {
     }
   });
 
-  test("and a protected one is not either, where no rule is", () => {
+  test("and neither is a protected one without any rule", () => {
     for (const command of [
       "D=.haft; rm -rf $D",
       "rm -rf .h*",
@@ -142,12 +142,12 @@ describe("ordinary commands", () => {
     "sh -c 'npm test'",
   ];
 
-  test.each(ORDINARY)("%s passes where nothing is forbidden", (command) => {
+  test.each(ORDINARY)("%s passes without deny rules", (command) => {
     expect(bash({ allow: ["Bash"] }, command)).toBe("allow");
     expect(bash({}, command, "bypassPermissions")).toBe("allow");
   });
 
-  test.each(ORDINARY)("%s passes beside a rule about another program", (command) => {
+  test.each(ORDINARY)("%s passes with a deny rule about another program", (command) => {
     expect(bash({ allow: ["Bash"], deny: ["Bash(curl:*)"] }, command)).toBe("allow");
   });
 
@@ -160,7 +160,7 @@ describe("ordinary commands", () => {
 describe("a call's own mode", () => {
   const decide = (source: Omit<RuleSource, "origin">, mode?: CallMode) => bash(source, "npm test", mode);
 
-  test("cannot switch off questions where that is disabled", () => {
+  test("cannot be bypassPermissions if that is disabled", () => {
     expect(decide({ mayBypass: false }, "bypassPermissions")).toBe("ask");
     expect(decide({ mayBypass: false, defaultMode: "bypassPermissions" })).toBe("ask");
     expect(decide({}, "bypassPermissions")).toBe("allow");

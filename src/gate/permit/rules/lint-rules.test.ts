@@ -36,7 +36,7 @@ describe("lintRules", () => {
     ["deny", "sleep(5)", "never_matches"],
   ] as const)("%s %s is told as %s", (list, rule, code) => expect(codes(list, rule)).toEqual([code]));
 
-  test("what is fine is not told", () => {
+  test("reports nothing about good rules", () => {
     expect(
       codes("allow", "Bash(npm test:*)", "Edit(src/**)", "Read(//etc/hosts)", "mcp__github__*", "kind:readonly"),
     ).toEqual([]);
@@ -44,25 +44,25 @@ describe("lintRules", () => {
     expect(codes("deny", "Bash(run_in_background:true)", "WebFetch(domain:*.x.com)", "group:mcp:files")).toEqual([]);
   });
 
-  test("the nearest name is told", () => {
+  test("suggests the nearest name", () => {
     const [finding] = lintRules([{ origin: "a.yml", deny: ["Baash(rm)"] }], workspace.tools);
     expect(finding).toMatchObject({ origin: "a.yml", list: "deny", rule: "Baash(rm)" });
     expect(finding?.message).toMatch(/Did you mean "[bB]ash"/);
   });
 
-  test("what another rule hides, and what stands twice, is told with where", () => {
+  test("reports shadowed and duplicate rules with the other rule", () => {
     const findings = lintRules([
       { origin: "user", allow: ["Bash(git push:*)", "Bash(npm test)"] },
       { origin: "project", deny: ["Bash(git:*)"], allow: ["Bash(npm test)", "Edit", "Edit(src/**)"] },
     ]);
     expect(findings.map(({ code, rule, message }) => [code, rule, message])).toEqual([
-      ["shadowed", "Bash(git push:*)", "Bash(git:*) (deny, project) is looked at before and always decides."],
+      ["shadowed", "Bash(git push:*)", "Bash(git:*) (deny, project) is checked first and always decides."],
       ["duplicate", "Bash(npm test)", "Bash(npm test) (allow, user) says the same."],
-      ["shadowed", "Edit(src/**)", "Edit (allow, project) says it already."],
+      ["shadowed", "Edit(src/**)", "Edit (allow, project) already covers it."],
     ]);
   });
 
-  test("a project that switches off questions is told that it cannot", () => {
+  test("reports that a project cannot set bypassPermissions", () => {
     expect(lintRules([{ origin: "project", defaultMode: "bypassPermissions" }])).toMatchObject([
       { code: "mode_ignored" },
     ]);

@@ -19,7 +19,7 @@ import {
 
 const KINDS = ["kind:readonly", "kind:write", "kind:execute"];
 
-/** Rules that can never match, that others hide, that look like something they are not; with what to write instead. */
+/** Rules that never match, are shadowed by others, or mean something unexpected; with what to write instead. */
 export function lintRules(sources: readonly RuleSource[], tools: readonly AnyTool[] = []): RuleFinding[] {
   const rules = sources.flatMap(rulesOf);
   const findings = rules.flatMap((rule) =>
@@ -32,7 +32,7 @@ export function lintRules(sources: readonly RuleSource[], tools: readonly AnyToo
   );
   for (const { origin, defaultMode } of sources) {
     if (defaultMode !== "bypassPermissions" || origin !== "project") continue;
-    const message = "A project's file cannot switch off questions. Say it in your own settings.";
+    const message = "A project's file cannot set bypassPermissions. Set it in your own settings.";
     findings.push({ level: "error", code: "mode_ignored", rule: defaultMode, list: "defaultMode", origin, message });
   }
   return findings;
@@ -60,7 +60,7 @@ function remarksOn(rule: Rule, all: readonly Rule[], tools: readonly AnyTool[]):
 
 function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[]): RuleRemark | undefined {
   if (list === "allow" && !mayAllow(name)) {
-    const message = 'To allow by a pattern, the server must be said: write "mcp__server__*", or name the tools.';
+    const message = 'An allow pattern must name the server: write "mcp__server__*", or name the tools.';
     return { level: "error", code: "ignored", message };
   }
   const key = name.toLowerCase();
@@ -81,7 +81,7 @@ function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[])
   const target = readTarget(name, "deny");
   if (target.family || tools.some((tool) => target.names(tool))) return undefined;
   const names = tools.flatMap((tool) => [tool.name, ...tool.aliases]);
-  const remark = known(didYouMean(name, names), "It may be registered later, or be misspelt.");
+  const remark = known(didYouMean(name, names), "It may be registered later, or be misspelled.");
   return { ...remark, level: "warning" };
 }
 
@@ -96,10 +96,10 @@ function lintSpec({ name, spec }: RuleText, { list, text }: Rule, tools: readonl
       /^(?:command|file_path|path|url|from|to|patch)$/.test(owner ? aliased(owner, parameter.name) : parameter.name)
     ) {
       const value = spec.slice(parameter.name.length + 1);
-      const message = `"${parameter.name}" is what the rule is about already. Write ${name}(${value}).`;
+      const message = `"${parameter.name}" is what the rule already matches. Write ${name}(${value}).`;
       return [{ level: "error", code: "ignored", message }];
     }
-    const message = "Parameters are looked at by deny and ask rules only, so this allows nothing.";
+    const message = "Only deny and ask rules match parameters, so this allows nothing.";
     return list === "allow" ? [{ level: "error", code: "ignored", message }] : [];
   }
   if (target.family === "command") return lintCommandRule(spec, list);
@@ -108,7 +108,7 @@ function lintSpec({ name, spec }: RuleText, { list, text }: Rule, tools: readonl
   if (target.family === "reads" || target.family === "changes" || isFileTool)
     return lintPath(text, spec, target.family, named);
   const isMute = named.length > 0 && named.every((tool) => !tool.signature);
-  const message = "The tool says nothing that a rule could be matched with. Write its name alone.";
+  const message = "The tool has no signature for a rule to match. Write only its name.";
   return isMute ? [{ level: "error", code: "never_matches", message }] : [];
 }
 
@@ -123,14 +123,14 @@ function lintHost(spec: string, list: Rule["list"]): RuleRemark[] {
     return list === "allow" ? [{ level: "error", code: "ignored", message }] : [];
   }
   if (list !== "allow" || !host.replace(/^\*(?:\.|$)/, "").includes("*")) return [];
-  const message = 'To allow, "*" may stand only at the beginning: "domain:*.example.com".';
+  const message = 'In an allow rule "*" may only be at the beginning: "domain:*.example.com".';
   return [{ level: "error", code: "never_matches", message }];
 }
 
 function lintPath(text: string, spec: string, family: string | undefined, named: readonly AnyTool[]): RuleRemark[] {
   if (spec.startsWith("!")) {
     return [
-      { level: "error", code: "never_matches", message: 'A rule has no "!": put what is excepted on another list.' },
+      { level: "error", code: "never_matches", message: 'Rules have no "!": put the exception in another list.' },
     ];
   }
   try {
@@ -141,12 +141,12 @@ function lintPath(text: string, spec: string, family: string | undefined, named:
   if (family !== undefined) return [];
   const general = named.some(({ isReadOnly }) => isReadOnly) ? "Read" : "Edit";
   const message =
-    `It concerns this one tool; in Claude Code ${text} is ignored. ` +
-    `${general}(${spec}) concerns every tool that touches these files.`;
+    `It matches this one tool; Claude Code ignores ${text}. ` +
+    `${general}(${spec}) matches every tool that touches these files.`;
   return [{ level: "note", code: "only_here", message }];
 }
 
-/** Asked with a text in every parameter: a tool cannot be asked for its signature in general. */
+/** Tried with a text in every parameter: a tool gives its signature only for an input. */
 function touchesFiles(tool: AnyTool): boolean {
   try {
     const probe = Object.fromEntries(Array.from(propertyNames(tool), (name) => [name, "x"]));
@@ -159,7 +159,7 @@ function touchesFiles(tool: AnyTool): boolean {
 
 /** Something about a rule that its author probably did not mean. */
 export interface RuleFinding {
-  /** `error`: it does nothing, or not what it says. `warning`: it does more or less than it seems. `note`: worth knowing. */
+  /** `error`: no effect, or another one than written. `warning`: more or less effect than it seems. `note`: information. */
   level: "error" | "warning" | "note";
   code:
     | "malformed"
@@ -174,11 +174,11 @@ export interface RuleFinding {
   rule: string;
   list: Rule["list"] | "defaultMode";
   origin: string;
-  /** What is so, and what to write instead. */
+  /** What is wrong, and what to write instead. */
   message: string;
 }
 
-/** What a check has to say of one rule. */
+/** The findings of a check about one rule. */
 type RuleRemark = Pick<RuleFinding, "level" | "code" | "message">;
 
 const RUNS_ANYTHING = new RegExp(
@@ -186,26 +186,26 @@ const RUNS_ANYTHING = new RegExp(
     "|docker (?:run|exec))$",
 );
 
-/** What is wrong with the spec of a rule about commands. */
+/** Checks the spec of a rule about commands. */
 function lintCommandRule(spec: string, list: RuleList): RuleRemark[] {
   const remarks: RuleRemark[] = [];
   const pattern = spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec;
   const isOpen = hasWildcard(pattern);
   const never = (message: string): number => remarks.push({ level: "error", code: "never_matches", message });
-  if (/:\*./.test(spec)) never('":*" means a beginning only at the very end. Use "*" inside a command.');
+  if (/:\*./.test(spec)) never('":*" means "begins with" only at the end. Use "*" inside a command.');
   if (list !== "allow") return remarks;
   if (isOpen && /&&|\|\||[;|\n]|&\s*$/.test(pattern)) {
-    never("Commands are taken apart at && || ; | and each part needs a rule. Write one rule for each part.");
+    never("Commands are split at && || ; | and each part needs a rule. Write one rule for each part.");
   }
   if (/^[A-Za-z_]\w*=/.test(pattern) && isOpen) {
-    never("Harmless variables before a command are left out, others are always asked about. Write the command alone.");
+    never("Harmless variables before a command are ignored, others always ask. Write only the command.");
   }
   const [first = ""] = pattern.split(" ");
   if (isOpen && first !== "xargs" && TRANSPARENT_WRAPPERS.has(first)) {
-    never(`"${first}" is looked through. Write a rule for the command behind it.`);
+    never(`"${first}" is a wrapper and is ignored. Write a rule for the command after it.`);
   }
   if (isOpen && NO_PREFIX_RULES.has(first)) {
-    never(`"${first}" runs what stands behind it: only the whole command, without "*", can be allowed.`);
+    never(`"${first}" runs the command after it: only the whole command, without "*", can be allowed.`);
   }
   const program = pattern.replace(/ ?\*$/, "");
   if (isOpen && RUNS_ANYTHING.test(program)) {
@@ -215,13 +215,13 @@ function lintCommandRule(spec: string, list: RuleList): RuleRemark[] {
       message: `"${program}" runs any program: this allows everything.`,
     });
   } else if (/[\w-]\*$/.test(pattern) && !/\s/.test(pattern)) {
-    const message = `It also allows every program whose name begins so. Write "${program} *" for that program alone.`;
+    const message = `It also allows every program whose name begins like this. Write "${program} *" for only that program.`;
     remarks.push({ level: "warning", code: "too_wide", message });
   }
   return remarks;
 }
 
-/** The rule that makes this one idle: one on a list that is looked at before, one that says the same or more. */
+/** The rule that shadows this one: in a list that is checked earlier, or with the same or a wider meaning. */
 function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undefined {
   const here = all.indexOf(rule);
   for (const [at, other] of all.entries()) {
@@ -229,17 +229,17 @@ function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undefined {
     const [mine, its] = [RULE_LISTS.indexOf(rule.list), RULE_LISTS.indexOf(other.list)];
     const where = `${other.text} (${other.list}, ${other.origin})`;
     if (its < mine) {
-      return { level: "warning", code: "shadowed", message: `${where} is looked at before and always decides.` };
+      return { level: "warning", code: "shadowed", message: `${where} is checked first and always decides.` };
     }
     if (its > mine) continue;
     const isSame = isBroader(rule, other);
     if (isSame && at < here) return { level: "note", code: "duplicate", message: `${where} says the same.` };
-    if (!isSame) return { level: "note", code: "shadowed", message: `${where} says it already.` };
+    if (!isSame) return { level: "note", code: "shadowed", message: `${where} already covers it.` };
   }
   return undefined;
 }
 
-/** Whether whatever `narrow` means, `wide` means too. Only what the texts themselves show. */
+/** Whether `wide` matches everything that `narrow` matches, as far as the texts show. */
 function isBroader(wide: Rule, narrow: Rule): boolean {
   const [a, b] = [parseRule(wide.text), parseRule(narrow.text)];
   if (a.problem !== undefined || b.problem !== undefined) return false;
@@ -248,7 +248,7 @@ function isBroader(wide: Rule, narrow: Rule): boolean {
   if (b.spec === undefined) return false;
   const [wideSpec, narrowSpec] = [plain(a.spec), plain(b.spec)];
   if (wideSpec === narrowSpec) return !isRelativeToSource(a.spec) || wide.folder === narrow.folder;
-  // Only of commands does one pattern match another as text: `git *` means all that `git push *` does.
+  // Only command patterns can be compared as text: `git *` covers `git push *`.
   return ruleToolName(a.name) === "exec" && compileWildcard(wideSpec)(narrowSpec);
 }
 

@@ -5,13 +5,13 @@ import type { PathBases, SubjectPath } from "./rule-subject.ts";
 
 const ALL = [...EXECUTED_NAMES, ".haft"].flatMap(expandBraces);
 const PLAIN = new Set(ALL.filter((name) => !name.includes("*")));
-/** Nearly every path has neither: that is told at once. */
+/** A quick test: nearly every path has neither. */
 const HINT = /\/\.|\/haft/;
 const OPEN = ALL.filter((name) => name.includes("*")).map((glob) => compileGlob(glob));
 
 /**
- * Whether a change there makes some program execute it, or loosens these rules themselves: asked about in every mode. The
- * file tools refuse such paths by themselves; a shell does not.
+ * Whether a change there makes a program execute it, or loosens these rules: every mode asks. The
+ * file tools refuse such paths; a shell does not.
  */
 export function isProtectedPath(path: SubjectPath, { foldedCwd }: PathBases): boolean {
   const name = path.foldedName();
@@ -33,15 +33,15 @@ export function isProtectedName(name: string): boolean {
 }
 
 /**
- * Whether a word of a command may become a protected path when it runs. A plain glob finds no name with a dot in front
- * unless it says so; everything else may be anything.
+ * Whether a word of a command may become a protected path when it runs. A plain glob matches no name that begins with a dot
+ * unless the glob has the dot; any other expansion may be anything.
  */
 export function mayBecomeProtected(word: string): boolean {
   if (!/^[^$`{}~()\\]*[*?[][^$`{}~()\\]*$/.test(word)) return true;
   return word.split("/").some((part, at) => {
     if (!/[*?[]/.test(part)) return part === ".." || isProtectedName(part);
     if (part.startsWith(".") || part.includes("[")) return true;
-    // Names without a dot are protected where programs look for them: on top.
+    // Names without a dot are protected only at the top, where programs look for them.
     const pattern = part
       .replace(/[.+^|]/g, "\\$&")
       .replaceAll("?", ".")
@@ -51,7 +51,7 @@ export function mayBecomeProtected(word: string): boolean {
 }
 
 function hasProtectedName(name: string, folders: readonly string[]): boolean {
-  // A workspace that itself lies below, say, `.claude/` is not for that reason protected as a whole.
+  // A workspace inside, say, `.claude/` is not protected as a whole.
   const folder = folders.find((each) => each !== "/" && name.startsWith(`${each}/`));
   const below = name.slice(folder?.length ?? 0);
   if (!HINT.test(below)) return false;

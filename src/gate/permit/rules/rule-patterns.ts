@@ -8,15 +8,15 @@ type Base = "root" | "home" | "source" | "cwd";
 
 export interface PathPattern {
   matches(path: SubjectPath, bases: PathBases): boolean;
-  /** For rules that forbid: whether the path is a folder that what is named lies in, and that goes with it. */
+  /** For deny and ask rules: whether the path is a folder that contains a match. */
   isParentOf(path: SubjectPath, bases: PathBases): boolean;
-  /** The same for the walk of a search: see `DenyRule` of files/. */
+  /** The same for a search: see `DenyRule` of files/. */
   glob(bases: PathBases): string;
 }
 
 /**
- * A pattern as in .gitignore. To allow, a path must be named by itself and by where it leads, and `src/**` means the one
- * in the working folder; to forbid, either is enough, `src/**` means every one at any depth, and spelling is folded.
+ * A pattern as in .gitignore. To allow, both the path and its real path must match, and `src/**` means the one
+ * in the working folder; to deny, either is enough, `src/**` means any depth, and case and Unicode forms are folded.
  */
 export function compilePathPattern(spec: string, list: "forbid" | "allow"): PathPattern {
   const { base, rest } = splitBase(spec);
@@ -44,7 +44,7 @@ export function compilePathPattern(spec: string, list: "forbid" | "allow"): Path
     matches(path, bases) {
       const name = forbids ? path.foldedName() : path.name;
       const byName = matchesName(name, bases);
-      // To forbid, one is enough; to allow, both are needed.
+      // To deny, one is enough; to allow, both are needed.
       if (byName === forbids) return byName;
       const real = forbids ? path.foldedReal() : path.real();
       return real === name ? byName : matchesName(real, bases);
@@ -72,7 +72,7 @@ function splitBase(spec: string): { base: Base; rest: string } {
   return { base: "cwd", rest: spec.replace(/^(?:\.\/)+/, "") };
 }
 
-/** A folder that is named is named with all in it; when it is named by a wildcard, only for rules that forbid. */
+/** A matched folder includes its content; if a wildcard matched it, only for deny and ask rules. */
 function globsOf(rest: string, forbids: boolean): string[] {
   if (rest === "") return ["**"];
   if (rest.endsWith("/")) return [...(forbids ? [rest.slice(0, -1)] : []), `${rest}**`];
@@ -87,7 +87,7 @@ function matchesAny(globs: readonly GlobPattern[], path: string): boolean {
   return false;
 }
 
-/** What every match contains: most paths are told from most rules by it alone. */
+/** Text that every match contains: a quick test that excludes most paths. */
 function longestLiteral(rest: string): string {
   if (/[{\\]/.test(rest)) return "";
   const plain = rest.split("/").filter((part) => !/[*?[]/.test(part) && part !== "." && part !== "..");
@@ -107,7 +107,7 @@ function belowFolder(path: string, folder: string): string | undefined {
 
 const ROOT: readonly string[] = ["/"];
 
-/** The folder by its name and by where it leads: the workspace itself may be behind a link. */
+/** The folder by its path and its real path: the workspace itself may be a link. */
 function foldersOf(base: Base, { cwd, home, source }: PathBases): readonly string[] {
   switch (base) {
     case "root":
@@ -121,7 +121,7 @@ function foldersOf(base: Base, { cwd, home, source }: PathBases): readonly strin
   }
 }
 
-/** Folded once for each list of folders: those stay the same from call to call. */
+/** Folded once per list of folders: they stay the same from call to call. */
 function baseReader(base: Base, fold: (name: string) => string): (bases: PathBases) => readonly string[] {
   let of: readonly string[] | undefined;
   let folded: readonly string[] = [];
@@ -133,8 +133,8 @@ function baseReader(base: Base, fold: (name: string) => string): (bases: PathBas
 }
 
 /**
- * `domain:example.com` is that host alone, `domain:*.example.com` every host below it, `domain:*` all. To allow, a `*` may
- * stand nowhere else: whoever owns the end of a name owns the name.
+ * `domain:example.com` is only that host, `domain:*.example.com` every subdomain, `domain:*` all. To allow, a `*` may
+ * only be at the beginning: the owner of a name's end owns the name.
  */
 export function compileHostPattern(spec: string, list: "forbid" | "allow"): TextMatcher | undefined {
   const pattern = /^domain:(.+)$/i.exec(spec.trim())?.[1]?.toLowerCase().replace(/\.$/, "");
@@ -170,8 +170,8 @@ export function parseParameterPattern(spec: string): ParameterPattern | undefine
 }
 
 /**
- * Undefined where the tool has no such parameter: then it is no rule about one. What the tool's signature already
- * speaks of (the command, a path) is matched by that alone, which sees through wrappers and links.
+ * Undefined if the tool has no such parameter: then it is no parameter rule. What the tool's signature already
+ * contains (the command, a path) is matched only by the signature, which resolves wrappers and links.
  */
 export function matchParameter({ name, value }: ParameterPattern, subject: Subject): boolean | undefined {
   const { tool, input } = subject;
@@ -189,7 +189,7 @@ function isInSignature(given: unknown, { command, reads, changes, urls }: Subjec
 
 const known = new WeakMap<AnyTool, ReadonlySet<string>>();
 
-/** The names of a tool's own parameters, as far as its schema lists them. */
+/** The tool's parameter names, as far as its schema lists them. */
 export function propertyNames(tool: AnyTool): ReadonlySet<string> {
   let names = known.get(tool);
   if (!names) {
@@ -203,8 +203,8 @@ export function propertyNames(tool: AnyTool): ReadonlySet<string> {
 export type TextMatcher = (text: string) => boolean;
 
 /**
- * `*` stands for any run of characters, blanks and line breaks included; `\*` is a star. A closing ` *` is a border of
- * words: `ls *` is `ls` and `ls -l`, never `lsof`. Linear, so that a hostile pattern costs nothing.
+ * `*` matches any characters, also blanks and line breaks; `\*` is a star. A final ` *` is a word
+ * boundary: `ls *` matches `ls` and `ls -l`, never `lsof`. Linear time, even for a hostile pattern.
  */
 export function compileWildcard(pattern: string): TextMatcher {
   const pieces = splitAtStars(pattern);
@@ -221,7 +221,7 @@ export function compileWildcard(pattern: string): TextMatcher {
     (isBorder && matchesPieces(text, first, rest.slice(0, -1), (rest.at(-1) as string).slice(0, -1)));
 }
 
-/** Whether a text that begins so may be one that the pattern means. */
+/** Whether a text with this beginning may match the pattern. */
 export function compileOpening(pattern: string): TextMatcher {
   const [first = "", ...rest] = splitAtStars(pattern);
   return (opening) => first.startsWith(opening.trimEnd()) || (rest.length > 0 && opening.startsWith(first));
@@ -231,7 +231,7 @@ export function hasWildcard(pattern: string): boolean {
   return splitAtStars(pattern).length > 1;
 }
 
-/** A text as a pattern that means just it. */
+/** A pattern that matches only this text. */
 export function escapeWildcard(text: string): string {
   return text.replaceAll("*", "\\*");
 }
@@ -240,7 +240,7 @@ function splitAtStars(pattern: string): string[] {
   return pattern.split(/(?<!\\)\*+/).map((piece) => piece.replaceAll("\\*", "*"));
 }
 
-/** Between two stars the leftmost place is good enough: nothing is tried twice. */
+/** Between two stars the leftmost match is enough: no backtracking. */
 function matchesPieces(text: string, first: string, middle: readonly string[], last: string): boolean {
   const until = text.length - last.length;
   if (until < first.length || !text.startsWith(first) || !text.endsWith(last)) return false;

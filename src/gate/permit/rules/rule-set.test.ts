@@ -86,7 +86,7 @@ describe("rules about commands", () => {
     },
   );
 
-  test("what provably only reads needs no rule in a chain, but what reads secrets does", () => {
+  test("a part that provably only reads needs no rule in a chain, but one that reads secrets does", () => {
     expect(bash({ allow: ["Bash(npm test)"] }, "npm test | head -5 && cat a.txt")).toBe("allow");
     writeFileSync(join(root, ".env"), "x");
     expect(bash({ allow: ["Bash(npm test)"] }, "npm test && cat .env")).toBe("ask");
@@ -182,11 +182,11 @@ describe("rules about commands", () => {
     }
   });
 
-  test("git is seen through its own options", () => {
+  test("git's own options are skipped", () => {
     expect(bash({ deny: ["Bash(git push:*)"] }, "git -C x -c a=b push")).toBe("deny");
   });
 
-  test("what comes on standard input of a shell is seen", () => {
+  test("the standard input of a shell is analyzed", () => {
     const deny = ["Bash(rm *)"];
     expect(judge({ deny }, "exec", { command: "bash", stdin: "rm x" }).decision).toBe("deny");
     expect(judge({ allow: ["Bash(bash)"] }, "exec", { command: "bash", stdin: "rm x" }).decision).toBe("ask");
@@ -194,7 +194,7 @@ describe("rules about commands", () => {
     expect(judge({ allow: ["Bash(npm t)"] }, "exec", { command: "npm t", env: { CI: "1" } }).decision).toBe("allow");
   });
 
-  test("what is typed into a process is seen by deny rules, and allowed by none about commands", () => {
+  test("deny rules match text typed into a process, and no rule about commands allows it", () => {
     const input = { action: "submit", id: "p1", data: "rm x" };
     expect(judge({ deny: ["Bash(rm *)"] }, "process", input).decision).toBe("deny");
     expect(judge({ allow: ["Bash(rm *)"] }, "process", input).decision).toBe("ask");
@@ -202,7 +202,7 @@ describe("rules about commands", () => {
     expect(judge({ deny: ["process(kill *)"] }, "process", { action: "kill", id: "p1" }).decision).toBe("deny");
   });
 
-  test("over a limit a person is asked, and deny rules still see what is there", () => {
+  test("a command over a limit asks, and deny rules still match", () => {
     const long = `echo ${"x".repeat(10_001)}`;
     expect(bash({ allow: ["Bash"] }, long)).toBe("ask");
     expect(bash({ allow: ["Bash"], deny: ["Bash(rm *)"] }, `${long}; rm y`)).toBe("deny");
@@ -214,7 +214,7 @@ describe("rules about commands", () => {
     expect(bash({}, many, "bypassPermissions")).toBe("allow");
   });
 
-  test("redirections are changes of files", () => {
+  test("redirections change files", () => {
     expect(bash({ allow: ["Bash(npm test)", "Edit(out.txt)"] }, "npm test > out.txt 2>&1")).toBe("allow");
     expect(bash({ allow: ["Bash(npm test)", "Edit(out.txt)"] }, "npm test > other.txt")).toBe("ask");
     expect(bash({ allow: ["Bash(npm test)", "Edit(out.txt)"] }, "cd src && npm test > out.txt")).toBe("ask");
@@ -227,7 +227,7 @@ describe("rules about commands", () => {
     expect(bash({}, "rm -rf build", "bypassPermissions")).toBe("allow");
   });
 
-  test("files that known programs name are seen by Read and Edit rules that forbid", () => {
+  test("Read and Edit deny rules match files that known programs name", () => {
     expect(bash({ deny: ["Read(./secrets/**)"] }, "cat secrets/key.txt")).toBe("deny");
     expect(bash({ deny: ["Read(./secrets/**)"] }, "grep x src/innocent.txt")).toBe("deny");
     expect(bash({ deny: ["Read(./secrets/**)"] }, "grep secrets/key.txt a.txt")).toBe("allow");
@@ -235,14 +235,14 @@ describe("rules about commands", () => {
     expect(bash({ deny: ["Edit(src/**)"] }, "sed -n 1p src/a.ts")).toBe("allow");
   });
 
-  test("read-only commands are allowed without rules, and a rule that forbids or asks beats that", () => {
+  test("read-only commands are allowed without rules, but deny and ask rules win", () => {
     expect(bash({}, "ls && pwd")).toBe("allow");
     expect(bash({ ask: ["Bash"] }, "ls")).toBe("ask");
     expect(bash({ deny: ["Bash(ls:*)"] }, "pwd; ls")).toBe("deny");
     expect(bash({ ask: ["kind:execute"] }, "ls")).toBe("ask");
   });
 
-  test("parameters can forbid, never allow, and not what the rule is about already", () => {
+  test("parameter rules deny and never allow, and not for what the rule already matches", () => {
     expect(
       judge({ deny: ["Bash(run_in_background:true)"] }, "exec", { command: "x", run_in_background: true }).decision,
     ).toBe("deny");
@@ -310,20 +310,20 @@ describe("rules about files", () => {
     expect(judge({ allow: [rule] }, name, input).decision).toBe(expected);
   });
 
-  test("a move needs rules for both ends, which may be two", () => {
+  test("a move needs rules for both paths", () => {
     const allow = ["Edit(src/**)", "Edit(docs/**)"];
     const verdict = judge({ allow }, "move_file", { from: "src/a.ts", to: "docs/a.ts" });
     expect(verdict).toMatchObject({ decision: "allow", rule: "Edit(src/**), Edit(docs/**)", origin: "user" });
   });
 
-  test("a folder is not moved or deleted away from around what is forbidden", () => {
+  test("a folder with a denied file in it cannot be moved or deleted", () => {
     const deny = ["Edit(./src/deep/b.ts)"];
     expect(judge({ deny }, "delete_file", { path: "src", recursive: true }).decision).toBe("deny");
     expect(judge({ deny }, "move_file", { from: "src", to: "x" }).decision).toBe("deny");
     expect(judge({ deny }, "delete_file", { path: "docs", recursive: true }).decision).toBe("ask");
   });
 
-  test("a workspace behind a link is the same workspace", () => {
+  test("a linked workspace is the same workspace", () => {
     const tool = toolNamed("write");
     const input = tool.build({ path: "src/n.ts", content: "" } as never).params;
     const ruleSet = new RuleSet([{ origin: "user", allow: ["Edit(src/**)"] }]);
@@ -340,7 +340,7 @@ describe("rules about files", () => {
     expect(judged(root).decision).toBe("allow");
   });
 
-  test("what Read rules forbid can be left out of searches", () => {
+  test("searches can skip what Read rules deny", () => {
     const ruleSet = new RuleSet([
       {
         origin: "user",
@@ -391,7 +391,7 @@ describe("rules about other tools", () => {
     "mcp__github__list_issues(repo:x)",
   ])("deny %s forbids it", (rule) => expect(judge({ deny: [rule] }, mcp, { repo: "x" }).decision).toBe("deny"));
 
-  test("a tool from elsewhere that is called like a built-in one is not allowed by its name", () => {
+  test("an external tool with the name of a built-in one is not allowed by that name", () => {
     const named = createTool({
       name: "mcp__evil__write",
       aliases: ["read_file"],
@@ -424,7 +424,7 @@ describe("rules about other tools", () => {
     expect(judge({ allow: [`WebFetch(${spec})`] }, fetchTool, { url }).decision).toBe(expected);
   });
 
-  test("a tool that gives a text is matched by text", () => {
+  test("a tool with a text signature is matched by text", () => {
     const own = createTool({
       name: "deploy",
       description: "Deploys.",
@@ -451,7 +451,7 @@ describe("rules about other tools", () => {
     expect(judge({ deny: ["Agent(model:large*)"] }, agent, { agent: "Plan", model: "large-2" }).decision).toBe("deny");
   });
 
-  test("a tool that cannot say what it touches is asked about", () => {
+  test("a tool whose signature fails asks", () => {
     const broken = createTool({
       name: "broken",
       description: "Breaks.",
@@ -488,13 +488,13 @@ describe("modes", () => {
     expect(judge({}, name, input, mode).decision).toBe(expected);
   });
 
-  test("a rule that insists on asking is asked in bypassPermissions, and refused in dontAsk", () => {
+  test("an ask rule asks in bypassPermissions, and denies in dontAsk", () => {
     expect(judge({ ask: ["Edit"] }, "write", write, "bypassPermissions").decision).toBe("ask");
     expect(judge({ ask: ["Edit"] }, "write", write, "dontAsk").decision).toBe("deny");
     expect(judge({ allow: ["Edit"] }, "write", write, "plan").decision).toBe("deny");
   });
 
-  test("a project's file cannot switch off questions", () => {
+  test("a project's file cannot set bypassPermissions", () => {
     const ruleSet = (origin: string) => new RuleSet([{ origin, defaultMode: "bypassPermissions" } as RuleSource]);
     expect(ruleSet("user").defaultMode).toBe("bypassPermissions");
     expect(ruleSet("project").defaultMode).toBe("default");
@@ -502,7 +502,7 @@ describe("modes", () => {
 });
 
 describe("a book", () => {
-  test("says which rule of which source decided", () => {
+  test("names the rule and the source that decided", () => {
     const ruleSet = new RuleSet([
       { origin: "user", allow: ["Bash(npm *)"] },
       { origin: "/work/.haft/local.yml", deny: ["Bash(npm publish:*)"] },
@@ -521,7 +521,7 @@ describe("a book", () => {
     expect(verdict("mvn")).toMatchObject({ decision: "ask", by: "tool" });
   });
 
-  test("takes rules while it is used, and forgets them", () => {
+  test("accepts and removes rules at run time", () => {
     const ruleSet = new RuleSet();
     const tool = toolNamed("exec");
     const input = tool.build({ command: "npm test" } as never).params;
@@ -543,14 +543,14 @@ describe("a book", () => {
     expect(decision()).toBe("ask");
   });
 
-  test("keeps what is no rule apart, and refuses to add it", () => {
+  test("reports entries that are not rules, and refuses to add them", () => {
     const ruleSet = new RuleSet([{ origin: "user", deny: ["Bash(rm", "(x)", "Read"] }]);
     expect(ruleSet.problems).toHaveLength(2);
     expect(ruleSet.rules()).toHaveLength(1);
     expect(() => ruleSet.add("Bash(", "allow", "session")).toThrow("not closed");
   });
 
-  test("a path that cannot be compiled forbids all and allows nothing", () => {
+  test("a path that cannot be compiled denies everything and allows nothing", () => {
     const spec = "x".repeat(5000);
     expect(judge({ deny: [`Read(${spec})`] }, "read", { path: "a.txt" }).decision).toBe("deny");
     expect(judge({ allow: [`Edit(${spec})`] }, "write", { path: "a.txt", content: "" }).decision).toBe("ask");

@@ -6,7 +6,7 @@ import { type Case, judgeCase } from "./evaluate-rules.ts";
 import { type PathBases, pathBasesFor, readSubject } from "./rule-subject.ts";
 import { type Rule, RULE_LISTS, type RuleList, type RuleSource } from "./rule.ts";
 
-/** plan forbids what dontAsk may allow, and asks where dontAsk refuses: neither stands in for the other. */
+/** plan denies what dontAsk may allow, and asks where dontAsk denies: neither is stricter. */
 const LOOSER: Readonly<Record<CallMode, readonly CallMode[]>> = {
   plan: ["default", "acceptEdits", "bypassPermissions"],
   dontAsk: ["default", "acceptEdits", "bypassPermissions"],
@@ -15,17 +15,17 @@ const LOOSER: Readonly<Record<CallMode, readonly CallMode[]>> = {
   bypassPermissions: [],
 };
 
-/** Whether nothing passes in the one mode that would not pass in the other. */
+/** Whether one mode is at least as strict as the other. */
 export function isAtLeastAsStrict(mode: CallMode, as: CallMode): boolean {
   return mode === as || LOOSER[mode].includes(as);
 }
 
-/** A call to be judged. */
+/** A call to judge. */
 export interface JudgedCall {
   tool: AnyTool;
-  /** As the schema accepted it. */
+  /** The validated input. */
   input: unknown;
-  /** Counts where it is at least as strict as the book's own, or where the book has none. */
+  /** Used if it is at least as strict as the rule set's mode, or if that has none. */
   mode?: CallMode | undefined;
   /** The workspace: what paths are relative to. */
   cwd: string;
@@ -33,8 +33,8 @@ export interface JudgedCall {
 }
 
 /**
- * Permission rules of every source: deny, then ask, then allow, whatever file they stand in. Compiled once; a verdict
- * is synchronous and says which rule of which source decided.
+ * Permission rules of every source: deny, then ask, then allow, independent of their file. Compiled once; a verdict
+ * is synchronous and names the rule and source that decided.
  */
 export class RuleSet {
   #sources: RuleSource[] = [];
@@ -43,17 +43,17 @@ export class RuleSet {
   #indexOf = createRuleIndex([]);
   #bases: { cwd: string; home: string; bases: PathBases } | undefined;
 
-  /** The most general source first: of modes, the last one said counts. */
+  /** The most general source first: the last mode applies. */
   constructor(sources: readonly RuleSource[] = []) {
     this.#build(sources.map((source) => ({ ...source })));
   }
 
-  /** What the rules decide about a call. */
+  /** The rules' verdict on a call. */
   judge(call: JudgedCall): Verdict {
     return judgeCase(this.caseOf(call));
   }
 
-  /** What is judged, for explanations and trials of single rules. */
+  /** The judged call, for explanations and trials of single rules. */
   caseOf({ tool, input, mode, cwd, home = homedir() }: JudgedCall): Case {
     return {
       subject: readSubject(tool, input, this.#basesOf(cwd, home)),
@@ -62,12 +62,12 @@ export class RuleSet {
     };
   }
 
-  /** Whether a rule denies every call of the tool, whatever its input. */
+  /** Whether a rule denies every call of the tool, with any input. */
   deniesAll(tool: AnyTool): boolean {
     return this.#indexOf(tool).deny.some(({ rule, isNamed }) => rule.isBare && isNamed);
   }
 
-  /** Every rule, in the order in which the lists are looked at. */
+  /** Every rule, in the order of checking. */
   rules(): Rule[] {
     return RULE_LISTS.flatMap((list) => this.#compiled.filter((rule) => rule.list === list)).map(toRule);
   }
@@ -82,19 +82,19 @@ export class RuleSet {
     return this.#sources;
   }
 
-  /** What is no rule at all, and so does nothing. */
+  /** Entries that are not rules and have no effect. */
   get problems(): readonly string[] {
     return this.#problems;
   }
 
-  /** The mode of calls that name none. */
+  /** The default mode. */
   get defaultMode(): CallMode {
     return this.modeOf(undefined);
   }
 
-  /** The mode in which a call is judged that asks for this one: what is configured is not loosened by a call. */
+  /** The mode for a call that requests this one: a call cannot loosen the configured mode. */
   modeOf(requested: CallMode | undefined): CallMode {
-    // A project's own file cannot switch off questions: whoever wrote it is not whoever runs it.
+    // A project's file cannot set bypassPermissions: its author is not the user who runs it.
     const configured = this.#sources.findLast(
       ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
     )?.defaultMode;
@@ -106,7 +106,7 @@ export class RuleSet {
     return mode === "bypassPermissions" && !mayBypass ? "default" : mode;
   }
 
-  /** Adds a rule live, such as one that a person granted. Throws a TypeError where it is none. */
+  /** Adds a rule at run time, such as one that a person granted. Throws a TypeError if it is not a rule. */
   add(text: string, list: RuleList, origin: string, folder?: string): Rule {
     const rule = compileRule({ text: text.trim(), list, origin, folder });
     const source = this.#sources.find((one) => one.origin === origin && one.folder === folder);
@@ -128,19 +128,19 @@ export class RuleSet {
     return true;
   }
 
-  /** Puts a source in the place of the one with its origin, or at the end: for a file that was changed. */
+  /** Replaces the source with this origin, or adds it at the end: for a changed file. */
   replace(source: RuleSource): void {
     const at = this.#sources.findIndex(({ origin }) => origin === source.origin);
     this.#build(at < 0 ? [...this.#sources, { ...source }] : this.#sources.with(at, { ...source }));
   }
 
-  /** Forgets a source: a file that was removed, a session that has ended. */
+  /** Removes a source: a removed file, an ended session. */
   drop(origin: string): void {
     this.#build(this.#sources.filter((source) => source.origin !== origin));
   }
 
   /**
-   * What `Read` rules forbid, as globs that a walk through folders leaves out (`denyGlobs` of a workspace): a search in
+   * What `Read` rules deny, as globs that a search skips (`denyGlobs` of a workspace): a search in
    * a folder names none of the files that it reads.
    */
   deniedReadGlobs(cwd: string, home = homedir()): string[] {
@@ -173,7 +173,7 @@ export class RuleSet {
     this.#indexOf = createRuleIndex(compiled);
   }
 
-  /** Asked anew when the folder differs: where it leads does not change under a running workspace. */
+  /** Resolved again only for another folder: the real path of a workspace does not change while it runs. */
   #basesOf(cwd: string, home: string): PathBases {
     if (this.#bases?.cwd !== cwd || this.#bases.home !== home) {
       this.#bases = { cwd, home, bases: pathBasesFor(cwd, home) };
@@ -188,13 +188,13 @@ function toRule({ text, list, origin, folder }: CompiledRule): Rule {
 
 export interface IndexedRule {
   rule: CompiledRule;
-  /** The rule names this very tool; otherwise it may concern it by what a call touches. */
+  /** The rule names this tool; otherwise it may match by what a call touches. */
   isNamed: boolean;
 }
 
 export type RulesOfTool = Readonly<Record<RuleList, readonly IndexedRule[]>>;
 
-/** The rules that can concern a tool, found once for each. */
+/** The rules that can match a tool, cached per tool. */
 function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool) => RulesOfTool {
   const known = new WeakMap<AnyTool, RulesOfTool>();
   return (tool) => {
@@ -211,7 +211,7 @@ function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool) => Rul
   };
 }
 
-/** Rules in whichever way a host gives them, as a book; one that is given is the one that is used. */
+/** Makes a rule set of any form of rules; a given rule set is used as it is. */
 export function readRules(given: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet | undefined): RuleSet {
   if (given instanceof RuleSet) return given;
   if (given === undefined) return new RuleSet();

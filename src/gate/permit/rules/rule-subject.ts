@@ -4,20 +4,20 @@ import { type CommandPart, type CommandReading, type Signature, signatureOf } fr
 import type { AnyTool } from "../../../core/tool.ts";
 import { foldName, realName } from "../../../io/files/path-name.ts";
 
-/** Rules that speak of a thing rather than of one tool: `Read(…)` is about every tool that reads a file. */
+/** Rules about a resource instead of one tool: `Read(…)` matches every tool that reads a file. */
 export type RuleFamily = "reads" | "changes" | "command" | "urls";
 
-/** Folders that paths and patterns are relative to, each by name and, where that differs, by where it leads. */
+/** The base folders of paths and patterns, each as given and, if it differs, as a real path. */
 export interface PathBases {
   cwd: readonly string[];
-  /** The same, folded as rules that forbid compare them. */
+  /** The same, folded for deny and ask rules. */
   foldedCwd: readonly string[];
   home: readonly string[];
-  /** Of the file that a rule stands in. */
+  /** The folder of the rule's file. */
   source?: readonly string[] | undefined;
 }
 
-/** A path that a call touches. Where it leads is asked only when a rule needs it. */
+/** A path that a call touches. Its real path is resolved only if a rule needs it. */
 export interface SubjectPath {
   given: string;
   name: string;
@@ -35,15 +35,15 @@ export interface Subject {
   reads: readonly SubjectPath[];
   changes: readonly SubjectPath[];
   urls: readonly string[];
-  /** Files that a command names: for rules that forbid. */
+  /** Files that a command names, for deny and ask rules. */
   commandReads(): readonly SubjectPath[];
   commandChanges(): readonly SubjectPath[];
   inputs(): readonly SubjectPath[];
   outputs(): readonly SubjectPath[];
-  /** What there is for rules that speak of a thing rather than of a tool. */
+  /** The resources that rules can match. */
   has: Readonly<Record<RuleFamily, boolean>>;
   bases: PathBases;
-  /** Set when the tool could not say what the call touches. */
+  /** Set if the tool's signature failed. */
   failed: boolean;
 }
 
@@ -103,7 +103,7 @@ function subjectPath(given: string, folder: string, home: string | undefined): S
   const path: SubjectPath = {
     given,
     name,
-    // A NUL ends the name for the system; the tool refuses it.
+    // For the system a NUL ends the name; the tool refuses it.
     real: () => (real ??= name.includes("\0") ? name : realName(name)),
     foldedName: () => (foldedName ??= foldName(name)),
     foldedReal: () => (foldedReal ??= path.real() === name ? path.foldedName() : foldName(path.real())),
@@ -111,7 +111,7 @@ function subjectPath(given: string, folder: string, home: string | undefined): S
   return path;
 }
 
-/** A folder by its name, and by where it leads where that differs. */
+/** A folder as given, and its real path if it differs. */
 export function folderNames(folder: string): readonly string[] {
   const name = resolve(folder);
   const real = realName(name);
@@ -123,7 +123,7 @@ export function pathBasesFor(cwd: string, home: string): PathBases {
   return { cwd: names, foldedCwd: names.map(foldName), home: folderNames(home) };
 }
 
-/** Whether a part of a command needs no rule: the tool itself says of it, alone, that it need not ask. */
+/** Whether a part of a command needs no rule: the tool does not ask for this part alone. */
 export function isReadOnlyPart({ forms: [written] }: CommandPart, { tool, input, command }: Subject): boolean {
   const fields = input as Record<string, unknown>;
   const parameter = Object.keys(fields).find((name) => fields[name] === command?.text);

@@ -6,46 +6,46 @@ import type { RuleFamily } from "./rule-subject.ts";
 
 export type RuleList = "deny" | "ask" | "allow";
 
-/** Looked at in this order; the first list with a rule that matches decides. */
+/** Checked in this order; the first list with a matching rule decides. */
 export const RULE_LISTS: readonly RuleList[] = ["deny", "ask", "allow"];
 
-/** Rules that stand together: in a file, in the runtime's defaults, in what a person granted for a session. */
+/** Rules of one source: a file, the runtime's defaults, or the grants of a session. */
 export interface RuleSource {
-  /** `defaults`, `user`, `project`, `local`, `session`, `call`, or the name of the file: told with every verdict. */
+  /** `defaults`, `user`, `project`, `local`, `session`, `call`, or the name of the file; every verdict names it. */
   origin: string;
-  /** What `/path` in its rules is relative to; the working folder of the call where absent. */
+  /** The base folder of `/path` in its rules. Default: the call's working folder. */
   folder?: string;
-  /** Calls that run without a question. */
+  /** Calls that run without approval. */
   allow?: readonly string[];
-  /** Calls that ask a person. */
+  /** Calls that need approval. */
   ask?: readonly string[];
-  /** Calls that are refused. */
+  /** Calls that are denied. */
   deny?: readonly string[];
-  /** The mode of calls that name none. */
+  /** The default mode. */
   defaultMode?: CallMode;
-  /** False: nobody may switch off questions, neither a source nor a call. */
+  /** If false, neither a source nor a call can use bypassPermissions. */
   mayBypass?: boolean;
 }
 
-/** A rule as it is written, and where. */
+/** A rule as written, and its source. */
 export interface Rule {
-  /** As it is written. */
+  /** As written. */
   text: string;
   /** Whether it allows, asks or denies. */
   list: RuleList;
-  /** The source that has it. */
+  /** Its source. */
   origin: string;
-  /** What `/path` in it is relative to. */
+  /** The base folder of `/path`. */
   folder?: string;
 }
 
-/** `Tool` or `Tool(spec)`, taken apart. */
+/** `Tool` or `Tool(spec)`, parsed. */
 export interface RuleText {
   /** As written: a name in any dialect, a group, a kind, `mcp__server`, or a pattern of names. */
   name: string;
-  /** What of the tool's calls; undefined means all of them. */
+  /** Which of the tool's calls; undefined means all of them. */
   spec?: string;
-  /** Why it is no rule. */
+  /** Why it is not a rule. */
   problem?: string;
 }
 
@@ -54,7 +54,7 @@ export function parseRule(text: string): RuleText {
   const open = trimmed.indexOf("(");
   if (open < 0) {
     if (trimmed === "" || trimmed.includes(")"))
-      return { name: trimmed, problem: "it is no rule: write Tool or Tool(…)" };
+      return { name: trimmed, problem: "it is not a rule: write Tool or Tool(…)" };
     return { name: trimmed };
   }
   const name = trimmed.slice(0, open).trim();
@@ -64,13 +64,13 @@ export function parseRule(text: string): RuleText {
   return spec.trim() === "" || (spec === "*" && !isPathRule(name)) ? { name } : { name, spec };
 }
 
-/** `Read` and `Edit` speak of files, whichever tool touches them. */
+/** `Read` and `Edit` match files, for every tool that touches them. */
 function isPathRule(name: string): boolean {
   const normal = ruleToolName(name);
   return normal === "read" || normal === "edit";
 }
 
-/** Names of other systems that mean something in rules only. */
+/** Names of other systems that have a meaning only in rules. */
 const KNOWN_IN_RULES: ReadonlyMap<string, string> = new Map([
   ["agent", "call_subagent"],
   ["task", "call_subagent"],
@@ -91,12 +91,12 @@ const FAMILIES: ReadonlyMap<string, RuleFamily> = new Map<string, RuleFamily>([
   ["web_fetch", "urls"],
 ]);
 
-/** Which tools a rule's name means. */
+/** Which tools a rule's name matches. */
 export interface RuleTarget {
   family: RuleFamily | undefined;
-  /** The tool itself is named: by any of its names, by its kind, its group, its server. */
+  /** The rule names the tool: by any of its names, its kind, group or server. */
   names(tool: AnyTool): boolean;
-  /** The tool may be concerned because of what a call touches. */
+  /** The rule may match the tool by what a call touches. */
   mayApplyTo(tool: AnyTool): boolean;
 }
 
@@ -115,7 +115,7 @@ export function readTarget(name: string, list: RuleList): RuleTarget {
     mayApplyTo(tool) {
       if (!family || !tool.signature) return false;
       if (list !== "allow") return true;
-      // What comes from elsewhere says itself which files it touches: not a reason to let it.
+      // An external tool itself declares which files it touches: too weak to allow it.
       const isOurs = tool.origin.type === "builtin" || tool.origin.type === "own";
       return isOurs && (family === "reads" || family === "changes");
     },
@@ -123,13 +123,13 @@ export function readTarget(name: string, list: RuleList): RuleTarget {
 }
 
 function entriesOf(name: string): string[] {
-  // A whole server, by its name alone.
+  // A server's name alone means all its tools.
   if (/^mcp__[^*]+$/i.test(name) && !/^mcp__.+?__./i.test(name)) return [name, `${name.replace(/_+$/, "")}__*`];
   const known = ruleToolName(name);
   return known === name ? [name] : [name, known];
 }
 
-/** To allow by a pattern of names, the server must be said: `mcp__*` would trust every server there will ever be. */
+/** An allow pattern must name the server: `mcp__*` would trust every future server. */
 export function mayAllow(name: string): boolean {
   return !name.includes("*") || /^mcp__[^*]+?__.*$/i.test(name);
 }

@@ -29,7 +29,7 @@ function decisionAfter(rules: readonly string[], command: string): string {
   return ruleSet.judge({ tool, input: tool.build({ command } as never).params, cwd: root }).decision;
 }
 
-describe("the rule that always would save", () => {
+describe("the rule that always-allow would save", () => {
   test.each([
     ["npm run test --watch", ["Bash(npm run test *)"]],
     ["npm test", ["Bash(npm test *)"]],
@@ -72,7 +72,7 @@ describe("the rule that always would save", () => {
     (command) => expect(decisionAfter(suggest("exec", { command }), command)).toBe("allow"),
   );
 
-  test("of files is those very files", () => {
+  test("for files is exactly these files", () => {
     expect(suggest("write", { path: "src/[id].ts", content: "" })).toEqual(["Edit(./src/\\[id\\].ts)"]);
     expect(suggest("move_file", { from: "a", to: "/tmp/b" })).toEqual(["Edit(./a)", "Edit(//tmp/b)"]);
     const tool = toolNamed("write");
@@ -86,7 +86,7 @@ describe("the rule that always would save", () => {
     expect(judged("src/i.ts")).toBe("ask");
   });
 
-  test("of a tool that has its own is that, and of others their name", () => {
+  test("is the tool's own suggestion if it has one, else its name", () => {
     const own = (more: object) =>
       createTool({
         name: "deploy",

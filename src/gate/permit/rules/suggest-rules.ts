@@ -17,8 +17,8 @@ export interface SuggestedFor {
 }
 
 /**
- * The rules that "always allow" would save for this call: of a command one for each program that it really runs, never
- * one for the wrapper around it; of files those very files. None where nothing reusable can be said.
+ * The rules that "always allow" would save for this call: for a command one per program that it really runs, never
+ * one for the wrapper around it; for files exactly these files. None if no reusable rule exists.
  */
 export function suggestRules({ tool, input, cwd, home = homedir() }: SuggestedFor): string[] {
   const own = tool.rule?.(input);
@@ -63,7 +63,7 @@ function programsOf({ forms, runs, closed }: CommandPart): string[] | undefined 
   });
 }
 
-/** That very path, with nothing in it that is a pattern. */
+/** Exactly this path, with pattern characters escaped. */
 function pathSpec({ name }: SubjectPath, { bases }: Subject): string {
   const folder = bases.cwd.find((each) => isInside(name, each));
   const shown = folder === undefined ? `/${name}` : `./${relative(folder, name)}`;
@@ -74,7 +74,7 @@ function ruleOf(tool: AnyTool, spec: string): string {
   return `${shownName(tool)}(${spec.replace(/[()\\]/g, (found) => (found === "\\" ? found : `\\${found}`))})`;
 }
 
-/** The name that users of rules know best. */
+/** The name that users know from other tools' rules. */
 function shownName(tool: AnyTool): string {
   return tool.dialects["claude"]?.name ?? tool.name;
 }
@@ -87,26 +87,26 @@ function namesTool(text: string, tool: AnyTool): boolean {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-/** Programs whose second word says what they do. */
+/** Programs whose second word is a subcommand. */
 const WITH_SUBCOMMANDS = words(`
   git npm pnpm yarn bun deno cargo go pip pip3 uv poetry docker podman kubectl helm gh glab make just brew apt apt-get dotnet
   terraform mix rails bundle gradle mvn composer npx bunx pytest tsc vitest jest eslint prettier ruff mypy
 `);
-/** These have a third: `npm run test`, `git stash pop`, `docker compose up`. */
+/** Subcommands with a third word: `npm run test`, `git stash pop`, `docker compose up`. */
 const WITH_TWO = words(`
   npm:run pnpm:run yarn:run bun:run deno:task git:stash git:remote git:submodule git:worktree docker:compose docker:image
   docker:container gh:pr gh:issue gh:repo gh:run uv:pip
 `);
-/** What follows decides too much: only the very command may be repeated. */
+/** The rest decides too much: only the exact command is suggested. */
 const ONLY_AS_IT_IS = words(`
   git:push git:reset git:clean git:checkout git:branch git:rebase git:filter-branch git:config docker:run docker:exec
   podman:run podman:exec kubectl:exec kubectl:delete helm:uninstall npm:exec npm:publish pnpm:exec pnpm:dlx yarn:dlx
   bun:x deno:run deno:eval go:run uv:run poetry:run bundle:exec terraform:destroy terraform:apply gh:api cargo:publish
 `);
-/** Programs that need no word more. */
+/** Programs that need no subcommand. */
 const WHOLE = words("pytest tsc vitest jest eslint prettier ruff mypy");
 
-/** How many words at the beginning of a command say what it does; undefined where only all of them do. */
+/** How many first words of a command say what it does; undefined if only the whole command does. */
 function prefixLength(command: string): number | undefined {
   const [program = "", first, second] = command.split(" ");
   if (!WITH_SUBCOMMANDS.has(program)) return undefined;

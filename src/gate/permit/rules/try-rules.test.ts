@@ -14,7 +14,7 @@ const call = (command: string) => ({
   cwd: workspace.folder,
 });
 
-test("which past calls a rule would have matched is told before it is saved", () => {
+test("shows which past calls a rule would have matched before it is saved", () => {
   const calls = ["npm test", "npm test && rm x", "ls", "sudo rm y"].map(call);
   const matched = (text: string, list: "allow" | "deny") =>
     previewRule({ text, list }, calls).map(({ matches }) => matches);
@@ -23,7 +23,7 @@ test("which past calls a rule would have matched is told before it is saved", ()
   expect(() => previewRule({ text: "Bash(" }, calls)).toThrow(TypeError);
 });
 
-test("examples beside the rules are played", () => {
+test("checks examples against the rules", () => {
   const ruleSet = new RuleSet([{ origin: "project", allow: ["Bash(npm *)"], deny: ["Bash(npm publish:*)"] }]);
   const findTool = (name: string) => workspace.tools.find((tool) => [tool.name, ...tool.aliases].includes(name));
   const outcomes = testRules(
@@ -43,7 +43,7 @@ test("examples beside the rules are played", () => {
   expect(outcomes[4]?.why).toContain('no tool "Bsh"');
 });
 
-test("an explanation says what every layer, rule and source had to say", () => {
+test("an explanation gives the result of every layer, rule and source", () => {
   const ruleSet = new RuleSet([
     { origin: "user", allow: ["Bash(npm *)", "Edit(src/**)"] },
     { origin: "project", folder: "/p", ask: ["Bash(npm publish:*)", "Bash(docker *)"], deny: ["Read(.env)"] },

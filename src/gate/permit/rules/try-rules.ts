@@ -4,13 +4,13 @@ import { findCoverage } from "./evaluate-rules.ts";
 import { RuleSet, type JudgedCall } from "./rule-set.ts";
 import type { RuleList } from "./rule.ts";
 
-/** What a rule that is not in force yet would do to a call. */
+/** What a proposed rule would do to a call. */
 export interface RuleTrial<Call> {
   call: Call;
   matches: boolean;
 }
 
-/** Which of these calls a rule would have decided, standing alone in its list: shown to whoever is about to save it. */
+/** Which of these calls a rule would have decided, alone in its list: shown before the rule is saved. */
 export function previewRule<Call extends Omit<JudgedCall, "mode">>(
   rule: { text: string; list?: RuleList; folder?: string },
   calls: readonly Call[],
@@ -27,11 +27,11 @@ export function previewRule<Call extends Omit<JudgedCall, "mode">>(
   });
 }
 
-/** An example beside the rules: a call, and what the rules are to say of it. */
+/** An example for the rules: a call and the expected decision. */
 export interface RuleExample {
   /** The tool by any of its names. */
   tool: string;
-  /** Its input; a text alone is the command or the path. */
+  /** Its input; a string is the command or the path. */
   input: unknown;
   expect: Verdict["decision"];
   mode?: CallMode;
@@ -40,7 +40,7 @@ export interface RuleExample {
 export interface ExampleOutcome {
   example: RuleExample;
   holds: boolean;
-  /** What the rules said; absent where the call could not be made. */
+  /** The rules' decision; absent if the call is not valid. */
   verdict?: Verdict;
   why?: string;
 }
@@ -51,7 +51,7 @@ export interface ExampleOptions {
   findTool(name: string): AnyTool | undefined;
 }
 
-/** Plays examples against the rules. Nothing runs. */
+/** Checks examples against the rules. No tool runs. */
 export function testRules(
   ruleSet: RuleSet,
   examples: readonly RuleExample[],
@@ -72,7 +72,7 @@ export function testRules(
   });
 }
 
-/** `"npm test"` for `exec` is `{ command: "npm test" }`: the parameter that the tool cannot do without. */
+/** `"npm test"` for `exec` is `{ command: "npm test" }`: the tool's required parameter. */
 function inputOf(tool: AnyTool, input: unknown): unknown {
   if (typeof input !== "string") return input;
   const { required, properties } = tool.parameters.jsonSchema as { required?: string[]; properties?: object };
