@@ -13,7 +13,7 @@
 import type { BatchCall, CallOptions, Execute } from "./core/call.ts";
 import { createTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
-import type { EventOf, Listener } from "./core/events.ts";
+import type { EventOf, Listener, ToolEventType } from "./core/events.ts";
 import { bindGate, findGate } from "./core/gate.ts";
 import { type Registrable, ToolRegistry as Registry } from "./core/registry.ts";
 import type { ToolResult } from "./core/result.ts";
@@ -179,11 +179,12 @@ export class ToolRegistry extends Registry {
   override on(type: "toolRegistered" | "toolUnregistered", listener: Listener<RegistryEvent>): () => void;
   override on<T extends "tool_registered" | "tool_unregistered">(type: T, listener: Listener<EventOf<T>>): () => void;
   override on(type: string, listener: Listener<never>): () => void {
-    if (type === "tool_registered" || type === "tool_unregistered") return this.events.on(type, listener);
     const listenToTools = listener as Listener<RegistryEvent>;
     if (type === "toolRegistered") {
       return super.on("tool_registered", ({ toolName }) => notify(listenToTools, this.require(toolName)));
     }
+    // Also reports a name that does not exist.
+    if (type !== "toolUnregistered") return this.events.on(type as ToolEventType, listener);
     this.#onRemoved.add(listenToTools);
     return () => void this.#onRemoved.delete(listenToTools);
   }

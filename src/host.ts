@@ -1,5 +1,6 @@
 // A configured runtime with a store: `import { openHaft } from "haft/host"`.
 
+import { checkKeys, keysOf } from "./core/check-keys.ts";
 import type { CapabilityName, HostOptions } from "./capabilities/capability.ts";
 import { type HaftHost, openHost, type PartialHost } from "./capabilities/open-host.ts";
 
@@ -13,6 +14,26 @@ export { openStore } from "./store/store.ts";
 export type { Store, StoreLocation } from "./store/store.ts";
 export type { CapabilityName, HostOptions } from "./capabilities/capability.ts";
 export type { HaftHost } from "./capabilities/open-host.ts";
+
+type OpenOptions = HostOptions & { only?: readonly CapabilityName[] };
+const OPTION_KEYS = keysOf<OpenOptions>({
+  only: true,
+  home: true,
+  env: true,
+  stateFolder: true,
+  overrides: true,
+  tools: true,
+  middleware: true,
+  approver: true,
+  approvalWaitMs: true,
+  runsJobs: true,
+  connectsMcp: true,
+  mcpSignIn: true,
+  agentFor: true,
+  channelKinds: true,
+  clock: true,
+  onWarning: true,
+});
 
 /**
  * Reads the configuration of a folder, opens its store and its capabilities, and puts one gate before all tools. If it
@@ -37,9 +58,7 @@ export function openHaft<Name extends CapabilityName>(
   folder: string,
   options: HostOptions & { only: readonly Name[] },
 ): Promise<PartialHost<Name>>;
-export function openHaft(
-  folder: string = process.cwd(),
-  options: HostOptions & { only?: readonly CapabilityName[] } = {},
-): Promise<HaftHost> {
+export async function openHaft(folder: string = process.cwd(), options: OpenOptions = {}): Promise<HaftHost> {
+  checkKeys("openHaft", options, OPTION_KEYS);
   return openHost(folder, options);
 }

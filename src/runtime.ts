@@ -1,5 +1,6 @@
 import { withDefaults } from "./core/with-defaults.ts";
 import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
+import { checkKeys, keysOf } from "./core/check-keys.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
 import { createTool as makeTool } from "./core/create-tool.ts";
@@ -52,7 +53,7 @@ import { suggestRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
 import { createTaint, type Taint, type TaintOptions } from "./gate/permit/taint.ts";
-import { isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
+import { checkToolPolicy, isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
 import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./code/code-runner.ts";
 import { createRunCodeTool } from "./code/run-code.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
@@ -123,6 +124,60 @@ export interface HaftOptions {
   onListenerError?: (error: unknown, event: ToolEvent) => void;
   /** Called with probable mistakes, such as a group that does not exist. Default: a process warning. */
   onWarning?: (warning: string) => void;
+}
+
+const OPTION_KEYS = keysOf<HaftOptions>({
+  workspace: true,
+  folder: true,
+  registry: true,
+  tools: true,
+  policy: true,
+  rules: true,
+  hooks: true,
+  post: true,
+  taint: true,
+  requiresApproval: true,
+  saveRule: true,
+  approver: true,
+  approvalWaitMs: true,
+  approvals: true,
+  code: true,
+  toolSearch: true,
+  tokens: true,
+  concurrency: true,
+  timeouts: true,
+  maxResultBytes: true,
+  maxResultTokens: true,
+  response: true,
+  middleware: true,
+  clock: true,
+  log: true,
+  journal: true,
+  spill: true,
+  jobs: true,
+  worker: true,
+  onListenerError: true,
+  onWarning: true,
+});
+const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
+  maxConcurrent: true,
+  byKind: true,
+  maxWaiting: true,
+  maxWaitMs: true,
+});
+const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true });
+const SEARCH_KEYS = keysOf<ToolSearchOptions>({ budget: true, core: true });
+const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
+
+function checkOptions(options: HaftOptions): void {
+  const { policy = [], worker } = options;
+  checkKeys("createHaft", options, OPTION_KEYS);
+  checkKeys("`concurrency` of createHaft", options.concurrency, CONCURRENCY_KEYS);
+  checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
+  checkKeys("`toolSearch` of createHaft", options.toolSearch, SEARCH_KEYS);
+  checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
+  for (const layer of typeof policy === "function" ? [] : [policy].flat())
+    checkToolPolicy("`policy` of createHaft", layer);
 }
 
 /** A running Haft: a registry, the gate in front of it, and the record of what passed. */
@@ -206,6 +261,7 @@ export interface Haft {
  * await haft.shutdown();
  */
 export function createHaft(options: HaftOptions = {}): Haft {
+  checkOptions(options);
   const runtime = new Runtime(options);
   const haft = publicOf(runtime);
   bindGate(haft, runtime.gate);

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { AnyTool } from "./core/tool.ts";
+import { checkKeys, keysOf } from "./core/check-keys.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Spill } from "./gate/bound.ts";
 import { createFiles, type Files } from "./io/files/files.ts";
@@ -51,6 +52,22 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
   clock?: Clock;
 }
 
+const OPTION_KEYS = keysOf<WorkspaceOptions>({
+  allowedPaths: true,
+  readOnlyPaths: true,
+  denyGlobs: true,
+  permitGlobs: true,
+  unrestricted: true,
+  stateFolder: true,
+  requireReadBeforeEdit: true,
+  maxReadBytes: true,
+  trustedRepository: true,
+  seenFiles: true,
+  journal: true,
+  sandbox: true,
+  clock: true,
+});
+
 /** A folder to work in, with the tools that work in it. */
 export interface Workspace {
   /** Its real path. */
@@ -77,6 +94,7 @@ export interface Workspace {
  * const result = await haft.execute("read", { path: "README.md" });
  */
 export function openWorkspace(folder: string = process.cwd(), options: WorkspaceOptions = {}): Workspace {
+  checkKeys("openWorkspace", options, OPTION_KEYS);
   const {
     requireReadBeforeEdit = true,
     maxReadBytes,

@@ -1,3 +1,4 @@
+import { checkKeys, keysOf } from "../core/check-keys.ts";
 import type { Contract } from "../contracts/contract.ts";
 import { ApiError, type ErrorAnswer } from "../contracts/errors.ts";
 import { type Clients, createClients, type TransportRequest } from "./client.ts";
@@ -14,6 +15,7 @@ export interface HttpClientOptions {
   fetch?: typeof globalThis.fetch;
 }
 
+const OPTION_KEYS = keysOf<HttpClientOptions>({ url: true, token: true, fetch: true });
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 
@@ -22,6 +24,7 @@ export function createHttpClient<const R extends Readonly<Record<string, Contrac
   contracts: R,
   options: HttpClientOptions,
 ): Clients<R> {
+  checkKeys("createClient", options, OPTION_KEYS);
   const connection = new Connection(options);
   return createClients(contracts, {
     output: async (request) => (await connection.open(request)).json(),

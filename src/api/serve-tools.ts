@@ -1,4 +1,5 @@
 import { ApiError } from "../contracts/errors.ts";
+import { checkKeys, keysOf } from "../core/check-keys.ts";
 import type { EventMessage } from "../contracts/events.ts";
 import {
   type ClientAnswer,
@@ -42,6 +43,7 @@ export interface ServingTools {
   stop(): void;
 }
 
+const OPTION_KEYS = keysOf<ServeToolsOptions>({ client: true, signal: true, WebSocket: true, onReconnect: true });
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 /** Answers are kept, in case the server did not get them. */
@@ -53,6 +55,7 @@ export function serveTools(
   tools: readonly ServedTool[],
   options: ServeToolsOptions = {},
 ): ServingTools {
+  checkKeys("serveTools", options, OPTION_KEYS);
   return new ToolClient(server, tools, options);
 }
 

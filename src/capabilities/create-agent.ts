@@ -1,3 +1,4 @@
+import { checkKeys, keysOf } from "../core/check-keys.ts";
 import { bindGate, type Gate, runtimeGateOf } from "../core/gate.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { AnyTool, DialectName } from "../core/tool.ts";
@@ -51,9 +52,32 @@ export interface AgentOptions extends ModelSettings {
   systemPrompt?: string | ((view: PromptView) => string | Promise<string>);
 }
 
+const OPTION_KEYS = keysOf<AgentOptions>({
+  haft: true,
+  model: true,
+  name: true,
+  toolkit: true,
+  instructions: true,
+  format: true,
+  dialect: true,
+  limits: true,
+  prices: true,
+  skills: true,
+  project: true,
+  subagents: true,
+  workspace: true,
+  systemPrompt: true,
+  maxOutputTokens: true,
+  temperature: true,
+  providerOptions: true,
+});
+const LIMIT_KEYS = keysOf<AgentLimits>({ steps: true, tokens: true, costUsd: true });
+
 /** Creates an agent. Its calls pass the gate of the runtime. */
 export function createAgent(options: AgentOptions): Agent {
+  checkKeys("createAgent", options, OPTION_KEYS);
   const { haft, name = "agent", limits = {}, prices } = options;
+  checkKeys("`limits` of createAgent", limits, LIMIT_KEYS);
   const { registry, clock } = haft;
   const gate = runtimeGateOf(haft);
   const toolkit = options.toolkit ?? new LiveToolkit(name, { registry, gate });

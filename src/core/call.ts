@@ -1,4 +1,5 @@
-import type { ToolError } from "./error.ts";
+import { keysOf, unknownKey } from "./check-keys.ts";
+import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool, Tool } from "./tool.ts";
@@ -98,6 +99,53 @@ export interface SecondPass {
    * the end of a job, once it can be read there.
    */
   again?(call: Call, result: ToolResult): boolean;
+}
+
+const OPTION_KEYS = keysOf<CallOptions>({
+  id: true,
+  idempotencyKey: true,
+  caller: true,
+  signal: true,
+  timeoutMs: true,
+  allowedPaths: true,
+  mode: true,
+  policy: true,
+  onUpdate: true,
+  onApprovalRequested: true,
+  background: true,
+  taskId: true,
+  userId: true,
+});
+const CALLER_KEYS = keysOf<Caller>({
+  session: true,
+  agent: true,
+  user: true,
+  task: true,
+  depth: true,
+  model: true,
+  sandboxed: true,
+  parent: true,
+});
+const POLICY_KEYS = keysOf<CallPolicy>({ allow: true, deny: true });
+const BACKGROUND_KEYS = keysOf<BackgroundOptions>({ priority: true, delayMs: true, attempts: true });
+const MODES: ReadonlySet<string> = keysOf<Record<CallMode, unknown>>({
+  default: true,
+  acceptEdits: true,
+  plan: true,
+  dontAsk: true,
+  bypassPermissions: true,
+});
+
+/** Why options cannot be used: a misspelt one that was ignored could widen what the call may do. */
+export function badOptions(options: CallOptions): ToolError | undefined {
+  const { caller, background, mode, policy } = options;
+  let problem = unknownKey("A call", options, OPTION_KEYS);
+  if (caller) problem ??= unknownKey("A caller", caller, CALLER_KEYS);
+  for (const one of policy ? [policy].flat() : []) problem ??= unknownKey("The policy of a call", one, POLICY_KEYS);
+  if (typeof background === "object") problem ??= unknownKey("`background` of a call", background, BACKGROUND_KEYS);
+  if (mode !== undefined && !MODES.has(mode))
+    problem ??= `There is no mode "${mode}". Known: ${[...MODES].join(", ")}.`;
+  return problem === undefined ? undefined : toolError("invalid_input", problem);
 }
 
 /** A call as data: what its second pass is made from, later or elsewhere. */

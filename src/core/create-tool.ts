@@ -2,6 +2,7 @@ import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
 import { toSchema } from "../schema/to-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
+import { checkKeys, keysOf } from "./check-keys.ts";
 import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
 import { toolError, ToolError, ToolValidationError } from "./error.ts";
 import { gateOf } from "./gate.ts";
@@ -37,6 +38,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
       `A tool needs a name of letters, digits and _ . : / - (at most 128); got ${JSON.stringify(name)}.`,
     );
   }
+  checkConfig(name, config);
   const body = config.run ?? config.execute;
   if (typeof body !== "function") throw new TypeError(`Tool "${name}" needs a \`run(input, context)\` function.`);
   if (config.description === undefined) throw new TypeError(`Tool "${name}" needs a description: models choose by it.`);
@@ -93,6 +95,71 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   const { tags, aliases, limits, dependsOn, labels, origin, description } = tool;
   for (const part of [tags, aliases, limits, dependsOn, labels, origin, description, dialects]) Object.freeze(part);
   return Object.freeze(tool) as ToolOf<P, O, R>;
+}
+
+const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
+  name: true,
+  description: true,
+  title: true,
+  parameters: true,
+  output: true,
+  kind: true,
+  category: true,
+  tags: true,
+  version: true,
+  aliases: true,
+  dialects: true,
+  parameterAliases: true,
+  mode: true,
+  strict: true,
+  limits: true,
+  concurrency: true,
+  dependsOn: true,
+  cache: true,
+  labels: true,
+  labelsOf: true,
+  idempotent: true,
+  origin: true,
+  locks: true,
+  permission: true,
+  signature: true,
+  rule: true,
+  preview: true,
+  run: true,
+  id: true,
+  label: true,
+  displayName: true,
+  schema: true,
+  inputSchema: true,
+  params: true,
+  outputSchema: true,
+  execute: true,
+  async: true,
+  isConcurrencySafe: true,
+  validate: true,
+  extractSignatureContent: true,
+  abstractPermissionRule: true,
+});
+const LIMIT_KEYS = keysOf<ToolLimits>({
+  timeoutMs: true,
+  maxConcurrent: true,
+  maxResultBytes: true,
+  maxResultTokens: true,
+});
+const CACHE_KEYS = keysOf<ToolCache>({ ttlMs: true, key: true, resources: true });
+const DIALECT_KEYS = keysOf<ToolDialect>({ name: true, parameters: true });
+
+function checkConfig<P extends SchemaSource, O extends SchemaSource, R>(
+  name: string,
+  config: ToolConfig<P, O, R>,
+): void {
+  const { limits, cache, dialects = {} } = config;
+  checkKeys(`Tool "${name}"`, config, CONFIG_KEYS);
+  checkKeys(`\`limits\` of tool "${name}"`, limits, LIMIT_KEYS);
+  checkKeys(`\`cache\` of tool "${name}"`, cache, CACHE_KEYS);
+  for (const [family, dialect] of Object.entries(dialects)) {
+    checkKeys(`The dialect "${family}" of tool "${name}"`, dialect, DIALECT_KEYS);
+  }
 }
 
 type Check = (input: unknown) => string | null | undefined | Promise<string | null | undefined>;

@@ -1,6 +1,8 @@
 import type { Call, Caller } from "./call.ts";
+import { keysOf } from "./check-keys.ts";
 import type { Content } from "./content.ts";
 import type { ToolFailure } from "./error.ts";
+import { didYouMean } from "./nearest-name.ts";
 import type { ToolResult } from "./result.ts";
 
 interface EventBase {
@@ -73,6 +75,22 @@ export function callEvent<T extends CallEventType>(call: Call, type: T, at: numb
   } as unknown as EventOf<T>;
 }
 
+const EVENT_TYPES = keysOf<Record<ToolEventType | "*", unknown>>({
+  "*": true,
+  tool_call_requested: true,
+  permission_requested: true,
+  permission_resolved: true,
+  job_queued: true,
+  tool_call_started: true,
+  tool_call_updated: true,
+  tool_call_pending: true,
+  tool_call_completed: true,
+  tool_call_failed: true,
+  tool_call_settled_late: true,
+  tool_registered: true,
+  tool_unregistered: true,
+});
+
 export type Listener<E> = (event: E) => void;
 
 /** Emits events. A listener that throws or rejects affects no other: it is reported to `onListenerError`. */
@@ -92,6 +110,10 @@ export class EventEmitter {
   /** For functions that pass the type on: their own signature ties listener and type together. */
   on(type: ToolEventType | "*", listener: Listener<never>): () => void;
   on(type: ToolEventType | "*", listener: Listener<never>): () => void {
+    if (!EVENT_TYPES.has(type)) {
+      const hint = didYouMean(String(type), EVENT_TYPES) ?? `Known: ${[...EVENT_TYPES].join(", ")}.`;
+      throw new TypeError(`There is no event "${String(type)}". ${hint}`);
+    }
     const listeners = type === "*" ? (this.#all as Set<Listener<never>>) : this.#listenersOf(type);
     if (!listeners.has(listener)) this.#count++;
     listeners.add(listener);

@@ -1,4 +1,5 @@
 import type { SchemaSource } from "../schema/infer.ts";
+import { checkKeys, keysOf } from "./check-keys.ts";
 import { createTool, type ToolConfig } from "./create-tool.ts";
 import type { Update } from "./events.ts";
 import type { Registrable, ToolRegistry } from "./registry.ts";
@@ -28,6 +29,7 @@ export interface PluginApi {
   registerTool(tool: AgentTool | Registrable): AnyTool;
 }
 
+const MANIFEST_KEYS = keysOf<PluginManifest>({ id: true, name: true, version: true, tools: true });
 const PLUGIN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** Lets a plugin register its tools. All of them or none: one that fails half-way leaves nothing behind. */
@@ -38,6 +40,7 @@ export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Pro
       `A plugin id has lower-case letters, digits and . _ - only; got ${JSON.stringify(manifest.id)}.`,
     );
   }
+  checkKeys(`The manifest of plugin "${manifest.id}"`, manifest, MANIFEST_KEYS);
   const registered: AnyTool[] = [];
   let isOpen = true;
   try {

@@ -10,7 +10,7 @@ test("an option that is undefined keeps its default", () => {
 test("a limit that is given as undefined still limits", async () => {
   let running = 0;
   let max = 0;
-  const haft = createHaft({ concurrency: { execute: undefined } as never });
+  const haft = createHaft({ concurrency: { maxConcurrent: undefined } });
   haft.register({
     name: "count",
     description: "Counts what runs at the same time",

@@ -1,5 +1,5 @@
 import { withDefaults } from "../core/with-defaults.ts";
-import { authorityOf, type Call, type CallOptions } from "../core/call.ts";
+import { authorityOf, badOptions, type Call, type CallOptions } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
@@ -99,9 +99,10 @@ export class Executor implements RunHost {
     binding?: CallBinding,
   ): Promise<ToolResult> {
     const call = new GateCall(this, target, input, options, binding?.secondPass);
+    if (options) call.aborted = badOptions(options);
     if (binding) {
       call.scope = binding.scope;
-      call.aborted = binding.refusal;
+      call.aborted ??= binding.refusal;
       if (binding.parent) nest(call, binding.parent);
     }
     call.aborted ??= this.#closing;

@@ -1,7 +1,8 @@
 import { authorityOf, type Call, type CallAuthority, type Caller, type CallOptions, toolOf } from "../core/call.ts";
+import { keysOf, unknownKey } from "../core/check-keys.ts";
 import type { Clock } from "../core/clock.ts";
 import { textOf } from "../core/content.ts";
-import { failureOf, toFailure, type ToolError } from "../core/error.ts";
+import { failureOf, toFailure, toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
@@ -261,11 +262,9 @@ export class RunContext extends CallContext implements ToolContext {
       this.#callNested(target, input, options)) as ToolContext["call"];
   }
 
-  #callNested(
-    target: AnyTool | string,
-    input: unknown,
-    { step, onApprovalRequested }: NestedCallOptions = {},
-  ): Promise<ToolResult> {
+  #callNested(target: AnyTool | string, input: unknown, given: NestedCallOptions = {}): Promise<ToolResult> {
+    const { step, onApprovalRequested } = given;
+    const problem = unknownKey("A nested call", given, NESTED_KEYS);
     const parent = callOf(this);
     const { options, idempotencyKey } = parent;
     const ordinal = step ?? ++this.#nested;
@@ -280,9 +279,12 @@ export class RunContext extends CallContext implements ToolContext {
       policy: options.policy,
       onApprovalRequested,
     };
-    return hostOf(this).execute(target, input, nested, { parent });
+    const refusal = problem === undefined ? undefined : toolError("invalid_input", problem);
+    return hostOf(this).execute(target, input, nested, { parent, refusal });
   }
 }
+
+const NESTED_KEYS = keysOf<NestedCallOptions>({ step: true, onApprovalRequested: true });
 
 /** Converts an update to plain data for events. */
 function toUpdate(partial: unknown): Update {

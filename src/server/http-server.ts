@@ -5,6 +5,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { checkKeys, keysOf } from "../core/check-keys.ts";
 import { type ApiHost, HostApi, type HostApiOptions } from "../api/host-api.ts";
 import type { FeedOptions } from "../api/handlers/event-feed.ts";
 import { HttpResponse, type ResponseOptions } from "../api/http-response.ts";
@@ -54,6 +55,22 @@ export interface HttpServerOptions {
   /** Gets what a person must not miss. `ServerInfo.warnings` has it too. */
   onWarning?: (warning: string) => void;
 }
+
+const OPTION_KEYS = keysOf<HttpServerOptions>({
+  host: true,
+  port: true,
+  tls: true,
+  tokens: true,
+  allowedHosts: true,
+  allowedOrigins: true,
+  console: true,
+  api: true,
+  info: true,
+  endpoints: true,
+  limits: true,
+  log: true,
+  onWarning: true,
+});
 
 /** Another protocol at one path of the server. Token, host and origin were checked before. */
 export interface ProtocolEndpoint {
@@ -105,6 +122,7 @@ const CLOSE_MS = 500;
  * would not be safe.
  */
 export async function serveHttp(target: Haft | ApiHost, options: HttpServerOptions = {}): Promise<HttpServer> {
+  checkKeys("serveHttp", options, OPTION_KEYS);
   const server = new ApiServer(target, options);
   await server.listen();
   return server;

@@ -1,6 +1,7 @@
 import type { Caller, ToolScope } from "../../core/call.ts";
+import { checkKeys, keysOf } from "../../core/check-keys.ts";
 import { isReadyProfile } from "./tool-groups.ts";
-import type { ToolPolicy } from "./tool-policy.ts";
+import { checkToolPolicy, type ToolPolicy } from "./tool-policy.ts";
 
 /** One policy with its name in explanations, such as `agent "coder"`. */
 export interface PolicyLayer {
@@ -24,6 +25,18 @@ export interface PolicyConfig extends ToolPolicy {
   subagents?: ToolPolicy & { byDepth?: Readonly<Record<string, ToolPolicy>> };
 }
 
+const CONFIG_KEYS = keysOf<PolicyConfig>({
+  profile: true,
+  allow: true,
+  alsoAllow: true,
+  deny: true,
+  profiles: true,
+  byProvider: true,
+  agents: true,
+  sandbox: true,
+  subagents: true,
+});
+
 export interface LayersRequest {
   caller?: Partial<Caller>;
   /** Instead of the caller's: `provider/model`, or the provider alone. */
@@ -39,11 +52,14 @@ const MAX_PARENTS = 32;
 /** The layers for one caller, in the order of explanations. The lists are not copied. */
 export function createPolicyLayers(config: PolicyConfig): (request?: LayersRequest) => readonly PolicyLayer[] {
   const { profiles, profile, alsoAllow, allow, deny, byProvider = {}, agents = {}, sandbox, subagents } = config;
+  checkKeys("A policy", config, CONFIG_KEYS);
   for (const name of Object.keys(profiles ?? {})) {
     if (isReadyProfile(name)) throw new TypeError(`The profile "${name}" is built in: choose another name.`);
   }
-  const named = (name: string, policy: ToolPolicy | undefined): PolicyLayer[] =>
-    policy === undefined ? [] : [{ name, policy: profiles ? { profiles, ...policy } : policy }];
+  const named = (name: string, policy: ToolPolicy | undefined): PolicyLayer[] => {
+    checkToolPolicy(`The policy of ${name}`, policy);
+    return policy === undefined ? [] : [{ name, policy: profiles ? { profiles, ...policy } : policy }];
+  };
   const ofEverybody = [
     ...(profile === undefined ? [] : named("the profile layer", { profile, alsoAllow })),
     ...(allow || deny ? named("the global layer", { allow, deny }) : []),

@@ -1,3 +1,4 @@
+import { checkKeys, keysOf } from "../../core/check-keys.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import {
   foldToolName,
@@ -21,6 +22,19 @@ export interface ToolPolicy {
   deny?: readonly string[];
   /** The user's own profiles, by name. */
   profiles?: Profiles;
+}
+
+const POLICY_KEYS = keysOf<ToolPolicy>({
+  profile: true,
+  allow: true,
+  alsoAllow: true,
+  deny: true,
+  profiles: true,
+});
+
+/** A policy with an unknown key is an error: a misspelt `deny` would deny nothing. */
+export function checkToolPolicy(what: string, policy: ToolPolicy | undefined): void {
+  checkKeys(what, policy, POLICY_KEYS);
 }
 
 /** Why a policy refuses a tool: the list, and for the deny list the entry. */

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/server";
+import { checkKeys, keysOf } from "../../core/check-keys.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
 import { createMcpService, forwardChanges } from "./mcp-service.ts";
@@ -9,6 +10,27 @@ export interface ServeMcpOptions extends McpServerOptions {
   /** The identity of the client. Default: the local user, who may approve calls. */
   identity?: McpIdentity;
 }
+
+const OPTION_KEYS = keysOf<ServeMcpOptions>({
+  identity: true,
+  describe: true,
+  serverInfo: true,
+  instructions: true,
+  shows: true,
+  defers: true,
+  dialect: true,
+  call: true,
+  portable: true,
+  hints: true,
+  approvalAddress: true,
+  holdMs: true,
+  needsTask: true,
+  stateKey: true,
+  waiting: true,
+  resources: true,
+  prompts: true,
+  onError: true,
+});
 
 /** A connection that is being served. */
 export interface McpServing {
@@ -44,6 +66,7 @@ export async function serveMcp(
   transport: Transport,
   options: ServeMcpOptions,
 ): Promise<McpServing> {
+  checkKeys("serveMcp", options, OPTION_KEYS);
   const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
   const service = await createMcpService(runtime, options);
   const { identity = LOCAL } = options;

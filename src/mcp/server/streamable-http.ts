@@ -1,3 +1,4 @@
+import { checkKeys, keysOf } from "../../core/check-keys.ts";
 import { withDefaults } from "../../core/with-defaults.ts";
 import { randomUUID } from "node:crypto";
 import type { NodeIncomingMessageLike, NodeServerResponseLike } from "@modelcontextprotocol/node";
@@ -22,6 +23,31 @@ export interface McpEndpointOptions extends McpServerOptions {
   /** How many there may be, and for how long. */
   sessions?: SessionLimits;
 }
+
+const OPTION_KEYS = keysOf<McpEndpointOptions>({
+  identify: true,
+  hosts: true,
+  origins: true,
+  maxBodyBytes: true,
+  sessions: true,
+  describe: true,
+  serverInfo: true,
+  instructions: true,
+  shows: true,
+  defers: true,
+  dialect: true,
+  call: true,
+  portable: true,
+  hints: true,
+  approvalAddress: true,
+  holdMs: true,
+  needsTask: true,
+  stateKey: true,
+  waiting: true,
+  resources: true,
+  prompts: true,
+  onError: true,
+});
 
 interface McpRequestOptions {
   identity?: McpIdentity;
@@ -49,6 +75,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 /** The endpoint at `/mcp`. Requests without an identity are rejected. */
 export async function createMcpEndpoint(runtime: McpRuntime, options: McpEndpointOptions): Promise<McpEndpoint> {
+  checkKeys("createMcpEndpoint", options, OPTION_KEYS);
   const service = await createMcpService(runtime, options);
   const { sdk } = service;
   const { toNodeHandler } = await import("@modelcontextprotocol/node");

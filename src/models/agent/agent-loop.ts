@@ -1,4 +1,5 @@
 import { type Caller, type CallOptions, type CallPolicy, nextCallId } from "../../core/call.ts";
+import { checkKeys, keysOf } from "../../core/check-keys.ts";
 import type { Clock } from "../../core/clock.ts";
 import { firstLine, textOf } from "../../core/content.ts";
 import { callDefinitionOf } from "../../core/definition.ts";
@@ -66,6 +67,19 @@ export function assembleAgent(parts: AgentDependencies): Agent {
   };
 }
 
+const RUN_KEYS = keysOf<RunOptions>({
+  messages: true,
+  context: true,
+  caller: true,
+  signal: true,
+  mode: true,
+  policy: true,
+  limits: true,
+  lateResults: true,
+  onEvent: true,
+  parent: true,
+});
+
 /** Tools that stay available when a skill restricts the others. */
 const CONTROL_TOOLS = ["skill", "stop_response", "cli_response"];
 
@@ -99,6 +113,7 @@ class AgentRun {
 
   async run(input: string | readonly Message[]): Promise<AgentResult> {
     try {
+      checkKeys("A run of an agent", this.#options, RUN_KEYS);
       await this.#start(typeof input === "string" ? [{ role: "user", content: input }] : input);
       for (;;) {
         const result = await this.#step();

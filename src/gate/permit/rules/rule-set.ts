@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import type { CallMode, Verdict } from "../../../core/call.ts";
+import { checkKeys, keysOf } from "../../../core/check-keys.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
 import { type Case, judgeCase } from "./evaluate-rules.ts";
@@ -19,6 +20,16 @@ const LOOSER: Readonly<Record<CallMode, readonly CallMode[]>> = {
 export function isAtLeastAsStrict(mode: CallMode, as: CallMode): boolean {
   return mode === as || LOOSER[mode].includes(as);
 }
+
+const SOURCE_KEYS = keysOf<RuleSource>({
+  origin: true,
+  folder: true,
+  allow: true,
+  ask: true,
+  deny: true,
+  defaultMode: true,
+  mayBypass: true,
+});
 
 /** A call to judge. */
 export interface JudgedCall {
@@ -45,6 +56,7 @@ export class RuleSet {
 
   /** The most general source first: the last mode applies. */
   constructor(sources: readonly RuleSource[] = []) {
+    for (const source of sources) checkKeys(`Rules (${source.origin})`, source, SOURCE_KEYS);
     this.#build(sources.map((source) => ({ ...source })));
   }
 

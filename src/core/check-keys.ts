@@ -1,0 +1,25 @@
+import { didYouMean } from "./nearest-name.ts";
+
+/** The names of all properties of `T`. The compiler reports one that is missing or does not exist. */
+export function keysOf<T>(names: Readonly<Record<keyof T, true>>): ReadonlySet<string> {
+  return new Set(Object.keys(names));
+}
+
+/** What is wrong with the keys of an options object, or undefined. Cheap if all are known: `execute` asks at every call. */
+export function unknownKey(what: string, given: object, known: ReadonlySet<string>): string | undefined {
+  for (const key in given) {
+    if (known.has(key) || !Object.hasOwn(given, key)) continue;
+    return `${what} has no option "${key}". ${didYouMean(key, known) ?? `Known: ${[...known].sort().join(", ")}.`}`;
+  }
+  return undefined;
+}
+
+/** Throws a TypeError for a key that is not known: a misspelt option that is ignored may be one that a caller relies on. */
+export function checkKeys(what: string, given: object | undefined, known: ReadonlySet<string>): void {
+  if (given === undefined) return;
+  if (typeof given !== "object" || given === null) {
+    throw new TypeError(`${what} must be an object with options, not ${given === null ? "null" : typeof given}.`);
+  }
+  const problem = unknownKey(what, given, known);
+  if (problem !== undefined) throw new TypeError(problem);
+}
