@@ -21,6 +21,16 @@ interface TreeMember {
   startTime: string;
   /** Dead but not yet reaped by its parent. */
   zombie: boolean;
+  stopped: boolean;
+}
+
+/** The tree of a process that was just started. `mark` is described at `TreeRoot`. */
+export function treeRoot(pid: number, mark: string): TreeRoot {
+  try {
+    return { pid, startTime: readProcess(pid)?.startTime, mark };
+  } catch {
+    return { pid, mark };
+  }
 }
 
 /**
@@ -67,6 +77,7 @@ export function readProcess(pid: number): TreeMember | undefined {
     session: Number(fields[3]),
     startTime: fields[19] ?? "",
     zombie: fields[0] === "Z" || fields[0] === "X",
+    stopped: fields[0] === "T" || fields[0] === "t",
   };
 }
 
@@ -104,6 +115,7 @@ export interface KillOptions {
 
 const POLL_MS = 10;
 const KILL_ROUNDS = 100;
+const FREEZE_ROUNDS = 100;
 
 /** Kills the whole tree. Resolves when it is gone, with the ids of processes that could not be killed. */
 export async function killProcessTree(root: TreeRoot, options: KillOptions): Promise<number[]> {
@@ -151,16 +163,67 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+/** Whether the group has a living member. Zombies do not count. */
+export function groupIsAlive(group: number): boolean {
+  try {
+    process.kill(-group, 0);
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+  if (process.platform !== "linux") return true;
+  try {
+    return listProcesses().some((member) => member.group === group && !member.zombie);
+  } catch {
+    return true;
+  }
+}
+
+export interface FrozenTree {
+  /** False if a member may still run. */
+  complete: boolean;
+  thaw(): void;
+}
+
+/** Stops every running member of the tree with SIGSTOP until `thaw`. */
+export async function freezeTree(root: TreeRoot): Promise<FrozenTree> {
+  const frozen = new Map<number, TreeMember>();
+  const thaw = (): void => {
+    for (const member of frozen.values()) if (isAlive(member)) signalProcess(member.pid, "SIGCONT");
+  };
+  if (process.platform !== "linux") {
+    signalGroup(root.pid, "SIGSTOP");
+    await sleep(POLL_MS);
+    return { complete: true, thaw: () => void signalGroup(root.pid, "SIGCONT") };
+  }
+  try {
+    for (let round = 0; round < FREEZE_ROUNDS; round++) {
+      const running = findProcessTree(root).filter((member) => !member.stopped);
+      if (running.length === 0) return { complete: true, thaw };
+      for (const member of running) {
+        frozen.set(member.pid, member);
+        signalProcess(member.pid, "SIGSTOP");
+      }
+      await sleep(round === 0 ? 1 : POLL_MS);
+    }
+  } catch {
+    // /proc cannot be read.
+  }
+  return { complete: false, thaw };
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended, or belongs to another user: the caller checks what is left.
+  }
+}
+
 function signalMembers(members: readonly TreeMember[], group: number, signal: NodeJS.Signals): void {
   // The group in one call, so nothing can fork in between; the rest one by one.
   if (members.some((member) => member.group === group)) signalGroup(group, signal);
   for (const member of members) {
-    if (member.group === group || !isAlive(member)) continue;
-    try {
-      process.kill(member.pid, signal);
-    } catch {
-      // It ended, or belongs to another user: the caller checks what is left.
-    }
+    if (member.group !== group && isAlive(member)) signalProcess(member.pid, signal);
   }
 }
 

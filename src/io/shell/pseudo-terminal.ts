@@ -72,6 +72,8 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
     resize(next) {
       if (!ended) terminal.resize(clampSize(next.cols), clampSize(next.rows));
     },
+    stopThrottling: () => undefined,
+    hasUnreadOutput: () => false,
     pause: () => terminal.pause(),
     resume: () => terminal.resume(),
     detach() {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { toolError } from "../../core/error.ts";
-import { type Child, type ChildEvents, type Launch, spawnOnPipes } from "./spawn-process.ts";
-import { killProcessTree, readProcess, signalGroup, type TreeRoot } from "./process-tree.ts";
+import { spawnOnFiles } from "./spawn-on-files.ts";
+import type { Child, ChildEvents, Launch } from "./spawn-process.ts";
+import { killProcessTree, signalGroup, treeRoot, type TreeRoot } from "./process-tree.ts";
 import { findShell } from "./find-program.ts";
 import { createOutputBuffer, type OutputBuffer, type OutputOptions } from "./output-buffer.ts";
 import { describeEnd, type Exit, type KillReason, type ProcessEnd } from "./exit-status.ts";
@@ -33,7 +34,6 @@ const MARK_NAME = "HAFT_PROCESS";
 /** Starts a program in its own process group. Rejects if it cannot be started; `wait` reports how it ends. */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   if (options.signal?.aborted) throw cancelled(options.signal);
-  const mark = randomUUID();
   const output = createOutputBuffer(options.output);
   const state: ChildState = { ended: deferred(), closed: deferred(), hasEnded: false, pausedBy: 0 };
   const events: ChildEvents = {
@@ -51,11 +51,11 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     closed: () => state.closed.resolve(),
   };
   const startedAt = performance.now();
-  const launch = launchOf(options, mark);
+  const launch = launchOf(options);
   const child: Child = await (options.pty
     ? spawnOnTerminal(launch, options.pty, events)
-    : spawnOnPipes(launch, events));
-  return new RunningProcess({ options, child, output, state, startedAt, root: treeOf(child.pid, mark) });
+    : spawnOnFiles(launch, events));
+  return new RunningProcess({ options, child, output, state, startedAt, root: treeRoot(child.pid, launch.mark) });
 }
 
 /** What the events of the child have reported so far. */
@@ -117,6 +117,11 @@ class RunningProcess {
     return this.#exit;
   }
 
+  /** Whether a program has emptied its output by opening /dev/stdout or /dev/stderr. Output may be missing then. */
+  get outputEmptied(): boolean {
+    return this.#child.outputEmptied ?? false;
+  }
+
   /** Resolves when the process has ended and its output is complete, or if it cannot be killed. */
   wait(): Promise<Exit> {
     return this.#finished;
@@ -172,6 +177,7 @@ class RunningProcess {
 
   #killTree(): Promise<number[]> {
     const { graceMs = 2000 } = this.#options;
+    this.#child.stopThrottling();
     return killProcessTree(this.#root, { graceMs, sendHangup: this.terminal });
   }
 
@@ -203,34 +209,28 @@ class RunningProcess {
     const { drainMs = 100 } = this.#options;
     for (;;) {
       if (await settlesWithin(drainMs, this.#state.closed.promise)) return true;
-      // A busy event loop fires the timer before it polls the pipes: let it poll once.
+      // A busy event loop fires the timer before it reads the output: let it read once.
       await new Promise((resolve) => setImmediate(resolve));
-      if (this.#state.pausedBy === 0) return false;
+      if (this.#state.pausedBy === 0 && !this.#child.hasUnreadOutput()) return false;
     }
   }
 }
 
 export type { RunningProcess };
 
-function launchOf(options: StartOptions, mark: string): Launch {
+function launchOf(options: StartOptions): Launch & { mark: string } {
   const { cwd, stdin = "closed" } = options;
-  const env = { ...options.env, [MARK_NAME]: mark };
+  const id = randomUUID();
+  const env = { ...options.env, [MARK_NAME]: id };
+  const mark = `${MARK_NAME}=${id}`;
   if ("argv" in options) {
     const [file, ...args] = options.argv;
-    if (file) return { file, args, cwd, env, stdin };
+    if (file) return { file, args, cwd, env, stdin, mark };
     throw toolError("invalid_input", "The command is empty.", { next: "Give a program and its arguments." });
   }
   const shell = findShell(options.env);
   const { verbatimArguments } = shell;
-  return { file: shell.path, args: shell.args(options.shellCommand), cwd, env, stdin, verbatimArguments };
-}
-
-function treeOf(pid: number, mark: string): TreeRoot {
-  try {
-    return { pid, startTime: readProcess(pid)?.startTime, mark: `${MARK_NAME}=${mark}` };
-  } catch {
-    return { pid, mark: `${MARK_NAME}=${mark}` };
-  }
+  return { file: shell.path, args: shell.args(options.shellCommand), cwd, env, stdin, verbatimArguments, mark };
 }
 
 function cancelled(signal: AbortSignal): Error {

@@ -5,7 +5,7 @@ import { errorCode, toolError, type ToolError } from "../../core/error.ts";
 import type { StreamName } from "./output-buffer.ts";
 
 export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise<Child> {
-  const child = await spawned(launch);
+  const child = await spawnChild(launch);
   const { stdin, stdout, stderr } = child;
   // After the start only a failed kill is reported here, and the killer checks the process itself.
   child.on("error", () => undefined);
@@ -27,6 +27,8 @@ export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise
     pendingInput: () => stdin?.writableLength ?? 0,
     endInput: () => stdin?.end(),
     resize: () => undefined,
+    stopThrottling: () => undefined,
+    hasUnreadOutput: () => false,
     pause() {
       stdout?.pause();
       stderr?.pause();
@@ -44,21 +46,38 @@ export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise
   };
 }
 
-async function spawned(launch: Launch): Promise<ChildProcess & { pid: number }> {
-  const { file, args, cwd, env, stdin } = launch;
+/** Above the descriptors that scripts commonly use. */
+const LIFELINE_DESCRIPTOR = 20;
+
+/**
+ * Starts the program with its output on pipes or on the given files. With files, the last entry of `stdio` is a socket
+ * that all descendants inherit and that closes with the last of them.
+ */
+export async function spawnChild(
+  launch: Launch,
+  files?: Record<StreamName, { descriptor: number }>,
+): Promise<ChildProcess & { pid: number }> {
+  const { file, args, cwd, env } = launch;
+  const stdin = launch.stdin === "pipe" ? "pipe" : "ignore";
   let child: ChildProcess;
   try {
-    child = withTerminalsCovered((covers) =>
-      spawn(file, args, {
+    child = withTerminalsCovered((covers) => {
+      const unused = Array.from(
+        { length: Math.max(0, LIFELINE_DESCRIPTOR - 3 - covers.length) },
+        () => "ignore" as const,
+      );
+      return spawn(file, args, {
         cwd,
         env,
         // Its own session and group, so the whole tree can be killed. On Windows it would open a console window.
         detached: process.platform !== "win32",
-        stdio: [stdin === "pipe" ? "pipe" : "ignore", "pipe", "pipe", ...covers],
+        stdio: files
+          ? [stdin, files.stdout.descriptor, files.stderr.descriptor, ...covers, ...unused, "pipe"]
+          : [stdin, "pipe", "pipe", ...covers],
         windowsHide: true,
         windowsVerbatimArguments: launch.verbatimArguments ?? false,
-      }),
-    );
+      });
+    });
   } catch (cause) {
     throw explainSpawnFailure(cause, launch);
   }
@@ -97,6 +116,12 @@ export interface Child {
   resize(size: { cols: number; rows: number }): void;
   pause(): void;
   resume(): void;
+  /** From now on a child that writes too fast is not stopped: a stopped process does not react to SIGTERM. */
+  stopThrottling(): void;
+  /** Whether output that was written before the exit was not yet reported. */
+  hasUnreadOutput(): boolean;
+  /** Whether a program has emptied its output by opening it by path. Output may be missing then. */
+  readonly outputEmptied?: boolean;
   /** Closes our ends and lets the host exit. The child keeps running. */
   detach(): void;
 }

@@ -89,6 +89,10 @@ function countLines(bytes: Buffer): number {
   return countNewlines(bytes) + (bytes.length > 0 && bytes[bytes.length - 1] !== NEWLINE ? 1 : 0);
 }
 
+/** Shown if `process.outputEmptied`. */
+export const EMPTIED_NOTE =
+  "a program opened /dev/stdout or /dev/stderr by its path, which empties it: earlier output may be missing; use >&1, >&2 or >> instead";
+
 export type RunStatus = "running" | "completed" | "failed";
 
 /** The meaning of the exit code; undefined while the command runs. */

@@ -10,6 +10,7 @@ import {
   describeDuration,
   describeExit,
   describeSpill,
+  EMPTIED_NOTE,
   meaningOf,
   type ReplyLimits,
   type RunStatus,
@@ -127,6 +128,7 @@ function notesOn(run: Run, exit: Exit | undefined): string[] {
         `kill it with process ${JSON.stringify({ action: "kill", id })}`,
     );
   }
+  if (process.outputEmptied) notes.push(EMPTIED_NOTE);
   if (exit.survivors.length > 0) notes.push(`processes that could not be killed: ${exit.survivors.join(", ")}`);
   return notes;
 }

@@ -17,6 +17,7 @@ import {
   describeDuration,
   describeExit,
   describeSpill,
+  EMPTIED_NOTE,
   meaningOf,
   processOwner,
   REPLY_LIMITS,
@@ -296,7 +297,7 @@ function describeNewOutput(
   const output = shown.text(`Read it with process ${JSON.stringify({ action: "log", id, offset: 1 })}.`);
   const state = describeProcess(news, process, now);
   const body = output.trimEnd() === "" ? "(no new output)" : output.replace(/\n+$/, "");
-  const note = meaningOf(label, process)?.note;
+  const note = process.outputEmptied ? EMPTIED_NOTE : meaningOf(label, process)?.note;
   return {
     content: `${body}\n\n[process "${id}": ${state}${note ? `: ${note}` : ""}]${hintOf(process)}`,
     details: {
@@ -325,6 +326,7 @@ function describeLog(page: LinePage, { info, process, limits }: Known & { limits
     ...(nextOffset === undefined ? [] : [`continue with offset ${nextOffset}`]),
     ...(missing ? [`lines ${missing.from} to ${missing.to} are no longer in memory`] : []),
     ...(spill ? [describeSpill(spill)] : []),
+    ...(process.outputEmptied ? [EMPTIED_NOTE] : []),
   ];
   return {
     content: `${output ? `${output}\n\n` : ""}[${notes.join("; ")}]`,
