@@ -60,7 +60,7 @@ import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import type { Workspace } from "./workspace.ts";
 
-/** What a runtime is made of. Everything has a default. */
+/** The options of a runtime. Each has a default. */
 export interface HaftOptions {
   /** From `openWorkspace` of "haft/workspace": its tools are registered, and its processes end with the runtime. */
   workspace?: Workspace;
@@ -70,29 +70,29 @@ export interface HaftOptions {
   registry?: ToolRegistry;
   /** Registered at once. */
   tools?: Iterable<Registrable>;
-  /** Layers that each narrow: a tool exists if all of them let it through. A function if they differ by caller. */
+  /** Policy layers: a tool exists if all of them allow it. A function if they differ by caller. */
   policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
-  /** What happens to one call: `{ allow, ask, deny }`, sources with the files they come from, or a shared rule set. */
+  /** Permission rules: `{ allow, ask, deny }`, sources with the files they come from, or a shared rule set. */
   rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet;
-  /** Programs and services that see calls and may refuse, question and rewrite them. */
+  /** Programs and services that see calls and may deny them, ask, or change them. */
   hooks?: readonly HookSource[];
   /** Sends the requests of hooks of type http. */
   post?: HttpPost;
-  /** What sessions have seen, and labels besides those of the tools. */
+  /** The store of taint, and labels in addition to the tools' own. */
   taint?: Omit<TaintOptions, "now">;
-  /** Why calls of a tool must ask, also if a rule allows them: its definition changed since a person saw it. */
+  /** Why calls of a tool must ask even if a rule allows them: its definition changed since a person reviewed it. */
   requiresApproval?: (tool: AnyTool) => string | undefined;
-  /** Saves a rule that a person granted for always, beyond this runtime. */
+  /** Saves a rule that a person granted for always. */
   saveRule?: (rule: string) => Promise<void> | void;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
   /** How long a call that asks waits for an answer; without one it is denied. */
   approvalWaitMs?: number;
-  /** Where questions are kept, for how long, and how many. */
+  /** Where approvals are kept, for how long, and how many. */
   approvals?: Omit<ApprovalsOptions, "clock">;
-  /** Registers `run_code`: where programs that wait are kept, and what they may use. */
+  /** Registers `run_code`: where waiting programs are kept, and their limits. */
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
-  /** Registers `tool_search`: if there are too many tools for its context, a model is shown some and finds the others. */
+  /** Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others. */
   toolSearch?: ToolSearchOptions;
   /** Counts tokens. Default: o200k_base if "gpt-tokenizer" is installed, else an estimate. */
   tokens?: TokenCounter;
@@ -100,9 +100,9 @@ export interface HaftOptions {
   concurrency?: Partial<ConcurrencyLimits>;
   /** Default and largest time limit of a call. */
   timeouts?: Partial<Timeouts>;
-  /** Of the content of one result; the rest goes to `spill`. */
+  /** Max bytes of one result's content; the rest goes to `spill`. */
   maxResultBytes?: number;
-  /** Of the content of one result; besides the bytes. */
+  /** Max tokens of one result's content, in addition to the bytes. */
   maxResultTokens?: number;
   /** How much tools return that have a parameter for it, if a call does not choose. */
   response?: ResponseLength;
@@ -114,11 +114,11 @@ export interface HaftOptions {
   log?: CallLog;
   /** The results of earlier calls, by their ids. Default: in memory. */
   journal?: CallJournal;
-  /** The whole of results that were too long. Default: the workspace's, else memory. */
+  /** Keeps results that were too long. Default: the workspace's, else memory. */
   spill?: Spill;
   /** Where background calls wait for a worker. Default: in memory. `false`: callers wait for the result. */
   jobs?: JobQueue | false;
-  /** The worker of this process, which begins with the first background call; `false`: workers run elsewhere. */
+  /** The worker of this process, which starts with the first background call; `false`: workers run elsewhere. */
   worker?: WorkerOptions | false;
   /** Called with the error of a listener; nothing else is affected by it. */
   onListenerError?: (error: unknown, event: ToolEvent) => void;
@@ -180,46 +180,46 @@ function checkOptions(options: HaftOptions): void {
     checkToolPolicy("`policy` of createHaft", layer);
 }
 
-/** A running Haft: a registry, the gate in front of it, and the record of what passed. */
+/** A running Haft: a registry, the gate and the record of calls. */
 export interface Haft {
   /** Every tool that this runtime knows. */
   readonly registry: ToolRegistry;
-  /** Questions to people about calls, and their answers. */
+  /** Approvals: requests to people about calls, and their answers. */
   readonly approvals: Approvals;
-  /** What may run and why: rules in force, explanations, findings. */
+  /** What may run and why: the rules, explanations and findings. */
   readonly policy: PolicyView;
-  /** What sessions have seen. */
+  /** The taint of sessions. */
   readonly taint: Taint;
   /** The record of every call. */
   readonly log: CallLog;
   /** The results of earlier calls, by their ids. */
   readonly journal: CallJournal;
-  /** The whole of results that were too long for a model. */
+  /** Whole results that were too long for a model. */
   readonly spill: Spill;
-  /** Calls that run later, and the way of their results back. */
+  /** Background calls and the delivery of their results. */
   readonly jobs: Jobs;
-  /** Counts what models are given. */
+  /** Counts tokens. */
   readonly tokens: TokenCounter;
-  /** The time of everything that waits. */
+  /** The clock of everything that waits. */
   readonly clock: Clock;
   /** The folder that tools work in. */
   readonly folder: string;
-  /** Adds a tool, or makes one of its configuration and adds it. */
+  /** Adds a tool, or creates one from its configuration and adds it. */
   register(tool: Registrable): AnyTool;
   /** Installs a plugin that the host names. */
   use(plugin: Plugin): Promise<AnyTool[]>;
-  /** What one agent may use. An unknown name is an error. */
+  /** The tools of one agent. Throws for an unknown name. */
   toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
   /** The tools that exist under this runtime's policy; if that differs by caller, for this one. */
   tools(options?: { mode?: string | undefined; caller?: Partial<Caller> | undefined }): AnyTool[];
-  /** Ranked, best first; only what the caller may see. */
+  /** Ranked, best first; only tools that the caller may see. */
   search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
   /** The definitions for a model. `compact`: one line and the bare input shape of each tool. */
   toLLMTools(options?: Shown & { dialect?: DialectName; definitions?: "full" | "compact" }): FunctionDeclaration[];
-  /** The tools that a model is shown now, and those that it would have to find with `tool_search`. */
+  /** The tools that a model gets now, and those that it can find with `tool_search`. */
   shownTools(options?: Shown): ShownSet;
   /**
-   * Runs a call. By the tool itself, input and `details` are typed; by name, neither is.
+   * Runs a call. With a tool object, input and `details` are typed; with a name, neither is.
    *
    * @example
    * const result = await haft.execute(add, { a: 1, b: 2 });
@@ -228,9 +228,9 @@ export interface Haft {
   readonly execute: Execute;
   /** Runs several calls at once, each after those that its tool depends on; results in the order of the calls. */
   executeMany(calls: readonly BatchCall[], options?: CallOptions): Promise<ToolResult[]>;
-  /** Answers a pending approval with yes, and runs the call that waits for it. */
+  /** Approves a pending approval, and runs the call that waits for it. */
   approve(approvalId: string, answer?: string | Omit<ApprovalAnswer, "approved">): Promise<ToolResult>;
-  /** Answers a pending approval with no; the model gets the reason. */
+  /** Denies a pending approval; the model gets the reason. */
   deny(
     approvalId: string,
     reason?: string,
@@ -239,11 +239,11 @@ export interface Haft {
   /** Calls `listener` with every event of a type, or of all with `"*"`; returns the function that stops it. */
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
-  /** How many tools there are, and how their calls went. */
+  /** Counts of tools and statistics of their calls. */
   getStats(): ToolStats;
-  /** How many calls run now, and how many wait for their turn. */
+  /** How many calls are running, and how many wait. */
   load(): { running: number; waiting: number };
-  /** Continues programs that waited for an answer which came while nothing was running. */
+  /** Continues programs whose answer came while no process was running. */
   recoverPrograms(): Promise<void>;
   /**
    * Takes no more calls, ends the running ones, then the processes of the workspace. Running jobs get `graceMs` before
@@ -269,7 +269,7 @@ export function createHaft(options: HaftOptions = {}): Haft {
   return haft;
 }
 
-/** The parts of a runtime, each built once. Nobody outside this file holds one. */
+/** The parts of a runtime, each built once. Private to this file. */
 class Runtime {
   readonly options: HaftOptions;
   readonly clock: Clock;
@@ -292,7 +292,7 @@ class Runtime {
   readonly gate: Executor;
   readonly answer: ReturnType<typeof createResume>;
   readonly layersFor: (caller: Partial<Caller>) => readonly AnyLayer[];
-  /** Of a call that nobody is known to make. */
+  /** The caller of a call without one. */
   readonly #layers: readonly AnyLayer[];
   readonly #warn: (warning: string) => void;
   #closing: Promise<void> | undefined;
@@ -333,7 +333,7 @@ class Runtime {
     const { jobs, backgroundStage } = this.#openJobs();
     this.jobs = jobs;
 
-    // The way of a call, in this order; results leave in reverse. A host's middleware is placed between them.
+    // The stages of a call, in order; results leave in reverse order. A host's middleware is inserted between them.
     const stages: (Stage | undefined)[] = [
       this.programs?.stage,
       record({ log: this.log, clock: this.clock, events: this.events, statistics }),
@@ -386,7 +386,7 @@ class Runtime {
 
   shownTools({ mode, among, ...shown }: Shown = {}): ShownSet {
     if (!this.discovery && shown.budget !== undefined) {
-      throw new TypeError("A budget for definitions needs `toolSearch`, with which a model finds what is not shown.");
+      throw new TypeError("A budget for definitions needs `toolSearch`, with which a model finds the other tools.");
     }
     const all = among ?? this.tools({ mode, caller: shown.caller });
     return this.discovery?.choose(all, shown) ?? { tools: all, deferred: [] };
@@ -479,7 +479,7 @@ class Runtime {
     });
   }
 
-  /** Answers a question. A program that waited for the answer continues before the answerer gets the result. */
+  /** Answers an approval. A program that waited for it continues before the approver gets the result. */
   #openAnswers(): ReturnType<typeof createResume> {
     const resume = createResume({
       approvals: this.approvals,
@@ -517,7 +517,7 @@ class Runtime {
   }
 }
 
-/** A runtime as users hold it: functions that can be passed on, and nothing that runs a call around the gate. */
+/** The public object of a runtime: bound functions, none of which runs a call without the gate. */
 function publicOf(runtime: Runtime): Haft {
   const { registry, approvals, taint, log, journal, spill, jobs, tokens, clock, folder, events, gate } = runtime;
   const { rules, grants, layersFor } = runtime;
@@ -568,14 +568,14 @@ function publicOf(runtime: Runtime): Haft {
   };
 }
 
-/** A name alone is the name of the person who answers. */
+/** A string is the name of the person who answers. */
 function answererOf<Answer extends object>(answer: string | Answer | undefined): Answer | { by: string } | undefined {
   return typeof answer === "string" ? { by: answer } : answer;
 }
 
 let defaultHaft: Haft | undefined;
 
-/** The runtime of tools that are registered in none; made when it is first needed. */
+/** The runtime of tools that are registered in none; created on first use. */
 export function getDefaultHaft(): Haft {
   return (defaultHaft ??= createHaft());
 }
@@ -590,7 +590,7 @@ function openDefaultGate(): Gate {
 }
 
 /**
- * Makes a tool. The one way to make one: every tool has a schema, a kind, and code that only the gate can reach. A tool
+ * Makes a tool: the only way. Every tool has a schema, a kind, and code that only the gate can reach. A tool
  * that is registered in no runtime runs in the default one.
  *
  * @example

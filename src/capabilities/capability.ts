@@ -50,7 +50,7 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   agentFor?: (session: Parameters<AgentFor>[0], haft: Haft) => ReturnType<AgentFor>;
   /** Kinds of message channels besides the built-in ones. */
   channelKinds?: readonly ChannelKind[];
-  /** The time of everything that waits. */
+  /** The clock of everything that waits. */
   clock?: Clock;
   /** Called with each warning about the configuration. */
   onWarning?: (warning: string) => void;

@@ -17,7 +17,7 @@ const policy = z.strictObject(policyKeys);
 
 /** Entries of other clients are accepted as they are. Their reader reports fields that it does not know. */
 const mcpServer = z.looseObject({
-  type: z.string().optional().describe("stdio, http, sse or ws; inferred where absent"),
+  type: z.string().optional().describe("stdio, http, sse or ws; inferred if absent"),
   command: z.string().optional(),
   args: texts.optional(),
   env: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
@@ -43,7 +43,7 @@ const searchProvider = {
   engineId: z.string().optional().describe("For google: the id of the search engine"),
 };
 const webSearch = z.strictObject({
-  provider: providerName.optional().describe("Who is asked"),
+  provider: providerName.optional().describe("The search provider"),
   ...searchProvider,
   maxResults: count.optional(),
   fallbacks: z
@@ -56,7 +56,7 @@ const channel = z.strictObject({
   type: z
     .string()
     .min(1)
-    .describe("console, webhook, slack, discord, telegram, email, desktop, or one of a program of yours"),
+    .describe("console, webhook, slack, discord, telegram, email, desktop, or a type that your own program adds"),
   enabled: z.boolean().optional(),
   targets: named(z.string()).optional().describe("The only targets: a name for each, with its address, id or URL"),
   token: z.string().optional().describe("Of a bot; best as a variable, ${NAME}"),
@@ -96,7 +96,7 @@ const sandbox = z.strictObject({
   mode: z
     .enum(["auto", "required", "off"])
     .optional()
-    .describe("auto: commands are confined where this machine can; required: nothing runs where it cannot"),
+    .describe("auto: commands are confined if this machine can do it; required: no command runs if it cannot"),
   autoAllow: z.boolean().optional().describe("Commands that stay in the sandbox run without asking"),
   allowedHosts: texts.optional().describe("Hosts that confined commands may reach, such as registry.example.com"),
   memoryMb: count.optional().describe("Per process. Default: 4096"),
@@ -180,10 +180,10 @@ const limits = z.strictObject({
   maxConcurrentByKind: z
     .strictObject({ readonly: count.optional(), write: count.optional(), execute: count.optional() })
     .optional(),
-  maxWaiting: z.number().int().min(0).optional().describe("How many calls may wait for their turn"),
-  maxWait: milliseconds.optional().describe("How long a call may wait for its turn"),
+  maxWaiting: z.number().int().min(0).optional().describe("How many calls may wait to start"),
+  maxWait: milliseconds.optional().describe("How long a call may wait to start"),
   maxResultBytes: count.optional(),
-  maxResultTokens: count.optional().describe("Per result, as a model reads it"),
+  maxResultTokens: count.optional().describe("Max tokens of one result"),
   response: z
     .enum(["concise", "detailed"])
     .optional()
@@ -195,7 +195,7 @@ const toolSearch = z.strictObject({
     .boolean()
     .optional()
     .describe("Whether a model searches for tools if there are too many to show. Default: true"),
-  budget: count.optional().describe("Max tokens of the definitions that a model is shown. Default: 20000"),
+  budget: count.optional().describe("Max tokens of the tool definitions for a model. Default: 20000"),
   core: texts.optional().describe("Tools, group:… and * patterns that are always shown, up to half of the budget"),
   mcp: z.boolean().optional().describe("Whether the same limit applies to clients of the MCP server"),
 });
@@ -216,7 +216,7 @@ const agentKeys = {
     .string()
     .optional()
     .describe("For a model without function calling: how it writes calls as text, such as xml"),
-  dialect: z.string().optional().describe("The naming of tools that the model is shown: snake, claude or openclaw"),
+  dialect: z.string().optional().describe("The tool names for the model: snake, claude or openclaw"),
   instructions: z.string().optional().describe("The purpose of the agent, at the start of its system prompt"),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).max(2).optional(),
@@ -245,7 +245,7 @@ export const configSchema = z.strictObject({
   tools: tools.optional(),
   profiles: named(texts).optional().describe("Your own profiles, for tools.profile"),
   agent: agent.optional().describe("The agent of haft run, haft chat and sessions"),
-  agents: named(namedAgent).optional().describe("Agents by name: their tools, and who they are"),
+  agents: named(namedAgent).optional().describe("Agents by name: their tools and descriptions"),
   sandbox: sandbox.optional().describe("How commands are confined, and which tools exist for sandboxed callers"),
   subagents: z
     .strictObject({ tools: policy.optional(), byDepth: z.record(z.string().regex(/^[1-9]\d?$/), policy).optional() })
@@ -267,7 +267,9 @@ export const configSchema = z.strictObject({
   plugins: z.array(plugin).optional(),
   workspace: workspace.optional(),
   limits: limits.optional(),
-  toolSearch: toolSearch.optional().describe("How many tools a model is shown at once; it finds the others"),
+  toolSearch: toolSearch
+    .optional()
+    .describe("How many tool definitions a model gets; it finds the others with tool_search"),
   network: network.optional().describe("What the web tools may reach. Default: public addresses"),
   browser: browser.optional().describe("The browser tool, which also shows pages that need JavaScript to web_fetch"),
   store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
@@ -281,7 +283,7 @@ export const configSchema = z.strictObject({
   approvals: z
     .strictObject({
       waitMs: z.number().int().min(0).optional().describe("How long a call waits for its answer"),
-      expireMs: milliseconds.optional().describe("When an unanswered question expires"),
+      expireMs: milliseconds.optional().describe("When an unanswered approval expires"),
     })
     .optional(),
   sessions: z
@@ -318,7 +320,7 @@ export const configSchema = z.strictObject({
   import: z
     .strictObject({
       claude: z.boolean().optional().describe("Whether .claude/settings.json is read. Default: true"),
-      mcp: z.union([z.boolean(), texts]).optional().describe("true, false, or the files; .mcp.json unless said"),
+      mcp: z.union([z.boolean(), texts]).optional().describe("true, false, or the files. Default: .mcp.json"),
     })
     .optional(),
 });

@@ -60,7 +60,7 @@ export const ScheduleRun = named(
   "ScheduleRun",
   z.strictObject({
     scheduleId: z.string(),
-    /** Grows by one within a schedule. */
+    /** Incremented by one within a schedule. */
     number: Count,
     trigger: z.enum(["time", "request"]),
     /** Who requested it. */

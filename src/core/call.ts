@@ -16,22 +16,22 @@ export interface Caller {
   task?: string;
   /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
   depth: number;
-  /** The model that acts, as `provider/model`, or the provider alone: policy may differ by it. */
+  /** The calling model, as `provider/model` or only the provider: policy may differ by it. */
   model?: string;
-  /** Whether it works inside a sandbox: policy may differ there. */
+  /** Whether the caller runs inside a sandbox: policy may differ there. */
   sandboxed?: boolean;
-  /** Who started this one. A subagent has no more rights than its parents, and what one of them has seen, all have. */
+  /** The caller that started this one. A subagent has no more rights than its parents, and shares their taint. */
   parent?: Caller;
 }
 
 /**
- * How much is asked of the person. None of them overrides a deny: `acceptEdits` lets file changes in the workspace pass,
- * `plan` runs read-only tools alone, `dontAsk` refuses what would ask, `bypassPermissions` asks for nothing that policy
- * does not insist on.
+ * How much a person is asked. No mode overrides a deny: `acceptEdits` allows file changes in the workspace,
+ * `plan` runs only read-only tools, `dontAsk` denies what would ask, `bypassPermissions` asks only for ask rules
+ * and protected paths.
  */
 export type CallMode = "default" | "acceptEdits" | "plan" | "dontAsk" | "bypassPermissions";
 
-/** What was decided about one call, and by what; kept with its record. */
+/** The decision about one call, and what made it; kept with the call's record. */
 export interface Verdict {
   /** Whether the call runs, asks a person, or is refused. */
   decision: "allow" | "ask" | "deny";
@@ -39,64 +39,64 @@ export interface Verdict {
   by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy";
   /** One sentence for a person. */
   reason: string;
-  /** The rule that decided, as it is written. */
+  /** The rule that decided, as written. */
   rule?: string;
   /** The file or layer that has the rule. */
   origin?: string;
-  /** The question that a person answered or has to answer. */
+  /** The approval that a person answered or has to answer. */
   approvalId?: string;
 }
 
-/** What a caller may say about one call, beyond the tool and its input. */
+/** Options of one call, beyond the tool and its input. */
 export interface CallOptions {
   /** The provider's or the caller's id of this call; generated if omitted. */
   id?: string;
-  /** Two calls with one key, caller and input are one call. Defaults to `id`, where that was given; `false`: has none. */
+  /** Calls with the same key, caller and input are one call. Default: `id`, if given. `false` means no key. */
   idempotencyKey?: string | false;
   /** On whose behalf the call is made. */
   caller?: Partial<Caller>;
   /** Aborts the call. */
   signal?: AbortSignal;
-  /** At most the runtime's cap. */
+  /** The time limit, capped by the runtime. */
   timeoutMs?: number;
   /** Narrows the paths that file tools may touch in this call; never widens. */
   allowedPaths?: readonly string[];
-  /** How much is asked of a person. */
+  /** How much a person is asked. */
   mode?: CallMode;
-  /** Further policies for this call; like every layer each only narrows. */
+  /** Further policies for this call; each can only narrow. */
   policy?: CallPolicy | readonly CallPolicy[];
   /** Called with each partial result. */
   onUpdate?: (update: Update) => void;
-  /** Told when a person has to be asked, before the call waits or is answered `pending`; the question waits for it. */
+  /** Called when approval is needed, before the call waits or is answered `pending`; the approval request waits for it. */
   onApprovalRequested?: (approvalId: string) => Promise<void> | void;
-  /** Answers at once and runs later, as tools of mode `background` do by themselves; `false`: waits for such a tool. */
+  /** `true`: answer at once and run later, as tools of mode `background` do. `false`: wait for such a tool. */
   background?: boolean | BackgroundOptions;
-  /** Seed names for `caller.task` and `caller.user`. */
+  /** As `caller.task`. */
   taskId?: string;
   /** As `caller.user`. */
   userId?: string;
 }
 
-/** When a background call runs, compared with others. */
+/** When a background call runs, relative to others. */
 export interface BackgroundOptions {
-  /** Higher first; those of one priority in the order they came. */
+  /** Higher first; equal priorities in order of arrival. */
   priority?: number;
-  /** Not before this much time has passed. */
+  /** Min delay before it runs. */
   delayMs?: number;
-  /** How often it is tried, where trying again does no harm. */
+  /** Max attempts, if repeating it does no harm. */
   attempts?: number;
 }
 
-/** A call that was permitted and answered `pending`, and now runs: in a worker, or with what a client answered. */
+/** A call that was permitted and answered `pending`, and now runs: in a worker, or with a client's answer. */
 export interface SecondPass {
   kind: "job" | "client" | "code";
-  /** Of the job, of what the client was asked, or of the answer that a program waited for. */
+  /** Id of the job, of the client request, or of the answer that a program waited for. */
   id: string;
-  /** What was decided in the first pass. A deny of today still counts; nobody is asked again. */
+  /** The verdict of the first pass. A current deny rule still applies; nobody is asked again. */
   verdict: Verdict;
   /**
-   * Called first with how the pass ended. `true`: the call is made again, so this was not its end. The job queue reports
-   * the end of a job, once it can be read there.
+   * Called first with the pass's result. `true`: the call is made again, so this was not its end. The job queue reports
+   * the end of a job once it can be read there.
    */
   again?(call: Call, result: ToolResult): boolean;
 }
@@ -148,13 +148,13 @@ export function badOptions(options: CallOptions): ToolError | undefined {
   return problem === undefined ? undefined : toolError("invalid_input", problem);
 }
 
-/** A call as data: what its second pass is made from, later or elsewhere. */
+/** A call as data, for its second pass, later or in another process. */
 export interface CallToContinue {
   name: string;
-  /** As it was sent. */
+  /** As sent. */
   input: unknown;
   options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
-  /** Names in the toolkit that it was made in. No part of its policy: what is asked about must stay the same question. */
+  /** Tool names of its toolkit. Not a part of its policy, because the approval's fingerprint must not change. */
   toolkit?: readonly string[];
   verdict: Verdict;
 }
@@ -164,16 +164,16 @@ export interface CallPolicy {
   deny?: readonly string[];
 }
 
-/** What a call may do and on whose behalf: work that it leaves for later has no more rights. Plain JSON. */
+/** What a call may do and on whose behalf: its later work has no more rights. Plain JSON. */
 export interface CallAuthority {
   caller: Caller;
   mode?: CallMode;
-  /** Each narrows; the toolkit that the call was made in is one of them. */
+  /** Each narrows; the call's toolkit is one of them. */
   policy?: readonly CallPolicy[];
   allowedPaths?: readonly string[];
 }
 
-/** One call of a batch, with what is said of it alone. */
+/** One call of a batch, with its own options. */
 export interface BatchCall {
   /** As `CallOptions.id`. */
   id?: string;
@@ -183,7 +183,7 @@ export interface BatchCall {
   input?: unknown;
   /** As `CallOptions.onUpdate`. */
   onUpdate?: CallOptions["onUpdate"];
-  /** Called as soon as it is answered, before the others may be. Must not throw. */
+  /** Called as soon as this call is answered, perhaps before the others. Must not throw. */
   onResult?: (result: ToolResult) => void;
 }
 
@@ -204,28 +204,28 @@ export interface Execute<Options = CallOptions> {
 /** `Execute` for parts that know tools by name only. */
 export type ExecuteByName = (name: string, input?: unknown, options?: CallOptions) => Promise<ToolResult>;
 
-/** A closed set of tools that a call may be resolved in, and what to say when a name is not in it. */
+/** A closed set of tools to resolve names in, and the message for a name that is not in it. */
 export interface ToolScope {
   get(name: string): AnyTool | undefined;
   names(): readonly string[];
   refusal(name: string): string;
 }
 
-/** One request on its way through the gate. Stages read it and fill in what they find out. */
+/** One request on its way through the gate. Stages read it and fill it in. */
 export interface Call {
   /** Of this call; unique in its conversation. */
   readonly id: string;
-  /** The name as it was asked for. */
+  /** The requested name. */
   readonly requestedName: string;
   /** Set if the caller chose an id: two calls with the same key are one call. */
   readonly idempotencyKey: string | undefined;
   /** On whose behalf it is made. */
   readonly caller: Caller;
-  /** As the caller gave them. */
+  /** The caller's options. */
   readonly options: CallOptions;
   /** The toolkit that it was made in. */
   readonly scope: ToolScope | undefined;
-  /** The call that it is a part of. */
+  /** The parent call. */
   readonly parent: Call | undefined;
   /** Set if the call was permitted before and runs now. */
   readonly secondPass: SecondPass | undefined;
@@ -233,47 +233,47 @@ export interface Call {
   readonly startedAt: number;
   /** For durations. */
   readonly startedMonotonic: number;
-  /** Set by `resolve`, or at once when a tool object itself was called. */
+  /** Set by `resolve`, or at creation if a tool object was called. */
   tool: AnyTool | undefined;
-  /** Raw until `validate`, then what the schema made of it. */
+  /** Raw until `validate`, then the schema's output. */
   input: unknown;
-  /** Set by `validate`: our own copy of what was sent, mended, before the schema transformed it. */
+  /** Set by `validate`: our copy of the sent input, repaired, before the schema's transformations. */
   accepted: unknown;
-  /** What `accepted` was before a hook replaced it. The call as its caller made it: made again, or compared, it is this. */
+  /** The value of `accepted` before a hook replaced it: repetitions of the call are compared with this. */
   sent: unknown;
-  /** Set by `permit`; of a call that was refused before, why. */
+  /** Set by `permit`; for a call that was refused earlier, the reason. */
   verdict: Verdict | undefined;
-  /** A sibling of the result's metadata that stages add to; undefined until somebody does. */
+  /** Metadata for the result that stages add; undefined if there is none. */
   facts: Record<string, unknown> | undefined;
-  /** Set when the call was answered: nothing that happens later changes the answer. */
+  /** Set when the call was answered: later events do not change the answer. */
   answered: boolean;
-  /** Whether the tool itself was called, and not a name. */
+  /** Whether a tool object was called, not a name. */
   readonly isDirect: boolean;
   /** Whether the tool's code was started: before that, nothing has happened. */
   readonly began: boolean;
   /** Kept by `admit`: whether the call occupies a slot. */
   holdsSlot: boolean;
-  /** Why the call is to end early, once that is known. */
+  /** Set if the call must end early: the reason. */
   aborted: ToolError | undefined;
   /** Called when the call is aborted while a stage waits. */
   onAbort: ((why: ToolError) => void) | undefined;
 }
 
-/** Adds to what the result's metadata will say. */
+/** Adds to the result's metadata. */
 export function note(call: Call, fact: string, value: unknown): void {
   (call.facts ??= {})[fact] = value;
 }
 
-/** The tool of a call that `resolve` has passed. */
+/** The tool of a resolved call. */
 export function toolOf(call: Call): AnyTool {
   if (!call.tool) throw new Error("A stage that needs the tool was placed before `resolve`.");
   return call.tool;
 }
 
-/** Ids need not be guessed, only differ: between processes by the prefix, within one by the count. */
+/** Ids must only be unique, not secret: the prefix differs by process, the counter within one. */
 const PREFIX = `call_${Math.random().toString(36).slice(2, 10)}`;
 const BLOCK = 36 ** 2;
-/** Joining two strings that exist is four times faster than writing a number, and every call needs an id. */
+/** Joining two existing strings is four times faster than formatting a number, and every call needs an id. */
 const ENDINGS = Array.from({ length: BLOCK }, (_, i) => i.toString(36).padStart(2, "0"));
 let blocks = 0;
 let block = "";
@@ -303,7 +303,7 @@ export function rebuildScope(
   };
 }
 
-/** A list of names as the policy that leaves nothing else. Hazard: an empty allow list would leave everything. */
+/** A policy that allows only these names. Hazard: an empty allow list would allow everything. */
 export function allowOnlyTools(names: readonly string[]): CallPolicy {
   return names.length === 0 ? { deny: ["*"] } : { allow: [...names] };
 }
@@ -315,7 +315,7 @@ export function authorityOf({ caller, scope, options }: Call): CallAuthority {
   return structuredClone({ caller, mode, policy: layers.length > 0 ? layers : undefined, allowedPaths });
 }
 
-/** A call as data. Its id is kept, also if it was generated: that is how its second pass is recognised as the same call. */
+/** A call as data. It keeps its id, also a generated one: its second pass is recognized by it. */
 export function continuationOf(call: Call): CallToContinue {
   const {
     signal: _signal,
@@ -335,7 +335,7 @@ export function continuationOf(call: Call): CallToContinue {
   };
 }
 
-/** For a stage that waits for what may never come: not longer than the call's own caller does, nor beyond shutdown. */
+/** For a stage that may wait forever: ends when the caller aborts, or at shutdown. */
 export function abortable<T>(call: Call, awaited: Promise<T>): Promise<T> {
   const aborted = new Promise<never>((_resolve, reject) => (call.onAbort = reject));
   return Promise.race([awaited, aborted]).finally(() => (call.onAbort = undefined));

@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { canonicalJson } from "./json.ts";
 
 describe("canonicalJson", () => {
-  test("is the same for equal data, whatever the order of keys", () => {
+  test("is the same for equal data, in any order of keys", () => {
     expect(canonicalJson({ b: 1, a: [{ d: 1, c: 2 }] })).toBe(canonicalJson({ a: [{ c: 2, d: 1 }], b: 1 }));
     expect(canonicalJson({ a: 1, gone: undefined })).toBe(canonicalJson({ a: 1 }));
   });
 
-  test("says the same of two values only where JSON would", () => {
+  test("is equal for two values only if their JSON is", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (left, right) => {
         const sorted = (value: unknown): string => JSON.stringify(JSON.parse(canonicalJson(value)));

@@ -1,4 +1,4 @@
-/** One key for a category; labels in any language resolve to it. Hosts may use keys of their own. */
+/** The keys of categories; labels in several languages resolve to them. Hosts may use their own keys. */
 export const ToolCategory = {
   SYSTEM: "system",
   FILE: "file",
@@ -40,7 +40,7 @@ const KEY_OF_LABEL = new Map<string, string>(
   Object.entries(LABELS).flatMap(([key, labels]) => labels.map((label) => [label, key] as const)),
 );
 
-/** The key for a category's key or label; unknown names are keys of the host's own. */
+/** The key for a category's key or label; unknown names are the host's own keys. */
 export function toCategory(name: string): string {
   const folded = name.trim().toLowerCase();
   return KEY_OF_LABEL.get(folded) ?? folded;

@@ -5,7 +5,7 @@ import { createChain } from "./chain.ts";
 import { createTool } from "./create-tool.ts";
 import { textOf } from "./content.ts";
 
-/** Tools that write down each of their runs. */
+/** Tools that record each of their runs. */
 function recordingTools() {
   const runs: string[] = [];
   const add = createTool({
@@ -43,7 +43,7 @@ function recordingTools() {
 }
 
 describe("a chain", () => {
-  test("gives each step the details of the one before, and answers with the last", async () => {
+  test("passes each step the details of the previous one, and returns the last", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "double" }, { tool: "add" });
     expect(await haft.execute("chain", { n: 1 })).toMatchObject({
@@ -70,7 +70,7 @@ describe("a chain", () => {
     expect(await haft.execute("chain", { n: 1 })).toMatchObject({ details: { n: 4 + 100 + 2000 } });
   });
 
-  test("sends each step through the gate, as a call of its own within the chain's", async () => {
+  test("runs each step through the gate, as a nested call of the chain", async () => {
     const { haft, chain } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     await haft.execute("chain", { n: 1 }, { id: "c", caller: { user: "u" } });
@@ -81,7 +81,7 @@ describe("a chain", () => {
     ]);
   });
 
-  test("tells of its progress", async () => {
+  test("reports its progress", async () => {
     const { haft, chain } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     const progress: unknown[] = [];
@@ -92,7 +92,7 @@ describe("a chain", () => {
     ]);
   });
 
-  test("stops at the first failure, and says where and why", async () => {
+  test("stops at the first failure, and reports the step and the reason", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "broken" }, { tool: "double" });
     const result = await haft.execute("chain", { n: 1 });
@@ -105,7 +105,7 @@ describe("a chain", () => {
   });
 
   test.each([
-    ["a tool that there is not", { tool: "nowhere" }, "tool_not_found"],
+    ["a tool that does not exist", { tool: "nowhere" }, "tool_not_found"],
     ["an input that does not fit", { tool: "add", input: () => ({ n: "x" }) }, "invalid_input"],
   ])("says where it stopped at %s", async (_what, step, code) => {
     const { haft, chain } = recordingTools();
@@ -115,7 +115,7 @@ describe("a chain", () => {
     expect(textOf(result.content)).toMatch(/^Step 2 of 2/);
   });
 
-  test("says where an input could not be made", async () => {
+  test("names the step whose input could not be made", async () => {
     const { haft, chain } = recordingTools();
     chain(
       { tool: "add" },
@@ -130,12 +130,12 @@ describe("a chain", () => {
     expect(textOf(result.content)).toMatch(/step 2 of 2 \(double\).*no field of that name/);
   });
 
-  test("waits where a step waits, and goes on under the same call id without repeating what is done", async () => {
+  test("is pending while a step is, and continues under the same call id without repeating finished steps", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c" });
     expect(first).toMatchObject({ status: "pending", pending: { kind: "approval" }, metadata: { stoppedAt: 2 } });
-    expect(textOf(first.content)).toMatch(/^Step 2 of 3 \(careful\) waits/);
+    expect(textOf(first.content)).toMatch(/^Step 2 of 3 \(careful\) is pending/);
     expect(runs).toEqual(["add 1"]);
     const again = await haft.execute("chain", { n: 1 }, { id: "c" });
     expect(again).toMatchObject({ status: "pending", pending: first.status === "pending" ? first.pending : {} });
@@ -148,7 +148,7 @@ describe("a chain", () => {
     expect(runs).toEqual(["add 1", "careful 2", "double 102"]);
   });
 
-  test("ends with the reason where the step it waited for was denied", async () => {
+  test("ends with the reason if the pending step was denied", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "careful" }, { tool: "double" });
     const first = await haft.execute("chain", { n: 1 }, { id: "c" });
@@ -176,7 +176,7 @@ describe("a chain", () => {
     expect(runs).toEqual(["add 1"]);
   });
 
-  test("obeys the call's policy and plan mode at every step", async () => {
+  test("applies the call's policy and plan mode at every step", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "double" });
     expect(await haft.execute("chain", { n: 1 }, { policy: { deny: ["double"] } })).toMatchObject({

@@ -5,7 +5,7 @@ import { failureOf, toFailure, toolError } from "./error.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import type { ToolContext } from "./tool.ts";
 
-/** One step of a chain: a tool, and how its input is made. By default it is given the details of the step before. */
+/** One step of a chain: a tool, and how its input is made. Default input: the details of the previous step. */
 export interface ChainStep<ChainInput = unknown> {
   /** The name of the tool. */
   tool: string;
@@ -20,7 +20,7 @@ type ChainConfig<P extends SchemaSource> = Omit<ToolConfig<P, SchemaSource, unkn
 
 /**
  * A chain of tools is itself a tool. Each step goes through the gate as a nested call; the first that does not complete
- * ends the chain, and the result says where. Made again under the same call id, it continues where it stopped.
+ * ends the chain, and the result names the step. Repeated under the same call id, it continues there.
  */
 export function createChain<const P extends SchemaSource>({
   steps,
@@ -65,7 +65,7 @@ function stopped(steps: readonly ChainStep[], index: number, result: ToolResult)
   const where = `Step ${index + 1} of ${steps.length} (${steps[index]!.tool})`;
   const metadata = { stoppedAt: index + 1, steps: steps.length };
   if (result.status === "pending") {
-    const content = `${where} waits: ${textOf(result.content)} Make the same call again afterwards to continue from there.`;
+    const content = `${where} is pending: ${textOf(result.content)} Make the same call again afterwards to continue from there.`;
     return { content, pending: result.pending, metadata };
   }
   if (result.status === "completed") throw new Error("A completed step does not stop a chain.");

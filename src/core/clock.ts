@@ -1,12 +1,12 @@
-/** Time as a dependency: everything that waits or measures takes one, and tests move it by hand. */
+/** Time as a dependency: code that waits or measures takes a clock, and tests advance it. */
 export interface Clock {
   /** Wall clock, Unix milliseconds. */
   now(): number;
-  /** Milliseconds that never jump; for durations and deadlines. */
+  /** Monotonic milliseconds, for durations and deadlines. */
   monotonic(): number;
-  /** The wall clock at a recent reading of `monotonic`: two clocks for the price of one. */
+  /** The wall clock at a recent `monotonic` value: saves a second clock reading. */
   wallTimeAt(monotonic: number): number;
-  /** Calls `run` once, after so many milliseconds. */
+  /** Calls `run` once, after the delay. */
   after(ms: number, fire: () => void): Timer;
 }
 
@@ -19,14 +19,14 @@ export interface Timer {
 /** setTimeout holds at most 2^31-1 ms and fires at once beyond it. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** How long the distance between the two clocks is believed: the wall clock may be set meanwhile. */
+/** How long the offset between the two clocks is cached: the wall clock may be changed meanwhile. */
 const RESYNC_MS = 500;
 let wallOffset = 0;
 let syncedAt = Number.NEGATIVE_INFINITY;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // Bound: looking it up on the global object at each call takes a quarter longer.
+  // Bound once: the lookup on the global object makes a call 25 % slower.
   monotonic: performance.now.bind(performance),
   wallTimeAt(monotonic) {
     if (monotonic - syncedAt > RESYNC_MS) {

@@ -47,14 +47,14 @@ describe("a close stack", () => {
     expect(closed).toEqual(["store"]);
   });
 
-  test("closes what was pushed while it was closing", async () => {
+  test("closes steps that were pushed while it was closing", async () => {
     const { stack, closed, push } = openStack();
     stack.push("runtime", () => push("late"));
     await stack.close();
     expect(closed).toEqual(["late"]);
   });
 
-  test("leaves a step behind that never ends, and names it", async () => {
+  test("abandons a step that never ends, and names it", async () => {
     const { stack, closed, push } = openStack({ maxStepMs: 5 });
     push("store");
     stack.push("browser", () => new Promise(() => undefined));

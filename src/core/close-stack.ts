@@ -1,6 +1,6 @@
 import { toolError } from "./error.ts";
 
-/** Longer than any part needs that works: an MCP server gets a few seconds before it is killed. */
+/** Longer than any healthy part needs: an MCP server gets a few seconds before it is killed. */
 export const MAX_CLOSE_STEP_MS = 30_000;
 
 interface CloseStep {
@@ -9,7 +9,7 @@ interface CloseStep {
 }
 
 export interface CloseStackOptions {
-  /** A step that takes longer is reported and left behind. Default: no limit. */
+  /** A step that takes longer is reported and abandoned. Default: no limit. */
   maxStepMs?: number;
 }
 
@@ -51,7 +51,7 @@ export class CloseStack {
     const maxMs = this.#maxStepMs;
     if (maxMs === undefined) return void (await close());
     let timer: ReturnType<typeof setTimeout> | undefined;
-    // The timer also keeps the process alive: what is awaited here may be unref'ed.
+    // The timer also keeps the process alive: the awaited handle may be unref'ed.
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(toolError("timeout", `Closing ${name} took longer than ${maxMs} ms`)), maxMs);
     });

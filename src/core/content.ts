@@ -1,4 +1,4 @@
-/** What a model may be given: the content blocks that MCP and every provider share. Data is base64. */
+/** Content for a model: the blocks that MCP and every provider share. Data is base64. */
 export type Content =
   | { type: "text"; text: string }
   | { type: "image"; data: string; mimeType: string }
@@ -41,12 +41,12 @@ function isContent(value: unknown): value is Content {
   );
 }
 
-/** One line for a person, cut where a terminal would wrap. */
+/** One line for a person, cut to the usual width of a terminal. */
 export function firstLine(text: string): string {
   if (text.length <= 120 && !text.includes("\n")) return text;
   const head = text.slice(0, 121);
   const end = head.indexOf("\n");
   const line = (end >= 0 ? head.slice(0, end) : head).slice(0, 119).trimEnd();
-  // Half of a surrogate pair is no text.
+  // Do not end with half of a surrogate pair.
   return `${line.isWellFormed() ? line : line.slice(0, -1)}…`;
 }

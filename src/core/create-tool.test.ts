@@ -11,7 +11,7 @@ const make = (config: Partial<Config>): AnyTool =>
   createTool({ name: "subject", description: "What it does", parameters: [], run: () => 1, ...config } as Config);
 
 describe("createTool", () => {
-  test("fills in what was not said, and assumes the worst of what a tool may do", () => {
+  test("sets defaults, with the strictest kind", () => {
     expect(make({})).toMatchObject({
       name: "subject",
       title: "subject",
@@ -57,13 +57,13 @@ describe("createTool", () => {
     });
   });
 
-  test("takes outputSchema, and checks the output by it", async () => {
+  test("accepts outputSchema, and validates the output with it", async () => {
     const tool = make({ outputSchema: z.object({ n: z.number() }), run: () => ({ n: "x" }) });
     expect(tool.toCallParams().output).toMatchObject({ type: "object" });
     expect(await createHaft({ tools: [tool] }).execute("subject")).toMatchObject({ error: { code: "bad_output" } });
   });
 
-  test("takes extractSignatureContent and abstractPermissionRule", () => {
+  test("accepts extractSignatureContent and abstractPermissionRule", () => {
     const tool = make({ extractSignatureContent: () => "ls -l", abstractPermissionRule: () => "ls *" });
     expect(tool.signature!({})).toBe("ls -l");
     expect(tool.rule!({})).toBe("ls *");
@@ -89,25 +89,25 @@ describe("createTool", () => {
     ["a name with a version", { name: "a@2" }, /needs a name/],
     ["a name that is a group", { name: "group:fs" }, /needs a name/],
     ["a name that is too long", { name: "a".repeat(129) }, /needs a name/],
-    ["a name that is no text", { name: 5 }, /needs a name.*5/],
+    ["a name that is not a string", { name: 5 }, /needs a name.*5/],
     ["no code", { run: undefined }, /"subject" needs a `run\(input, context\)`/],
-    ["code that is none", { run: "x" }, /needs a `run/],
+    ["code that is not a function", { run: "x" }, /needs a `run/],
     ["no description", { description: undefined }, /needs a description/],
     ["no parameters", { parameters: undefined }, /needs `parameters`.*\[\]/],
-    ["parameters that are no schema", { parameters: 5 }, /"subject" has parameters that cannot be used: .*number/],
+    ["parameters that are not a schema", { parameters: 5 }, /"subject" has parameters that cannot be used: .*number/],
     ["parameters that look like a schema", { parameters: { path: z.string() } }, /"subject" has parameters.*z\.object/],
     ["a broken JSON Schema", { parameters: { type: "strnig" } }, /"subject" has parameters that cannot be used/],
-    ["an output that is no schema", { output: 5 }, /"subject" has output that cannot be used/],
-    ["a kind that there is not", { kind: "read" }, /kind "read"; use "readonly"/],
-    ["an alias that is no name", { aliases: ["a b"] }, /alias.*"a b"/],
-    ["a dialect's name that is no name", { dialects: { claude: { name: "a b" } } }, /alias.*"a b"/],
-    ["a cache that is not for reading", { kind: "write", cache: { ttlMs: 1 } }, /cache but is not read-only/],
+    ["an output that is not a schema", { output: 5 }, /"subject" has output that cannot be used/],
+    ["an unknown kind", { kind: "read" }, /kind "read"; use "readonly"/],
+    ["an alias that is not a name", { aliases: ["a b"] }, /alias.*"a b"/],
+    ["a dialect's name that is not a name", { dialects: { claude: { name: "a b" } } }, /alias.*"a b"/],
+    ["a cache of a tool that writes", { kind: "write", cache: { ttlMs: 1 } }, /cache but is not read-only/],
   ] as [string, object, RegExp][])("refuses %s, and says what is wrong", (_what, config, message) => {
     expect(() => make(config as Partial<Config>)).toThrow(message);
     expect(() => make(config as Partial<Config>)).toThrow(TypeError);
   });
 
-  test("makes a tool that cannot be changed, nor through what it was made of", () => {
+  test("makes a tool that cannot be changed, also not through its configuration", () => {
     const config = {
       tags: ["a"],
       limits: { timeoutMs: 5 },
@@ -128,7 +128,7 @@ describe("createTool", () => {
     expect(tool).toMatchObject({ limits: { timeoutMs: 5 }, origin: { type: "mcp" } });
   });
 
-  test("hides the code: no property of a tool, of any kind, runs it past the gate", async () => {
+  test("hides the code: no property of a tool runs it without the gate", async () => {
     let runs = 0;
     const tool = make({ run: () => ++runs, permission: "confirm" });
     createHaft({ tools: [tool] });
@@ -138,14 +138,14 @@ describe("createTool", () => {
       try {
         await (value as (...args: unknown[]) => unknown).call(tool, {}, {});
       } catch {
-        // Whatever it says, it has not run.
+        // It must not have run, with any outcome.
       }
     }
     expect(runs).toBe(0);
     expect(JSON.stringify(Reflect.ownKeys(tool).map(String))).not.toMatch(/body|run/);
   });
 
-  test("is the only way to a tool: copies and heirs of one are none", () => {
+  test("is the only way to make a tool: copies and derived objects are not tools", () => {
     const tool = make({ permission: "confirm" });
     expect(isTool(tool)).toBe(true);
     expect(isTool({ ...tool })).toBe(false);
@@ -165,14 +165,14 @@ describe("build", () => {
       run: ({ a, b }) => a + b,
     });
 
-  test("validates, and throws an error that holds every issue", () => {
+  test("validates, and throws an error with every issue", () => {
     expect(tool().build({ a: 1 }).params).toEqual({ a: 1, b: 1 });
     const bad = (): unknown => tool().build({ a: "x", b: "y" } as never);
     expect(bad).toThrow(ToolValidationError);
     expect(bad).toThrow(/Parameter validation failed.*a: .*b: /s);
   });
 
-  test("gives a call that has not run, and that runs through the gate", async () => {
+  test("returns a call that has not run, and that runs through the gate", async () => {
     const subject = tool();
     const haft = createHaft({ tools: [subject] });
     const invocation = subject.build({ a: 1 });
@@ -198,13 +198,13 @@ describe("execute of a tool", () => {
     expect(await haft.log.recent()).toHaveLength(1);
   });
 
-  test("runs through the default runtime's gate where it is registered in none", async () => {
+  test("runs through the default runtime's gate if it is not registered", async () => {
     const tool = make({ parameters: [{ name: "a", type: "string" }], run: () => "ran" });
     expect(await tool.execute({ a: 1, b: 2 } as never)).toMatchObject({ error: { code: "invalid_input" } });
     expect(await tool.execute({ a: "x" })).toMatchObject({ details: "ran" });
   });
 
-  test("passes the caller's options on", async () => {
+  test("forwards the caller's options", async () => {
     let seen: Partial<ToolContext> = {};
     const tool = make({
       run: (_input: unknown, { callId, caller, allowedPaths, workspace }: ToolContext) =>
@@ -241,7 +241,7 @@ describe("a tool's declaration", () => {
     run: () => "",
   });
 
-  test("holds the whole description and the schema", () => {
+  test("has the whole description and the schema", () => {
     const { name, description, parameters, strict } = tool.getFunctionDeclaration();
     expect(name).toBe("read");
     expect(description).toBe(
@@ -272,7 +272,7 @@ describe("a tool's declaration", () => {
     expect(tool.getFunctionDeclaration()).toBe(tool.getFunctionDeclaration());
   });
 
-  test("is what toCallParams gives, with the output and whether the caller waits", () => {
+  test("is what toCallParams returns, with the output and whether the caller waits", () => {
     expect(tool.toCallParams()).toMatchObject({ name: "read", async: false });
     expect(make({ async: true, output: z.string() }).toCallParams()).toMatchObject({
       async: true,
@@ -281,7 +281,7 @@ describe("a tool's declaration", () => {
   });
 });
 
-test("build takes a parameter under every name that a call takes it under", () => {
+test("build accepts the same parameter names as a call", () => {
   const read = createTool({
     name: "peek",
     description: "Looks at a file.",

@@ -25,10 +25,10 @@ import {
   type ToolPermission,
 } from "./tool.ts";
 
-/** What providers and rules can both spell. `@` is for versions, `*` and `group:` for policies. */
+/** Characters that both providers and rules accept. `@` is for versions, `*` and `group:` for policies. */
 const NAME = /^(?!group:)[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}$/;
 
-/** Makes a tool. The one way to make one: each has a schema, a kind, and code that only the gate can reach. */
+/** Makes a tool: the only way. Every tool has a schema, a kind, and code that only the gate can reach. */
 export function createTool<const P extends SchemaSource, R, O extends SchemaSource = SchemaSource>(
   config: ToolConfig<P, O, R>,
 ): ToolOf<P, O, R> {
@@ -164,7 +164,7 @@ function checkConfig<P extends SchemaSource, O extends SchemaSource, R>(
 
 type Check = (input: unknown) => string | null | undefined | Promise<string | null | undefined>;
 
-/** A tool's own check of what its schema cannot say comes first, inside the gate like the rest of its code. */
+/** The tool's own validation runs first, inside the gate like the rest of its code. */
 function afterCheck(check: Check, run: ToolBody): ToolBody {
   return async (input: unknown, context: ToolContext) => {
     const problem = await check(input);
@@ -183,7 +183,7 @@ function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["bu
     tool,
     params: validation.value,
     getDescription: () => describeCall(tool, validation.value),
-    // The gate validates for itself: what was built may be old, and a transforming schema accepts only raw input.
+    // The gate validates again: the invocation may be old, and a transforming schema accepts only raw input.
     execute: (options) => gateOf(tool).execute(tool, params, options),
   };
 }
@@ -219,7 +219,7 @@ function aliasesOf(
   for (const dialect of Object.values(dialects)) if (dialect.name) all.add(dialect.name);
   all.delete(name);
   for (const alias of all) {
-    if (!NAME.test(alias)) throw new TypeError(`Tool "${name}" has an alias that is no tool name: "${alias}".`);
+    if (!NAME.test(alias)) throw new TypeError(`Tool "${name}" has an alias that is not a tool name: "${alias}".`);
   }
   return [...all];
 }
@@ -249,7 +249,7 @@ function named<T>(tool: string, what: string, make: () => T): T {
   }
 }
 
-/** What `createTool` takes. The names in the second half are the seeds'; they are normalised once, in `createTool`. */
+/** The options of `createTool`. `createTool` also accepts other conventions' names and normalizes them. */
 export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> extends SeedNames<P, O, R> {
   /** Letters, digits and `_ . : / -`; at most 128. */
   name?: string;
@@ -259,51 +259,51 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   title?: string;
   /** Any schema: Zod, Valibot, ArkType, TypeBox, JSON Schema, or a list of parameters. */
   parameters?: P;
-  /** The schema of `details`; what the tool returns is checked. */
+  /** The schema of `details`; the tool's output is validated. */
   output?: O;
-  /** Absent means the worst case: `execute`. */
+  /** Default: `execute`, the strictest. */
   kind?: ToolKind;
   /** Its key, or a label in any known language. Default: `custom`. */
   category?: string;
-  /** Words to find it by. */
+  /** Search keywords. */
   tags?: readonly string[];
   /** Default: `1.0.0`. */
   version?: string;
-  /** Further names under which calls are accepted. */
+  /** Other names that calls may use. */
   aliases?: readonly string[];
   /** Its names in families of models. */
   dialects?: Readonly<Record<string, ToolDialect>>;
-  /** Further names of parameters, to the canonical one: `{ file_path: "path" }`. */
+  /** Aliases of parameters, mapped to the canonical name: `{ file_path: "path" }`. */
   parameterAliases?: Readonly<Record<string, string>>;
   /** `background`: the caller gets a job, and the result later. */
   mode?: "inline" | "background";
-  /** Asks providers for structured output. */
+  /** Requests structured output from providers. */
   strict?: boolean;
   /** Time, concurrency and size of the result. */
   limits?: ToolLimits<InferOutput<P>>;
   /** `exclusive`: no other call of the session runs at the same time. */
   concurrency?: "shared" | "exclusive";
-  /** Tools whose calls in the same batch run before. */
+  /** Tools whose calls in the same batch run first. */
   dependsOn?: readonly string[];
   /** For how long a result may be reused. */
   cache?: ToolCache<InferOutput<P>>;
-  /** What its calls may bring into a session or carry out of it. */
+  /** What its calls may bring into a session or send out of it. */
   labels?: readonly TaintLabel[];
-  /** Where not every call has all of `labels`. */
+  /** The labels of one call, if not every call has all of `labels`. */
   labelsOf?(input: InferOutput<P>, result?: ToolResult): readonly TaintLabel[];
-  /** Running it twice does no more than running it once; read-only tools are so by themselves. */
+  /** Running it twice has the same effect as once. Default: true for read-only tools. */
   idempotent?: boolean;
   /** Where it comes from. Default: own. */
   origin?: ToolOrigin;
-  /** The resources that a call touches; two calls with one in common never overlap. */
+  /** The resources that a call uses; two calls that share one never overlap. */
   locks?(input: InferOutput<P>): readonly string[];
   /** Whether a call asks a person if no rule decides. Default: `auto`. */
   permission?: ToolPermission | ((input: InferOutput<P>) => ToolPermission);
-  /** What rules are matched against: the command, the path, the host. */
+  /** What rules match: the command, the path, the host. */
   signature?(input: InferOutput<P>): string | Signature;
   /** The rule that "always allow" would save. */
   rule?(input: InferOutput<P>): string;
-  /** What an approver is shown before saying yes. */
+  /** What an approver sees before deciding. */
   preview?(input: InferOutput<P>, context: ToolContext): Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */
   run?(input: InferOutput<P>, context: ToolContext): R;
@@ -331,7 +331,7 @@ interface SeedNames<P extends SchemaSource, O extends SchemaSource, R> {
   async?: boolean;
   /** `false` is concurrency `exclusive`. */
   isConcurrencySafe?: boolean;
-  /** Null or nothing when the input is fine, else what is wrong with it. */
+  /** Returns null or undefined if the input is valid, else the problem. */
   validate?(params: InferOutput<P>): string | null | undefined | Promise<string | null | undefined>;
   /** As `signature`. */
   extractSignatureContent?(params: InferOutput<P>): string;
@@ -339,7 +339,7 @@ interface SeedNames<P extends SchemaSource, O extends SchemaSource, R> {
   abstractPermissionRule?(params: InferOutput<P>): string;
 }
 
-/** What a tool that declares no output gives to programs, read off what its code returns. */
+/** The type of `details` for a tool without an output schema, inferred from its return type. */
 export type DetailsOf<R> =
   Awaited<R> extends AsyncGenerator<infer _Update, infer Out> ? DetailsOfValue<Out> : DetailsOfValue<Awaited<R>>;
 type DetailsOfValue<V> = V extends ToolOutput<infer D> ? D : V;

@@ -100,7 +100,7 @@ export type Details = [
   Expect<Equal<Awaited<ReturnType<typeof zod4.execute>>, ToolResult<{ path: string; sum: number }>>>,
 ];
 
-/** Functions of the configuration see the input that the schema gives. */
+/** Functions of the configuration get the schema's output type. */
 export const typed = createTool({
   ...base,
   parameters: z.object({ path: z.string(), limit: z.number().default(1) }),
@@ -119,7 +119,7 @@ export const mistakes = [
   createTool({ ...base, parameters: [], kind: "read", run: () => 1 }),
   // @ts-expect-error The schema has no such parameter.
   createTool({ ...base, parameters: z.object({ a: z.string() }), run: ({ b }) => b }),
-  // @ts-expect-error A list's entry needs a type that there is.
+  // @ts-expect-error An entry of a list needs a known type.
   createTool({ ...base, parameters: [{ name: "a", type: "text" }], run: () => 1 }),
   // @ts-expect-error A description is not optional.
   createTool({ name: "t", parameters: [], run: () => 1 }),
@@ -128,7 +128,7 @@ export const mistakes = [
 export async function callers(): Promise<void> {
   // @ts-expect-error The path is missing.
   await zod4.execute({ at: "5" });
-  // @ts-expect-error Before the transformation it is a text.
+  // @ts-expect-error Before the transformation it is a string.
   await zod4.execute({ path: "a", at: 5 });
   const result = await zod4.execute({ path: "a", at: "5" });
   if (result.status === "completed") result.details?.sum.toFixed();
@@ -139,7 +139,7 @@ export async function callers(): Promise<void> {
 const chain = createChain({ ...base, parameters: z.object({ a: z.string() }), steps: [{ tool: "x" }] });
 export type Chains = [Expect<Equal<InputOf<typeof chain>, { a: string }>>];
 
-/** A registry takes tools of every type, and a configuration that is built up. */
+/** A registry accepts tools of every type, and a configuration that is built in steps. */
 export const registered: AnyTool[] = [
   zod4,
   zod3,

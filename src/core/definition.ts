@@ -3,7 +3,7 @@ import { propertiesOf } from "../schema/schema-properties.ts";
 import { canonicalJson } from "./json.ts";
 import type { AnyTool, DialectName, ToolDescription } from "./tool.ts";
 
-/** The definition of a tool for a model. Providers' formats are made from it. */
+/** The definition of a tool for a model. Providers' formats are derived from it. */
 export interface FunctionDeclaration {
   /** As shown to the model. */
   name: string;
@@ -15,7 +15,7 @@ export interface FunctionDeclaration {
   strict?: boolean;
 }
 
-/** What a ToolCallContext keeps of a tool. */
+/** A tool's entry in a ToolCallContext. */
 export interface ToolCallDefinition {
   /** Of the tool. */
   name: string;
@@ -31,7 +31,7 @@ export interface ToolCallDefinition {
 
 const declarations = new WeakMap<AnyTool, Map<string, FunctionDeclaration>>();
 
-/** Cached: converting a schema costs a hundred times a look-up, and models get the same tools at every step. */
+/** Cached: a conversion takes a hundred times as long as a lookup, and models get the same tools at every step. */
 export function declarationOf(tool: AnyTool, dialect: DialectName = ""): FunctionDeclaration {
   let known = declarations.get(tool);
   if (!known) declarations.set(tool, (known = new Map()));
@@ -99,17 +99,17 @@ function bullet(line: string): string {
   return `- ${line}`;
 }
 
-/** What became of the parameters that were sent under other names. */
+/** How parameters with other names were handled. */
 export interface Renamed {
-  /** Names that no model was shown, and what they were read as. */
+  /** Names that are not in any shown definition, and what they were read as. */
   repairs: string[];
-  /** Parameters that were sent twice, differently. */
+  /** Parameters that were sent twice with different values. */
   conflicts: string[];
 }
 
 /**
- * Gives declared aliases, and the names of dialects, their canonical names. The input is changed in place. A dialect's
- * name is not a repair: models were shown it.
+ * Renames aliases and dialect names to canonical names. The input is changed in place. A dialect's
+ * name is not a repair: the model's definition has it.
  */
 export function renameParameters(tool: AnyTool, input: Record<string, unknown>): Renamed {
   const renamed: Renamed = { repairs: [], conflicts: [] };
@@ -127,7 +127,7 @@ export function renameParameters(tool: AnyTool, input: Record<string, unknown>):
   return renamed;
 }
 
-/** Everything that a tool says of itself, for hashes of its definition. Its code cannot be seen. */
+/** A tool's whole definition except its code, for hashes. */
 export function definitionParts(tool: AnyTool): readonly unknown[] {
   const { name, version, kind, origin, labels, mode, aliases, dependsOn } = tool;
   return [declarationOf(tool), name, version, kind, origin, labels, mode, aliases, dependsOn];
@@ -135,7 +135,7 @@ export function definitionParts(tool: AnyTool): readonly unknown[] {
 
 const hashes = new WeakMap<AnyTool, string>();
 
-/** The same for the same definition, wherever it is kept: with a question, in the audit log. `sha256` gives hex. */
+/** A hash of the definition, for approvals and the audit log. `sha256` returns hex. */
 export function definitionHash(tool: AnyTool, sha256: (text: string) => string): string {
   let hash = hashes.get(tool);
   if (hash === undefined) {

@@ -4,7 +4,7 @@ import { EventEmitter, type ToolEvent } from "./events.ts";
 const event: ToolEvent = { type: "tool_registered", at: 1, toolName: "a", source: "own" };
 
 describe("the emitter", () => {
-  test("tells those who listen to the type, and those who listen to everything", () => {
+  test("calls the listeners of the type and the listeners of all events", () => {
     const emitter = new EventEmitter();
     const received: string[] = [];
     emitter.on("tool_registered", () => void received.push("type"));
@@ -14,7 +14,7 @@ describe("the emitter", () => {
     expect(received).toEqual(["type", "all"]);
   });
 
-  test("says whether anybody would hear", () => {
+  test("reports whether there are listeners", () => {
     const emitter = new EventEmitter();
     expect(emitter.hasListeners("tool_registered")).toBe(false);
     const listener = (): void => {};
@@ -31,7 +31,7 @@ describe("the emitter", () => {
     expect(emitter.hasListeners("tool_unregistered")).toBe(false);
   });
 
-  test("goes on after a listener that throws or rejects, and reports each", async () => {
+  test("continues after a listener that throws or rejects, and reports each", async () => {
     const reported: unknown[] = [];
     const emitter = new EventEmitter((error, about) => void reported.push([(error as Error).message, about.type]));
     const received: string[] = [];
@@ -51,7 +51,7 @@ describe("the emitter", () => {
     ]);
   });
 
-  test("survives a reporter that throws", async () => {
+  test("survives an error handler that throws", async () => {
     const emitter = new EventEmitter(() => {
       throw new Error("reporter");
     });
@@ -63,7 +63,7 @@ describe("the emitter", () => {
     await new Promise((done) => setImmediate(done));
   });
 
-  test("lets a listener stop itself, or another, while it is told", () => {
+  test("lets a listener unsubscribe itself or another during an event", () => {
     const emitter = new EventEmitter();
     const received: string[] = [];
     const stop = emitter.on("*", () => {

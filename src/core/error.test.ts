@@ -27,7 +27,7 @@ describe("the named errors", () => {
     expect(error).toMatchObject({ name, code, message, toolName: "x" });
   });
 
-  test("join what to do next as a sentence of its own", () => {
+  test("append the next step as a separate sentence", () => {
     expect(toolError("failed", "It broke", { next: "Try again." }).message).toBe("It broke. Try again.");
     expect(toolError("failed", "Did it break?", { next: "Look." }).message).toBe("Did it break? Look.");
   });
@@ -58,14 +58,14 @@ describe("toFailure", () => {
     expect(toFailure(thrown)).toEqual({ code: "failed", message, actor: "tool", retryable: false, name });
   });
 
-  test("makes plain data of whatever was attached", () => {
+  test("converts attached data to plain data", () => {
     const cycle: Record<string, unknown> = { n: 1n, f: () => 1 };
     cycle["self"] = cycle;
     const { data } = toFailure(toolError("failed", "x", { data: cycle }));
     expect(JSON.parse(JSON.stringify(data))).toEqual(data);
   });
 
-  test("keeps the message of an error whose code is none", () => {
+  test("keeps the message of an error with an unknown code", () => {
     for (const code of ["made_up", "constructor", "__proto__", 5]) {
       expect(toFailure(toolError(code as never, "still here"))).toMatchObject({
         code: "failed",
@@ -75,7 +75,7 @@ describe("toFailure", () => {
     }
   });
 
-  test("never throws, and always gives text", () => {
+  test("never throws, and always returns text", () => {
     const evil = Object.assign(new Error("x"), {
       message: {
         toString: () => {
@@ -105,7 +105,7 @@ describe("toFailure", () => {
   });
 });
 
-test("the table is closed: every code has somebody who must act, and nothing else is a code", () => {
+test("the table is closed: every code has an actor, and nothing else is a code", () => {
   for (const [code, { actor, retryable }] of Object.entries(ERROR_CODES)) {
     expect(isErrorCode(code)).toBe(true);
     expect(["model", "policy", "caller", "tool", "runtime"]).toContain(actor);

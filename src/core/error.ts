@@ -1,8 +1,8 @@
 import { toPlainData } from "./json.ts";
 
 /**
- * Every failure of a call is one of these codes. The table says who must act on it (`actor`) and whether the same call
- * may succeed later without a change (`retryable`); prompts, retries and reflection read nothing else.
+ * Every failure of a call has one of these codes. The table says who must act (`actor`) and whether the same call
+ * may succeed later without a change (`retryable`); prompts and retries use nothing else.
  */
 export const ERROR_CODES = {
   // The model must change the call.
@@ -29,7 +29,7 @@ export const ERROR_CODES = {
   stale: { actor: "model", retryable: false },
   unknown_process: { actor: "model", retryable: false },
   dependency_failed: { actor: "model", retryable: false },
-  // Policy, or a person, said no or has not yet said yes.
+  // Policy or a person denied it, or approval is missing.
   denied: { actor: "policy", retryable: false },
   path_denied: { actor: "policy", retryable: false },
   name_denied: { actor: "policy", retryable: false },
@@ -41,14 +41,14 @@ export const ERROR_CODES = {
   conflict: { actor: "caller", retryable: false },
   too_deep: { actor: "caller", retryable: false },
   replay_mismatch: { actor: "caller", retryable: false },
-  // The tool, or what it talks to, did not do its part.
+  // The tool, or a service that it uses, failed.
   failed: { actor: "tool", retryable: false },
   exit_code: { actor: "tool", retryable: false },
   bad_output: { actor: "tool", retryable: false },
   timeout: { actor: "tool", retryable: true },
   unavailable: { actor: "tool", retryable: true },
   io_error: { actor: "tool", retryable: true },
-  // The runtime could not take or finish the call.
+  // The runtime could not accept or finish the call.
   busy: { actor: "runtime", retryable: true },
   deadlock: { actor: "runtime", retryable: true },
   shutdown: { actor: "runtime", retryable: true },
@@ -62,17 +62,17 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorActor = (typeof ERROR_CODES)[ErrorCode]["actor"];
 
-/** A failure as data: what a result carries, a queue stores and a program switches on. */
+/** A failure as data, in results and queues; programs switch on `code`. */
 export interface ToolFailure {
   /** From the closed table. */
   code: ErrorCode;
-  /** What happened, then what to do next: written for the model. */
+  /** What happened, then what to do next, for the model. */
   message: string;
   /** Who must act. */
   actor: ErrorActor;
-  /** Whether waiting and calling again may help. */
+  /** Whether the same call may succeed later. */
   retryable: boolean;
-  /** The class name in the error's own words, for a person reading a log. */
+  /** The error's class name, for logs. */
   name: string;
   /** Facts for a program: schema issues, near names, the exit code, line numbers. */
   data?: unknown;
@@ -85,7 +85,7 @@ export interface ToolErrorOptions {
   data?: unknown;
 }
 
-/** The one error of Haft; `code` says what happened and who must act. */
+/** Haft's error class; `code` says what happened and who must act. */
 export class ToolError extends Error {
   /** From the closed table. */
   readonly code: ErrorCode;
@@ -106,7 +106,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The way tools and primitives fail: the gate adds the tool's name. */
+/** The error that tools and primitives throw; the gate adds the tool's name. */
 export function toolError(
   code: ErrorCode,
   message: string,
@@ -151,7 +151,7 @@ export class ToolPermissionError extends ToolError {
   }
 }
 
-/** The one place where something thrown becomes data. Never throws itself. */
+/** Converts a thrown value to data: the only place. Never throws. */
 export function toFailure(thrown: unknown): ToolFailure {
   try {
     if (thrown instanceof ToolError) {
@@ -168,7 +168,7 @@ export function toFailure(thrown: unknown): ToolFailure {
   }
 }
 
-/** For codes that come from outside: a table is not asked for names that every object has. */
+/** For codes from outside: excludes inherited names such as `toString`. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 }

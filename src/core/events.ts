@@ -16,12 +16,12 @@ interface CallEventBase extends EventBase {
 }
 
 /**
- * Facts, in this order for one call:
+ * Events, in this order for one call:
  *
  *     requested → (permission_requested → permission_resolved)? → (job_queued | started → updated*)? → completed | failed
  *
  * A call that waits for a person, a job or a client ends its first pass with `tool_call_pending` instead. A terminal event
- * is emitted after the state it speaks of can be read. `tool_call_settled_late` may follow a timeout or an abort.
+ * is emitted after the state that it reports can be read. `tool_call_settled_late` may follow a timeout or an abort.
  */
 export type ToolEvent =
   | (CallEventBase & { type: "tool_call_requested"; input: unknown })
@@ -29,7 +29,7 @@ export type ToolEvent =
   | (CallEventBase & {
       type: "permission_resolved";
       approvalId: string;
-      /** `expired`: nobody answered in time, or what was asked about changed. */
+      /** `expired`: not answered in time, or the call changed. */
       decision: "approved" | "denied" | "expired";
       by?: string;
       reason?: string;
@@ -51,9 +51,9 @@ export type EventOf<T extends ToolEventType> = Extract<ToolEvent, { type: T }>;
 
 /** A partial result of a running call. */
 export interface Update {
-  /** What a model or person may read of it. */
+  /** Text for a model or a person. */
   content?: Content[];
-  /** Of the whole, where it is known. */
+  /** The total, if known. */
   progress?: { done: number; total?: number; message?: string };
   /** For programs. */
   details?: unknown;
@@ -62,7 +62,7 @@ export interface Update {
 type CallEventType = Exclude<ToolEventType, "tool_registered" | "tool_unregistered">;
 type Facts<T extends CallEventType> = Omit<EventOf<T>, "type" | "at" | "callId" | "toolName" | "caller" | "parentId">;
 
-/** An event about this call, with what every such event says. */
+/** An event about this call, with the common fields. */
 export function callEvent<T extends CallEventType>(call: Call, type: T, at: number, facts: Facts<T>): EventOf<T> {
   return {
     type,
@@ -107,7 +107,7 @@ export class EventEmitter {
   /** Returns the function that stops listening. `"*"`: every event. */
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
-  /** For functions that pass the type on: their own signature ties listener and type together. */
+  /** For functions that forward the type: their own signature relates listener and type. */
   on(type: ToolEventType | "*", listener: Listener<never>): () => void;
   on(type: ToolEventType | "*", listener: Listener<never>): () => void {
     if (!EVENT_TYPES.has(type)) {
@@ -122,7 +122,7 @@ export class EventEmitter {
     };
   }
 
-  /** Ask first: an event that has no listener need not be built. */
+  /** Check this first: without listeners no event needs to be built. */
   hasListeners(type: ToolEventType): boolean {
     if (this.#count === 0) return false;
     return this.#all.size > 0 || (this.#byType.get(type)?.size ?? 0) > 0;

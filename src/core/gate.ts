@@ -13,14 +13,14 @@ import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool } from "./tool.ts";
 
-// What only the runtime's own parts may do with calls. Nothing here is exported from the package or is a property of a
-// public object: a caller who could name a second pass or a parent could run a call around its approval.
+// Operations on calls for the runtime's own parts. They are not exported from the package, and not properties of a
+// public object: a caller that could set a second pass or a parent could run a call without its approval.
 
-/** What a call is bound to, besides its tool and input. */
+/** The bindings of a call, in addition to its tool and input. */
 export interface CallBinding {
-  /** Names are resolved in it, and nothing outside it runs. */
+  /** Names are resolved in it; no other tool runs. */
   scope?: ToolScope;
-  /** The call that this one is a part of. */
+  /** The parent call. */
   parent?: Call;
   /** The call was permitted before and answered `pending`. */
   secondPass?: SecondPass;
@@ -33,10 +33,10 @@ export interface BoundBatchCall extends BatchCall {
   refusal?: ToolError;
 }
 
-/** The one way to run a call. Every public way is this with something bound. Never throws or rejects. */
+/** Runs a call. Every public function for that is this one with bound arguments. Never throws or rejects. */
 export interface Gate {
   execute(target: AnyTool | string, input?: unknown, options?: CallOptions, binding?: CallBinding): Promise<ToolResult>;
-  /** Each call runs after those of the batch that its tool depends on; results in the order of the calls. */
+  /** Each call runs after the batch's calls that its tool depends on; results are in call order. */
   executeMany(
     calls: readonly BoundBatchCall[],
     options?: CallOptions,
@@ -47,7 +47,7 @@ export interface Gate {
 /** The gates of tools, toolkits and runtimes. */
 const gates = new WeakMap<object, Gate>();
 
-/** The first gate stays: a tool that is registered in two runtimes runs in the first, under its policy. */
+/** The first gate is kept: a tool that is registered in two runtimes runs in the first, under its policy. */
 export function bindGate(owner: object, gate: Gate): void {
   if (!gates.has(owner)) gates.set(owner, gate);
 }
@@ -100,7 +100,7 @@ export function continueCall(
   return gate.execute(name, input, options, { scope, secondPass: { ...pass, verdict } });
 }
 
-/** What the context of a call needs of the gate that runs it. */
+/** What a call's context needs from its gate. */
 export interface ContextHost extends Gate {
   readonly workspace: string;
   updated(call: Call, update: Update): void;
@@ -109,13 +109,13 @@ export interface ContextHost extends Gate {
   subagentGate(parent: Call, caller: SubagentCaller): Gate;
 }
 
-/** On whose behalf a subagent calls; its depth and parent follow from the call that it works for. */
+/** The caller of a subagent; its depth and parent follow from the parent call. */
 export type SubagentCaller = Omit<Partial<Caller>, "depth" | "parent">;
 
 let readCall: (context: CallContext) => Call;
 let readHost: (context: CallContext) => ContextHost;
 
-/** Keeps the call and its gate in private fields: a tool that is given the context cannot reach them. */
+/** Keeps the call and its gate in private fields, which a tool cannot reach through its context. */
 export class CallContext {
   readonly #call: Call;
   readonly #host: ContextHost;

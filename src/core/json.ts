@@ -1,4 +1,4 @@
-/** Bounds of what one result may hold. Text for the model may be longer here: it is cut and spilled afterwards. */
+/** Limits of one result. Text for the model may be longer here: it is shortened and spilled afterwards. */
 const MAX_DEPTH = 64;
 const MAX_NODES = 200_000;
 const MAX_DETAIL_TEXT_LENGTH = 4 * 1024 * 1024;
@@ -6,15 +6,15 @@ export const MAX_CONTENT_TEXT_LENGTH = 64 * 1024 * 1024;
 
 export interface PlainData {
   value: unknown;
-  /** What is lost or unreadable, with its place: the tool broke its contract. */
+  /** Lost or unreadable values with their paths: the tool broke its contract. */
   faults: string[];
-  /** What only changed its form. */
+  /** Values that only changed their form. */
   warnings: string[];
 }
 
 /**
  * A copy of any value as plain JSON data. Never throws: a cycle, a BigInt, a getter that throws or a gigabyte of text
- * becomes something that says so, because the tool has already done its work and its answer must not be lost.
+ * becomes a note about it, because the tool has already run and its answer must not be lost.
  */
 export function toPlainData(value: unknown, maxTextLength = MAX_DETAIL_TEXT_LENGTH): PlainData {
   const copier = new Copier(maxTextLength);
@@ -81,7 +81,7 @@ class Copier {
       const { toJSON } = value as { toJSON?: unknown };
       if (typeof toJSON === "function") return this.copy(toJSON.call(value, ""), location, depth + 1);
       const tag = Object.prototype.toString.call(value).slice(8, -1);
-      // A promise, a generator, a Response: as plain fields nothing of it is left, and that would look like an answer.
+      // A promise, a generator, a Response: a copy of its fields would be empty and look like an answer.
       if (tag !== "Object" && Object.keys(value).length === 0) {
         return this.#fault(location, `a ${tag} was left out`, undefined);
       }
@@ -159,11 +159,11 @@ function writeList(list: Iterable<unknown>): string {
 function writeObject(value: object): string {
   const { toJSON } = value as { toJSON?: () => unknown };
   if (typeof toJSON === "function") return canonicalJson(toJSON.call(value));
-  // They have no fields: as plain objects all of them would be equal.
+  // They have no fields: as plain objects they would all be equal.
   if (value instanceof Map) return `Map${writeList(value)}`;
   if (value instanceof Set) return `Set${writeList(value)}`;
   let text = "";
-  // Every call of the gate passes here: plain loops, and no lists in between.
+  // A hot path: plain loops, no intermediate lists.
   for (const key of Object.keys(value).sort()) {
     const field = (value as Record<string, unknown>)[key];
     if (field !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(field)}`;

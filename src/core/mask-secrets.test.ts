@@ -35,7 +35,7 @@ test.each([
   expect(shown.value).toBe(`[hidden, ${value.length} characters]`);
 });
 
-test("of an address only the password is hidden", () => {
+test("masks only the password of a URL", () => {
   expect(maskSecret("UPSTREAM", "https://me:hunter2@example.com/x, redis://:pw@host")).toEqual({
     value: "https://me:[hidden]@example.com/x, redis://:[hidden]@host",
     masked: true,

@@ -5,7 +5,7 @@ export interface MaskedValue {
   masked: boolean;
 }
 
-/** A value as it may be shown: hidden when its name or its shape says that it is a secret. */
+/** A value for display: masked if its name or its shape means a secret. */
 export function maskSecret(name: string, value: string): MaskedValue {
   if (value === "") return { value, masked: false };
   const hidden = { value: `[hidden, ${value.length} characters]`, masked: true };
@@ -14,7 +14,7 @@ export function maskSecret(name: string, value: string): MaskedValue {
   return { value: withoutPasswords, masked: withoutPasswords !== value };
 }
 
-/** Words that count only as whole words of a name, between underscores or at its ends. */
+/** Words that mean a secret only as whole words of a name, between underscores or at its ends. */
 const SECRET_WORD = new RegExp(
   `(?:^|_)(?:${[
     "keys?|apikeys?|pat|jwt|pass|pwd|pin|otp|creds?|auth|authorization|bearer|cookies?|salt|pepper|signature|webhooks?",
@@ -53,7 +53,7 @@ const SECRET_SHAPES = [
   /^(?:Bearer|Basic) \S{8,}/i,
 ];
 
-/** In running text a secret ends where its own alphabet ends; a key of several lines at its last one. */
+/** In text a secret ends at the first character outside its alphabet; a multi-line key at its last line. */
 const SECRET_IN_TEXT = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
@@ -72,13 +72,13 @@ function namedInText(name: string, flags = "gi"): RegExp {
   return new RegExp(`(${name}["']?\\s*[=:]\\s*|--?(?:[\\w-]{1,40}-)?${name}\\s+)${VALUE}`, flags);
 }
 
-/** Names that mean a secret besides those that do everywhere. */
+/** More names that mean a secret. */
 interface SecretNames {
   has(name: string): boolean;
   hideIn(text: string): string;
 }
 
-/** In any case, and however their words are joined. */
+/** In any case, and with any separator between words. */
 export function secretNames(names: readonly string[]): SecretNames | undefined {
   const wordsOf = (name: string): string[] =>
     name
@@ -97,7 +97,7 @@ export function secretNames(names: readonly string[]): SecretNames | undefined {
   };
 }
 
-/** The text with what looks like a secret hidden, and the rest readable. */
+/** The text with everything masked that looks like a secret. */
 export function hideSecrets(text: string): string {
   if (text.length < 8) return text;
   return text
@@ -109,18 +109,18 @@ export function hideSecrets(text: string): string {
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/?#@]{0,200}:)[^\s/?#@]{1,500}@/gi;
 
 export interface RedactLimits {
-  /** Characters of one text. */
+  /** Max characters of one text. */
   maxTextLength?: number;
-  /** Characters of all texts and names together, roughly. */
+  /** Max characters of all texts and names together, approximately. */
   maxTotalLength?: number;
-  /** Further names of secrets. */
+  /** More names of secrets. */
   names?: SecretNames | undefined;
 }
 
 const MAX_ENTRIES = 200;
 const MAX_DEPTH = 12;
 
-/** A bounded copy as plain data that may be kept and shown: secrets are hidden by name and by shape, and cuts are said. */
+/** A bounded copy as plain data for storage and display: secrets are masked by name and by shape, and cuts are marked. */
 export function redactSecrets(
   value: unknown,
   { maxTextLength = 2000, maxTotalLength = 16_000, names }: RedactLimits = {},
@@ -150,7 +150,7 @@ export function redactSecrets(
 
   function redactText(text: string): string {
     const room = Math.max(0, Math.min(maxTextLength, left));
-    // Also looks a little beyond the cut: half a secret must not be left before it.
+    // Also checks a little beyond the cut: half a secret must not remain before it.
     const seen = hideSecrets(text.slice(0, room + 500));
     const shown = (names?.hideIn(seen) ?? seen).slice(0, room);
     left -= shown.length;

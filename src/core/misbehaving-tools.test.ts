@@ -57,7 +57,7 @@ const throws = (value: unknown): Body => {
   };
 };
 
-/** What a tool may do wrong, and how its result should end. */
+/** What a tool may do wrong, and the expected result. */
 const MISBEHAVIOURS: Record<string, { body: Body; status?: "completed" | "failed"; code?: string }> = {
   "throws null": { body: throws(null), code: "failed" },
   "throws undefined": { body: throws(undefined), code: "failed" },
@@ -206,13 +206,13 @@ const MISBEHAVIOURS: Record<string, { body: Body; status?: "completed" | "failed
 const NAMES = Object.keys(MISBEHAVIOURS);
 
 function isPlainJson(result: ToolResult): boolean {
-  // Undefined fields are left out by JSON, and are no difference.
+  // JSON omits undefined fields; that is not a difference.
   expect(JSON.parse(JSON.stringify(result))).toEqual(result);
   return true;
 }
 
 describe("a tool that misbehaves", () => {
-  test.each(NAMES)("and %s still gives one plain result", async (name) => {
+  test.each(NAMES)("and %s still returns one plain result", async (name) => {
     const { body, status, code } = MISBEHAVIOURS[name]!;
     const haft = createHaft({ tools: [createTool({ name: "bad", description: "", parameters: [], run: body })] });
     haft.on("*", () => {});
@@ -226,7 +226,7 @@ describe("a tool that misbehaves", () => {
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
   });
 
-  test("never harms the calls beside it, whatever the mixture", async () => {
+  test("never affects concurrent calls, in any mixture", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...NAMES, "good"), { minLength: 1, maxLength: 30 }), async (names) => {
         const clock = createFakeClock();
@@ -269,7 +269,7 @@ describe("a tool that misbehaves", () => {
 });
 
 describe("a tool that never settles", () => {
-  test("is answered when its time is over, and leaves the runtime free", async () => {
+  test("is answered at its time limit, and blocks nothing", async () => {
     const clock = createFakeClock();
     const haft = createHaft({
       clock,
@@ -288,7 +288,7 @@ describe("a tool that never settles", () => {
     expect(clock.refTimers).toBe(0);
   });
 
-  test("and settles with an error after its time counts as late and harms nobody", async () => {
+  test("and settles late with an error counts as late and affects nothing", async () => {
     const clock = createFakeClock();
     const haft = createHaft({
       clock,
@@ -314,7 +314,7 @@ describe("a tool that never settles", () => {
     expect(unhandled).toEqual([]);
   });
 
-  test("and sends updates after it was answered is not heard any more", async () => {
+  test("and sends updates after its answer is ignored", async () => {
     const clock = createFakeClock();
     const haft = createHaft({
       clock,
@@ -340,11 +340,11 @@ describe("a tool that never settles", () => {
   });
 });
 
-describe("a tool that yields for ever", () => {
-  // The bound is the test's own way out: without one, a gate that does not look up never comes back.
+describe("a tool that yields forever", () => {
+  // The bound lets the test end: without it a gate that never pauses would not return.
   const ENOUGH = 3_000_000;
 
-  test("without ever waiting is answered when its time is over", async () => {
+  test("without waiting is answered at its time limit", async () => {
     let yields = 0;
     const haft = createHaft({
       tools: [
@@ -381,7 +381,7 @@ describe("a tool that yields for ever", () => {
 });
 
 describe("a tool that returns too much", () => {
-  /** With HAFT_FULL=1 the longest string there is, which takes seconds. */
+  /** With HAFT_FULL=1 the longest possible string, which takes seconds. */
   const LENGTH = process.env["HAFT_FULL"] ? 2 ** 29 - 24 : 2 ** 25;
 
   test.each([

@@ -18,23 +18,23 @@ describe("nearestNames", () => {
     expect(nearestNames(wrong, TOOLS)[0]).toBe(right);
   });
 
-  test("offers nothing where nothing is near", () => {
+  test("suggests nothing if nothing is similar", () => {
     expect(nearestNames("frobnicate", TOOLS)).toEqual([]);
     expect(nearestNames("", TOOLS)).toEqual([]);
     expect(nearestNames("---", TOOLS)).toEqual([]);
     expect(didYouMean("frobnicate", TOOLS)).toBeUndefined();
   });
 
-  test("knows other scripts", () => {
+  test("supports other scripts", () => {
     expect(nearestNames("读取文", ["读取文件", "写入文件"])).toEqual(["读取文件"]);
   });
 
-  test("offers at most three, each once, and puts them in a sentence", () => {
+  test("suggests at most three, each once, in a sentence", () => {
     expect(nearestNames("read", ["reada", "readb", "readc", "readd", "reada"])).toHaveLength(3);
     expect(didYouMean("raed", ["read", "write"])).toBe('Did you mean "read"?');
   });
 
-  test("answers from the names it was given, whatever it is asked", () => {
+  test("returns only known names for any input", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.array(fc.string()), (wrong, names) => {
         const near = nearestNames(wrong, names);
@@ -44,7 +44,7 @@ describe("nearestNames", () => {
     );
   });
 
-  test("is quick for a name of a megabyte", () => {
+  test("is fast for a name of a megabyte", () => {
     expect(nearestNames("x".repeat(1_000_000), TOOLS)).toEqual([]);
   });
 });

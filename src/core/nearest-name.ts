@@ -1,4 +1,4 @@
-/** The names closest to a wrong one, best first: a model that is shown them usually mends its own call. */
+/** The names closest to a wrong one, best first: with them a model usually corrects its call. */
 export function nearestNames(wrong: string, names: Iterable<string>, max = 3): string[] {
   const target = fold(wrong);
   if (!target) return [];
@@ -17,7 +17,7 @@ export function nearestNames(wrong: string, names: Iterable<string>, max = 3): s
     .map(({ name }) => name);
 }
 
-/** `"did you mean …?"`, or nothing where no name is close. */
+/** `Did you mean …?`, or undefined if no name is close. */
 export function didYouMean(wrong: string, names: Iterable<string>): string | undefined {
   const near = nearestNames(wrong, names);
   if (near.length === 0) return undefined;
@@ -31,7 +31,7 @@ function fold(name: string): string {
     .replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** Levenshtein with transpositions, given up beyond `limit`. */
+/** Levenshtein distance with transpositions; stops above `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Number.POSITIVE_INFINITY;
   let beforeLast: number[] = [];

@@ -1,9 +1,9 @@
 import { toolError, type ToolError } from "./error.ts";
 
 /**
- * JSON text to data, strictly. JSON.parse does the parsing; the scan before it finds what JSON.parse lets through: a key
+ * Parses JSON strictly. JSON.parse does the parsing; the scan before it finds what JSON.parse accepts: a key
  * that occurs twice (the approver sees one, the tool gets the other), `__proto__`, numbers that change their value, and
- * nesting without end.
+ * unlimited nesting.
  */
 export function parseJson(text: string): unknown {
   if (text.length > INPUT_LIMITS.characters) throw tooLarge(`more than ${INPUT_LIMITS.characters} characters`);
@@ -22,7 +22,7 @@ function notJson(why: string): ToolError {
   });
 }
 
-/** One pass over the tokens. Anything that is not JSON is left to JSON.parse, which says where. */
+/** One pass over the tokens. JSON.parse reports syntax errors with their position. */
 function scan(text: string): void {
   const open: (Set<string> | null)[] = [];
   let values = 0;
@@ -50,7 +50,7 @@ function scan(text: string): void {
   }
 }
 
-/** After the closing quote, or the end of the text where there is none. */
+/** The index after the closing quote, or the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;
@@ -100,11 +100,11 @@ function checkNumber(token: string): void {
   }
 }
 
-/** Bounds that hold before anything else sees an input. */
+/** Limits that are checked first. */
 export const INPUT_LIMITS = { depth: 64, values: 100_000, characters: 16 * 1024 * 1024 };
 
 export function tooLarge(what: string): ToolError {
-  return toolError("input_too_large", `The input has ${what}`, { next: "Send less at once, or in several calls." });
+  return toolError("input_too_large", `The input has ${what}`, { next: "Send less, or split it into several calls." });
 }
 
 export function notAccepted(what: string, location: string): ToolError {

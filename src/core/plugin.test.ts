@@ -16,7 +16,7 @@ const definition = (name: string, more: object = {}) => ({
 });
 
 describe("a plugin", () => {
-  test("registers tools in our words and in the seed's, and they run through the gate", async () => {
+  test("registers tools of both conventions, and they run through the gate", async () => {
     const haft = createHaft();
     const tools = await haft.use(
       plugin((api) => {
@@ -54,7 +54,7 @@ describe("a plugin", () => {
     expect(await haft.execute("seeds", {})).toMatchObject({ error: { code: "invalid_input" } });
   });
 
-  test("that fails half-way leaves nothing behind, and takes nothing with it", async () => {
+  test("that fails half-way leaves no tools behind, and removes no others", async () => {
     const haft = createHaft({ tools: [definition("host")] });
     await haft.use(plugin((api) => void api.registerTool(definition("stable"))));
     const half = plugin(async (api) => {
@@ -68,7 +68,7 @@ describe("a plugin", () => {
     expect(haft.registry.versions("stable").map(({ version }) => version)).toEqual(["1.0.0"]);
   });
 
-  test("cannot take a name that is taken, nor one that reads the same", async () => {
+  test("cannot take a name that is in use, nor one that reads the same", async () => {
     const haft = createHaft({
       tools: [createTool({ ...definition("read"), origin: { type: "builtin" }, aliases: ["cat"] })],
     });
@@ -85,7 +85,7 @@ describe("a plugin", () => {
     expect(await haft.execute("Read")).toMatchObject({ details: "read ran" });
   });
 
-  test("keeps to the tools that its manifest lists, where it lists any", async () => {
+  test("may register only the tools that its manifest lists, if it lists any", async () => {
     const haft = createHaft();
     const tools = (...names: string[]) => ({ tools: names });
     await expect(haft.use(plugin((api) => void api.registerTool(definition("b")), tools("a")))).rejects.toThrow(
@@ -101,7 +101,7 @@ describe("a plugin", () => {
     expect(haft.registry.names()).toEqual(["a", "by_id"]);
   });
 
-  test("cannot pretend to come from elsewhere, nor pass a tool that somebody else made", async () => {
+  test("cannot fake its origin, nor pass a finished tool", async () => {
     const haft = createHaft();
     const [tool] = await haft.use(
       plugin((api) => void api.registerTool(definition("a", { origin: { type: "builtin" } }))),
@@ -120,11 +120,11 @@ describe("a plugin", () => {
     expect(haft.registry.names()).toEqual([]);
   });
 
-  test.each(["", "Acme", "a b", "../x", "a".repeat(65)])("needs an id that is one (%o)", async (id) => {
+  test.each(["", "Acme", "a b", "../x", "a".repeat(65)])("needs a valid id (%o)", async (id) => {
     await expect(createHaft().use(plugin(() => {}, { id }))).rejects.toThrow(/plugin id/);
   });
 
-  test("has a group of its own in policies, beside that of all plugins", async () => {
+  test("has its own group in policies, in addition to that of all plugins", async () => {
     for (const deny of ["group:plugin:acme", "group:plugins", "GROUP:Plugin:Acme"]) {
       const haft = createHaft({ policy: { deny: [deny] }, tools: [definition("host")] });
       await haft.use(plugin((api) => void api.registerTool(definition("theirs"))));

@@ -5,19 +5,19 @@ import type { Update } from "./events.ts";
 import type { Registrable, ToolRegistry } from "./registry.ts";
 import { type AnyTool, isTool, type ToolContext, type ToolOrigin } from "./tool.ts";
 
-/** What a plugin says of itself before any of its code runs. */
+/** A plugin's declaration, read before its code runs. */
 export interface PluginManifest {
-  /** Also the name of its group in policies: `group:plugin:<id>`. */
+  /** Also names its group in policies: `group:plugin:<id>`. */
   id: string;
   name?: string;
   version?: string;
-  /** The tools it may register. Absent: any, none of which can take a name that is taken. */
+  /** The tools that it may register. Default: any tool whose name is free. */
   tools?: readonly string[];
 }
 
 /** A package of tools that a host installs by name. */
 export interface Plugin {
-  /** What it is and which tools it brings. */
+  /** Its id, version and tools. */
   manifest: PluginManifest;
   /** Called once, when the host names the plugin. */
   register(api: PluginApi): void | Promise<void>;
@@ -25,14 +25,14 @@ export interface Plugin {
 
 export interface PluginApi {
   readonly manifest: PluginManifest;
-  /** In the words of seed 003 (`execute(toolCallId, params, signal, onUpdate)`), or with `run(input, context)`. */
+  /** With `execute(toolCallId, params, signal, onUpdate)`, or with `run(input, context)`. */
   registerTool(tool: AgentTool | Registrable): AnyTool;
 }
 
 const MANIFEST_KEYS = keysOf<PluginManifest>({ id: true, name: true, version: true, tools: true });
 const PLUGIN_ID = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** Lets a plugin register its tools. All of them or none: one that fails half-way leaves nothing behind. */
+/** Registers a plugin's tools, all or none: if one fails, the others are removed. */
 export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Promise<AnyTool[]> {
   const { manifest } = plugin;
   if (!PLUGIN_ID.test(manifest.id)) {
@@ -79,7 +79,7 @@ function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManife
   return createTool({ ...(candidate as Exclude<Registrable, AnyTool>), origin });
 }
 
-/** A tool in the words of seed 003: its code takes the call's id first, then the input, a signal and a listener. */
+/** A tool whose code takes the call's id, the input, a signal and a listener for updates. */
 export interface AgentTool extends Omit<ToolConfig<SchemaSource, SchemaSource, unknown>, "execute" | "run"> {
   /** Of the tool. */
   name: string;

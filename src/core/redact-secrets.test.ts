@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hideSecrets, redactSecrets } from "./mask-secrets.ts";
 
-describe("text that may hold a secret", () => {
+describe("text that may contain a secret", () => {
   test.each([
     ["curl -H 'Authorization: Bearer abcdefghij' https://x", "curl -H 'Authorization: [hidden]' https://x"],
     ["PGPASSWORD=hunter2 psql", "PGPASSWORD=[hidden] psql"],
@@ -21,11 +21,11 @@ describe("text that may hold a secret", () => {
     "read src/tokenizer.ts and secrets.md",
     "git commit -m 'Basic support for passwords'",
     "https://example.com:8080/path?x=1",
-  ])("stays as it is where there is none: %s", (text) => {
+  ])("is unchanged without a secret: %s", (text) => {
     expect(hideSecrets(text)).toBe(text);
   });
 
-  test("is looked through in time that grows with its length alone", () => {
+  test("is scanned in linear time", () => {
     for (const text of [
       "token-".repeat(20_000),
       "password ".repeat(20_000),
@@ -37,7 +37,7 @@ describe("text that may hold a secret", () => {
   });
 });
 
-describe("data that may hold secrets", () => {
+describe("data that may contain secrets", () => {
   test("is copied without them, by name and by shape, at any depth", () => {
     const data = {
       user: "ann",
@@ -54,7 +54,7 @@ describe("data that may hold secrets", () => {
     expect(data.Password).toBe("x");
   });
 
-  test("is bounded in every direction, and says what is missing", () => {
+  test("is bounded in depth, width and length, and marks what is missing", () => {
     let deep: unknown = "bottom";
     for (let i = 0; i < 30; i++) deep = { deep };
     expect(JSON.stringify(redactSecrets({ deep }))).toContain("[object left out]");
@@ -70,7 +70,7 @@ describe("data that may hold secrets", () => {
     expect(redactSecrets(text)).not.toContain("ghp_");
   });
 
-  test("takes whatever it is given", () => {
+  test("accepts any value", () => {
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
     for (const value of [undefined, null, 1n, () => 1, cycle, new Map([[1, 2]])])

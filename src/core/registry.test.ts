@@ -19,7 +19,7 @@ function registryOf(...tools: AnyTool[]): ToolRegistry {
 const names = (tools: readonly AnyTool[]): string[] => tools.map(({ name }) => name);
 
 describe("registering", () => {
-  test("takes a tool or the configuration of one, and gives the tool", () => {
+  test("accepts a tool or its configuration, and returns the tool", () => {
     const registry = new ToolRegistry();
     const tool = make("a");
     expect(registry.register(tool)).toBe(tool);
@@ -38,7 +38,7 @@ describe("registering", () => {
     expect(registry.list()).toHaveLength(1);
   });
 
-  test("refuses a name or alias that another tool answers to, and then changes nothing", () => {
+  test("refuses a name or alias of another tool, and then changes nothing", () => {
     const registry = registryOf(make("read", { aliases: ["cat"] }), make("write"));
     expect(() => registry.register(make("cat"))).toThrow(/"cat".*"read"/);
     expect(() => registry.register(make("show", { aliases: ["write"] }))).toThrow(
@@ -49,7 +49,7 @@ describe("registering", () => {
     expect(registry.get("new")).toBeUndefined();
   });
 
-  test("finds names like those of every object without being fooled", () => {
+  test("handles names of object members", () => {
     const registry = new ToolRegistry();
     for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"])
       expect(registry.get(name)).toBeUndefined();
@@ -97,7 +97,7 @@ describe("an MCP tool", () => {
     expect(names(registry.search("read"))).toEqual(["read"]);
   });
 
-  test("stays when the tool that would displace it is refused for another reason", () => {
+  test("stays if the tool that would replace it is refused for another reason", () => {
     const registry = registryOf(make("read", { origin: mcp() }), make("write", { origin: builtin }));
     expect(() => registry.register(make("read", { origin: builtin, aliases: ["write"] }))).toThrow(/"write"/);
     expect(registry.get("read")?.origin.type).toBe("mcp");
@@ -131,7 +131,7 @@ describe("versions", () => {
   const beta = make("read", { version: "2.2.0-beta.1" });
   const ten = make("read", { version: "10.0.0" });
 
-  test("stand side by side; a plain name means the first until told otherwise", () => {
+  test("can coexist; a plain name means the first until another is preferred", () => {
     const registry = registryOf(one, two, ten);
     expect(registry.get("read")).toBe(one);
     expect(registry.get("read@2")).toBe(two);
@@ -156,7 +156,7 @@ describe("versions", () => {
     expect(registryOf(two, beta).get("read@2")?.version).toBe("2.2.0-beta.1");
   });
 
-  test("answer to the aliases of each of them", () => {
+  test("are found by the aliases of each of them", () => {
     const registry = registryOf(one, two);
     expect(registry.get("cat")?.name).toBe("read");
     expect(registry.get("Read")?.name).toBe("read");
@@ -185,7 +185,7 @@ describe("versions", () => {
     expect(registry.list()).toEqual([]);
   });
 
-  test("say in the result which one ran, where it is not the first", async () => {
+  test("are named in the result if it is not the first", async () => {
     const haft = createHaft({ tools: [one, two] });
     expect((await haft.execute("read")).metadata.version).toBeUndefined();
     expect(await haft.execute("read@2")).toMatchObject({
@@ -202,7 +202,7 @@ describe("a split", () => {
     make("search", { version: "2.0.0", run: () => 2 }),
   ];
 
-  test("shares sessions by weight, within what chance allows", () => {
+  test("splits sessions by weight, within statistical limits", () => {
     const registry = registryOf(...arms());
     registry.split("search", { "1": 9, "2": 1 });
     const tool = registry.get("search")!;
@@ -213,7 +213,7 @@ describe("a split", () => {
     expect(second / sessions).toBeLessThan(0.11);
   });
 
-  test("gives one session one arm, says which in the result, and counts by arm", async () => {
+  test("gives a session one arm, names it in the result, and counts by arm", async () => {
     const haft = createHaft({ tools: arms() });
     haft.registry.split("search", { "1": 1, "2": 1 });
     const seen = new Map<string, unknown>();
@@ -231,7 +231,7 @@ describe("a split", () => {
     expect(Math.min(byArm!["1"]!.count, byArm!["2"]!.count)).toBeGreaterThan(40);
   });
 
-  test("leaves who asks for a version, or calls a tool itself, with that one", async () => {
+  test("does not affect calls with a version or a tool object", async () => {
     const [first, second] = arms() as [AnyTool, AnyTool];
     const haft = createHaft({ tools: [first, second] });
     haft.registry.split("search", { "2": 1 });
@@ -241,7 +241,7 @@ describe("a split", () => {
     expect((await first.execute({})).details).toBe(1);
   });
 
-  test("ends when told so", () => {
+  test("can be ended", () => {
     const registry = registryOf(...arms());
     registry.split("search", { "1": 1, "2": 1 });
     registry.endSplit("search");
@@ -249,9 +249,9 @@ describe("a split", () => {
   });
 
   test.each([
-    [{ "1": -1 }, /0 up/],
-    [{ "1": Number.NaN }, /0 up/],
-    [{ "1": Number.POSITIVE_INFINITY, "2": 1 }, /0 up/],
+    [{ "1": -1 }, /at least 0/],
+    [{ "1": Number.NaN }, /at least 0/],
+    [{ "1": Number.POSITIVE_INFINITY, "2": 1 }, /at least 0/],
     [{ "1": 0, "2": 0 }, /above 0/],
     [{}, /above 0/],
     [{ "3": 1 }, /search@3/],
@@ -263,7 +263,7 @@ describe("a split", () => {
 });
 
 describe("looking up", () => {
-  test("accepts every alias, and a spelling that fits one tool only", () => {
+  test("accepts every alias, and a spelling that matches only one tool", () => {
     const registry = registryOf(
       make("read_file", { aliases: ["cat"], dialects: { claude: { name: "Read" } } }),
       make("list"),
@@ -273,7 +273,7 @@ describe("looking up", () => {
     }
   });
 
-  test("does not choose where a spelling fits several", () => {
+  test("does not choose if a spelling matches several", () => {
     const registry = registryOf(make("Read"), make("READ"), make("wri_te"), make("wri-te"));
     expect(registry.get("Read")?.name).toBe("Read");
     expect(registry.get("read")).toBeUndefined();
@@ -282,7 +282,7 @@ describe("looking up", () => {
     expect(registry.get("read")?.name).toBe("Read");
   });
 
-  test("forgets the names of a tool that went", () => {
+  test("removes the names of an unregistered tool", () => {
     const registry = registryOf(make("a", { aliases: ["b"] }));
     registry.search("a");
     expect(registry.unregister("b")).toBe(true);
@@ -310,7 +310,7 @@ describe("looking up", () => {
     expect(registry.getStats()).toMatchObject({ total: 4, byCategory: { file: 2, runtime: 1, "my own": 1 } });
   });
 
-  test("searches what is there now, filtered before it is ranked", () => {
+  test("searches the current tools, filtered before ranking", () => {
     const registry = registryOf(make("read_file"), make("read_url"));
     expect(names(registry.search("read")).sort()).toEqual(["read_file", "read_url"]);
     registry.register(make("read_mail"));
@@ -321,7 +321,7 @@ describe("looking up", () => {
   });
 });
 
-describe("what a model is told", () => {
+describe("the definitions for a model", () => {
   const registry = registryOf(
     make("read", {
       kind: "readonly",
@@ -332,13 +332,13 @@ describe("what a model is told", () => {
     make("exec"),
   );
 
-  test("is of read-only tools only, in plan mode", () => {
+  test("contain only read-only tools in plan mode", () => {
     const haft = createHaft({ registry });
     expect(haft.toLLMTools().map(({ name }) => name)).toEqual(["read", "write", "exec"]);
     expect(haft.toLLMTools({ mode: "plan" }).map(({ name }) => name)).toEqual(["read"]);
   });
 
-  test("has the names of its dialect, and calls are accepted under all of them", async () => {
+  test("have the names of its dialect, and calls with all of them are accepted", async () => {
     const haft = createHaft({ registry });
     const [shown] = haft.toLLMTools({ dialect: "claude" });
     expect(shown).toMatchObject({ name: "Read", parameters: { properties: { file_path: {} } } });
@@ -353,7 +353,7 @@ describe("what a model is told", () => {
 });
 
 describe("the registry's events", () => {
-  test("say what came and went, by name and origin", () => {
+  test("report registrations and removals by name and origin", () => {
     const registry = new ToolRegistry();
     const received: unknown[] = [];
     registry.on("tool_registered", ({ toolName, source }) => void received.push(["tool_registered", toolName, source]));
@@ -373,7 +373,7 @@ describe("the registry's events", () => {
     ]);
   });
 
-  test("are heard when the tool can be looked up already, and a listener that throws undoes nothing", () => {
+  test("come after the tool can be found, and a listener that throws changes nothing", () => {
     const registry = new ToolRegistry();
     const found: unknown[] = [];
     registry.on("tool_registered", ({ toolName }) => void found.push(registry.has(toolName)));

@@ -10,7 +10,7 @@ import { createSearchIndex, type SearchFields, type SearchIndex } from "./search
 import { originKey, ToolCatalogue } from "./tool-catalog.ts";
 import { type AnyTool, isTool } from "./tool.ts";
 
-/** What can be registered: a tool, or the configuration of one. */
+/** A tool, or the configuration of one. */
 export type Registrable = AnyTool | ToolConfig<SchemaSource, SchemaSource, unknown>;
 
 /** Counts of a registry. */
@@ -28,13 +28,13 @@ export interface ToolFilter {
   /** Its key, or a label in any language that `toCategory` knows. */
   category?: string;
   tag?: string;
-  /** Whether it changes nothing (`true`) or may change something (`false`). */
+  /** `true`: only read-only tools. `false`: only tools that may change something. */
   isReadOnly?: boolean;
 }
 
 export interface SearchOptions {
   limit?: number;
-  /** Applied before ranking: tools that a caller may not see use up no place. */
+  /** Applied before ranking: hidden tools take no place in the list. */
   filter?: (tool: AnyTool) => boolean;
 }
 
@@ -45,12 +45,12 @@ export function attachGate(registry: ToolRegistry, gate: Gate, statistics: CallS
   attach(registry, gate, statistics);
 }
 
-/** Everything known. Which of it a caller may see or run is policy's business. */
+/** All known tools. Policy decides which of them a caller may see or run. */
 export class ToolRegistry implements ToolScope {
-  /** Emits what is registered and removed, and the events of calls. */
+  /** Emits registrations, removals and the events of calls. */
   readonly events: EventEmitter;
   readonly #catalogue = new ToolCatalogue();
-  /** Made at the first search; kept up to date from then on. */
+  /** Created at the first search; updated from then on. */
   #index: SearchIndex | undefined;
   #gate: Gate | undefined;
   #statistics: CallStatistics | undefined;
@@ -59,10 +59,10 @@ export class ToolRegistry implements ToolScope {
     this.events = options.events ?? new EventEmitter();
   }
 
-  /** Adds a tool. A name that is taken is refused; another version of the same origin is kept beside it (`read@2`). */
+  /** Adds a tool. A name that is taken is refused; another version from the same origin is added (`read@2`). */
   register(candidate: Registrable): AnyTool {
     const tool = isTool(candidate) ? candidate : createTool(candidate);
-    // A tool that comes later takes its names back from an MCP server; never the other way.
+    // A later tool replaces an MCP tool of the same name; never the other way round.
     this.#forget(this.#catalogue.add(tool).displaced);
     if (this.#gate) bindGate(tool, this.#gate);
     if (this.#catalogue.get(tool.name) === tool) this.#index?.add(tool.name, searchFieldsOf(tool));
@@ -75,17 +75,17 @@ export class ToolRegistry implements ToolScope {
     return Array.from(candidates, (candidate) => this.register(candidate));
   }
 
-  /** All versions of a tool, or with `name@version` that one. */
+  /** Removes all versions of a tool, or with `name@version` only that one. */
   unregister(name: string): boolean {
     return this.#forget(this.#catalogue.remove(name));
   }
 
-  /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
+  /** By name, alias, `name@version`, or a spelling that differs in case or `-` and matches only one tool. */
   get(name: string): AnyTool | undefined {
     return this.#catalogue.get(name);
   }
 
-  /** As `get`; an unknown name is an error that names the nearest ones. */
+  /** As `get`; throws for an unknown name and suggests the nearest ones. */
   require(name: string): AnyTool {
     return this.#catalogue.require(name);
   }
@@ -95,7 +95,7 @@ export class ToolRegistry implements ToolScope {
     return this.get(name) !== undefined;
   }
 
-  /** One tool a name, the preferred version of each; with a filter, those that fit all of it. */
+  /** The preferred version of each tool; with a filter, only matching tools. */
   list({ category, tag, isReadOnly }: ToolFilter = {}): AnyTool[] {
     const key = category === undefined ? undefined : toCategory(category);
     return [...this.#catalogue.preferred()].filter(
@@ -111,12 +111,12 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.names();
   }
 
-  /** Names and aliases that a wrong one may have meant, best first. */
+  /** Names and aliases that are similar to a wrong one, best first. */
   nearest(name: string, filter?: (tool: AnyTool) => boolean): string[] {
     return this.#catalogue.nearest(name, filter);
   }
 
-  /** What a model is answered if it calls a name that nobody has. */
+  /** The message for a model that calls an unknown name. */
   refusal(name: string): string {
     return `Tool "${name}" not found`;
   }
@@ -126,24 +126,24 @@ export class ToolRegistry implements ToolScope {
     return this.#catalogue.versions(name);
   }
 
-  /** What a plain name means from now on: `preferVersion("read@2")`. */
+  /** Sets the version of a plain name: `preferVersion("read@2")`. */
   preferVersion(versionedName: string): AnyTool {
     const tool = this.#catalogue.prefer(versionedName);
     this.#index?.add(tool.name, searchFieldsOf(tool));
     return tool;
   }
 
-  /** Shares the calls of a plain name between versions by weight: `split("search", { "1": 9, "2": 1 })`. */
+  /** Splits the calls of a plain name between versions by weight: `split("search", { "1": 9, "2": 1 })`. */
   split(name: string, weights: Readonly<Record<string, number>>): void {
     this.#catalogue.split(name, weights);
   }
 
-  /** Gives all calls of a plain name to the preferred version again. */
+  /** Ends a split: the preferred version gets all calls again. */
   endSplit(name: string): void {
     this.#catalogue.endSplit(name);
   }
 
-  /** The arm that a call of this tool takes, where its calls are split. */
+  /** The arm of the split for a call of this tool, if its calls are split. */
   armOf(tool: AnyTool, key: string): { arm: string; tool: AnyTool } | undefined {
     return this.#catalogue.armOf(tool, key);
   }
@@ -158,7 +158,7 @@ export class ToolRegistry implements ToolScope {
     return hits.map(({ id }) => this.#catalogue.require(id));
   }
 
-  /** How many tools there are, and how their calls went. */
+  /** Counts of tools and statistics of their calls. */
   getStats(): ToolStats {
     const counts = new Map<string, number>();
     for (const { category } of this.#catalogue.preferred()) counts.set(category, (counts.get(category) ?? 0) + 1);
@@ -209,14 +209,14 @@ export class ToolRegistry implements ToolScope {
   }
 }
 
-/** What a search looks at in a tool. */
+/** The searched fields of a tool. */
 function searchFieldsOf(tool: AnyTool): SearchFields {
   const schema = tool.parameters.jsonSchema;
   const properties = propertiesOf(schema, schema);
   return {
     name: tool.name,
     aliases: [...tool.aliases],
-    // Most tools have no title of their own, and their name is not to be read twice.
+    // Most tools have no own title, and the name must not count twice.
     title: tool.title === tool.name ? undefined : tool.title,
     description: descriptionText(tool.description),
     tags: [...tool.tags],
@@ -228,16 +228,16 @@ function searchFieldsOf(tool: AnyTool): SearchFields {
   };
 }
 
-/** What is known of a tool's calls. Durations in milliseconds. */
+/** Statistics of a tool's calls. Durations in milliseconds. */
 export interface ToolStatistics {
   count: number;
   failures: number;
   avgDuration: number;
   p50: number;
   p95: number;
-  /** Of content given to the model. */
+  /** Bytes of content for the model. */
   bytes: number;
-  /** Results that came after the caller got a timeout or an abort. */
+  /** Results that arrived after a timeout or an abort. */
   late: number;
   byArm?: Record<string, { count: number; failures: number; avgDuration: number }>;
 }

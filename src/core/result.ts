@@ -9,13 +9,13 @@ export type ToolResult<Details = unknown> = CompletedResult<Details> | FailedRes
 interface ResultBase {
   /** Of the call. */
   callId: string;
-  /** The canonical name of the tool that answered, or the name that was asked for where none did. */
+  /** The canonical name of the tool, or the requested name if there is no such tool. */
   toolName: string;
   /** For the model. */
   content: Content[];
   /** For a person: one line. */
   display: string;
-  /** Facts about the call: repairs, warnings, the arm of an experiment, where the whole output lies. */
+  /** Facts about the call: repairs, warnings, the arm of a split, where the whole output is. */
   metadata: ResultMetadata;
   /** Unix milliseconds. */
   startedAt: number;
@@ -27,7 +27,7 @@ interface ResultBase {
 
 /** The tool ran and succeeded. */
 export interface CompletedResult<Details = unknown> extends ResultBase {
-  /** Tells the results apart. */
+  /** The discriminator. */
   status: "completed";
   /** As `status`, for a quick check. */
   success: true;
@@ -37,7 +37,7 @@ export interface CompletedResult<Details = unknown> extends ResultBase {
 
 /** The tool failed, or did not run. */
 export interface FailedResult extends ResultBase {
-  /** Tells the results apart. */
+  /** The discriminator. */
   status: "failed";
   /** As `status`, for a quick check. */
   success: false;
@@ -49,33 +49,33 @@ export interface FailedResult extends ResultBase {
 
 /** The result comes later. */
 export interface PendingResult extends ResultBase {
-  /** Tells the results apart. */
+  /** The discriminator. */
   status: "pending";
   /** As `status`, for a quick check. */
   success: false;
-  /** What it waits for: a job, a person, a client or a question. */
+  /** What it waits for: a job, an approval, a client or a question. */
   pending: { kind: "job" | "approval" | "client"; id: string };
-  /** For programs, as far as they are known. */
+  /** For programs, as far as known. */
   details?: unknown;
 }
 
 export interface ResultMetadata {
-  /** What was mended in the input before it was accepted. */
+  /** Repairs of the input. */
   repairs?: string[];
-  /** What the caller should know although the call succeeded. */
+  /** Warnings for the caller of a successful call. */
   warnings?: string[];
-  /** Where the whole output lies when `content` was cut. */
+  /** Where the whole output is if `content` was shortened. */
   spill?: { ref: string; bytes: number };
   /** The version that ran, if there are several. */
   version?: string;
   /** The arm of a weighted split that ran. */
   arm?: string;
-  /** The result was known already: from an equal call id, or from the tool's cache. */
+  /** The result was known: from an equal call id, or from the tool's cache. */
   known?: "replay" | "cache";
   [fact: string]: unknown;
 }
 
-/** What a tool may return when plain data does not say enough. */
+/** What a tool may return instead of plain data. */
 export interface ToolOutput<Details = unknown> {
   /** For the model: text, or blocks. */
   content: Content[] | string;
@@ -85,18 +85,18 @@ export interface ToolOutput<Details = unknown> {
   display?: string;
   /** Further facts for the record. */
   metadata?: Record<string, unknown>;
-  /** The tool worked, and its answer is "no": a failed result that keeps everything above. */
+  /** The tool ran and reports a failure: a failed result that keeps everything above. */
   error?: ToolFailure;
   /** The answer comes later, from a person, a job or a client. */
   pending?: PendingResult["pending"];
 }
 
-/** A value shown to the model as JSON and given to programs as it is. */
+/** A value as JSON text for the model, and unchanged for programs. */
 export function jsonResult<T>(payload: T): { content: Content[]; details: T } {
   return { content: [text(JSON.stringify(payload, null, 2) ?? "null")], details: payload };
 }
 
-/** Results are made here and in the executor, always with the same fields in the same order. */
+/** Results are created here and in the executor, with the same fields in the same order, for V8's hidden classes. */
 export function failed(call: Call, failure: ToolFailure): FailedResult {
   return {
     callId: call.id,
@@ -113,12 +113,12 @@ export function failed(call: Call, failure: ToolFailure): FailedResult {
   };
 }
 
-/** What was thrown, as a failed result of this call's tool. */
+/** A thrown value as a failed result of the call. */
 export function fromThrown(call: Call, thrown: unknown): FailedResult {
   try {
     if (thrown instanceof ToolError && thrown.toolName === "") thrown.toolName = call.tool?.name ?? call.requestedName;
   } catch {
-    // Frozen, or a proxy that does not want to be looked at: it becomes data all the same.
+    // Frozen, or a hostile proxy: it still becomes data.
   }
   return failed(call, toFailure(thrown));
 }

@@ -14,10 +14,10 @@ export type ScheduleTarget =
   | { type: "call"; toolName: string; input: unknown }
   | { type: "wake"; session: string; text: string };
 
-/** What happens to times that passed while nothing was running: one late run, or none. `runs` lists both. */
+/** What happens to times that passed while no process was running: one late run, or none. `runs` lists both. */
 export type MissedRuns = "run_once" | "skip";
 
-/** What somebody asks for. */
+/** A requested schedule. */
 export interface ScheduleRequest {
   /** For people. */
   name?: string;
@@ -27,44 +27,44 @@ export interface ScheduleRequest {
   isPaused?: boolean;
 }
 
-/** Work for certain times, with the authority of the caller who asked for it. Plain JSON. */
+/** Scheduled work, with the authority of the caller that created it. Plain JSON. */
 export interface Schedule extends Required<ScheduleRequest> {
   id: string;
   authority: CallAuthority;
   createdAt: number;
   updatedAt: number;
-  /** Absent where it will not run again. */
+  /** Absent if it will not run again. */
   nextAt?: number;
   /** The number of its last run. */
   runCount: number;
-  /** Grows with each change: of two who change it at once, one does. */
+  /** Incremented with each change: of two concurrent changes one fails. */
   revision: number;
 }
 
 /**
- * `waiting`: for a person or a job. `missed`: nobody was running at the time. `skipped`: the run before had not ended.
+ * `waiting`: for a person or a job. `missed`: no process was running at the time. `skipped`: the previous run had not ended.
  */
 export type ScheduleRunState = "running" | "waiting" | "completed" | "failed" | "missed" | "skipped";
 
 export interface ScheduleRun {
   scheduleId: string;
-  /** Grows by one within a schedule. */
+  /** Incremented by one within a schedule. */
   number: number;
   trigger: "time" | "request";
-  /** Who asked for it, where it was not the time. */
+  /** Who requested the run, if it was not started by the schedule. */
   by?: string;
   dueAt: number;
   startedAt?: number;
   endedAt?: number;
   state: ScheduleRunState;
-  /** How many times before `dueAt` passed without a run; of a missed one also this. */
+  /** How many times before `dueAt` passed without a run; for a missed run it includes this one. */
   missed: number;
-  /** Of the call that it made. */
+  /** Id of the call. */
   callId?: string;
-  /** What a waiting one waits for. */
+  /** What a waiting run waits for. */
   pending?: PendingResult["pending"];
   errorCode?: ErrorCode;
-  /** In a line, for a person. */
+  /** One line for a person. */
   outcome?: string;
 }
 
@@ -72,6 +72,6 @@ export interface ScheduleStatus {
   schedules: number;
   paused: number;
   nextAt?: number;
-  /** Whether a process runs what is due; absent where nobody has said so for a while. */
+  /** The process that runs due schedules; absent if none has reported for a while. */
   isRunning: boolean;
 }

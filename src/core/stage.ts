@@ -2,21 +2,21 @@ import type { Call } from "./call.ts";
 import type { ToolResult } from "./result.ts";
 
 /**
- * One place on the way through the gate. Calls enter the stages in order and leave them in reverse; a stage that answers
- * in `enter` ends the way there, and only those that were passed are left again.
+ * One step of the gate. Calls enter the stages in order and leave them in reverse order; a stage that returns a result
+ * from `enter` ends the call there, and only the entered stages are left.
  *
- * Not functions around functions: every wrapper that works after the tool costs a promise and a turn of the microtask
- * queue, and the whole gate may cost no more than a few of them (docs/decisions/0002).
+ * Not nested functions: every wrapper that works after the tool costs a promise and a turn of the microtask
+ * queue, and the whole gate may cost only a few of them (docs/decisions/0002).
  */
 export interface Stage {
   readonly name: string;
-  /** Before the tool runs. A result answers instead of the tool; without one the call continues. */
+  /** Before the tool runs. A returned result answers the call; otherwise the call continues. */
   enter?(call: Call): MaybePromise<ToolResult | undefined | void>;
-  /** After. May replace the result. */
+  /** After the tool. May replace the result. */
   leave?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
-  /** Once the tool's own code has really ended, which may be long after its caller was answered; or when it never began. */
+  /** Called once the tool's code has ended, perhaps long after its caller was answered; or if it never started. */
   ended?(call: Call): void;
-  /** What to put around the tool's own code, for what must be ambient in it (a tracing context); nothing for most calls. */
+  /** Wraps the tool's code, for an ambient context such as tracing; undefined for most calls. */
   around?(call: Call): ((run: () => unknown) => unknown) | undefined;
 }
 
@@ -38,7 +38,7 @@ export type StageName =
   | "begin"
   | "bound";
 
-/** A host's own stage, at a named place. Its `enter` may tighten (answer), never skip what follows. */
+/** A host's own stage, at a named place. Its `enter` may end the call, but never skip later stages. */
 export interface Middleware extends Omit<Stage, "name"> {
   /** In messages and traces. */
   readonly name: string;
@@ -46,7 +46,7 @@ export interface Middleware extends Omit<Stage, "name"> {
   readonly after: StageName;
 }
 
-/** Places a host's stages after the built-in ones that they name; several at one place keep their order. */
+/** Inserts a host's stages after the built-in ones that they name; several at one place keep their order. */
 export function placeMiddleware(stages: readonly Stage[], middleware: readonly Middleware[]): Stage[] {
   for (const { name, after } of middleware) {
     if (!stages.some((stage) => stage.name === after)) {

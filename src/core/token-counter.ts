@@ -1,15 +1,15 @@
 /** Counts what a text costs a model's context. */
 export interface TokenCounter {
-  /** The encoding that is counted in, or "estimate". */
+  /** The encoding, or "estimate". */
   readonly name: string;
   /** How many tokens a text has. */
   count(text: string): number;
 }
 
-/** Of plain English and JSON; a little on the safe side. */
+/** Bytes per token of English and JSON; slightly pessimistic. */
 const CHARACTERS_PER_TOKEN = 3.8;
 
-/** Without a tokenizer: right to about a quarter for English, code and JSON, rather too much for other scripts. */
+/** Without a tokenizer: accurate to about 25 % for English, code and JSON; too high for other scripts. */
 export const estimatedTokens: TokenCounter = {
   name: "estimate",
   count(text) {

@@ -2,7 +2,7 @@ import type { ToolCallDefinition } from "./definition.ts";
 import { textOf } from "./content.ts";
 import type { PendingResult, ToolResult } from "./result.ts";
 
-/** A call as a model asked for it. */
+/** A call that a model requested. */
 export interface ToolCallParams {
   /** Chosen by the model or its adapter; unique in the conversation. */
   callId: string;
@@ -13,14 +13,14 @@ export interface ToolCallParams {
 }
 
 /**
- * Definitions, calls and results of one conversation, those that are still pending included: what a model is shown so
- * that it knows what runs, and what a program asks to know what is missing.
+ * Definitions, calls and results of one conversation, including pending ones: it tells a model
+ * what is running, and a program what is missing.
  */
 export class ToolCallContext {
   readonly #definitions = new Map<string, ToolCallDefinition>();
   readonly #calls = new Map<string, ToolCallParams>();
   readonly #results = new Map<string, ToolResult>();
-  /** What calls that have no result yet wait for, as far as it was said. */
+  /** What calls without a result wait for, as far as known. */
   readonly #awaited = new Map<string, PendingResult>();
 
   /** The tools that the model knows. */
@@ -38,13 +38,13 @@ export class ToolCallContext {
     return this.toolCalls.flatMap(({ callId }) => this.#results.get(callId) ?? []);
   }
 
-  /** Replaces what was known. */
+  /** Replaces the definitions. */
   setToolDefinitions(definitions: Iterable<ToolCallDefinition>): void {
     this.#definitions.clear();
     for (const definition of definitions) this.#definitions.set(definition.name, definition);
   }
 
-  /** Adds the calls of a model's turn. An id that is in use is refused. */
+  /** Adds the calls of a model's turn. Throws if an id is in use. */
   setToolCalls(calls: readonly ToolCallParams[]): void {
     const ids = new Set<string>();
     for (const { callId } of calls) {
@@ -57,16 +57,16 @@ export class ToolCallContext {
   }
 
   /**
-   * A pending result leaves the call pending; where the final one was quicker, it says nothing new. One for an unknown id,
-   * or a second final one, is refused.
+   * A pending result leaves the call pending; after the final one it is ignored. Throws for an unknown id
+   * or a second final result.
    */
   setToolCallResult(result: ToolResult): void {
     if (!this.#calls.has(result.callId)) {
-      throw new RangeError(`There is no call "${result.callId}" that this result could belong to.`);
+      throw new RangeError(`There is no call "${result.callId}" for this result.`);
     }
     const isFinal = result.status !== "pending";
     if (this.#results.has(result.callId)) {
-      if (isFinal) throw new RangeError(`Call "${result.callId}" has its result already.`);
+      if (isFinal) throw new RangeError(`Call "${result.callId}" already has its result.`);
       return;
     }
     if (isFinal) {
@@ -100,7 +100,7 @@ export class ToolCallContext {
     return this.toolResults.filter(({ status }) => status === "failed");
   }
 
-  /** For a system prompt. Inputs and results are cut: this says what there is, not all of what it is. */
+  /** For a system prompt. Inputs and results are shortened: it is an overview. */
   toPrompt(): string {
     const lines: string[] = [];
     const background = this.toolDefinitions.filter(({ async }) => async).map(({ name }) => name);

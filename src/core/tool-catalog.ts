@@ -2,24 +2,24 @@ import { nearestNames } from "./nearest-name.ts";
 import type { AnyTool } from "./tool.ts";
 
 interface Entry {
-  /** The one a plain name means: the first registered. A later version replaces it only by `preferVersion`. */
+  /** The default version: the first registered. Only `preferVersion` changes it. */
   preferred: AnyTool;
   versions: AnyTool[];
   split?: Split;
 }
 
-/** Names to tools: who answers to which name, alias and version, and that no two ever answer to one. */
+/** Maps names, aliases and versions to tools; no two tools share one. */
 export class ToolCatalogue {
   readonly #entries = new Map<string, Entry>();
   readonly #aliases = new Map<string, string>();
-  /** Names and aliases in lower case with `_`, to the canonical names of those that would answer. */
+  /** Names and aliases in lower case with `_`, mapped to canonical names. */
   readonly #folded = new Map<string, Set<string>>();
 
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Adds a tool, or a further version of one from the same origin. A taken name is refused; MCP tools give way. */
+  /** Adds a tool, or a further version of one from the same origin. A taken name is refused, but an MCP tool is replaced. */
   add(tool: AnyTool): { displaced: readonly AnyTool[] } {
     const rivals = this.#conflictingNames(tool);
     const versions = rivals.has(tool.name) ? [] : (this.#entries.get(tool.name)?.versions ?? []);
@@ -36,7 +36,7 @@ export class ToolCatalogue {
     return { displaced };
   }
 
-  /** The tools that went: all versions of a plain name, one where a version is asked for. */
+  /** Removes and returns tools: all versions of a plain name, or the named version. */
   remove(requested: string): readonly AnyTool[] {
     const tool = this.get(requested);
     const entry = tool && this.#entries.get(tool.name);
@@ -52,7 +52,7 @@ export class ToolCatalogue {
     return gone;
   }
 
-  /** By name, alias, `name@version`, or a spelling that differs in case or `-` and fits one tool only. */
+  /** By name, alias, `name@version`, or a spelling that differs in case or `-` and matches only one tool. */
   get(requested: string): AnyTool | undefined {
     const entry = this.#entries.get(requested);
     if (entry) return entry.preferred;
@@ -62,7 +62,7 @@ export class ToolCatalogue {
     return newestMatch(version, found.versions);
   }
 
-  /** Like `get`, for a host's own code: a wrong name is an error that shows the nearest ones. */
+  /** Like `get`, for a host's code: a wrong name throws with the nearest ones. */
   require(requested: string): AnyTool {
     const tool = this.get(requested);
     if (tool) return tool;
@@ -93,7 +93,7 @@ export class ToolCatalogue {
   split(name: string, weights: Readonly<Record<string, number>>): void {
     const arms = Object.entries(weights).map(([version, weight]) => {
       if (!(weight >= 0 && weight < Infinity)) {
-        throw new RangeError(`The weight of ${name}@${version} must be a number from 0 up, got ${weight}.`);
+        throw new RangeError(`The weight of ${name}@${version} must be a number of at least 0, got ${weight}.`);
       }
       return { arm: version, tool: this.require(`${name}@${version}`), weight };
     });
@@ -137,8 +137,8 @@ export class ToolCatalogue {
   }
 
   /**
-   * The MCP tools that must give way. Anybody else who answers to one of the tool's names is a reason to refuse it; and
-   * of another origin also who would be mistaken for it, by a model or by the name in a policy.
+   * The MCP tools to replace. Throws if another tool has one of the names, or
+   * if a tool of another origin could be mistaken for it, by a model or by a name in a policy.
    */
   #conflictingNames(tool: AnyTool): Set<string> {
     const rivals = new Set<string>();
@@ -164,7 +164,7 @@ function fold(name: string): string {
 }
 
 function refusal(tool: AnyTool, name: string, owner: AnyTool): TypeError {
-  // Otherwise a plugin could put itself beside a built-in tool as a newer version of it.
+  // Otherwise a plugin could register a newer version of a built-in tool.
   if (name === tool.name && owner.name === name) {
     return new TypeError(
       `Tool "${name}" from ${originKey(tool)} is refused: the name belongs to ${originKey(owner)}. Rename it.`,
@@ -183,7 +183,7 @@ export function originKey({ origin }: AnyTool): string {
   return origin.type;
 }
 
-/** `read@2` asks for version 2 of `read`; a plain name for the version that the registry holds as its default. */
+/** `read@2` means version 2 of `read`; a plain name means the default version. */
 function parseVersionedName(requested: string): { name: string; version: string | undefined } {
   const at = requested.lastIndexOf("@");
   if (at <= 0) return { name: requested, version: undefined };
@@ -195,7 +195,7 @@ function matchesVersion(requested: string, version: string): boolean {
   return version === requested || version.startsWith(`${requested}.`);
 }
 
-/** The newest of those that match, compared number by number. */
+/** The newest match, compared number by number. */
 function newestMatch(requested: string, tools: readonly AnyTool[]): AnyTool | undefined {
   const exact = tools.find(({ version }) => version === requested);
   if (exact) return exact;
@@ -204,7 +204,7 @@ function newestMatch(requested: string, tools: readonly AnyTool[]): AnyTool | un
     .sort((a, b) => compareVersions(b.version, a.version))[0];
 }
 
-/** Number by number; a pre-release (`2.0.0-beta`) is older than what it leads to. */
+/** Number by number; a pre-release (`2.0.0-beta`) is older than its release. */
 function compareVersions(a: string, b: string): number {
   const [releaseA = "", preA] = a.split(/-(.*)/s);
   const [releaseB = "", preB] = b.split(/-(.*)/s);
@@ -218,7 +218,7 @@ interface Split {
   arms: readonly { arm: string; tool: AnyTool; weight: number }[];
 }
 
-/** Picks an arm. One session always gets the same arm: a conversation that sees two tools under one name is confused. */
+/** Picks an arm. A session always gets the same arm: two tools under one name would confuse a model. */
 function chooseArm(split: Split, key: string): { arm: string; tool: AnyTool } {
   const total = split.arms.reduce((sum, { weight }) => sum + weight, 0);
   let left = spread(key) * total;
@@ -229,7 +229,7 @@ function chooseArm(split: Split, key: string): { arm: string; tool: AnyTool } {
   return split.arms.at(-1)!;
 }
 
-/** FNV-1a with a final mix, as a number in [0, 1): even for keys that differ in their last character only. */
+/** FNV-1a with a final mix, as a number in [0, 1): uniform even for keys that differ only in their last character. */
 function spread(key: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);

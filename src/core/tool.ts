@@ -10,7 +10,7 @@ import type { Signature } from "./signature.ts";
 export const ToolKind = { ReadOnly: "readonly", Write: "write", Execute: "execute" } as const;
 export type ToolKind = (typeof ToolKind)[keyof typeof ToolKind];
 
-/** The tool's own default; policy has the last word. */
+/** The tool's default; policy can override it. */
 export const ToolPermission = { AUTO: "auto", CONFIRM: "confirm" } as const;
 export type ToolPermission = (typeof ToolPermission)[keyof typeof ToolPermission];
 
@@ -29,55 +29,55 @@ export interface ToolExample {
 }
 
 export interface ToolLimits<Input = unknown> {
-  /** A function where the input itself says how long it takes (`sleep`, `exec`). */
+  /** A function if the limit depends on the input (`sleep`, `exec`). */
   timeoutMs?: number | ((input: Input) => number);
   maxConcurrent?: number;
   maxResultBytes?: number;
-  /** Besides the bytes; counted in what the runtime counts in. */
+  /** In addition to the bytes; counted with the runtime's token counter. */
   maxResultTokens?: number;
 }
 
-/** What an approver is shown before saying yes: the diff, the exact command. */
+/** What an approver sees before deciding: the diff, the exact command. */
 export interface Preview {
   /** One line. */
   title: string;
-  /** The diff, the command, or what else would happen. */
+  /** The diff, the command, or another description of the effect. */
   content: Content[];
 }
 
-/** How a tool is called in one family of models: its name there, and the names of its parameters. */
+/** A tool's name and parameter names for one family of models. */
 export interface ToolDialect {
   name?: string;
-  /** Canonical parameter name to the name shown. */
+  /** Canonical parameter name to the shown name. */
   parameters?: Readonly<Record<string, string>>;
 }
 
-/** The families of names that the design knows; a tool may add its own. */
+/** The known dialects; a tool may add its own. */
 export type DialectName = "snake" | "claude" | "openclaw" | (string & {});
 
 export interface ToolCache<Input = unknown> {
   ttlMs: number;
-  /** What makes two inputs the same; the canonical input by default. */
+  /** The cache key of an input. Default: the canonical input. */
   key?(input: Input): string;
-  /** Signatures of resources the answer depends on; a write that locks one of them drops the entry. Absent: any write does. */
+  /** The resources that the result depends on; a write that locks one of them drops the entry. Default: any write does. */
   resources?(input: Input): readonly string[];
 }
 
-/** Where a tool comes from. Built-in names can never be taken by the others. */
+/** Where a tool comes from. Tools of other origins cannot take built-in names. */
 export type ToolOrigin =
   | { type: "builtin" }
   | { type: "own" }
   | { type: "mcp"; server: string }
   | { type: "plugin"; plugin: string }
-  /** `user`: whose client it is, and for whose calls alone it is there. */
+  /** `user`: the owner of the client; only this user's calls can use the tool. */
   | { type: "client"; client: string; user?: string };
 
-/** What a call may bring into a session or carry out of it; policy combines them. */
+/** What a call may bring into a session or send out of it; policy combines them. */
 export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
 
-/** Something that can be called. Only `createTool` makes one, so every tool has all of this. */
+/** A tool. Only `createTool` makes one, so every tool has all fields. */
 export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
-  /** How it is called. */
+  /** Its name. */
   readonly name: string;
   /** For people. */
   readonly title: string;
@@ -87,50 +87,50 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   readonly kind: ToolKind;
   /** The key of its category. */
   readonly category: string;
-  /** Words to find it by. */
+  /** Search keywords. */
   readonly tags: readonly string[];
-  /** Beside other versions of the same tool. */
+  /** Its version; several versions may be registered. */
   readonly version: string;
-  /** Further names under which calls are accepted; those of the dialects included. */
+  /** Other names that calls may use, including those of the dialects. */
   readonly aliases: readonly string[];
   /** Its names in families of models. */
   readonly dialects: Readonly<Record<string, ToolDialect>>;
-  /** Further parameter names under which input is accepted, to the canonical one. */
+  /** Aliases of parameters, mapped to the canonical name. */
   readonly parameterAliases: ReadonlyMap<string, string>;
   /** `background`: the caller gets a job, and the result later. */
   readonly mode: "inline" | "background";
-  /** Whether providers should be asked for structured output. */
+  /** Whether to request structured output from providers. */
   readonly strict: boolean;
-  /** What its input must be. */
+  /** The schema of its input. */
   readonly parameters: Schema<Input>;
-  /** What `details` of its result is. */
+  /** The schema of the result's `details`. */
   readonly output?: Schema<Details>;
   /** Time, concurrency and size of the result. */
   readonly limits: ToolLimits<Input>;
   /** `exclusive`: no other call of the same session runs at the same time. */
   readonly concurrency: "shared" | "exclusive";
-  /** Tools whose calls in the same batch run before. */
+  /** Tools whose calls in the same batch run first. */
   readonly dependsOn: readonly string[];
   /** For how long a result may be reused. */
   readonly cache?: ToolCache<Input>;
-  /** All that a call of it may have. */
+  /** All labels that its calls may have. */
   readonly labels: readonly TaintLabel[];
-  /** Whether running it twice does no more than running it once. */
+  /** Whether running it twice has the same effect as once. */
   readonly idempotent: boolean;
   /** Where it comes from. */
   readonly origin: ToolOrigin;
 
-  /** The resources this call touches; two calls with one in common never overlap. */
+  /** The resources that this call uses; two calls that share one never overlap. */
   locks?(input: Input): readonly string[];
-  /** Those of this very call, of `labels`; with its result, those that the result brought. */
+  /** The labels of this call, a part of `labels`; given the result, the labels that it brought. */
   labelsOf?(input: Input, result?: ToolResult): readonly TaintLabel[];
   /** Whether this call asks a person if no rule decides. */
   permission(input: Input): ToolPermission;
-  /** What a rule is matched against: the command, the paths, the addresses, or just a text. */
+  /** What rules match: the command, the paths, the addresses, or only text. */
   signature?(input: Input): string | Signature;
   /** The reusable rule that "always allow" would save; "" = never reusable. */
   rule?(input: Input): string;
-  /** What an approver is shown before saying yes. */
+  /** What an approver sees before deciding. */
   preview?(input: Input, context: ToolContext): Promise<Preview>;
 
   /** Whether its kind is `readonly`. */
@@ -143,12 +143,12 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   toCallParams(): ToolCallDefinition;
   /** A validated call that has not run. Throws ToolValidationError. */
   build(params: Raw): ToolInvocation<Input, Details>;
-  /** Runs through the gate of the runtime that the tool is registered in, or of the default one. Never around it. */
+  /** Runs through the gate of the runtime that the tool is registered in, or of the default runtime. */
   execute(params: Raw, options?: CallOptions): Promise<ToolResult<Details>>;
 }
 
 /** A tool of any input. */
-// A registry holds tools of every input type; the gate hands each only what its own schema accepted.
+// A registry holds tools of every input type; the gate passes each only input that its schema accepted.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AnyTool = Tool<any, any, any>;
 
@@ -156,7 +156,7 @@ export type AnyTool = Tool<any, any, any>;
 export interface ToolInvocation<Input = unknown, Details = unknown> {
   /** The tool. */
   readonly tool: Tool<Input, Details, never>;
-  /** The input, as the schema made it. */
+  /** The validated input. */
   readonly params: Input;
   /** One line for a person. */
   getDescription(): string;
@@ -164,30 +164,30 @@ export interface ToolInvocation<Input = unknown, Details = unknown> {
   execute(options?: CallOptions): Promise<ToolResult<Details>>;
 }
 
-/** What a running tool is given besides its input. */
+/** The context of a running tool. */
 export interface ToolContext {
   /** Of this call. */
   readonly callId: string;
   /** On whose behalf it is made. */
   readonly caller: Caller;
-  /** Aborted by the caller, by the time limit or by shutdown, whichever comes first; `signal.reason` says which. */
+  /** Aborted by the caller, the time limit or shutdown; `signal.reason` says which. */
   readonly signal: AbortSignal;
   /** The folder to work in. */
   readonly workspace: string;
-  /** Of this call; may only narrow what the runtime allows. */
+  /** The paths that this call may use; can only narrow the runtime's. */
   readonly allowedPaths: readonly string[] | undefined;
-  /** What this call may do: for tools that leave something to be done later. */
+  /** What this call may do, for tools that leave work for later. */
   readonly authority: CallAuthority;
   /** Reports a partial result. */
   update(partial: Update | string): void;
-  /** Stops the time limit while a person is asked; call the function that it returns to start it again. */
+  /** Pauses the time limit while a person is asked; call the returned function to continue. */
   pauseTimeLimit(): () => void;
   /** A nested call: through the gate, in this call's slot, with its caller and no more than its rights. */
   readonly call: Execute<NestedCallOptions>;
 }
 
 export interface NestedCallOptions {
-  /** Which step of this call it is: made again, it is recognised. Default: the next number. */
+  /** The id of this step within the call, for repetitions. Default: the next number. */
   step?: number;
   onApprovalRequested?: CallOptions["onApprovalRequested"];
 }
@@ -195,12 +195,12 @@ export interface NestedCallOptions {
 /** A tool's code. Only the gate can reach it, so nothing can run it unguarded. */
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
 
-/** A base class whose constructor returns its argument: subclasses add private fields to an object that exists. */
+/** A base class whose constructor returns its argument: subclasses add private fields to an existing object. */
 const Given = function (object: object) {
   return object;
 } as unknown as new (object: object) => object;
 
-/** Holds the code in a private field: properties and symbols of a tool can be listed. */
+/** Keeps the code in a private field, because properties and symbols can be listed. */
 class Stamped extends Given {
   #body: ToolBody;
 
@@ -222,7 +222,7 @@ export function attachBody(tool: AnyTool, body: ToolBody): void {
   void new Stamped(tool, body);
 }
 
-/** For the gate alone. */
+/** Only for the gate. */
 export function bodyOf(tool: AnyTool): ToolBody {
   return Stamped.bodyOf(tool);
 }

@@ -25,7 +25,7 @@ function start() {
 }
 
 describe("an agent's toolkit", () => {
-  test("has the tools it was given, by name and alias, and no others", () => {
+  test("has only the given tools, by name and alias", () => {
     const { toolkit } = start();
     expect(toolkit.names()).toEqual(["read", "whoami"]);
     expect(toolkit.list()).toEqual([read, whoami]);
@@ -34,12 +34,12 @@ describe("an agent's toolkit", () => {
     expect(toolkit.agentName).toBe("writer");
   });
 
-  test("is not made smaller in silence where a name is wrong", () => {
+  test("throws for a wrong name", () => {
     const { haft } = start();
     expect(() => haft.toolkit("x", ["raed"])).toThrow(/"raed".*Near: "read"/);
   });
 
-  test("runs its tools through the gate, in the agent's name", async () => {
+  test("runs its tools through the gate, with the agent as the caller", async () => {
     const { haft, toolkit } = start();
     expect(await toolkit.execute("cat")).toMatchObject({ status: "completed", details: "read", toolName: "read" });
     expect(await toolkit.execute("whoami", {}, { caller: { session: "s" } })).toMatchObject({
@@ -48,7 +48,7 @@ describe("an agent's toolkit", () => {
     expect(await haft.log.recent()).toMatchObject([{ toolName: "read", caller: { agent: "writer" } }, {}]);
   });
 
-  test("refuses, in the seed's words, what the registry knows and it does not; and that is recorded", async () => {
+  test("refuses a tool that only the registry has, with the known phrase, and records the call", async () => {
     const { haft, toolkit } = start();
     const result = await toolkit.execute("write");
     expect(result).toMatchObject({ status: "failed", error: { code: "tool_not_found" } });
@@ -58,13 +58,13 @@ describe("an agent's toolkit", () => {
     expect(await haft.log.recent()).toMatchObject([{ toolName: "write", status: "failed" }]);
   });
 
-  test("can be added to", async () => {
+  test("accepts more tools", async () => {
     const { toolkit } = start();
     toolkit.add(write);
     expect(await toolkit.execute("write")).toMatchObject({ details: "wrote" });
   });
 
-  test("runs a tool that is given itself, only if it is this very one", async () => {
+  test("runs a tool object only if it is the same tool", async () => {
     const { toolkit } = start();
     expect(await toolkit.execute(read)).toMatchObject({ details: "read" });
     expect(await toolkit.execute(write)).toMatchObject({ error: { code: "tool_not_found" } });
@@ -72,7 +72,7 @@ describe("an agent's toolkit", () => {
     expect(await toolkit.execute(other)).toMatchObject({ error: { code: "tool_not_found" } });
   });
 
-  test("does not let a tool of it call what it does not hold", async () => {
+  test("does not let its tools call tools outside it", async () => {
     const { haft } = start();
     haft.register(
       createTool({

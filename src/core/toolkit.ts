@@ -3,7 +3,7 @@ import { gateOf } from "./gate.ts";
 import type { AnyTool } from "./tool.ts";
 
 /**
- * What one agent may use. A name that is not in it is refused, also if the registry has it. `haft.toolkit()` makes one
+ * The tools of one agent. A name that is not in it is refused, also if the registry has it. `haft.toolkit()` makes one
  * that runs in that runtime.
  */
 export class AgentToolkit implements ToolScope {
@@ -11,7 +11,7 @@ export class AgentToolkit implements ToolScope {
   readonly #aliases = new Map<string, AnyTool>();
 
   constructor(
-    /** The agent that uses it; its calls are made in this name. */
+    /** The agent's name; its calls have this caller. */
     readonly agentName: string,
   ) {}
 
@@ -36,7 +36,7 @@ export class AgentToolkit implements ToolScope {
     return [...this.#tools.values()];
   }
 
-  /** What a model is answered if it calls a name that is not in the toolkit. */
+  /** The message for a model that calls a name that is not in the toolkit. */
   refusal(name: string): string {
     return `Tool '${name}' not available in ${this.agentName}'s toolkit`;
   }

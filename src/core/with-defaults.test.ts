@@ -7,7 +7,7 @@ test("an option that is undefined keeps its default", () => {
   expect(withDefaults({ a: 1 }, undefined)).toEqual({ a: 1 });
 });
 
-test("a limit that is given as undefined still limits", async () => {
+test("a limit of undefined still has its default", async () => {
   let running = 0;
   let max = 0;
   const haft = createHaft({ concurrency: { maxConcurrent: undefined } });

@@ -4,10 +4,10 @@ import { createHaft } from "../runtime.ts";
 import type { JobQueue } from "../calls/job-queue.ts";
 import { MemoryJobs } from "./memory-job-queue.ts";
 
-test("an end that nobody told is found: who waits is answered, and it is told once", async () => {
+test("finds an end without an event: the waiting caller is answered, and the end is reported once", async () => {
   const { clock, pass } = handClock();
   const kept = new MemoryJobs(clock);
-  // What tells of jobs broke right at the beginning.
+  // The event feed of jobs breaks at the start.
   const deaf: JobQueue = new Proxy(kept, {
     get(queue, name) {
       if (name === "subscribe") return () => () => undefined;
@@ -29,7 +29,7 @@ test("an end that nobody told is found: who waits is answered, and it is told on
   expect([...reported].sort()).toEqual(requested.map(({ callId }) => callId).sort());
 });
 
-/** Time passes where the test says so. */
+/** A clock that the test advances. */
 function handClock(): { clock: Clock; pass(): Promise<void> } {
   const timers = new Map<object, { ms: number; fire: () => void }>();
   const clock: Clock = {

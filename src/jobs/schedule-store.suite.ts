@@ -27,10 +27,10 @@ function runFor(scheduleId: string, number: number, more: Partial<ScheduleRun> =
   return { scheduleId, number, trigger: "time", dueAt: 1_800_000_060_000, state: "running", missed: 0, ...more };
 }
 
-/** What every store of schedules does. `open` gives an empty one. */
+/** The contract of every schedule store. `open` returns an empty one. */
 export function describeScheduleStore(name: string, open: () => Promise<ScheduleStore> | ScheduleStore): void {
   describe(`schedules in ${name}`, () => {
-    test("are kept as they are, in the order they were made, up to a number", async () => {
+    test("are kept unchanged, in order of creation, up to a limit", async () => {
       const store = await open();
       for (let i = 0; i < MAX; i++) expect(await store.add(scheduleFor(`s${9 - i}`), MAX)).toBe(true);
       expect(await store.add(scheduleFor("more"), MAX)).toBe(false);
@@ -39,7 +39,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
       expect(await store.get("more")).toBeUndefined();
     });
 
-    test("are changed by whoever knows the last revision, and by nobody else", async () => {
+    test("are changed only with the latest revision", async () => {
       const store = await open();
       await store.add(scheduleFor("s"), MAX);
       expect(await store.replace(scheduleFor("s", { name: "second", revision: 2 }))).toBe(true);
@@ -48,7 +48,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
       expect((await store.get("s"))?.name).toBe("second");
     });
 
-    test("are due when their time has come, earliest first, unless paused or over", async () => {
+    test("are due at their time, earliest first, unless paused or over", async () => {
       const store = await open();
       await store.add(scheduleFor("late", { nextAt: 300 }), MAX);
       await store.add(scheduleFor("early", { nextAt: 100 }), MAX);
@@ -64,7 +64,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
       expect(await store.nextAt()).toBeUndefined();
     });
 
-    test("begin a run once, however many try", async () => {
+    test("start a run once under concurrent attempts", async () => {
       const store = await open();
       await store.add(scheduleFor("s"), MAX);
       const begun = await Promise.all(
@@ -77,7 +77,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
       expect(await store.get("s")).toMatchObject({ revision: 2, runCount: 1 });
     });
 
-    test("keep their last runs, and those that have not ended", async () => {
+    test("keep their last runs, and all that have not ended", async () => {
       const store = await open();
       await store.add(scheduleFor("s"), MAX);
       for (let number = 1; number <= 9; number++) {
@@ -90,7 +90,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
       expect((await store.open("s")).map(({ number }) => number)).toEqual([2]);
     });
 
-    test("end a run once, and it waits before it ends where it must", async () => {
+    test("end a run once, also after it has waited", async () => {
       const store = await open();
       await store.add(scheduleFor("s"), MAX);
       await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MAX);
@@ -111,7 +111,7 @@ export function describeScheduleStore(name: string, open: () => Promise<Schedule
       expect(await store.runs("s", ALL)).toEqual([]);
     });
 
-    test("leave the runs of a process that lives to it, and say who runs them", async () => {
+    test("keep the runs of a live process with it, and name the process", async () => {
       const store = await open();
       await store.add(scheduleFor("s"), MAX);
       await store.begin(scheduleFor("s", { revision: 2, runCount: 1 }), runFor("s", 1), MAX);

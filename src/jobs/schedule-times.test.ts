@@ -7,7 +7,7 @@ const berlin = (expression: string): ScheduleTiming => ({ type: "cron", expressi
 const shown = (time: number | undefined): string | undefined =>
   time === undefined ? undefined : new Date(time).toISOString();
 
-test("a cron expression is read in its time zone, also over the hour that is not there and the one that is twice", () => {
+test("a cron expression uses its time zone, also for the missing and the repeated hour", () => {
   const daily = berlin("30 2 * * *");
   const following = (start: string): (string | undefined)[] => {
     const first = nextTime(daily, at(start));
@@ -17,14 +17,14 @@ test("a cron expression is read in its time zone, also over the hour that is not
   expect(following("2027-10-30T12:00:00Z")).toEqual(["2027-10-31T00:30:00.000Z", "2027-11-01T01:30:00.000Z"]);
 });
 
-test("an interval counts from its first time, a date comes once", () => {
+test("an interval starts at its first time, and a date occurs once", () => {
   const every: ScheduleTiming = { type: "every", everyMs: 1000, from: 5000 };
   expect([1, 5000, 5001, 6999, 7000].map((time) => nextTime(every, time))).toEqual([5000, 6000, 6000, 7000, 8000]);
   expect(nextTime({ type: "every", everyMs: 1000 }, 7)).toBe(1007);
   expect([nextTime({ type: "at", at: 5 }, 4), nextTime({ type: "at", at: 5 }, 5)]).toEqual([5, undefined]);
 });
 
-test("of times that passed the last one is known, how many there were, and the next", () => {
+test("reports the last passed time, how many passed, and the next one", () => {
   expect(timesPassed({ type: "at", at: 5 }, 5, 500)).toEqual({ last: 5, count: 1, next: undefined });
   expect(timesPassed({ type: "every", everyMs: 10 }, 100, 135)).toEqual({ last: 130, count: 4, next: 140 });
   const hourly = berlin("0 * * * *");
@@ -37,7 +37,7 @@ test("of times that passed the last one is known, how many there were, and the n
   });
 });
 
-test("of very many only a thousand are counted, and the last one is still the last", () => {
+test("counts at most a thousand passed times, and the last one is still correct", () => {
   const everySecond: ScheduleTiming = { type: "cron", expression: "* * * * * *", timeZone: "UTC" };
   const first = at("2026-11-15T08:00:00Z");
   const now = first + 86_400_000 + 500;
@@ -47,7 +47,7 @@ test("of very many only a thousand are counted, and the last one is still the la
 test.each<[ScheduleTiming, RegExp]>([
   [{ type: "at", at: 10 }, /in the past/],
   [{ type: "every", everyMs: 10 }, /cannot run every 10 ms/],
-  [berlin("61 * * * *"), /no cron expression/],
+  [berlin("61 * * * *"), /not a cron expression/],
   [berlin("2027-01-01T00:00:00"), /it is a date/],
   [berlin("0 0 30 2 *"), /never comes again/],
   [{ type: "cron", expression: "* * * * *", timeZone: "Mars/Olympus" }, /no time zone "Mars\/Olympus"/],

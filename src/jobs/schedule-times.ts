@@ -82,7 +82,7 @@ function readCron({ expression, timeZone }: Extract<ScheduleTiming, { type: "cro
   // The library also accepts dates, which run once.
   if (cron && !cron.getOnce()) return cron;
   throw refusal(
-    `"${expression}" is no cron expression: ${why}`,
+    `"${expression}" is not a cron expression: ${why}`,
     'Write minute, hour, day, month and weekday, as in "30 8 * * 1-5".',
   );
 }

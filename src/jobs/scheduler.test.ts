@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const ALL = { limit: 100 };
 const START = Date.UTC(2026, 10, 15, 8);
 
-/** A clock whose wall time can be set while time goes on. */
+/** A clock whose wall time can be set while monotonic time continues. */
 function createSettableClock(): Clock & Pick<FakeClock, "advance"> & { set(by: number): void } {
   const fake = createFakeClock(START);
   let offset = 0;
@@ -65,7 +65,7 @@ const everyTenMinutes: ScheduleTiming = { type: "every", everyMs: 10 * MINUTE };
 const hourly: ScheduleTiming = { type: "cron", expression: "0 * * * *", timeZone: "UTC" };
 
 describe("a scheduler", () => {
-  test("runs what is due at its time, again and again, and a date once", async () => {
+  test("runs due schedules on time, repeatedly, and a date once", async () => {
     const { clock, scheduler, store, add, times } = await open();
     await add(everyTenMinutes);
     await store.add(
@@ -83,7 +83,7 @@ describe("a scheduler", () => {
     ]);
   });
 
-  test("makes each call with the authority of the schedule, and an id of its own", async () => {
+  test("makes each call with the authority of the schedule and its own id", async () => {
     const { clock, scheduler, add, seen } = await open();
     const authority = {
       caller: { depth: 1, user: "ada", session: "one" },
@@ -97,7 +97,7 @@ describe("a scheduler", () => {
     expect(seen).toEqual([{ ...authority, caller: { ...authority.caller, task: "s" }, id: "s.1" }]);
   });
 
-  test("of several on one store one makes each run", async () => {
+  test("makes each run once if several schedulers share a store", async () => {
     const { clock, store, scheduler, options, add, times } = await open();
     const others = Array.from({ length: 3 }, () => new Scheduler(options));
     onTestFinished(async () => void (await Promise.all(others.map((one) => one.stop()))));
@@ -108,7 +108,7 @@ describe("a scheduler", () => {
     expect(await store.runs("s", ALL)).toHaveLength(6);
   });
 
-  test("says which times passed while nobody was running, and runs once", async () => {
+  test("reports the times that passed while no scheduler was running, and runs once", async () => {
     const { clock, store, scheduler, add, times } = await open();
     await add(everyTenMinutes);
     await clock.advance(37 * MINUTE);
@@ -121,7 +121,7 @@ describe("a scheduler", () => {
     ]);
   });
 
-  test("runs nothing late where that is not wanted, and says so", async () => {
+  test("makes no late run if that is configured, and reports it", async () => {
     const { clock, store, scheduler, add, times } = await open();
     await add(everyTenMinutes, { missed: "skip" });
     await clock.advance(37 * MINUTE);
@@ -132,7 +132,7 @@ describe("a scheduler", () => {
     expect((await store.runs("s", ALL)).at(-1)).not.toHaveProperty("callId");
   });
 
-  test("does not begin a run while the one before goes on", async () => {
+  test("does not start a run while the previous one is running", async () => {
     const { clock, haft, store, scheduler, add } = await open();
     let finish!: () => void;
     haft.register({
@@ -155,7 +155,7 @@ describe("a scheduler", () => {
     finish();
   });
 
-  test("keeps the reason of a call that was refused", async () => {
+  test("keeps the reason of a refused call", async () => {
     const { clock, store, scheduler, add, times } = await open();
     await add(everyTenMinutes, { authority: { caller: { depth: 0 }, policy: [{ deny: ["keep"] }] } });
     scheduler.start();
@@ -164,7 +164,7 @@ describe("a scheduler", () => {
     expect(await store.runs("s", ALL)).toMatchObject([{ state: "failed", errorCode: "denied" }]);
   });
 
-  test("waits for a person where the call must ask, and asks once", async () => {
+  test("waits for a person if the call must ask, and asks once", async () => {
     const { clock, haft, store, scheduler, add, times } = await open({
       resultOf: async ({ pending }) =>
         (await haft.approvals.get(pending!.id))?.state === "pending" ? "open" : undefined,
@@ -197,7 +197,7 @@ describe("a scheduler", () => {
     expect(await store.open("s")).toEqual([]);
   });
 
-  test("makes a call that another process left half done again under its own id, so that it happens once", async () => {
+  test("repeats an interrupted call of another process under its id, so it has one effect", async () => {
     const { clock, store, scheduler, add, times } = await open();
     await add(everyTenMinutes);
     scheduler.start();
@@ -208,7 +208,7 @@ describe("a scheduler", () => {
     expect(times).toEqual([10 * MINUTE]);
   });
 
-  test("hands a run back that ends with its process", async () => {
+  test("releases a run that ends with its process", async () => {
     const { clock, haft, store, scheduler, add } = await open();
     await add(everyTenMinutes);
     scheduler.start();
@@ -218,7 +218,7 @@ describe("a scheduler", () => {
     expect(await store.runs("s", ALL)).toMatchObject([{ state: "running", callId: "s.1" }]);
   });
 
-  test("wakes a session, and says what came of it", async () => {
+  test("wakes a session, and reports the outcome", async () => {
     const woken: unknown[] = [];
     const { clock, store, scheduler, add } = await open({
       wake: async (session, text, { caller }) => {
@@ -238,7 +238,7 @@ describe("a scheduler", () => {
 });
 
 describe("fa-025: when the clock jumps", () => {
-  test("an hour forward, what it jumped over runs once, and the rest goes on", async () => {
+  test("an hour forward, skipped times run once, and the rest continues", async () => {
     const { clock, store, scheduler, add, times } = await open();
     await add(hourly);
     await store.add(
@@ -255,7 +255,7 @@ describe("fa-025: when the clock jumps", () => {
     expect((await store.runs("s", ALL)).map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([2, 1]);
   });
 
-  test("an hour back, what has run does not run again, and intervals go on", async () => {
+  test("an hour back, past runs are not repeated, and intervals continue", async () => {
     const { clock, store, scheduler, add } = await open();
     await add(hourly);
     const { timing, nextAt } = { timing: everyTenMinutes, nextAt: START + 10 * MINUTE };

@@ -77,7 +77,7 @@ export class Scheduler {
     await Promise.all(this.#running);
   }
 
-  /** Runs it now, whatever its timing. Resolves when it has started. */
+  /** Runs it now, independent of its timing. Resolves when it has started. */
   async run(schedule: Schedule, by: string | undefined): Promise<ScheduleRun> {
     const now = this.#options.clock.now();
     const run = this.#runOf(schedule, { trigger: "request", dueAt: now, state: "running", missed: 0 });
@@ -233,7 +233,7 @@ export class Scheduler {
   }
 
   #forgotten(run: ScheduleRun): ScheduleRun {
-    const outcome = "It was denied, or nobody answered in time. See the call.";
+    const outcome = "It was denied, or not answered in time. See the call.";
     return this.#ended(run, { state: "failed", outcome });
   }
 

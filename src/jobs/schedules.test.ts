@@ -41,14 +41,14 @@ async function open() {
   return { clock, store, schedules, called };
 }
 
-test("a schedule that wakes is refused where there are no sessions, and so is waking", async () => {
+test("a schedule that wakes is refused without sessions, and so is waking", async () => {
   const { schedules } = await open();
   const target = { type: "wake", session: "s", text: "up" } as const;
   await expect(schedules.add({ ...hourly, target }, ada)).rejects.toMatchObject({ code: "unavailable" });
   await expect(schedules.wake("s", "up", ada)).rejects.toThrow(/no sessions/);
 });
 
-test("what may not be called, has no name or is too large is not kept", async () => {
+test("refuses a call that is denied, unnamed or too large", async () => {
   const { schedules } = await open();
   const forbidden = { type: "call", toolName: "forbidden", input: {} } as const;
   const large = { type: "call", toolName: "keep", input: { text: "x".repeat(70_000) } } as const;
@@ -73,7 +73,7 @@ test("times that pass while it is paused are not missed", async () => {
   expect(await schedules.runs(id)).toMatchObject([{ number: 1, missed: 0 }]);
 });
 
-test("one that is over is not resumed, but says that its time has passed", async () => {
+test("a schedule that is over is not resumed: the error says that its time has passed", async () => {
   const { clock, schedules } = await open();
   const timing = { type: "at", at: clock.now() + HOUR } as const;
   const { id } = await schedules.add({ ...hourly, timing, isPaused: true }, ada);
@@ -81,7 +81,7 @@ test("one that is over is not resumed, but says that its time has passed", async
   await expect(schedules.pause(id, false)).rejects.toThrow(/in the past/);
 });
 
-test("whoever changes it gives it their own rights, and two who change it at once both do", async () => {
+test("a change gives it the rights of the changing caller, and two concurrent changes both succeed", async () => {
   const { schedules } = await open();
   const { id } = await schedules.add(hourly, { ...ada, mode: "bypassPermissions" });
   const narrow = { ...ada, mode: "plan" } as const;
@@ -94,7 +94,7 @@ test("whoever changes it gives it their own rights, and two who change it at onc
   });
 });
 
-test("tells whether somebody runs what is due", async () => {
+test("reports whether a process runs due schedules", async () => {
   const { clock, schedules } = await open();
   await schedules.add(hourly, ada);
   expect(await schedules.status()).toMatchObject({ schedules: 1, isRunning: false });

@@ -98,7 +98,7 @@ export class Schedules {
     return schedule;
   }
 
-  /** The schedule gets the authority of the caller who changes it: nobody lends rights to a text of somebody else. */
+  /** The schedule gets the authority of the caller that changes it: a caller's rights never apply to another caller's text. */
   async update(
     id: string,
     changes: Partial<ScheduleRequest>,

@@ -140,7 +140,7 @@ describe("schedules", () => {
     const client = await clientFor("read", "call");
     const cron = (expression: string) => ({ type: "cron", expression, timeZone: "UTC" }) as const;
     await expect(client.schedules.create({ ...hourly, timing: cron("x") })).rejects.toThrow(
-      /no cron expression.*30 8/s,
+      /not a cron expression.*30 8/s,
     );
     const target = { type: "call", toolName: "nothing", input: {} } as const;
     await expect(client.schedules.create({ ...hourly, target })).rejects.toMatchObject({ status: 404 });

@@ -5,12 +5,12 @@ export interface Query {
   readonly text: string;
   /** Pieces that look like names (read_file, readFile, fs.read). */
   readonly identifiers: readonly string[];
-  /** What to look for, with the weight of each. */
+  /** The search terms with their weights. */
   readonly words: ReadonlyMap<string, number>;
 }
 
 export interface Vocabulary {
-  /** In how many tools the word occurs. */
+  /** How many tools have the word. */
   frequency(word: string): number;
   /** Of how many tools. */
   readonly size: number;
@@ -21,17 +21,17 @@ const maxQueryLength = 1_000;
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.4, part: 0.25, number: 0.3 };
 const repetitionWeight = 0.3;
 const synonymWeight = 0.2;
-/** A synonym stands in for a word that no tool has. */
+/** The weight of a synonym for a word that no tool has. */
 const substituteWeight = 0.6;
-/** A synonym that so many tools have tells none of them apart, but costs a pass over all of them. */
+/** A synonym that this many tools have is not useful and slow. */
 const frequentShare = 0.05;
 const nearWordWeight = 0.5;
 const halfWeight = 0.6;
 const minHalfLength = 3;
-/** Looking for near words is the dear part of a query. */
+/** The search for similar words is the slow part of a query. */
 const maxNearLookups = 6;
 
-/** Reads the beginning of a query; what exceeds the bound is not looked at. */
+/** Parses a query; text beyond the limit is ignored. */
 export function readQuery(query: string, vocabulary: Vocabulary): Query {
   const text = query.slice(0, maxQueryLength).trim();
   const words = new Map<string, number>();
@@ -87,7 +87,7 @@ function identifiersIn(text: string): string[] {
   return [...new Set(pieces)].slice(0, 16);
 }
 
-/** Words that tools and their users exchange; a line is one meaning. Kept short: each line costs every query a little. */
+/** Synonyms; each line is one meaning. Kept short: each line slows every query a little. */
 const groups = [
   "get fetch retrieve obtain show read view lookup",
   "find search locate lookup query discover",
@@ -140,7 +140,7 @@ const groups = [
 
 const related = new Map<string, readonly string[]>();
 
-/** Stems of the words that may stand for this stem. */
+/** Stems of the synonyms of this stem. */
 function synonymsOf(word: string): readonly string[] {
   if (related.size === 0) fill();
   return related.get(word) ?? [];

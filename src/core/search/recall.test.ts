@@ -7,7 +7,7 @@ interface LabelledSet {
   readonly queries: { readonly text: string; readonly wanted: readonly string[] }[];
 }
 
-/** The format is said at the head of each file. */
+/** Each file describes its format at the top. */
 function readSet(file: string): LabelledSet {
   const set: LabelledSet = { tools: [], queries: [] };
   let category: string | undefined;
@@ -42,11 +42,11 @@ const sets = {
   terse: readSet("terse.txt"),
 };
 
-/** All sets in one index, so that each is searched among the tools of the others. */
+/** All sets in one index: each is searched among the tools of the others. */
 const index = createSearchIndex();
 for (const { tools } of Object.values(sets)) for (const { id, fields } of tools) index.add(id, fields);
 
-/** The mean share of the wanted tools that is among the first so many hits (of one query: as many as are wanted). */
+/** The mean recall at k (for one query: k is the number of wanted tools). */
 function recall(set: LabelledSet, depth: number | "wanted"): number {
   const shares = set.queries.map(({ text, wanted }) => {
     const hits = index.search(text, { limit: depth === "wanted" ? wanted.length : depth }).map((hit) => hit.id);
@@ -69,7 +69,7 @@ describe("recall on labelled sets", () => {
     }
   });
 
-  // The floors lie a little below what is reached: stemming, splitting of names or parameter names amiss shows here.
+  // The floors are slightly below the current values: a regression in stemming or splitting of names fails here.
   it.each([
     ["functions", "wanted", 0.9],
     ["functions", 5, 0.99],

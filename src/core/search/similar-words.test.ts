@@ -15,7 +15,7 @@ describe("editDistance", () => {
     expect(editDistance(one, other, 2)).toBe(distance);
   });
 
-  it("agrees with the unbounded table wherever the bound is not exceeded", () => {
+  it("agrees with the unbounded table if the bound is not exceeded", () => {
     const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
     fc.assert(
       fc.property(word, word, fc.integer({ min: 0, max: 3 }), (one, other, bound) => {
@@ -60,12 +60,12 @@ describe("createNearWords", () => {
     expect(vocabulary("configur", "confirm")("config")).toEqual(["configur"]);
   });
 
-  it("forgives nothing in short words and gives at most three answers", () => {
+  it("corrects no short words and returns at most three answers", () => {
     expect(vocabulary("cat", "car")("cab")).toEqual([]);
     expect(vocabulary("bank", "band", "bang", "bans", "barn")("banx")).toHaveLength(3);
   });
 
-  it("forgets a removed word", () => {
+  it("does not find a removed word", () => {
     const near = createNearWords();
     near.add("weather");
     near.remove("weather");

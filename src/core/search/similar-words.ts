@@ -4,7 +4,7 @@ export interface NearWord {
   readonly closeness: number;
 }
 
-/** A vocabulary that answers which of its words a mistyped or shortened one may mean. */
+/** A vocabulary that finds its words for a mistyped or shortened one. */
 export interface NearWords {
   add(word: string): void;
   remove(word: string): void;
@@ -18,11 +18,11 @@ const maxCompletionLength = 8;
 const maxAnswers = 3;
 
 /**
- * Words are kept by first letter and length, so a look-up compares against a small share of the vocabulary. The price:
- * a wrong first letter is not forgiven.
+ * Words are indexed by first letter and length, so a lookup compares only a small part of the vocabulary. The price:
+ * a word with a wrong first letter is not found.
  */
 export function createNearWords(): NearWords {
-  /** Each word with the set of its letters as bits, which rules most candidates out. */
+  /** Each word with the set of its letters as bits, which excludes most candidates. */
   const buckets = new Map<string, Map<string, number>>();
 
   function add(word: string): void {
@@ -79,7 +79,7 @@ function closenessOf(word: string, candidate: string, allowed: number): number {
   return distance > allowed ? 0 : 1 - distance / word.length;
 }
 
-/** Edits (a swap of neighbours is one) from one word to the other, or any number above the bound. */
+/** The edit distance (a swap of neighbors is one edit), or any number above the bound. */
 export function editDistance(one: string, other: string, bound: number): number {
   if (Math.abs(one.length - other.length) > bound) return bound + 1;
   const width = other.length + 1;

@@ -35,7 +35,7 @@ describe("createSearchIndex", () => {
     }
   });
 
-  it("puts the exact name first, in any spelling, by any alias, then names that begin so", () => {
+  it("puts the exact name first, in any spelling, by any alias, then names with that prefix", () => {
     const index = indexOf(office);
     for (const spelling of ["readFile", "read_file", "READ-FILE", "read file", "Read"]) {
       expect(found(index, spelling)[0], spelling).toBe("readFile");
@@ -61,7 +61,7 @@ describe("createSearchIndex", () => {
     expect(found(index, "weather in Paris")).toEqual(["weather", "audit"]);
   });
 
-  it("gives rare words more say than common ones", () => {
+  it("gives rare words more weight than common ones", () => {
     const index = createSearchIndex();
     for (let at = 0; at < 20; at++) index.add(`t${at}`, { name: `get_data_${at}`, description: "Data to get." });
     index.add("lava", { name: "lava", description: "Every volcano." });
@@ -78,7 +78,7 @@ describe("createSearchIndex", () => {
     expect(found(index, "directory")[0]).toBe("open_folder");
   });
 
-  it("forgives a typing mistake in a word that no tool has", () => {
+  it("corrects a typing mistake in a word that no tool has", () => {
     const index = indexOf(office);
     expect(found(index, "wether")[0]).toBe("get_weather");
     expect(found(index, "invioces")[0]).toBe("list_invoices");
@@ -119,7 +119,7 @@ describe("createSearchIndex", () => {
     }
   });
 
-  it("adds, replaces and removes without a trace", () => {
+  it("adds, replaces and removes without leftovers", () => {
     const index = indexOf(office);
     expect(index.size).toBe(5);
     expect(found(index, "invoices")).toEqual(["list_invoices"]);
@@ -133,7 +133,7 @@ describe("createSearchIndex", () => {
     expect(index.size).toBe(4);
   });
 
-  it("scores after any history as a fresh index does", () => {
+  it("scores after any history like a new index", () => {
     const worn = indexOf(office);
     worn.search("anything");
     for (let round = 0; round < 3; round++) {
@@ -162,7 +162,7 @@ describe("createSearchIndex", () => {
     expect(found(index, "thing", { limit: 2 })).toEqual(["a", "b"]);
   });
 
-  it("filters before it cuts", () => {
+  it("filters before it cuts the list", () => {
     const index = createSearchIndex();
     for (let at = 0; at < 100; at++) index.add(`t${at}`, { name: `weather_${at}`, description: "weather" });
     const hits = found(index, "weather", { limit: 3, filter: (id) => Number(id.slice(1)) >= 90 });
@@ -171,7 +171,7 @@ describe("createSearchIndex", () => {
     expect(found(index, "weather")).toHaveLength(10);
   });
 
-  it("answers nothing to a query without words, and reads only the beginning of a huge one", () => {
+  it("returns nothing for a query without words, and reads only the beginning of a huge one", () => {
     const index = indexOf(office);
     for (const query of ["", "   ", "the of and", "!?"]) expect(found(index, query)).toEqual([]);
     expect(found(index, `${"zzz ".repeat(500)}weather`)).toEqual([]);
@@ -179,7 +179,7 @@ describe("createSearchIndex", () => {
     expect(found(createSearchIndex(), "weather")).toEqual([]);
   });
 
-  it("takes names that are also names of object members", () => {
+  it("accepts names of object members", () => {
     const index = indexOf({ constructor: { description: "__proto__ toString" }, hasOwnProperty: {} });
     expect(found(index, "constructor")[0]).toBe("constructor");
     expect(found(index, "toString")).toEqual(["constructor"]);

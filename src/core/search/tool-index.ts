@@ -16,15 +16,15 @@ export interface SearchFields {
 }
 
 export interface SearchOptions {
-  /** How many hits at most; 10 where nothing is said. */
+  /** Max hits. Default: 10. */
   readonly limit?: number;
-  /** Only ids that pass are hits; asked before the list is cut. */
+  /** Filters ids before the list is cut. */
   readonly filter?: (id: string) => boolean;
 }
 
 export interface SearchHit {
   readonly id: string;
-  /** Comparable within one answer only. */
+  /** Comparable only within one answer. */
   readonly score: number;
 }
 
@@ -37,14 +37,14 @@ export interface SearchIndex {
   search(query: string, options?: SearchOptions): SearchHit[];
 }
 
-/** One word of the vocabulary with the tools it occurs in. */
+/** One word of the vocabulary with its postings. */
 interface Term {
   readonly word: string;
-  /** In turn: the slot of a tool, and how often it has the word, weighted by field, in whole units. */
+  /** Alternating: a tool's slot, and how often it has the word, weighted by field, in whole units. */
   postings: number[];
   /** Occurrences in the tool that is being added. */
   tally: number;
-  /** Whether a mistyped word may mean it; joined words and parts are not meant alone. */
+  /** Whether a mistyped word may match it; joined words and parts do not. */
   suggested: boolean;
 }
 
@@ -71,10 +71,10 @@ const fieldWeights = {
 };
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.6, part: 0.3, number: 0.5 };
 
-/** How soon further occurrences stop to count, and how much long texts are held back. */
+/** BM25 parameters: saturation of term frequency, and the penalty for long texts. */
 const saturation = 0.9;
 const lengthPenalty = 0.5;
-/** Counts are whole numbers of this part, which arrays hold at their best. */
+/** Counts are stored as integers of this unit: V8 keeps integer arrays compact. */
 const countUnit = 32;
 const exactNameBonus = 1000;
 const mentionedNameBonus = 100;
@@ -82,8 +82,8 @@ const nameBeginningBonus = 50;
 const longestText = 8_000;
 
 /**
- * Enters the tool being added and gives the part of its length that is this word. Most words occur in one tool: an array
- * of just one posting is a fraction of what the first push would reserve.
+ * Adds a posting for the tool and returns this word's part of its length. Most words occur in one tool: an array
+ * with one posting is smaller than what the first push would reserve.
  */
 function post(term: Term, slot: number): number {
   const count = Math.max(1, Math.round(term.tally * countUnit));
@@ -98,8 +98,8 @@ function frequencyOf(term: Term | undefined): number {
 }
 
 /**
- * Ranked search over tools: BM25 with field weights, exact and beginning names first. Adding only takes note; the words
- * are read at the next search.
+ * Ranked search over tools: BM25 with field weights, exact names and prefixes first. `add` is lazy: the words
+ * are indexed at the next search.
  */
 export function createSearchIndex(): SearchIndex {
   const waiting = new Map<string, { fields: SearchFields; order: number }>();
@@ -148,7 +148,7 @@ export function createSearchIndex(): SearchIndex {
     if (term.suggested) nearWords.remove(term.word);
   }
 
-  /** What is being read: the weight of its field, and what the tool has gathered so far. */
+  /** State while indexing: the field's weight, and the tool's counts so far. */
   let fieldWeight = 0;
   const gathered: Term[] = [];
 
@@ -273,7 +273,7 @@ export interface NameLookup {
   add(name: string, slot: number): void;
   remove(name: string, slot: number): void;
   exact(name: string): readonly number[];
-  /** Slots with the share of their name that the beginning covers. */
+  /** Slots with the share of their name that the prefix covers. */
   startingWith(beginning: string): { slot: number; share: number }[];
 }
 
@@ -338,13 +338,13 @@ export interface Ranked {
 }
 
 export interface RankRules {
-  /** Asked only of slots that would make the list. */
+  /** Called only for slots that would be in the list. */
   accepts(slot: number): boolean;
   /** Which of two equal scores comes first. */
   before(slot: number, other: number): boolean;
 }
 
-/** Sums scores by slot in memory that is kept from query to query, and picks the best. */
+/** Sums scores by slot in reused memory, and picks the best. */
 export interface Ranking {
   reset(slots: number): void;
   add(slot: number, score: number): void;

@@ -15,7 +15,7 @@ describe("wordsOf", () => {
     expect(wordsOf(identifier)).toEqual(expect.arrayContaining(parts.flatMap(wordsOf)));
   });
 
-  it("finds a compound again however it is written", () => {
+  it("finds a compound in any spelling", () => {
     for (const spelling of ["file_name", "fileName", "FileName", "file-name", "filename"]) {
       expect(wordsOf(spelling)).toContain(wordsOf("filename")[0]);
     }
@@ -23,7 +23,7 @@ describe("wordsOf", () => {
     expect(wordsOf("e-mail")).toContain(wordsOf("email")[0]);
   });
 
-  it("joins every two neighbours only where that is asked for", () => {
+  it("joins all neighbors only if requested", () => {
     const joined = (text: string, joinAll: boolean): string[] => {
       const words: string[] = [];
       scanWords(text, (word, kind) => kind === "joined" && words.push(word), { joinAll });

@@ -10,13 +10,13 @@ export type VisitWord = (word: string, kind: WordKind) => void;
 
 export interface ScanOptions {
   /**
-   * Join every two neighbours, also across a blank, as a query wants. Otherwise only identifiers of two words are joined
-   * (fileName, e-mail, GitHub): longer ones would fill an index with compounds that nobody writes.
+   * Join all neighbors, also across a blank, as for a query. Otherwise only identifiers of two words are joined
+   * (fileName, e-mail, GitHub): longer ones would fill an index with useless compounds.
    */
   readonly joinAll?: boolean;
 }
 
-/** The words of a text as they are indexed, joined forms included. */
+/** The index words of a text, including joined forms. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   scanWords(text, (word) => words.push(word));
@@ -35,7 +35,7 @@ const Letter = {
   Lower: 3,
   Upper: 4,
   Digit: 5,
-  /** Of a script written without blanks between words. */
+  /** A character of a script without blanks between words. */
   Dense: 6,
 } as const;
 type Letter = (typeof Letter)[keyof typeof Letter];
@@ -82,7 +82,7 @@ function isWordLetter(letter: Letter): boolean {
   return letter === Letter.Lower || letter === Letter.Upper || letter === Letter.Digit;
 }
 
-/** Of the word that wordEnd has just walked over; given aside to spare a second walk. */
+/** Facts about the word that `wordEnd` has just scanned: saves a second scan. */
 let walkedHash = 0;
 
 /** Where the word that begins at start ends: at a separator or at a change of case (readFile, HTTPServer, but URLs). */
@@ -94,7 +94,7 @@ function wordEnd(source: string, start: number): number {
   let at = start + 1;
   for (; at < end; at++) {
     const code = source.charCodeAt(at);
-    // The test ahead is for speed alone: most of every text are small letters after small letters.
+    // Only for speed: most characters are lower-case letters after lower-case letters.
     if (before !== Letter.Lower || code < 0x61 || code > 0x7a) {
       const letter = letterAt(source, at);
       if (!isWordLetter(letter)) break;
@@ -124,7 +124,7 @@ function isPluralOfCapitals(source: string, at: number): boolean {
 
 function visitJoined(left: Indexed, right: Indexed, camel: boolean, visit: VisitWord): void {
   if (left.kind === "number" || right.kind === "number" || left.raw.length + right.raw.length > 24) return;
-  // A brand may hold a stop word (YouTube) and a prefix be one letter (e-mail); a phrase with a stop word is no compound.
+  // A brand may contain a stop word (YouTube) and a prefix may be one letter (e-mail); a phrase with a stop word is not a compound.
   if (!camel && left.raw.length > 1 && (left.word === "" || right.word === "")) return;
   visit(left.lower + (right.word === "" ? right.lower : right.word), "joined");
 }
@@ -159,18 +159,18 @@ function visitDense(source: string, start: number, visit: VisitWord): number {
 interface Indexed {
   readonly raw: string;
   readonly lower: string;
-  /** "" for what is not indexed. */
+  /** "" if the word is not indexed. */
   readonly word: string;
   readonly kind: WordKind;
-  /** The letters before the digits of mp3 or side1, where they are a word. */
+  /** The letters before the digits of mp3 or side1, if they are a word. */
   readonly letters: string;
   /** Another word with the same hash. */
   readonly next: Indexed | undefined;
 }
 
 /**
- * Bounded memory of what raw words become, by hash: tool texts repeat a small vocabulary, and a word that is known
- * is not even cut out of its text.
+ * A bounded cache from raw words to stems, by hash: tool texts repeat a small vocabulary, and a known word
+ * is not even sliced out of its text.
  */
 const remembered = new Map<number, Indexed>();
 const rememberedLimit = 50_000;
@@ -196,7 +196,7 @@ function indexedAt(source: string, start: number, end: number, hash: number): In
   return entry;
 }
 
-/** By hand: the built-in startsWith costs more than all the rest of a look-up. */
+/** Not with startsWith: that would take longer than the rest of a lookup. */
 function isAt(source: string, start: number, end: number, raw: string): boolean {
   if (raw.length !== end - start) return false;
   for (let at = 0; at < raw.length; at++) if (raw.charCodeAt(at) !== source.charCodeAt(start + at)) return false;
@@ -256,12 +256,12 @@ function classify(character: string): Letter {
   if (/[a-z]/.test(character)) return Letter.Lower;
   if (/\p{Nd}/u.test(character)) return Letter.Digit;
   if (!/[\p{L}\p{M}\p{N}]/u.test(character)) return Letter.Separator;
-  // Asked of ASCII too, the long class below would be compiled for texts that never need it.
+  // Without this check the long class below would be compiled for ASCII texts too.
   if (character > "\u007f" && denseScript.test(character)) return Letter.Dense;
   return /\p{Lu}/u.test(character) ? Letter.Upper : Letter.Lower;
 }
 
-/** English words that say nothing about what a tool does, the politeness of requests included. Tool verbs are not here. */
+/** English stop words, including polite phrases. Tool verbs are not stop words. */
 const english =
   "a an the this that these those it its i me my mine we us our you your yours he she him her his they them their " +
   "am is are was were be been being do does did doing done have has had having will would shall should can could may " +
@@ -287,7 +287,7 @@ function isBindingCharacter(character: string): boolean {
   return characters.has(character);
 }
 
-/** Forms that no suffix rule brings together, and words that a rule would spoil: word=key. */
+/** Exceptions from the suffix rules: word=key. */
 const irregular: ReadonlyMap<string, string> = new Map(
   (
     "news=news rating=rating ratings=rating ids=id ips=ip ads=ad vms=vm tvs=tv customer=customer customers=customer " +
@@ -299,7 +299,7 @@ const irregular: ReadonlyMap<string, string> = new Map(
     .map((pair) => pair.split("=") as [string, string]),
 );
 
-/** suffix>replacement:letters that must remain; the first that fits is applied, so longer ones stand first. */
+/** suffix>replacement:letters that must remain; the first match is applied, so longer ones come first. */
 const derivations: readonly { suffix: string; replacement: string; remaining: number }[] = (
   "ification>if:2 ization>:4 isation>:4 ational>:4 cription>crib:2 fulness>:3 iveness>:3 ically>:4 " +
   "ation>:4 ator>:4 ative>:4 ement>:4 ility>il:3 ical>:4 ment>:3 ness>:4 ance>:4 ence>:4 able>:4 ible>:4 ship>:5 " +
@@ -312,8 +312,8 @@ const derivations: readonly { suffix: string; replacement: string; remaining: nu
   });
 
 /**
- * Brings the forms of an English word to one key (not to a dictionary word): converts, converting, converter → convert.
- * Expects lower case; words with digits or of other scripts come back unchanged.
+ * Maps the forms of an English word to one key (not to a dictionary word): converts, converting, converter → convert.
+ * Expects lower case; words with digits or of other scripts are returned unchanged.
  */
 export function stem(word: string): string {
   const known = irregular.get(word);

@@ -81,7 +81,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
     });
 
     it.each(["%41", "name with space", "trail ", "a\\b.txt", "-rf", "new\nline", "...", "..foo", "café"])(
-      "takes the name %j as it is",
+      "accepts the name %j unchanged",
       async (name) => {
         put(name);
         expect((await files.readWhole(name)).bytes.toString()).toBe("INSIDE\n");
@@ -130,7 +130,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
     });
 
     it.each(["", "a\0b", "file:///etc/passwd", "x".repeat(5000), "x".repeat(256), "\ud800", null, ["a.txt"]])(
-      "refuses %j, which is no path",
+      "refuses %j, which is not a path",
       async (path) => expect(await codeOf(files.readWhole(path as string))).toBe("invalid_input"),
     );
 

@@ -93,7 +93,7 @@ function scanBlock(index: LineIndex, file: OpenFile, { block, count }: NewlineCo
 
 /**
  * Counts line feeds in a block, sixteen bytes at a time: a loop over bytes takes twenty times as long, and a search
- * from line to line five times. The WebAssembly is written by hand, because forty instructions do not justify a build
+ * from line to line five times. The WebAssembly is hand-written, because forty instructions do not justify a build
  * step.
  */
 interface NewlineCounter {

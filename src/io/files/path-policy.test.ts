@@ -36,7 +36,7 @@ describe("allowed paths", () => {
     expect(reasonOf(policy, `${workspace} /a`)).toBe("outside");
   });
 
-  it("are none for an empty list, and an empty entry is not the current directory", () => {
+  it("are empty for an empty list, and an empty entry is not the current directory", () => {
     expect(reasonOf(createPathPolicy({ workspace, allowedPaths: [] }), workspace)).toBe("outside");
     expect(reasonOf(createPathPolicy({ workspace, allowedPaths: [""] }), process.cwd())).toBe("outside");
   });

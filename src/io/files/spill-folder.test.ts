@@ -54,7 +54,7 @@ test.each([
 });
 
 test.each(["spill:", "spill:../haft.db", "spill:a/b", "/etc/passwd", "haft.db", ".haft/spill/../haft.db"])(
-  "%j is no address of an output",
+  "%j is not an address of an output",
   async (ref) => {
     const { spills, stateFolder } = open();
     writeFileSync(join(stateFolder, "haft.db"), "the store");

@@ -34,7 +34,7 @@ export interface SpillFolder {
   /** `ref` is an address, such as `spill:ID`, not a path. */
   save(call: SpilledCall, text: string): Promise<{ ref: string }>;
   open(call: SpilledCall): Promise<SpillFile>;
-  /** For the runtime itself, which shows an output to who may see the call. Undefined if it is gone. */
+  /** For the runtime itself, which shows an output to callers that may see the call. Undefined if it is gone. */
   read(ref: string): Promise<string | undefined>;
   /** For a tool: the file with that address, if it belongs to this caller's session. */
   locate(ref: string, caller: SpillOwner): Promise<LocatedSpill>;
@@ -142,11 +142,11 @@ function fileName(id: string): string {
 
 function unknownSpill(ref: string): Error {
   return toolError("path_not_found", `There is no output ${JSON.stringify(ref.slice(0, 200))} of this session`, {
-    next: "Outputs are kept for a week. Make the call again, or ask for less at once.",
+    next: "Outputs are kept for a week. Make the call again, or request less output.",
   });
 }
 
-/** A part of the address, so that the address alone shows whose output it is. */
+/** A part of the address: it shows whose output it is. */
 function ownerKey({ user = "", session, agent }: SpillOwner): string {
   const owner = session === undefined ? ["agent", agent ?? ""] : ["session", session];
   return createHash("sha256")

@@ -20,7 +20,7 @@ describe("the folder of all states", () => {
     expect(stateRootOf({ env, platform, home: "/home/ann" })).toBe(expected);
   });
 
-  test("is below the home folder of the account, whatever HOME says", () => {
+  test("is below the home folder of the account, independent of HOME", () => {
     const root = stateRootOf({ env: { HOME: "/elsewhere" }, platform: "linux" });
     expect(root).toBe(join(userInfo().homedir, ".local/state/haft"));
   });

@@ -61,7 +61,7 @@ function accountHome(): string {
   }
 }
 
-/** Creates the folder if it is missing, for this user only. A link is refused: it would lead what is written elsewhere. */
+/** Creates the folder if it is missing, for this user only. A link is refused: it would redirect writes. */
 export function ensureStateFolder(folder: string): void {
   if (!path.isAbsolute(folder)) {
     throw toolError("invalid_input", `The state folder ${JSON.stringify(folder)} is not an absolute path`);

@@ -43,7 +43,7 @@ interface Planning {
 
 /**
  * Expects the newest change first. A change is undone if its new state is found, and skipped if its old state is found:
- * its process died before the change, or somebody has already restored the old state.
+ * its process died before the change, or the old state was already restored.
  */
 export async function planUndo(
   changes: readonly RecordedChange[],

@@ -31,7 +31,7 @@ export interface ActionResult {
 export interface TaskContext {
   /** Calls of the task have it as `caller.task`. */
   taskId: string;
-  /** What is to be done. */
+  /** The task. */
   goal: string;
   /** The steps. */
   plan: PlanStep[];

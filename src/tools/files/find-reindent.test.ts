@@ -8,7 +8,7 @@ test.each([
   ["takes the likeliest tab width where several fit", ["      a"], ["\ta"], ["          x"], ["\t\tx"]],
   ["turns tabs into blanks", ["\ta", "\t\tb"], ["    a", "        b"], ["\tx"], ["    x"]],
   [
-    "mends a first line that lost its indentation alone",
+    "repairs a first line that alone lost its indentation",
     ["a", "  b"],
     ["    a", "  b"],
     ["x", "  y"],

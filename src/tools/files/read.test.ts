@@ -176,7 +176,7 @@ test("a binary file is refused by its type, not by its name", async () => {
   const { read } = stage({
     "notes.txt": Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0]),
     "data.txt": Buffer.from([1, 0, 2, 0, 3, 255, 0, 254]),
-    "id3.md": "ID3 tags stand at the beginning of a file.\n",
+    "id3.md": "ID3 tags are at the beginning of a file.\n",
   });
   expect(await read({ path: "notes.txt" })).toMatchObject({
     error: { code: "not_regular_file", data: { mediaType: "application/x-elf" } },

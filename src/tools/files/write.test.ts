@@ -131,7 +131,7 @@ test("the preview of an unread file is refused like the write", async () => {
 test.each([
   ["CRLF", "a\r\nb\r\n", "a\nc\n", "a\r\nc\r\n"],
   ["LF", "a\nb\n", "a\r\nc\r\n", "a\nc\n"],
-  ["mixed, where nobody can say what was meant", "a\r\nb\n", "c\nd\r\n", "c\nd\r\n"],
+  ["mixed, where the intent is not clear", "a\r\nb\n", "c\nd\r\n", "c\nd\r\n"],
   ["none", "a", "b\r\nc", "b\r\nc"],
   ["a byte order mark and CRLF", "\ufeffa\r\n", "b\n", "\ufeffb\r\n"],
   ["a byte order mark that is given once more", "\ufeffa\n", "\ufeffb\n", "\ufeffb\n"],
