@@ -11,11 +11,16 @@ import { type Output, safe, safeLine } from "./output.ts";
 import { promptForApproval } from "./terminal-approver.ts";
 import { isInteractive, type Terminal } from "./terminal.ts";
 
+export interface CallDisplay extends Pick<Invocation, "terminal" | "output" | "interrupted"> {
+  /** Prints the output of a command while it runs. */
+  streamed?: StreamedOutput;
+}
+
 /** Ctrl-C cancels the call and waits for its end; a second Ctrl-C does not wait. */
 export async function makeCall(
   client: Pick<ApiClient, "calls" | "approvals" | "questions">,
   request: CallRequest,
-  { terminal, output, interrupted }: Pick<Invocation, "terminal" | "output" | "interrupted">,
+  { terminal, output, interrupted, streamed }: CallDisplay,
 ): Promise<ToolResult> {
   const { tool } = request;
   const disconnect = new AbortController();
@@ -53,7 +58,7 @@ export async function makeCall(
         callId = frame.callId;
         return;
       case "update":
-        return progress.show(frame.update);
+        return streamed?.print(frame.update, progress) ? undefined : progress.show(frame.update);
       case "approval":
         // Not awaited: if the server waits for the answer, the result comes in this stream.
         if (isInteractive(terminal)) prompted = ask(frame.approvalId);
@@ -88,6 +93,39 @@ export async function makeCall(
     progress.pause();
     const signal = AbortSignal.any([ended.signal, interrupted]);
     return promptForApproval(client, approvalId, { terminal, signal, onAnswered: () => progress.resume() });
+  }
+}
+
+/** Prints the pieces of output that a running command reports. */
+export class StreamedOutput {
+  readonly #output: Output;
+  #endsWithNewline = true;
+  /** Whether something was printed. */
+  started = false;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** Returns whether the update was a piece of output. */
+  print({ details }: Update, progress: ProgressLine): boolean {
+    const isOutput = typeof details === "object" && details !== null && "output" in details;
+    if (!isOutput || typeof details.output !== "string") return false;
+    progress.pause();
+    this.#output.raw(safe(details.output));
+    this.started = true;
+    this.#endsWithNewline = details.output.endsWith("\n");
+    if (this.#endsWithNewline) progress.resume();
+    return true;
+  }
+
+  /** The lines that follow the output in a result: how the command ended, and where the rest is. */
+  linesAfter(result: ToolResult): string[] {
+    const shown = textOf(result.content);
+    const { output } = (result.details ?? {}) as { output?: unknown };
+    const body = typeof output === "string" ? output.replace(/\n+$/, "") : "";
+    const rest = (shown.startsWith(body) ? shown.slice(body.length) : shown).trim();
+    return [...(this.#endsWithNewline ? [] : [""]), ...(rest === "" ? [] : [safe(rest)])];
   }
 }
 
@@ -162,9 +200,14 @@ function describeUpdate({ progress, content = [] }: Update): string | undefined 
 }
 
 /** Prints the result of a call. Returns the exit code. */
-export function showResult(result: ToolResult, output: Output, { raw = false } = {}): number {
+export function showResult(
+  result: ToolResult,
+  output: Output,
+  { raw = false, streamed }: { raw?: boolean; streamed?: StreamedOutput } = {},
+): number {
   if (output.format !== "text") output.data(result, () => []);
   else if (raw) output.raw(result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n"));
+  else if (streamed?.started) for (const line of streamed.linesAfter(result)) output.raw(`${line}\n`);
   else if (result.status !== "pending") output.lines(contentLines(result));
   const { warnings = [], repairs = [], spill } = result.metadata;
   for (const warning of warnings) output.warn(safeLine(warning));

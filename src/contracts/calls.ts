@@ -44,6 +44,8 @@ export const CallRequest = named(
         }),
       ])
       .optional(),
+    /** The client makes no further call: `exec` waits for the end of its command and never moves it to the background. */
+    waitForEnd: z.boolean().optional(),
     /** Whether the call continues after the client disconnects. A started call always does. */
     keepRunning: z.boolean().optional(),
   }),

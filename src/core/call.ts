@@ -71,6 +71,8 @@ export interface CallOptions {
   onApprovalRequested?: (approvalId: string) => Promise<void> | void;
   /** `true`: answer at once and run later, as tools of mode `background` do. `false`: wait for such a tool. */
   background?: boolean | BackgroundOptions;
+  /** The caller makes no further call: `exec` waits for the end of its command and never moves it to the background. */
+  waitForEnd?: boolean;
   /** As `caller.task`. */
   taskId?: string;
   /** As `caller.user`. */
@@ -113,6 +115,7 @@ const OPTION_KEYS = keysOf<CallOptions>({
   onUpdate: true,
   onApprovalRequested: true,
   background: true,
+  waitForEnd: true,
   taskId: true,
   userId: true,
 });
@@ -268,6 +271,11 @@ export function note(call: Call, fact: string, value: unknown): void {
 export function toolOf(call: Call): AnyTool {
   if (!call.tool) throw new Error("A stage that needs the tool was placed before `resolve`.");
   return call.tool;
+}
+
+/** Whether nobody could follow what the call leaves running. The worker of a job waits too. */
+export function waitsForEnd({ options, secondPass }: Call): boolean {
+  return options.waitForEnd ?? secondPass?.kind === "job";
 }
 
 /** Ids must only be unique, not secret: the prefix differs by process, the counter within one. */

@@ -30,7 +30,7 @@ export interface ToolExample {
 
 export interface ToolLimits<Input = unknown> {
   /** A function if the limit depends on the input (`sleep`, `exec`). */
-  timeoutMs?: number | ((input: Input) => number);
+  timeoutMs?: number | ((input: Input, options: Pick<CallOptions, "waitForEnd">) => number);
   maxConcurrent?: number;
   maxResultBytes?: number;
   /** In addition to the bytes; counted with the runtime's token counter. */
@@ -176,6 +176,8 @@ export interface ToolContext {
   readonly workspace: string;
   /** The paths that this call may use; can only narrow the runtime's. */
   readonly allowedPaths: readonly string[] | undefined;
+  /** As `CallOptions.waitForEnd`. */
+  readonly waitForEnd: boolean;
   /** What this call may do, for tools that leave work for later. */
   readonly authority: CallAuthority;
   /** Reports a partial result. */

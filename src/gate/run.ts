@@ -1,4 +1,12 @@
-import { authorityOf, type Call, type CallAuthority, type Caller, type CallOptions, toolOf } from "../core/call.ts";
+import {
+  authorityOf,
+  type Call,
+  type CallAuthority,
+  type Caller,
+  type CallOptions,
+  toolOf,
+  waitsForEnd,
+} from "../core/call.ts";
 import { keysOf, unknownKey } from "../core/check-keys.ts";
 import type { Clock } from "../core/clock.ts";
 import { textOf } from "../core/content.ts";
@@ -223,6 +231,10 @@ export class RunContext extends CallContext implements ToolContext {
 
   get allowedPaths(): readonly string[] | undefined {
     return callOf(this).options.allowedPaths;
+  }
+
+  get waitForEnd(): boolean {
+    return waitsForEnd(callOf(this));
   }
 
   get authority(): CallAuthority {

@@ -1,7 +1,7 @@
-import type { Call } from "../core/call.ts";
+import { type Call, waitsForEnd } from "../core/call.ts";
 import { ToolCategory } from "../core/category.ts";
 import type { Clock, Timer } from "../core/clock.ts";
-import type { AnyTool } from "../core/tool.ts";
+import type { AnyTool, ToolLimits } from "../core/tool.ts";
 
 export interface Timeouts {
   defaultMs: number;
@@ -17,15 +17,17 @@ export function timeoutOf(call: Call, tool: AnyTool, timeouts: Timeouts): number
   const own = tool.limits.timeoutMs;
   const wish =
     call.options.timeoutMs ??
-    (typeof own === "function" ? callTimeout(own, call.input) : own) ??
+    (typeof own === "function" ? callTimeout(own, call) : own) ??
     (tool.category === ToolCategory.NETWORK ? timeouts.networkMs : timeouts.defaultMs);
   return wish > 0 ? Math.min(wish, timeouts.maxMs) : timeouts.defaultMs;
 }
 
+type LimitOfCall = Extract<ToolLimits["timeoutMs"], (...args: never) => unknown>;
+
 /** If the tool's function fails, the default applies. */
-function callTimeout(own: (input: unknown) => number, input: unknown): number | undefined {
+function callTimeout(own: LimitOfCall, call: Call): number | undefined {
   try {
-    return own(input);
+    return own(call.input, { waitForEnd: waitsForEnd(call) });
   } catch {
     return undefined;
   }

@@ -83,6 +83,22 @@ describe("a tool is called", () => {
   });
 });
 
+describe("a command", () => {
+  const exec = ["tools", "call", "exec", "--mode", "bypassPermissions"];
+
+  test("prints its output as it comes, and its failure is that of the command line", async () => {
+    const command = "echo first; until [ -e go ]; do sleep 0.02; done; echo second; exit 3";
+    const running = haft.start([...exec, `command=${command}`]);
+    await running.waitForOutput(/^first\n$/);
+    writeFileSync(join(haft.folder, "go"), "");
+    const { code, stdout, stderr } = await running.ended;
+    expect(code).toBe(5);
+    expect(stdout).toMatch(/^first\nsecond\n\[exit code 3\]\n/);
+    expect(stdout.match(/first/g)).toHaveLength(1);
+    expect(stderr).toContain("exec failed (exit_code)");
+  });
+});
+
 describe("a call that needs a yes", () => {
   const write = ["tools", "call", "write", "path=a.txt", "content=Hello"];
 

@@ -66,7 +66,7 @@ export class CallRunner {
   }
 
   #execute(
-    { tool, input, id, session, mode, timeoutMs, policy, allowedPaths, background }: CallRequest,
+    { tool, input, id, session, mode, timeoutMs, policy, allowedPaths, background, waitForEnd }: CallRequest,
     identity: Identity,
     callId: string,
     onUpdate?: CallOptions["onUpdate"],
@@ -83,6 +83,7 @@ export class CallRunner {
       policy,
       allowedPaths,
       background,
+      waitForEnd,
       onUpdate,
     });
     const run: Run = { callId, result: started, cancel: (reason) => controller.abort(new Error(reason)) };

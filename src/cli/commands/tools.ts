@@ -2,7 +2,7 @@ import type { ToolInfo } from "../../contracts/tools.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
-import { makeCall, showResult } from "../calls.ts";
+import { makeCall, showResult, StreamedOutput } from "../calls.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { waitForTools } from "../mcp-servers.ts";
@@ -88,6 +88,7 @@ const call = defineCommand({
     raw: { type: "flag", about: "The text unchanged, for a pipe" },
   },
   notes: [
+    "`exec` runs to its end here and prints its output as it comes. Its failure is exit code 5.",
     "A call that needs approval asks here, at a terminal. Otherwise it prints the id of the approval and exits with 7.",
     "Characters that a terminal would hide or act on are spelled out; --json and --raw keep everything.",
     "`haft policy explain NAME KEY=VALUE…` shows what would happen, and runs nothing.",
@@ -110,12 +111,14 @@ const call = defineCommand({
       id,
       policy: callPolicy(allow, deny),
       background: background || undefined,
+      waitForEnd: background ? undefined : true,
     };
-    const result = await makeCall(client, request, { terminal, output, interrupted });
+    const streamed = output.format === "text" && !raw ? new StreamedOutput(output) : undefined;
+    const result = await makeCall(client, request, { terminal, output, interrupted, streamed });
     const exitCode =
       output.format === "jsonl"
         ? showResult(result, { ...output, data: () => undefined })
-        : showResult(result, output, { raw });
+        : showResult(result, output, { raw, streamed });
     if (interrupted.aborted) return EXIT.interrupted;
     if (result.status === "completed" && terminal.stderr.isTTY && output.format === "text") {
       const { canUndo } = await client.calls.get(result.callId);

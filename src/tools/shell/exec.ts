@@ -6,6 +6,7 @@ import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
+import type { Update } from "../../core/events.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -90,7 +91,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     parameterAliases: EXEC_PARAMETER_ALIASES,
     parameters: EXEC_PARAMETERS,
     concurrency: "exclusive",
-    limits: { timeoutMs: (input) => foregroundMs(input) + KILL_MS },
+    limits: { timeoutMs: (input, { waitForEnd }) => foregroundMs({ ...input, waitForEnd }) + KILL_MS },
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
       const onlyReads = planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
@@ -128,13 +129,18 @@ async function run(
   if (dependencies.plan !== undefined) requireReadable(input, files, dependencies);
   const cwd = files.realPath(input.working_directory ?? ".");
   const owner = processOwner(context.caller);
-  const { limitMs, yieldMs } = runTimes(input);
+  const { waitForEnd } = context;
+  const { limitMs, yieldMs } = runTimes({ ...input, waitForEnd });
   const startedAt = clock.monotonic();
   const { id, process } = await processes.start(owner, startOptions(input, context, { ...dependencies, cwd, limitMs }));
   giveInput(process, input);
-  const stopStreaming = streamOutput(process.output, (news) => context.update(news), clock);
+  const stopStreaming = streamOutput(process.output, (news) => context.update(toUpdate(news)), {
+    clock,
+    // A caller that waits for the end shows all output.
+    maxCharacters: waitForEnd ? MAX_STREAMED_CHARACTERS : undefined,
+  });
   await processes.poll(owner, id, { until: "exit", waitMs: yieldMs ?? Number.POSITIVE_INFINITY, signal });
-  if (!process.exit && signal.aborted) await waitForEnd(process, LAST_OUTPUT_MS, clock);
+  if (!process.exit && signal.aborted) await waitAtMost(process, LAST_OUTPUT_MS, clock);
   stopStreaming();
   const stopped = !process.exit && signal.aborted;
   if (!process.exit && !stopped) process.sendToBackground();
@@ -231,7 +237,7 @@ function giveInput(process: RunningProcess, { stdin, keep_stdin_open: keepOpen }
   if (stdin !== undefined && !keepOpen && !process.terminal) process.endInput();
 }
 
-async function waitForEnd(process: RunningProcess, ms: number, clock: Clock): Promise<void> {
+async function waitAtMost(process: RunningProcess, ms: number, clock: Clock): Promise<void> {
   let timer: Timer | undefined;
   await Promise.race([process.wait(), new Promise<void>((resolve) => (timer = clock.after(ms, resolve)))]);
   timer?.cancel();
@@ -282,6 +288,8 @@ export interface TimeOptions {
   timeout?: number;
   yield_ms?: number;
   run_in_background?: boolean;
+  /** The call waits without a limit of its own, if no other option is given. */
+  waitForEnd?: boolean;
 }
 
 export interface RunTimes {
@@ -303,7 +311,11 @@ const BACKGROUND_START_MS = 250;
  * With a `timeout` the call waits for the command up to it. Without one it returns after the yield time, and the
  * command continues. A given timeout also kills a command in the background; the default applies to the foreground only.
  */
-export function runTimes({ timeout, yield_ms: requested, run_in_background: background }: TimeOptions): RunTimes {
+export function runTimes(options: TimeOptions): RunTimes {
+  const { timeout, yield_ms: requested, run_in_background: background, waitForEnd } = options;
+  if (waitForEnd && timeout === undefined && requested === undefined && !background) {
+    return { limitMs: MAX_BACKGROUND_MS };
+  }
   const defaultYieldMs = timeout === undefined ? DEFAULT_YIELD_MS : Number.POSITIVE_INFINITY;
   const yieldMs = background ? BACKGROUND_START_MS : (requested ?? defaultYieldMs);
   const limitMs = timeout ?? (yieldMs < DEFAULT_TIMEOUT_MS ? MAX_BACKGROUND_MS : DEFAULT_TIMEOUT_MS);
@@ -507,14 +519,25 @@ function wordsOf(command: string): string[] {
 
 const UPDATE_INTERVAL_MS = 100;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
+/** More than memory keeps of the output. */
+const MAX_STREAMED_CHARACTERS = 2 * 1024 * 1024;
 /** An incomplete terminal sequence. */
 const UNFINISHED_CODE = /\u001b(?:\[[0-?]{0,64}[ -/]{0,2}|[\]PX^_][^\u0007\u001b]{0,256})?$/;
+
+/** The text is a piece of the output, not a message about it. */
+function toUpdate(output: string): Update {
+  return { content: [text(output)], details: { output } };
+}
 
 /**
  * Sends new output as updates, at most ten times a second. A command that ends before the first update sends none,
  * because its result has everything. Returns the function to stop, which sends the rest.
  */
-export function streamOutput(output: OutputBuffer, update: (text: string) => void, clock: Clock): () => void {
+export function streamOutput(
+  output: OutputBuffer,
+  update: (text: string) => void,
+  { clock, maxCharacters = MAX_UPDATE_CHARACTERS }: { clock: Clock; maxCharacters?: number },
+): () => void {
   let cursor = 0;
   let heldBack = "";
   let timer: Timer | undefined;
@@ -529,7 +552,7 @@ export function streamOutput(output: OutputBuffer, update: (text: string) => voi
     const shown = stripTerminalCodes(text.slice(0, text.length - heldBack.length));
     if (shown === "") return;
     hasSent = true;
-    update(shown.length > MAX_UPDATE_CHARACTERS ? endOf(shown) : shown);
+    update(shown.length > maxCharacters ? endOf(shown) : shown);
   }
 
   const unsubscribe = output.subscribe(() => (timer ??= clock.after(UPDATE_INTERVAL_MS, send)));

@@ -24,3 +24,10 @@ test("a foreground call lasts at most ten minutes", () => {
   expect(refuseTimes({ timeout: 600_000 })).toBeUndefined();
   expect(refuseTimes({ timeout: 600_001 })).toContain("run_in_background");
 });
+
+test("a caller that waits for the end has no default yield", () => {
+  const waitForEnd = true;
+  expect(runTimes({ waitForEnd })).toEqual({ limitMs: MAX_BACKGROUND_MS });
+  expect(runTimes({ waitForEnd, timeout: 5000 })).toEqual({ limitMs: 5000 });
+  expect(runTimes({ waitForEnd, yield_ms: 500 })).toEqual({ yieldMs: 500, limitMs: MAX_BACKGROUND_MS });
+});

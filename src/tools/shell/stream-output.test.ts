@@ -7,7 +7,7 @@ function stage() {
   const output = createOutputBuffer();
   const clock = createFakeClock();
   const updates: string[] = [];
-  const stop = streamOutput(output, (text) => updates.push(text), clock);
+  const stop = streamOutput(output, (text) => updates.push(text), { clock });
   const say = (text: string) => void output.append(Buffer.from(text));
   return { clock, updates, stop, say };
 }
