@@ -3,10 +3,15 @@ import { promisify } from "node:util";
 import { deflateRaw, deflateRawSync, inflateRaw } from "node:zlib";
 import {
   type ChangeFilter,
+  type ChangeGroup,
+  type ChangeMaker,
   DEFAULT_UNDO_LIMITS,
   type DiscardedChanges,
   type EntryState,
   type FileChange,
+  foldersOf,
+  type GroupEnd,
+  type ProcessOwner,
   type RecordedChange,
   rootCall,
   stateBefore,
@@ -35,6 +40,8 @@ const states = table("undo_state", {
   /** How many changes were deleted to stay within the limits, and when the newest of them was made. */
   givenUp: integer(),
   newest: integer(),
+  /** Killed writers have left nothing in the folders of changes up to this one. */
+  cleanedSeq: addedIn(3, integer("NOT NULL DEFAULT 0")),
 });
 const changes = table(
   "undo_changes",
@@ -57,6 +64,7 @@ const changes = table(
     abandoned: flag(),
     callerUser: addedIn(2, textOrEmpty("NOT NULL DEFAULT ''")),
     callerAgent: addedIn(2, textOrEmpty("NOT NULL DEFAULT ''")),
+    groupId: addedIn(3, textOrEmpty("NOT NULL DEFAULT ''")),
   },
   "PRIMARY KEY (workspace, seq)",
 );
@@ -79,6 +87,12 @@ const runs = table(
   "PRIMARY KEY (workspace, id)",
 );
 
+const groups = table(
+  "undo_groups",
+  { workspace: text(), id: text(), at: integer(), owner: json<ProcessOwner>(), maker: json<ChangeMaker>() },
+  "PRIMARY KEY (workspace, id)",
+);
+
 type ChangeRow = RowOf<typeof changes>;
 
 /** A store serves several workspaces: this opens the journal of one of them. */
@@ -95,12 +109,13 @@ export const undoModule: StoreModule<(workspace: string, limits?: Partial<UndoLi
         runs.create,
       ],
       changes.addColumns(2),
+      [...changes.addColumns(3), ...states.addColumns(3), groups.create],
     ],
   },
   open:
-    ({ database, clock }) =>
+    ({ database, clock, warn }) =>
     (workspace, limits) =>
-      new SqlUndo(database, { workspace, clock: () => clock.now(), limits }),
+      new SqlUndo(database, { workspace, clock: () => clock.now(), limits, warn }),
 };
 
 /** Each change also counts with this many bytes, so a million empty ones are limited too. */
@@ -112,6 +127,9 @@ const SMALL_BYTES = 64 * 1024;
 /** How many changes pass between two checks of the age; the size is checked at each. */
 const PRUNE_EVERY = 256;
 
+/** How many of the last changes are looked at for temporary files of killed writers. */
+const MAX_UNCLEAN_CHANGES = 500;
+
 const compress = promisify(deflateRaw);
 const expand = promisify(inflateRaw);
 
@@ -120,6 +138,8 @@ export interface SqlUndoOptions {
   workspace: string;
   clock: () => number;
   limits?: Partial<UndoLimits>;
+  /** Called when a group of a killed process was rolled back, or could not be. */
+  warn?: (warning: string) => void;
 }
 
 interface Content {
@@ -136,12 +156,14 @@ export class SqlUndo implements UndoStore {
   readonly #workspace: string;
   readonly #clock: () => number;
   readonly #limits: UndoLimits;
+  readonly #warn: (warning: string) => void;
 
-  constructor(database: SqlDatabase, { workspace, clock, limits }: SqlUndoOptions) {
+  constructor(database: SqlDatabase, { workspace, clock, limits, warn = () => {} }: SqlUndoOptions) {
     this.#db = database;
     this.#workspace = workspace;
     this.#clock = clock;
     this.#limits = withDefaults(DEFAULT_UNDO_LIMITS, limits);
+    this.#warn = warn;
   }
 
   async before(change: FileChange): Promise<string> {
@@ -214,6 +236,66 @@ export class SqlUndo implements UndoStore {
   async discardedChanges(): Promise<DiscardedChanges | undefined> {
     const [row] = await states.select(this.#db, ["givenUp", "newest"], "WHERE workspace = ?", [this.#workspace]);
     return row && row.givenUp > 0 ? { changes: row.givenUp, newest: row.newest } : undefined;
+  }
+
+  async beginGroup({ id, at, owner, ...maker }: ChangeGroup): Promise<void> {
+    await groups.insert(this.#db, { workspace: this.#workspace, id, at, owner, maker });
+  }
+
+  async endGroup(id: string, end: GroupEnd): Promise<void> {
+    const key = [this.#workspace, id];
+    if (end.state === "done") {
+      await this.#db.run("DELETE FROM undo_groups WHERE workspace = ? AND id = ?", key);
+      return;
+    }
+    const [group] = await groups.select(this.#db, ["maker"], "WHERE workspace = ? AND id = ?", key);
+    await this.#db.transaction(async (tx) => {
+      await tx.run("DELETE FROM undo_groups WHERE workspace = ? AND id = ?", key);
+      if (end.state === "rolled_back") {
+        await tx.run("UPDATE undo_changes SET abandoned = 1 WHERE workspace = ? AND group_id = ?", key);
+      }
+    });
+    const { tool = "a change of files", callId } = group?.maker ?? {};
+    const name = callId === undefined ? tool : `${tool} (call ${callId})`;
+    const result =
+      end.state === "stuck" ? `could not be rolled back: ${end.why.replace(/\.$/, "")}` : "was rolled back";
+    this.#warn(`A process was killed while ${name} was changing files. What it had changed ${result}.`);
+  }
+
+  async groups(): Promise<ChangeGroup[]> {
+    const rows = await groups.select(this.#db, ["id", "at", "owner", "maker"], "WHERE workspace = ? ORDER BY at", [
+      this.#workspace,
+    ]);
+    return rows.map(({ maker, ...row }) => ({ ...maker, ...row }));
+  }
+
+  async adoptGroup(id: string, from: ProcessOwner, to: ProcessOwner): Promise<boolean> {
+    const adopted = await this.#db.run(
+      "UPDATE undo_groups SET owner = ? WHERE workspace = ? AND id = ? AND owner = ?",
+      [groups.toSql("owner", to), this.#workspace, id, groups.toSql("owner", from)],
+    );
+    return adopted.changes > 0;
+  }
+
+  async uncleanFolders(): Promise<{ folders: string[]; upTo: number }> {
+    const workspace = this.#workspace;
+    const [state] = await states.select(this.#db, ["lastSeq", "cleanedSeq"], "WHERE workspace = ?", [workspace]);
+    if (!state || state.lastSeq === state.cleanedSeq) return { folders: [], upTo: 0 };
+    const rows = await changes.select(
+      this.#db,
+      ["path", "toPath"],
+      `WHERE workspace = ? AND seq > ? ORDER BY seq DESC LIMIT ${MAX_UNCLEAN_CHANGES}`,
+      [workspace, state.cleanedSeq],
+    );
+    return { folders: foldersOf(rows.map(({ path, toPath }) => ({ path, to: toPath }))), upTo: state.lastSeq };
+  }
+
+  async cleaned(upTo: number): Promise<void> {
+    await this.#db.run("UPDATE undo_state SET cleaned_seq = ? WHERE workspace = ? AND cleaned_seq < ?", [
+      upTo,
+      this.#workspace,
+      upTo,
+    ]);
   }
 
   async #pack({ hash, bytes: content }: Pick<Content, "hash" | "bytes">): Promise<Content> {
@@ -289,6 +371,7 @@ function rowOfChange(change: FileChange, old: EntryState): Omit<ChangeRow, "work
     callerUser: change.user,
     callerAgent: change.agent,
     tool: change.tool,
+    groupId: change.group,
     kind: change.kind,
     path: change.path,
     toPath: change.to,
@@ -385,7 +468,7 @@ function smaller(packed: Uint8Array, bytes: Uint8Array): Uint8Array {
   return packed.byteLength < bytes.byteLength ? packed : bytes;
 }
 
-function conditionOf(workspace: string, { session, user, agent, callId, path, since }: ChangeFilter) {
+function conditionOf(workspace: string, { session, user, agent, callId, group, path, since }: ChangeFilter) {
   const parts = ["workspace = ?"];
   const params: SqlValue[] = [workspace];
   const add = (sql: string, ...values: SqlValue[]): void => {
@@ -395,6 +478,7 @@ function conditionOf(workspace: string, { session, user, agent, callId, path, si
   if (session !== undefined) add("session = ?", session);
   if (user !== undefined) add("caller_user = ?", user);
   if (agent !== undefined) add("caller_agent = ?", agent);
+  if (group !== undefined) add("group_id = ?", group);
   if (since !== undefined) add("at >= ?", since);
   if (callId !== undefined) {
     // The first condition uses the index; nested calls have the id of their parent and a number.

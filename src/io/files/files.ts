@@ -35,9 +35,10 @@ import {
 } from "./path-anchor.ts";
 import { parsePathName, type PathName, quotePath, resolveLinks } from "./path-name.ts";
 import { checkPath, narrow, type PathOperation, type PathPolicy, showPath } from "./path-policy.ts";
-import { createTempFileCleaner, isTemporaryName } from "./temporary-file.ts";
+import { createTempFileCleaner, isTemporaryName, removeTemporaryFiles } from "./temporary-file.ts";
 import {
   type ChangeMaker,
+  changeTogether,
   createMemoryUndo,
   type EntryKind,
   type EntryState,
@@ -70,6 +71,10 @@ export interface Files {
   entry(path: string): Promise<FoundEntry>;
   /** For undo: restores a directory or a link at a free path. The target of a link is not checked; its use is. */
   makeEntry(path: string, what: Extract<EntryState, { kind: "directory" | "symlink" }>): Promise<void>;
+  /** Makes all changes of `work` or none: if this process is killed before it ends, the next host rolls them back. */
+  together<T>(work: (files: Files) => Promise<T>): Promise<T>;
+  /** Removes the temporary files of killed writers. True if there are files of writers that may still run. */
+  removeTemporaryFiles(folders: readonly string[]): boolean;
   /** A narrower view for one call, which journals its changes under the call's id. It never allows more. */
   narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files;
 }
@@ -101,7 +106,7 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFile
       throw explainFailure(error, name, { policy, operation });
     }
   };
-  return {
+  const files: Files = {
     policy,
     realPath: (path, operation = "read") => realPath(parsePathName(path, policy.workspace), access, operation),
     show: (real) => showPath(policy, real),
@@ -118,15 +123,25 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFile
         return outcome;
       }),
     deleteFile: (path) => attempt(path, "write", (name) => deleteFile(name, access)),
-    deleteDirectory: (path, options) => attempt(path, "write", (name) => deleteDirectory(name, access, options)),
+    deleteDirectory: (path, options) =>
+      attempt(path, "write", (name) => {
+        if (!options?.recursive || access.group !== undefined) return deleteDirectory(name, access, options);
+        return changeTogether(access, access.clock(), (group) => deleteDirectory(name, { ...access, group }, options));
+      }),
     move: (from, to, options) =>
       attempt(from, "write", (name) =>
         moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
       ),
     entry: (path) => attempt(path, "read", (name) => entryAt(name, access)),
     makeEntry: (path, what) => attempt(path, "write", (name) => makeEntry(name, what, access)),
+    together: (work) =>
+      access.group === undefined
+        ? changeTogether(access, access.clock(), (group) => work(filesOver({ ...access, group }, cleaner)))
+        : work(files),
+    removeTemporaryFiles: (folders) => removeTemporaryFiles(folders, access),
     narrow: (allowedPaths, maker) => filesOver({ ...access, policy: narrow(policy, allowedPaths), ...maker }, cleaner),
   };
+  return files;
 }
 
 function realPath(name: PathName, access: FileAccess, operation: PathOperation): string {

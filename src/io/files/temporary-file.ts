@@ -1,11 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { closeSync, constants, openSync, readdirSync, unlinkSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { closeSync, constants, openSync, readdirSync, readlinkSync, unlinkSync } from "node:fs";
+import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { errorCode } from "../../core/error.ts";
 import { isMissing } from "./file-errors.ts";
 import { type Anchor, type FileAccess, isSameFile, lstatIfExists } from "./path-anchor.ts";
 
-const TEMPORARY_NAME = /^\.haft-tmp-(\d+)-[0-9a-f]{16}$/;
+/** The pid of the writer, then `hostMark()` and random digits. */
+const TEMPORARY_NAME = /^\.haft-tmp-(\d+)-([0-9a-f]{4})[0-9a-f]{12}$/;
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -39,7 +41,22 @@ export function createTemporaryFile(directory: Anchor, mode: number, name = temp
 }
 
 export function temporaryName(): string {
-  return `.haft-tmp-${process.pid}-${randomBytes(8).toString("hex")}`;
+  return `.haft-tmp-${process.pid}-${hostMark()}${randomBytes(6).toString("hex")}`;
+}
+
+let mark: string | undefined;
+
+/** Where a pid has its meaning: the machine and the PID namespace. */
+function hostMark(): string {
+  if (mark !== undefined) return mark;
+  let namespace = "";
+  try {
+    namespace = readlinkSync("/proc/self/ns/pid");
+  } catch {
+    // Only Linux has it.
+  }
+  mark = createHash("sha256").update(`${hostname()} ${namespace}`).digest("hex").slice(0, 4);
+  return mark;
 }
 
 /** A name that a running or killed write uses. Listings and searches omit such names. */
@@ -48,19 +65,43 @@ export function isTemporaryName(name: string): boolean {
 }
 
 /**
- * Removes the files of killed writers from a directory: older than an hour if the process is gone, or older than a
- * day, because process ids are reused. Returns the removed names.
+ * Removes the files of killed writers from a directory: at once if the process was on this machine and is gone, after an
+ * hour if it was elsewhere, after a day in any case, because process ids are reused. Returns the names that are left.
  */
 function removeStaleTempFiles(directory: Anchor, now: number): string[] {
   return readdirSync(directory.at(".")).filter((name) => {
-    const pid = TEMPORARY_NAME.exec(name)?.[1];
+    const [, pid, host] = TEMPORARY_NAME.exec(name) ?? [];
     if (pid === undefined) return false;
     const stat = lstatIfExists(directory.at(name));
     if (!stat?.isFile()) return false;
     const age = now - Number(stat.mtimeMs);
-    if (age < HOUR_MS || (age < DAY_MS && isAlive(Number(pid)))) return false;
-    return removeIfExists(directory.at(name));
+    const isDead = !isAlive(Number(pid)) && (host === hostMark() || age >= HOUR_MS);
+    if (!isDead && age < DAY_MS) return true;
+    removeIfExists(directory.at(name));
+    return false;
   });
+}
+
+/** As `Files.removeTemporaryFiles`. */
+export function removeTemporaryFiles(
+  folders: readonly string[],
+  { anchoring, clock }: Pick<FileAccess, "anchoring" | "clock">,
+): boolean {
+  let isLeft = false;
+  for (const folder of folders) {
+    try {
+      const anchor = anchoring(folder, { directory: true });
+      try {
+        // Do not clean a directory that was swapped in.
+        if (anchor.real === folder) isLeft = removeStaleTempFiles(anchor, clock()).length > 0 || isLeft;
+      } finally {
+        anchor.close();
+      }
+    } catch {
+      // The folder is gone or cannot be read. Cleaning must never fail a write or a start.
+    }
+  }
+  return isLeft;
 }
 
 /**
@@ -110,17 +151,7 @@ export function createTempFileCleaner() {
       if (last !== undefined && now - last < HOUR_MS) return;
       if (visited.size >= MAX_REMEMBERED_FOLDERS) visited.clear();
       visited.set(directory, now);
-      try {
-        const anchor = anchoring(directory, { directory: true });
-        try {
-          // Do not clean a directory that was swapped in.
-          if (anchor.real === directory) removeStaleTempFiles(anchor, now);
-        } finally {
-          anchor.close();
-        }
-      } catch {
-        // Cleaning must never fail a write.
-      }
+      removeTemporaryFiles([directory], { anchoring, clock });
     },
   };
 }

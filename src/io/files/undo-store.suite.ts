@@ -33,6 +33,46 @@ export function undoStoreSuite(name: string, open: UndoStoreFactory): void {
       return { time, store: await open({ maxBytes, clock: () => time.now }) };
     };
 
+    it("keeps open groups, and forgets the changes of one that was rolled back", async () => {
+      const { store } = await start();
+      const maker = { callId: "c1", session: "s", tool: "apply_patch" };
+      await store.beginGroup({ id: "g1", at: 5, owner, ...maker });
+      await store.beginGroup({ id: "g2", at: 6, owner });
+      await store.before(write("/w/a", "one", "two", { group: "g1" }));
+      await store.before(write("/w/b", "one", "two", { group: "g2" }));
+      await store.before(write("/w/c", "one", "two"));
+      expect(await store.groups()).toMatchObject([
+        { id: "g1", at: 5, owner, ...maker },
+        { id: "g2", at: 6, owner },
+      ]);
+      expect(await store.list({ group: "g1" })).toMatchObject([{ path: "/w/a", abandoned: false }]);
+      const other = { ...owner, instance: "two" };
+      expect(await store.adoptGroup("g1", owner, other)).toBe(true);
+      expect(await store.adoptGroup("g1", owner, other)).toBe(false);
+      await store.endGroup("g1", { state: "rolled_back" });
+      await store.endGroup("g2", { state: "done" });
+      expect(await store.groups()).toEqual([]);
+      const states = (await store.list()).map(({ path, abandoned }) => [path, abandoned]);
+      expect(states).toEqual([
+        ["/w/c", false],
+        ["/w/b", false],
+        ["/w/a", true],
+      ]);
+    });
+
+    it("names the folders of changes that were made since they were cleaned", async () => {
+      const { store } = await start();
+      expect(await store.uncleanFolders()).toEqual({ folders: [], upTo: 0 });
+      await store.before(write("/w/a", null, "one"));
+      await store.before({ ...write("/w/deep/b", null, "one"), to: "/w/other/b" });
+      const { folders, upTo } = await store.uncleanFolders();
+      expect(folders.toSorted()).toEqual(["/w", "/w/deep", "/w/other"]);
+      await store.cleaned(upTo);
+      expect((await store.uncleanFolders()).folders).toEqual([]);
+      await store.before(write("/w/a", "one", "two"));
+      expect((await store.uncleanFolders()).folders).toEqual(["/w"]);
+    });
+
     it("returns changes as they were recorded, newest first, with increasing order numbers", async () => {
       const { store, time } = await start();
       await store.before(write("/w/a", null, "one"));

@@ -1,5 +1,7 @@
-import { createHash } from "node:crypto";
-import { toolError } from "../../core/error.ts";
+import { createHash, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { toolError, type ToolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 
 /** A journalled change. The store has the contents by their hashes. */
@@ -32,12 +34,37 @@ export interface ChangeFilter {
   agent?: string;
   /** This call and its nested calls. */
   callId?: string;
+  /** Changes of this `ChangeGroup`. */
+  group?: string;
   /** Real path of a changed entry or of a folder that contains it. */
   path?: string;
   /** Unix milliseconds. */
   since?: number;
   limit?: number;
 }
+
+/** A process. `instance` differs between two processes that had the same pid. */
+export interface ProcessOwner {
+  host: string;
+  pid: number;
+  instance: string;
+}
+
+let owner: ProcessOwner | undefined;
+
+export function thisOwner(): ProcessOwner {
+  return (owner ??= { host: hostname(), pid: process.pid, instance: randomUUID() });
+}
+
+/** Changes of several entries that are made as a whole. One that has not ended when its process dies is rolled back. */
+export interface ChangeGroup extends ChangeMaker {
+  id: string;
+  at: number;
+  owner: ProcessOwner;
+}
+
+/** How a group ended. `stuck`: its process died, and it could not be rolled back. */
+export type GroupEnd = { state: "done" } | { state: "rolled_back" } | { state: "stuck"; why: string };
 
 /** One undo. Its own changes are journalled under its id, so it can be undone, too. */
 export interface UndoRun {
@@ -51,7 +78,7 @@ export interface UndoRun {
   by?: string;
   forced: boolean;
   /** The process that runs it, to distinguish a killed undo from a running one. */
-  owner: { host: string; pid: number; instance: string };
+  owner: ProcessOwner;
   /** `taken_back`: it failed and was rolled back. `stuck`: it could neither be finished nor rolled back. */
   state: "running" | "done" | "taken_back" | "stuck";
 }
@@ -83,6 +110,17 @@ export interface UndoStore extends UndoJournal {
   undos(): MaybePromise<UndoRun[]>;
   /** What was dropped to keep the size limit. */
   discardedChanges(): MaybePromise<DiscardedChanges | undefined>;
+  beginGroup(group: ChangeGroup): Promise<void>;
+  /** After `rolled_back` its changes count as if they had not happened. */
+  endGroup(id: string, end: GroupEnd): Promise<void>;
+  /** The groups that have not ended. */
+  groups(): MaybePromise<ChangeGroup[]>;
+  /** Takes over the group of a dead process; false if another process was faster. */
+  adoptGroup(id: string, from: ProcessOwner, to: ProcessOwner): MaybePromise<boolean>;
+  /** Folders of changes since the last `cleaned`: a killed writer may have left a temporary file there. */
+  uncleanFolders(): MaybePromise<{ folders: string[]; upTo: number }>;
+  /** No writer has left anything in the folders of changes up to this order number. */
+  cleaned(upTo: number): MaybePromise<void>;
 }
 
 export interface UndoLimits {
@@ -128,6 +166,8 @@ export interface ChangeMaker {
   user?: string;
   agent?: string;
   tool?: string;
+  /** The id of the group that the change belongs to. */
+  group?: string;
 }
 
 /** A change before it happens, with what is needed to restore the old state. */
@@ -154,6 +194,8 @@ export interface UndoJournal {
   before(change: FileChange): Promise<string | void>;
   /** The change did not happen. Without this call it happened, or its process died. */
   abandoned?(id: string): Promise<void>;
+  beginGroup?(group: ChangeGroup): Promise<void>;
+  endGroup?(id: string, end: GroupEnd): Promise<void>;
 }
 
 /** Larger content is not journalled; the change is then marked as `omitted`. */
@@ -161,22 +203,59 @@ export const MAX_UNDO_BYTES = 64 * 1024 * 1024;
 
 /** Records a change. Throws if it cannot be recorded; the change must not happen then. */
 export async function recordChange(
-  { journal, callId, session, user, agent, tool }: ChangeMaker & { journal: UndoJournal },
+  { journal, callId, session, user, agent, tool, group }: ChangeMaker & { journal: UndoJournal },
   change: Omit<FileChange, keyof ChangeMaker>,
 ): Promise<{ abandon(): Promise<void> }> {
   let id: string | void;
   try {
-    id = await journal.before({ callId, session, user, agent, tool, ...change });
+    id = await journal.before({ callId, session, user, agent, tool, group, ...change });
   } catch (cause) {
-    throw toolError("not_recorded", "The change could not be recorded for undo, so nothing was changed", {
-      next: "Try again later; if it persists, tell the user that the undo journal fails.",
-      cause,
-    });
+    throw notRecorded(cause);
   }
   return {
     // If this fails, the undo notices it: the file is not in the state that the change would have left.
     abandon: async () => (id === undefined ? undefined : journal.abandoned?.(id).catch(() => {})),
   };
+}
+
+function notRecorded(cause: unknown): ToolError {
+  return toolError("not_recorded", "The change could not be recorded for undo, so nothing was changed", {
+    next: "Try again later; if it persists, tell the user that the undo journal fails.",
+    cause,
+  });
+}
+
+/** Runs `work`, whose changes name the group. If this process dies before the end, the next host rolls them back. */
+export async function changeTogether<T>(
+  { journal, callId, session, user, agent, tool }: ChangeMaker & { journal: UndoJournal },
+  at: number,
+  work: (group: string | undefined) => Promise<T>,
+): Promise<T> {
+  if (!journal.beginGroup) return work(undefined);
+  const id = randomUUID();
+  try {
+    await journal.beginGroup({ id, at, owner: thisOwner(), callId, session, user, agent, tool });
+  } catch (cause) {
+    throw notRecorded(cause);
+  }
+  const end = async (): Promise<void> => journal.endGroup?.(id, { state: "done" });
+  let result: T;
+  try {
+    result = await work(id);
+  } catch (error) {
+    // `work` has reported what it left; if this fails, the next start rolls that back.
+    await end().catch(() => undefined);
+    throw error;
+  }
+  try {
+    await end();
+  } catch (cause) {
+    throw toolError("io_error", "The files were changed, but the end of the change could not be recorded", {
+      next: "The change is taken back at the next start of Haft. Check the files then.",
+      cause,
+    });
+  }
+  return result;
 }
 
 export function hashOf(bytes: Uint8Array): string {
@@ -231,6 +310,9 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
   const changes: RecordedChange[] = [];
   const contents = new Map<string, StoredContent>();
   const runs: UndoRun[] = [];
+  const groups = new Map<string, ChangeGroup>();
+  const groupOf = new Map<RecordedChange, string>();
+  let cleanedUpTo = 0;
   let order = 0;
   let storedBytes = 0;
   let discardedChanges: DiscardedChanges | undefined;
@@ -252,6 +334,7 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
   };
   const drop = (change: RecordedChange): void => {
     changes.splice(changes.indexOf(change), 1);
+    groupOf.delete(change);
     storedBytes -= CHANGE_BYTES;
     release(hashIn(change.old));
     if (change.kind !== "move") release(hashIn(change.next));
@@ -269,7 +352,9 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       order += 1;
       const { callId, session, user, agent, tool, kind, path, to } = change;
       const facts = { callId, session, user, agent, tool, kind, path, to };
-      changes.push({ id: String(order), order, at: clock(), ...facts, old, next, abandoned: false });
+      const recorded = { id: String(order), order, at: clock(), ...facts, old, next, abandoned: false };
+      changes.push(recorded);
+      if (change.group !== undefined) groupOf.set(recorded, change.group);
       storedBytes += CHANGE_BYTES;
       store(hashIn(old), change.old);
       store(hashIn(next), bytes);
@@ -287,7 +372,7 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
       const change = changes.find((each) => each.id === id);
       if (change) change.abandoned = true;
     },
-    list: ({ session, user, agent, callId, path, since = 0, limit = Number.POSITIVE_INFINITY } = {}) =>
+    list: ({ session, user, agent, callId, group, path, since = 0, limit = Number.POSITIVE_INFINITY } = {}) =>
       changes
         .toReversed()
         .filter(
@@ -296,6 +381,7 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
             (user === undefined || change.user === user) &&
             (agent === undefined || change.agent === agent) &&
             (callId === undefined || isOfCall(change.callId, callId)) &&
+            (group === undefined || groupOf.get(change) === group) &&
             (path === undefined || isAtPath(change, path)) &&
             change.at >= since,
         )
@@ -319,7 +405,32 @@ export function createMemoryUndo({ maxBytes = 64 * 1024 * 1024, clock = Date.now
     },
     undos: () => structuredClone(runs),
     discardedChanges: () => discardedChanges,
+    async beginGroup(group) {
+      groups.set(group.id, group);
+    },
+    async endGroup(id, { state }) {
+      groups.delete(id);
+      if (state !== "rolled_back") return;
+      for (const change of changes) if (groupOf.get(change) === id) change.abandoned = true;
+    },
+    groups: () => structuredClone([...groups.values()]),
+    adoptGroup(id, from, to) {
+      const group = groups.get(id);
+      if (group?.owner.instance !== from.instance) return false;
+      group.owner = to;
+      return true;
+    },
+    uncleanFolders() {
+      const unclean = changes.filter((change) => change.order > cleanedUpTo);
+      return { folders: foldersOf(unclean), upTo: order };
+    },
+    cleaned: (upTo) => void (cleanedUpTo = upTo),
   };
+}
+
+/** The folders in which the changes wrote. */
+export function foldersOf(changes: readonly Pick<RecordedChange, "path" | "to">[]): string[] {
+  return [...new Set(changes.flatMap(({ path, to }) => [path, to ?? path]).map((path) => dirname(path)))];
 }
 
 function hashIn(state: RecordedChange["old"]): string | undefined {

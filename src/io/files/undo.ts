@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { toFailure, toolError, type ToolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
@@ -25,6 +24,8 @@ import {
 import {
   type CallOwner,
   type ChangeFilter,
+  type ChangeGroup,
+  type ChangeMaker,
   type EntryState,
   hashOf,
   isAtPath,
@@ -32,6 +33,8 @@ import {
   isSameState,
   type RecordedChange,
   rootCall,
+  type ProcessOwner,
+  thisOwner,
   type UndoRun,
   type UndoStore,
 } from "./undo-store.ts";
@@ -91,7 +94,10 @@ export interface Undo {
   undoSession(session: string, request?: Omit<UndoRequest, "session">): Promise<UndoOutcome>;
   /** Undoes the last calls, newest first. */
   undoLast(calls?: number, request?: UndoRequest): Promise<UndoOutcome>;
-  /** Finishes the undos of killed processes. Every undo begins with it. */
+  /**
+   * Finishes what killed processes left: undos, changes of several files, which are rolled back, and temporary files. Every
+   * undo begins with it.
+   */
   recover(): Promise<RecoveredUndo[]>;
 }
 
@@ -261,8 +267,7 @@ interface UndoCaller extends CallOwner {
 /** Whether a process on another machine is alive is unknown, so its undo times out. */
 const REMOTE_TIMEOUT_MS = 10 * 60 * 1000;
 
-let instance: string | undefined;
-/** The running undos of this process. */
+/** The running undos and recoveries of this process. */
 const running = new Set<string>();
 
 /** Runs plans in such a way that after a crash each call is undone, not undone, or reported as stuck. */
@@ -271,7 +276,7 @@ class UndoRunner {
   readonly #store: UndoStore;
   readonly #clock: () => number;
   readonly #onUndo: RunnerOptions["onUndo"];
-  readonly #owner = { host: hostname(), pid: process.pid, instance: (instance ??= randomUUID()) };
+  readonly #owner = thisOwner();
 
   constructor({ files, store, clock, onUndo }: RunnerOptions) {
     this.#files = files;
@@ -307,11 +312,36 @@ class UndoRunner {
 
   async recover(): Promise<RecoveredUndo[]> {
     const recovered: RecoveredUndo[] = [];
+    // First: a folder with a temporary file could not be removed by what follows.
+    const { folders, upTo } = await this.#store.uncleanFolders();
+    if (upTo > 0 && !this.#files.removeTemporaryFiles(folders)) await this.#store.cleaned(upTo);
     for (const run of await this.#store.undos()) {
       if (run.state !== "running" || !this.#isAbandoned(run)) continue;
       if (await this.#store.adoptUndo(run.id, run.owner, this.#owner)) recovered.push(await this.#finish(run));
     }
+    for (const group of await this.#store.groups()) {
+      // A group of this process is being worked on.
+      if (group.owner.instance === this.#owner.instance || !this.#isAbandoned(group)) continue;
+      if (await this.#store.adoptGroup(group.id, group.owner, this.#owner)) await this.#rollBackGroup(group);
+    }
     return recovered;
+  }
+
+  /** Rolls back what a killed process had changed of several files. */
+  async #rollBackGroup({ id, callId, session }: ChangeGroup): Promise<void> {
+    const changes = await this.#store.list({ group: id });
+    const why = await this.#takeBack(changes, { callId: `rollback-${id}`, session, tool: "undo", group: id });
+    await this.#store.endGroup(id, why === undefined ? { state: "rolled_back" } : { state: "stuck", why });
+    const paths = [...new Set(changes.map(({ path }) => path))];
+    const state = why === undefined ? "taken_back" : "stuck";
+    const facts = {
+      undoId: `rollback-${id}`,
+      callIds: callId === undefined ? [] : [callId],
+      session,
+      forced: false,
+      paths,
+    };
+    await Promise.resolve(this.#onUndo?.({ phase: "ended", ...facts, at: this.#clock(), state })).catch(() => {});
   }
 
   async #runUnit(
@@ -379,12 +409,16 @@ class UndoRunner {
   }
 
   /** Undoes the steps of an undo that could not be finished. Returns why that failed. */
-  async #rollBack(run: UndoIdentity): Promise<string | undefined> {
+  async #rollBack({ id, session }: UndoIdentity): Promise<string | undefined> {
+    return this.#takeBack(await this.#store.list({ callId: id }), { callId: id, session, tool: "undo" });
+  }
+
+  /** Undoes changes, newest first. Returns why that failed. */
+  async #takeBack(changes: readonly RecordedChange[], maker: ChangeMaker): Promise<string | undefined> {
     try {
-      const own = await this.#store.list({ callId: run.id });
-      const { steps, conflicts } = await planUndo(own, createTreeView(this.#files));
+      const { steps, conflicts } = await planUndo(changes, createTreeView(this.#files));
       if (conflicts.length > 0) return this.#describe(conflicts);
-      await this.#apply(steps, run);
+      await this.#make(steps, maker);
       return undefined;
     } catch (error) {
       return toFailure(error).message;
@@ -393,7 +427,11 @@ class UndoRunner {
 
   async #apply(steps: readonly UndoStep[], { id, session }: UndoIdentity): Promise<void> {
     // Without a user: the id is unique, and one undo may include calls of several users.
-    const files = this.#files.narrow(undefined, { callId: id, session, tool: "undo" });
+    await this.#make(steps, { callId: id, session, tool: "undo" });
+  }
+
+  async #make(steps: readonly UndoStep[], maker: ChangeMaker): Promise<void> {
+    const files = this.#files.narrow(undefined, maker);
     for (const step of steps) await applyStep(step, files, this.#store);
   }
 
@@ -410,7 +448,7 @@ class UndoRunner {
     return found.toSorted((a, b) => b.order - a.order);
   }
 
-  #isAbandoned({ id, owner, at }: UndoRun): boolean {
+  #isAbandoned({ id, owner, at }: { id: string; owner: ProcessOwner; at: number }): boolean {
     if (owner.instance === this.#owner.instance) return !running.has(id);
     if (owner.host !== this.#owner.host) return this.#clock() - at > REMOTE_TIMEOUT_MS;
     return owner.pid === this.#owner.pid || !isAlive(owner.pid);

@@ -65,7 +65,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     run: async ({ patch }, context) => {
       const allowed = filesOf({ files }, context, "apply_patch");
       const plan = await planPatch(parsePatch(patch), allowed);
-      const written = await commitPatch(plan, allowed);
+      const written = await allowed.together((whole) => commitPatch(plan, whole));
       for (const { info, bytes } of written) reads.saw(context, info, bytes);
       const changes = await describeSteps(plan);
       const summary = plan.map(summarise);
