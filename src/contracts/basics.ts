@@ -224,7 +224,17 @@ export const Update = named(
 export type Update = z.infer<typeof Update>;
 
 /** What an approver is shown: the diff, the exact command. */
-export const Preview = named("Preview", z.strictObject({ title: z.string(), content: z.array(Content) }));
+export const Preview = named(
+  "Preview",
+  z.strictObject({
+    title: z.string(),
+    content: z.array(Content),
+    /** What `content` leaves out. The input of the call has all of it. */
+    omitted: z.string().optional(),
+    /** Why the effect cannot be shown at all. */
+    unshown: z.string().optional(),
+  }),
+);
 export type Preview = z.infer<typeof Preview>;
 
 /** Figures of one tool's calls. */

@@ -43,6 +43,10 @@ export interface Preview {
   title: string;
   /** The diff, the command, or another description of the effect. */
   content: Content[];
+  /** What `content` leaves out, such as "12 of 4000 changed lines". The input of the call has all of it. */
+  omitted?: string;
+  /** Why the effect cannot be shown at all. The approval then needs a separate confirmation. */
+  unshown?: string;
 }
 
 /** A tool's name and parameter names for one family of models. */

@@ -48,6 +48,10 @@ export function describeApproval(approval: ShownApproval): string[] {
     ...describeInput(approval.input),
     ...(preview ? [field("preview", showInline(preview.title)), ...showText(textOf(preview.content))] : []),
     ...(preview?.content.some(({ type }) => type !== "text") ? [field("", "(and content that is not text)")] : []),
+    ...(preview?.omitted === undefined
+      ? []
+      : [field("NOT SHOWN", `${showInline(preview.omitted)}; the whole input: haft approvals show ${id} --json`)]),
+    ...(preview?.unshown === undefined ? [] : [field("UNSHOWN", showInline(preview.unshown))]),
     field("runs", hash),
     ...(expiresAt === undefined ? [] : [field("until", new Date(expiresAt).toISOString())]),
     ...suggestedRules.map((rule) => field("may save", showInline(rule))),

@@ -56,3 +56,60 @@ describe("unifiedDiff", () => {
     expect(diff.text.endsWith("+é\n")).toBe(true);
   });
 });
+
+describe("a change in a very long line", () => {
+  const long = Array.from({ length: 1_000_000 }, (_, index) => `word${index} `).join("");
+
+  it("is shown with its surroundings and the lengths of the rest", async () => {
+    expect(long.length).toBeGreaterThan(10_000_000);
+    const { text, truncated, omitted } = await diffOf(
+      `first\n${long}\n`,
+      `first\n${long.replace("word500000 ", "NEW ")}\n`,
+    );
+    expect(text).toMatch(/^-\[… \d+ characters …\].*word499999 word500000 word500001.*\[… \d+ characters …\]$/m);
+    expect(text).toMatch(/^\+\[… \d+ characters …\].*word499999 NEW word500001.*\[… \d+ characters …\]$/m);
+    expect({ truncated, omitted, isShort: text.length < 2_000 }).toEqual({
+      truncated: false,
+      omitted: undefined,
+      isShort: true,
+    });
+  });
+
+  it("is shown at each place if there are several", async () => {
+    const changed = long.replace("word1000 ", "ONE ").replace("word500000 ", "").replace("word900000 ", "x3 ");
+    const { text, truncated } = await diffOf(long, changed);
+    for (const shown of ["word1000 ", "word500000 ", "word900000 "]) expect(text).toContain(shown);
+    for (const shown of ["ONE word1001", "word499999 word500001", "x3 word900001"]) expect(text).toContain(shown);
+    expect(truncated).toBe(false);
+    expect(text.length).toBeLessThan(4_000);
+  });
+
+  it("that is itself too long is shown with its beginning and end, and the rest is counted", async () => {
+    const { text, truncated, omitted } = await diffOf("old\n", `start ${"x".repeat(300_000)} end\n`);
+    expect(text).toContain("-old\n+start xxx");
+    expect(text).toMatch(/xxx end$/m);
+    expect(truncated).toBe(true);
+    expect(omitted).toMatch(/^\d+ characters of long changed lines$/);
+  });
+
+  it("shows every changed character, whatever the lines are", async () => {
+    const filler = fc.integer({ min: 0, max: 5_000 }).map((length) => "lorem ipsum ".repeat(length / 12));
+    const word = fc.constantFrom("ALPHA", "BETA", "😀", "é", "");
+    await fc.assert(
+      fc.asyncProperty(filler, word, filler, word, word, filler, async (a, one, b, two, three, c) => {
+        const { text, truncated } = await diffOf(`${a}${one}${b}${c}\n`, `${a}${two}${b}${three}${c}\n`);
+        expect(truncated).toBe(false);
+        expect(text.isWellFormed()).toBe(true);
+        if (a + one + b + c === a + two + b + three + c) return;
+        for (const changed of [two, three]) if (one === "") expect(text).toContain(changed);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("reports lines that the limit cuts", async () => {
+    const { omitted, truncated } = await diffOf("", "line\n".repeat(1000), 1000);
+    expect(truncated).toBe(true);
+    expect(omitted).toMatch(/^\d{3} of 1000 changed lines$/);
+  });
+});

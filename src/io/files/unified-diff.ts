@@ -1,10 +1,15 @@
 export interface UnifiedDiff {
-  /** Empty if the texts are equal. */
+  /**
+   * Empty if the texts are equal. In a very long line, unchanged parts are replaced by their length, so such a diff is
+   * no patch.
+   */
   text: string;
   added: number;
   removed: number;
-  /** Whether the text was cut at `maxBytes`. */
+  /** Whether a part of the change is not in the text. */
   truncated: boolean;
+  /** What is not in the text, for a person. */
+  omitted?: string;
 }
 
 export interface UnifiedDiffOptions {
@@ -38,8 +43,30 @@ export async function unifiedDiff(
   const lines = hunks.flatMap((hunk) => hunk.lines);
   const added = lines.filter((line) => line.startsWith("+")).length;
   const removed = lines.filter((line) => line.startsWith("-")).length;
+  let cutCharacters = 0;
+  if (lines.some(isLong)) {
+    const window = createLineWindow(await import("diff"));
+    for (const hunk of hunks) {
+      const windowed = windowLines(hunk.lines, window);
+      hunk.lines = windowed.lines;
+      cutCharacters += windowed.cut;
+    }
+  }
   const patch = { oldFileName, newFileName, oldHeader: undefined, newHeader: undefined, hunks };
-  return { ...bound(formatPatch(patch, FILE_HEADERS_ONLY), maxBytes), added, removed };
+  const whole = formatPatch(patch, FILE_HEADERS_ONLY);
+  const text = bound(whole, maxBytes);
+  const cutLines = text === whole ? 0 : added + removed - countChanges(text);
+  const omitted = [
+    ...(cutLines > 0 ? [`${cutLines} of ${added + removed} changed lines`] : []),
+    ...(cutCharacters > 0 ? [`${cutCharacters} characters of long changed lines`] : []),
+  ].join(" and ");
+  return { text, added, removed, truncated: text !== whole || cutCharacters > 0, omitted: omitted || undefined };
+}
+
+/** Counts only lines after the first hunk head: the file headers begin with the same characters. */
+function countChanges(text: string): number {
+  const start = text.indexOf("\n@@");
+  return start === -1 ? 0 : (text.slice(start).match(/\n[-+]/g) ?? []).length;
 }
 
 /** Whole lines around the first and the last difference. */
@@ -78,11 +105,158 @@ function endMark(text: string): string[] {
   return text === "" || text.endsWith("\n") ? [] : ["\\ No newline at end of file"];
 }
 
-function bound(text: string, maxBytes: number): { text: string; truncated: boolean } {
-  if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return { text, truncated: false };
+/** Cuts at a line end. */
+function bound(text: string, maxBytes: number): string {
+  if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text;
   const cut = Buffer.from(text.slice(0, maxBytes)).subarray(0, maxBytes);
-  const lastLine = cut.lastIndexOf(10);
-  return { text: cut.subarray(0, lastLine === -1 ? 0 : lastLine + 1).toString(), truncated: true };
+  return cut.subarray(0, cut.lastIndexOf(10) + 1).toString();
+}
+
+/** A longer line is shown only around its changes. */
+const MAX_LINE_LENGTH = 2_000;
+/** Unchanged characters that are shown on each side of a change in a long line. */
+const WINDOW_LENGTH = 80;
+/** Max characters of a long line in the diff. */
+const MAX_SHOWN_LENGTH = 16 * 1024;
+/** Max differences inside a line that are looked for. Beyond that everything from the first to the last is one change. */
+const MAX_LINE_EDITS = 500;
+
+type DiffLibrary = typeof import("diff");
+
+/** A part of a line: `same` in the other line, or not. */
+interface LinePart {
+  text: string;
+  same: boolean;
+}
+
+interface WindowedLine {
+  text: string;
+  /** Changed characters that are not shown. */
+  cut: number;
+}
+
+type LineWindow = (removed: string, added: string) => [WindowedLine, WindowedLine];
+
+function isLong(line: string): boolean {
+  return line.length > MAX_LINE_LENGTH;
+}
+
+/** Shortens long lines of a hunk. The n-th removed line is compared with the n-th line that was added in its place. */
+function windowLines(lines: readonly string[], window: LineWindow): { lines: string[]; cut: number } {
+  const shown = [...lines];
+  let cut = 0;
+  const put = (at: number | undefined, line: WindowedLine): void => {
+    if (at === undefined || !isLong(lines[at] ?? "")) return;
+    shown[at] = `${lines[at]?.charAt(0)}${line.text}`;
+    cut += line.cut;
+  };
+  for (let at = 0; at < lines.length;) {
+    const removed: number[] = [];
+    const added: number[] = [];
+    let end = at;
+    for (; end < lines.length && !lines[end]?.startsWith(" "); end++) {
+      if (lines[end]?.startsWith("-")) removed.push(end);
+      else if (lines[end]?.startsWith("+")) added.push(end);
+    }
+    for (let pair = 0; pair < Math.max(removed.length, added.length); pair++) {
+      const textAt = (index: number | undefined): string => (index === undefined ? "" : (lines[index]?.slice(1) ?? ""));
+      if (!isLong(textAt(removed[pair])) && !isLong(textAt(added[pair]))) continue;
+      const [before, after] = window(textAt(removed[pair]), textAt(added[pair]));
+      put(removed[pair], before);
+      put(added[pair], after);
+    }
+    if (end === at) {
+      put(at, showParts([{ text: lines[at]?.slice(1) ?? "", same: true }]));
+      end++;
+    }
+    at = end;
+  }
+  return { lines: shown, cut };
+}
+
+function createLineWindow({ diffArrays }: DiffLibrary): LineWindow {
+  return (removed, added) => {
+    const [start, end] = commonEnds(removed, added);
+    const before = removed.slice(start, removed.length - end);
+    const after = added.slice(start, added.length - end);
+    const head: LinePart = { text: removed.slice(0, start), same: true };
+    const tail: LinePart = { text: end === 0 ? "" : removed.slice(-end), same: true };
+    const inner = Math.max(before.length, after.length) <= MAX_LINE_LENGTH ? undefined : diffTokens(before, after);
+    const partsOf = (own: "removed" | "added", whole: string): LinePart[] => {
+      if (!inner) return [head, { text: whole, same: false }, tail];
+      const parts = inner
+        .filter((part) => part[own] || (!part.added && !part.removed))
+        .map((part): LinePart => ({ text: part.value.join(""), same: !part[own] }));
+      return [head, ...parts, tail];
+    };
+    return [showParts(partsOf("removed", before)), showParts(partsOf("added", after))];
+  };
+
+  function diffTokens(before: string, after: string) {
+    return diffArrays(tokensOf(before), tokensOf(after), { maxEditLength: MAX_LINE_EDITS });
+  }
+}
+
+function tokensOf(text: string): string[] {
+  return text.match(/\w{1,64}|\W/gs) ?? [];
+}
+
+/** The lengths of the common beginning and end, never inside a surrogate pair. */
+function commonEnds(one: string, other: string): [number, number] {
+  const shorter = Math.min(one.length, other.length);
+  let start = 0;
+  while (start < shorter && one.charCodeAt(start) === other.charCodeAt(start)) start += 1;
+  if (isHighSurrogate(one.charCodeAt(start - 1))) start -= 1;
+  let end = 0;
+  while (end < shorter - start && one.charCodeAt(one.length - 1 - end) === other.charCodeAt(other.length - 1 - end))
+    end += 1;
+  if (end > 0 && !isHighSurrogate(one.charCodeAt(one.length - end)) && isLowSurrogate(one.charCodeAt(one.length - end)))
+    end -= 1;
+  return [start, end];
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000;
+}
+
+/** Changed parts in full as far as there is room, unchanged ones with only their ends. */
+function showParts(parts: readonly LinePart[]): WindowedLine {
+  let text = "";
+  let cut = 0;
+  let room = MAX_SHOWN_LENGTH;
+  parts.forEach((part, index) => {
+    const isFirst = index === 0 && part.same;
+    const isLast = index === parts.length - 1 && part.same;
+    const max = part.same ? WINDOW_LENGTH * 2 : Math.max(WINDOW_LENGTH, room);
+    const shown = shorten(part.text, {
+      max: room > 0 || part.same ? max : 0,
+      head: isFirst && !isLast ? 0 : undefined,
+      tail: isLast && !isFirst ? 0 : undefined,
+    });
+    text += shown.text;
+    room -= shown.text.length;
+    if (!part.same) cut += shown.left;
+  });
+  return { text, cut };
+}
+
+/** The beginning and the end with the length of what is left out between. `head` or `tail` 0: without that end. */
+function shorten(
+  text: string,
+  { max, head, tail }: { max: number; head?: 0; tail?: 0 },
+): { text: string; left: number } {
+  if (text.length <= max) return { text, left: 0 };
+  const half = head === undefined && tail === undefined ? max >> 1 : max;
+  let start = head ?? half;
+  let end = text.length - (tail ?? half);
+  if (isHighSurrogate(text.charCodeAt(start - 1))) start -= 1;
+  if (isLowSurrogate(text.charCodeAt(end))) end += 1;
+  const left = end - start;
+  return { text: `${text.slice(0, start)}[… ${left} characters …]${text.slice(end)}`, left };
 }
 
 function lineStartBefore(text: string, index: number): number {

@@ -4,9 +4,16 @@ import { createTool } from "../../core/create-tool.ts";
 import { toFailure, toolError, ToolError } from "../../core/error.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
-import { decodeText, encodeText } from "../../io/files/text-encoding.ts";
+import { decodeText, encodeText, isBinary } from "../../io/files/text-encoding.ts";
 import { refuseElisions } from "./elided-text.ts";
-import { describeChange, failWithSuggestion, filesOf, type FileToolDependencies, pathLock } from "./file-access.ts";
+import {
+  describeChange,
+  failWithSuggestion,
+  filesOf,
+  type FileToolDependencies,
+  pathLock,
+  previewChanges,
+} from "./file-access.ts";
 import { explainAmbiguity, explainMiss } from "./match-failure.ts";
 import { badPatch, type FileChange, type Hunk, type HunkLine, parsePatch } from "./parse-patch.ts";
 import { joinAdjacent, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
@@ -59,8 +66,8 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     preview: async ({ patch }, context) => {
       const plan = await planPatch(parsePatch(patch), filesOf({ files }, context));
       const changes = await describeSteps(plan);
-      const text = [...plan.map(summarise), ...changes.map(({ diff }) => diff)].join("\n");
-      return { title: `Change ${countFiles(plan)}`, content: [{ type: "text", text }] };
+      const binary = plan.filter(({ old }) => old && isBinary(old.bytes)).map(({ path }) => path);
+      return previewChanges(`Change ${countFiles(plan)}`, changes, { summary: plan.map(summarise), binary });
     },
     run: async ({ patch }, context) => {
       const allowed = filesOf({ files }, context, "apply_patch");
@@ -81,6 +88,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
             removed: changes[i]?.removed ?? 0,
           })),
           diff: changes.map(({ diff }) => diff).join("\n"),
+          diffOmitted: changes.flatMap(({ omitted }) => omitted ?? []).join("; ") || undefined,
         },
       };
     },

@@ -15,6 +15,7 @@ import {
   type FileToolDependencies,
   PATH_ALIASES,
   pathLock,
+  previewChanges,
 } from "./file-access.ts";
 import { explainAmbiguity, explainMiss } from "./match-failure.ts";
 import { changedLines, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
@@ -88,9 +89,8 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
       const { edited, shown } = await prepare(input, context, "requireRead");
-      const { diff } = await describeChange(shown, edited);
       const why = input.reason ? ` (${input.reason})` : "";
-      return { title: `Edit ${shown}${why}`, content: [{ type: "text", text: diff }] };
+      return previewChanges(`Edit ${shown}${why}`, [await describeChange(shown, edited)]);
     },
     run: async (input, context) => {
       const { allowed, edited, shown, stamp } = await prepare(input, context, "requireFresh");
@@ -111,6 +111,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
           edits: edited.edits,
           bytesWritten: edited.bytes.length,
           diff: change.diff,
+          diffOmitted: change.omitted,
           added: change.added,
           removed: change.removed,
         },

@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path";
 import { toolError, ToolError } from "../../core/error.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
-import type { ToolContext } from "../../core/tool.ts";
+import type { Preview, ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
 import type { SpillFolder } from "../../io/files/spill-folder.ts";
@@ -104,8 +104,10 @@ export function encodingNamed(name: string): TextEncoding {
   }
 }
 
-interface DescribedChange {
+export interface DescribedChange {
   diff: string;
+  /** What the diff leaves out. */
+  omitted?: string;
   added: number;
   removed: number;
   /** For the model: the diff, cut if it is long. */
@@ -120,14 +122,33 @@ export async function describeChange(
   path: string,
   { before, after, linesBefore = 0 }: { before: string; after: string; linesBefore?: number },
 ): Promise<DescribedChange> {
-  const { text, added, removed } = await unifiedDiff({ before, after }, { path });
+  const { text, added, removed, omitted } = await unifiedDiff({ before, after }, { path });
   const diff =
     linesBefore === 0
       ? text
       : text.replace(HUNK_HEAD, (_, old, count, fresh) => {
           return `@@ -${Number(old) + linesBefore}${count} +${Number(fresh) + linesBefore}`;
         });
+  const note = omitted === undefined ? "" : `[… not shown: ${omitted}]\n`;
   const shown =
-    diff.length <= MAX_SHOWN_LENGTH ? diff : `${diff.slice(0, MAX_SHOWN_LENGTH)}\n[… the rest of the diff is omitted]`;
-  return { diff, added, removed, shown };
+    diff.length <= MAX_SHOWN_LENGTH
+      ? diff + note
+      : `${diff.slice(0, MAX_SHOWN_LENGTH)}\n[… the rest of the diff is omitted]`;
+  return { diff, omitted, added, removed, shown };
+}
+
+/** The preview of changes to files. `binary`: files whose present content is not text. */
+export function previewChanges(
+  title: string,
+  changes: readonly DescribedChange[],
+  { summary = [], binary = [] }: { summary?: readonly string[]; binary?: readonly string[] } = {},
+): Preview {
+  const diffs = changes.map(({ diff }) => diff).filter((diff) => diff !== "");
+  const omitted = changes.flatMap((change) => change.omitted ?? []);
+  return {
+    title,
+    content: [{ type: "text", text: [...summary, ...diffs].join("\n") || "No change." }],
+    omitted: omitted.length === 0 ? undefined : omitted.join("; "),
+    unshown: binary.length === 0 ? undefined : `The present content of ${binary.join(", ")} is not text.`,
+  };
 }

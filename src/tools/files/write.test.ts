@@ -17,6 +17,8 @@ import { join } from "node:path";
 import iconv from "iconv-lite";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { textOf } from "../../core/content.ts";
+import { createTool } from "../../core/create-tool.ts";
+import type { Preview, ToolContext } from "../../core/tool.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
@@ -126,6 +128,31 @@ test("the preview of an unread file is refused like the write", async () => {
   await read({ path: "a.txt" });
   await haft.execute("write", { path: "a.txt", content: "x\n" });
   expect(JSON.stringify(requested)).toContain("-secret\\n+x");
+});
+
+test("the preview shows a change in a long line, and says what it leaves out or cannot show", async () => {
+  const long = "some words ".repeat(60_000);
+  const { tool, folder } = stage(
+    { "long.txt": long, "image.png": Buffer.from([0, 1, 2, 0xff]) },
+    { requireRead: false },
+  );
+  const preview = async (input: object): Promise<Preview> => {
+    let shown: Preview | undefined;
+    const run = async (_: unknown, context: ToolContext) => {
+      shown = await tool.preview?.({ path: "", content: "", ...input }, context);
+    };
+    const probe = createTool({ name: "probe", description: "Shows a preview.", kind: "readonly", parameters: {}, run });
+    const result = await createHaft({ tools: [probe], folder }).execute("probe", {});
+    expect(result.status).toBe("completed");
+    return shown as Preview;
+  };
+  const inLine = await preview({ path: "long.txt", content: `${long}evil` });
+  expect(textOf(inLine.content)).toMatch(/^\+\[… \d+ characters …\].*some words evil$/m);
+  expect(inLine).toMatchObject({ omitted: undefined, unshown: undefined });
+  const cut = await preview({ path: "new.txt", content: "line\n".repeat(100_000) });
+  expect(cut.omitted).toMatch(/^\d+ of 100000 changed lines$/);
+  const binary = await preview({ path: "image.png", content: "text\n" });
+  expect(binary.unshown).toBe("The present content of image.png is not text.");
 });
 
 test.each([

@@ -12,6 +12,7 @@ import {
   type FileToolDependencies,
   PATH_ALIASES,
   pathLock,
+  previewChanges,
 } from "./file-access.ts";
 import { refuseElisions } from "./elided-text.ts";
 import { withoutBom } from "./text-match.ts";
@@ -49,12 +50,12 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
       const { bytes, present } = await prepare(input, context, "requireRead");
-      const { diff } = await describeChange(input.path, {
-        before: present?.decoded.text ?? "",
+      const binary = present && isBinary(present.bytes) ? [input.path] : [];
+      const change = await describeChange(input.path, {
+        before: binary.length > 0 ? "" : (present?.decoded.text ?? ""),
         after: decodeText(bytes).text,
       });
-      const title = `${present ? "Replace" : "Create"} ${input.path}`;
-      return { title, content: [{ type: "text", text: diff || "No change." }] };
+      return previewChanges(`${present ? "Replace" : "Create"} ${input.path}`, [change], { binary });
     },
     run: async (input, context) => {
       const { allowed, bytes, present } = await prepare(input, context, "requireFresh");
@@ -75,6 +76,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
           path: shown,
           created: outcome.created,
           diff: change.diff,
+          diffOmitted: change.omitted,
           added: change.added,
           removed: change.removed,
         },

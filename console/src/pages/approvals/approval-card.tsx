@@ -25,6 +25,8 @@ const words = defineWords({
     folder: "Folder",
     why: "Why it asks",
     preview: "What will happen",
+    omitted: (what: string) => `Not shown here: ${what}. The exact request below has all of it.`,
+    unshown: (why: string) => `This cannot be shown: ${why}`,
     request: "The exact request",
     hash: "Fingerprint",
     allow: "Approve once",
@@ -47,6 +49,8 @@ const words = defineWords({
     folder: "文件夹",
     why: "为何询问",
     preview: "将会发生什么",
+    omitted: (what: string) => `此处未显示：${what}。下面的完整请求包含全部内容。`,
+    unshown: (why: string) => `无法显示：${why}`,
     request: "完整请求",
     hash: "指纹",
     allow: "批准一次",
@@ -135,6 +139,16 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
               {w.preview}: <VisibleText text={approval.preview.title} />
             </h3>
             <ContentView content={approval.preview.content} />
+            {approval.preview.omitted === undefined ? null : (
+              <p role="alert">
+                <VisibleText text={w.omitted(approval.preview.omitted)} />
+              </p>
+            )}
+            {approval.preview.unshown === undefined ? null : (
+              <p role="alert">
+                <VisibleText text={w.unshown(approval.preview.unshown)} />
+              </p>
+            )}
           </section>
         ) : null}
         <details open>
