@@ -30,7 +30,7 @@ export default defineConfig({
     ],
     environment: "node",
     globalSetup: ["test/setup/state-folder.ts", "test/setup/run-services.ts"],
-    setupFiles: ["test/setup/fixed-seed.ts"],
+    setupFiles: ["test/setup/fixed-seed.ts", "test/setup/each-file.ts"],
     // Processes, not threads: tests start children, send signals and change the working folder.
     pool: "forks",
     maxWorkers: 2,

@@ -1,20 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ROOT } from "./architecture/read-entries.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 // The documents of the repository itself are checked by `npm run check:docs`; here the check is checked.
-const folders: string[] = [];
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 function checkDocuments(documents: Record<string, readonly string[]>, ...flags: string[]) {
-  const folder = mkdtempSync(join(tmpdir(), "haft-docs-"));
-  folders.push(folder);
+  const folder = temporaryFolder("haft-docs-");
   for (const [name, lines] of Object.entries(documents)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), lines.join("\n"));

@@ -1,7 +1,6 @@
 // The gate is the product: whatever way a call comes in, the same things hold. Every entrance is one adapter in ENTRANCES;
 // who builds another one (HTTP, WebSocket, CLI, MCP server, agent loop, text formats, cron, worker, code) adds it there.
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -32,6 +31,7 @@ import { callAtClient, callOverHttp, callOverSocket, callOverStream, installAtCl
 import { callOverMcpConnection, callOverMcpHttp } from "./mcp/call-through.ts";
 import { callBySchedule } from "./schedules/call-through.ts";
 import { callBySession } from "./sessions/call-through.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
 type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
@@ -508,12 +508,11 @@ const TO_BUILT_IN = ENTRANCES.filter(({ install }) => !install).flatMap((entranc
 
 describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, tool, entrance) => {
   function enterWorkspace(): World & { happened(): boolean } {
-    const folder = mkdtempSync(join(tmpdir(), "haft-entrances-"));
+    const folder = temporaryFolder("haft-entrances-");
     const denied: string[] = [];
     const haft = createTestHaft({ policy: { deny: denied }, code: {}, workspace: openWorkspace(folder) });
     onTestFinished(async () => {
       await haft.shutdown();
-      rmSync(folder, { recursive: true, force: true });
     });
     const { name, input, otherInput } = tool;
     const happened = (): boolean => existsSync(join(folder, "effect.txt"));

@@ -1,15 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { beforeAll, beforeEach, expect, test } from "vitest";
 import { ROOT } from "./architecture/read-entries.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 // A small project with one packed package beside it, so that the real npm installs it without a network.
 const LOCK = "package-lock.json";
-const archives = mkdtempSync(join(tmpdir(), "haft-install-archive-"));
+const archives = temporaryFolder("haft-install-archive-");
 let project: string;
 
 beforeAll(() => {
@@ -21,16 +22,12 @@ beforeAll(() => {
   }
 });
 
-afterAll(() => rmSync(archives, { recursive: true, force: true }));
-
 beforeEach(() => {
-  project = mkdtempSync(join(tmpdir(), "haft-install-test-"));
+  project = temporaryFolder("haft-install-test-");
   mkdirSync(join(project, "scripts"));
   cpSync(join(ROOT, "scripts", "ensure-installed.mjs"), join(project, "scripts", "ensure-installed.mjs"));
   wantVendor("1.0.0");
 });
-
-afterEach(() => rmSync(project, { recursive: true, force: true }));
 
 function writeJson(path: string, value: unknown): void {
   writeFileSync(join(project, path), JSON.stringify(value, null, 2));

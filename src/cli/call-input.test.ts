@@ -1,19 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { readCallInput } from "./call-input.ts";
 import type { Terminal } from "./terminal.ts";
 
 let cwd: string;
 beforeAll(() => {
-  cwd = mkdtempSync(join(tmpdir(), "haft-input-"));
+  cwd = temporaryFolder("haft-input-");
   writeFileSync(join(cwd, "text.txt"), "héllo\n");
   writeFileSync(join(cwd, "list.json"), "[1, 2]");
   writeFileSync(join(cwd, "bytes"), Buffer.from([0xff, 0xfe]));
 });
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 const read = (words: readonly string[], input?: string) => {
   const stdin = new PassThrough() as unknown as Terminal["stdin"] & PassThrough;

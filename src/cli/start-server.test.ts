@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openHaft } from "../host.ts";
 import { issueToken, openTokensOnUse } from "../store/tokens.ts";
 import { startServer } from "./start-server.ts";
@@ -11,9 +11,8 @@ let folder: string;
 let home: string;
 
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-serve-")));
-  home = realpathSync(mkdtempSync(join(tmpdir(), "haft-home-")));
-  onTestFinished(() => [folder, home].forEach((each) => rmSync(each, { recursive: true, force: true })));
+  folder = temporaryFolder("haft-serve-");
+  home = temporaryFolder("haft-home-");
 });
 
 async function start(env: Record<string, string>, host = "127.0.0.1") {

@@ -1,10 +1,9 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { type IPty, spawn } from "@lydell/node-pty";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../../test/setup/bundle-program.ts";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { anApproval } from "../calls/approval-store.suite.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 
@@ -12,10 +11,9 @@ let base: string;
 let program: string;
 
 beforeAll(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-terminal-")));
+  base = temporaryFolder("haft-terminal-");
   program = await bundleProgram("src/cli/ask-at-terminal.fixture.ts", join(base, "out"));
 }, 60_000);
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 class Terminal {
   text = "";

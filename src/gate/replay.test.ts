@@ -1,8 +1,8 @@
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { createTool } from "../core/create-tool.ts";
 import { toolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
@@ -23,11 +23,10 @@ let file: string;
 let ran: string[];
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "haft-replay-"));
+  folder = temporaryFolder("haft-replay-");
   file = join(folder, "session.jsonl");
   ran = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Tools with a different answer each time: a recorded answer can be told from a new one. */
 function tools(description = "Answers with a number that grows") {

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { loadPackage } from "./load-package.ts";
 
 test("a missing package is named with the command that installs it", () => {
@@ -21,7 +21,7 @@ describe("in a separate process", () => {
   let folder: string;
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "haft-schema-"));
+    folder = temporaryFolder("haft-schema-");
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     const options = "--target es2023 --module nodenext --skipLibCheck --allowImportingTsExtensions --noCheck";
@@ -30,7 +30,6 @@ describe("in a separate process", () => {
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     execFileSync(process.execPath, [tsc, ...`${options} ${emit}`.split(" "), source]);
   }, 60_000);
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Runs `body` with `toSchema` in scope. Returns the loaded packages and the text on stderr. */
   function run(body: string): { packages: string[]; stderr: string } {

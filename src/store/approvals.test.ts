@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { anApproval } from "../calls/approval-store.suite.ts";
 import { approvalsModule } from "./approvals.ts";
 import { ENGINES, useEngine } from "./engines.fixture.ts";
@@ -20,8 +19,7 @@ describe.each(ENGINES)("$name", (engine) => {
 });
 
 test("states that an earlier version wrote get today's names, and inputs keep theirs", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "haft-approvals-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-approvals-");
   const database = await openSqlite(join(folder, "old.db"));
   const { name, versions } = approvalsModule.migrations;
   await migrate(database, [{ name, versions: versions.slice(0, 1) }], 0);

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { openStore } from "./store.ts";
 
 test("stored outputs are there after a restart, and deleted a week later", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "haft-artifacts-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-artifacts-");
   const clock = createFakeClock();
   const now = clock.now();
   const output = {

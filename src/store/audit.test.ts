@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import type { AuditProblem } from "../gate/audit-log.ts";
 import { hafted } from "../gate/audit-log.suite.ts";
 import { audit } from "./audit-chain.ts";
@@ -9,14 +9,12 @@ import { openStore, type Store, type StoreLocation } from "./store.ts";
 import type { SqlValue } from "./database.ts";
 import { ENGINES, useEngine } from "./engines.fixture.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "haft-audit-"));
+const folder = temporaryFolder("haft-audit-");
 const opened: Store[] = [];
 
 afterEach(async () => {
   for (const store of opened.splice(0)) await store.close();
 });
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function open(place: StoreLocation = { stateFolder: mkdtempSync(join(folder, "s-")) }): Promise<Store> {
   const store = await openStore(place);

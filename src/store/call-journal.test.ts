@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import type { ToolResult } from "../core/result.ts";
 import { createFakeClock, type FakeClock } from "../testing/fake-clock.ts";
 import { SqlJournal } from "./call-journal.ts";
@@ -14,14 +12,13 @@ let clock: FakeClock;
 let store: Store;
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "haft-journal-"));
+  folder = temporaryFolder("haft-journal-");
   clock = createFakeClock();
   store = await openStore({ stateFolder: folder }, { clock });
 });
 
 afterEach(async () => {
   await store.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const result = (details: unknown, text = "done"): ToolResult => ({

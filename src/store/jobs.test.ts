@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
 import { failedJob, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
@@ -17,11 +16,10 @@ import type { SqlDatabase } from "./database.ts";
 import { SqlJobs } from "./jobs.ts";
 
 describeJobQueue("SQLite", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "haft-jobs-"));
-  return openQueues({ stateFolder: folder }, () => rmSync(folder, { recursive: true }));
+  return openQueues({ stateFolder: temporaryFolder("haft-jobs-") });
 });
 
-async function openQueues(place: StoreLocation, clean: () => void): Promise<OpenedQueues> {
+async function openQueues(place: StoreLocation): Promise<OpenedQueues> {
   const stores: Store[] = [await openStore(place)];
   return {
     queue: stores[0]!.jobs,
@@ -31,7 +29,6 @@ async function openQueues(place: StoreLocation, clean: () => void): Promise<Open
     },
     async close() {
       for (const store of stores) await store.close();
-      clean();
     },
   };
 }
@@ -40,11 +37,10 @@ describe("jobs in a store", () => {
   let folder: string;
   const opened: SqlJobs[] = [];
   const databases: SqlDatabase[] = [];
-  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "haft-jobs-"))));
+  beforeEach(() => void (folder = temporaryFolder("haft-jobs-")));
   afterEach(async () => {
     for (const jobs of opened.splice(0)) await jobs.close();
     for (const database of databases.splice(0)) await database.close();
-    rmSync(folder, { recursive: true });
   });
 
   /** As another process would: its own connection, and an owner of its own. */

@@ -1,8 +1,8 @@
 // Several processes run the schedules of one store, and some of them are killed while they do.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { until } from "../../test/setup/until.ts";
 import type { ScheduleRun } from "../core/schedule.ts";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
@@ -12,7 +12,7 @@ import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 40 : 2;
 const AT_ONCE = 12;
-const folder = mkdtempSync(join(tmpdir(), "haft-schedulers-"));
+const folder = temporaryFolder("haft-schedulers-");
 let server: TestPostgres;
 let children: TestChildren;
 
@@ -24,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   children.remove();
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const places: [string, () => Promise<StoreLocation>][] = [

@@ -1,20 +1,10 @@
 import { spawnSync } from "node:child_process";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bundleProgram } from "../../test/setup/bundle-program.ts";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { createUndo } from "../io/files/undo.ts";
@@ -28,10 +18,9 @@ let base: string;
 let program: string;
 
 beforeAll(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-killed-undo-")));
+  base = temporaryFolder("haft-killed-undo-");
   program = await bundleProgram("src/store/killed-undo.fixture.ts", join(base, "out"));
 }, 60_000);
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 async function open(workspace: string, file: string) {
   const database = await openSqlite(file);

@@ -5,20 +5,19 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openStateFolder } from "./open-state-folder.ts";
 import { prepareChildren, type TestChild, type TestChildren } from "./start-child.fixture.ts";
 import { openStore } from "./store.ts";
 
-const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-open-state-")));
+const base = temporaryFolder("haft-open-state-");
 let children: TestChildren;
 let workspace: string;
 let stateFolder: string;
@@ -28,7 +27,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   children.remove();
-  rmSync(base, { recursive: true, force: true });
 });
 beforeEach(() => {
   const root = mkdtempSync(join(base, "t-"));

@@ -10,19 +10,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ToolError } from "../core/error.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { openSqlite } from "./sqlite.ts";
 import { openStore, type Store } from "./store.ts";
 
-const base = mkdtempSync(join(tmpdir(), "haft-open-"));
+const base = temporaryFolder("haft-open-");
 const newFolder = (): string => mkdtempSync(join(base, "w-"));
 const fileIn = (folder: string): string => join(folder, "haft.db");
-
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 const IS_WINDOWS = process.platform === "win32";
 

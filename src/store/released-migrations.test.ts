@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openTokenStore } from "./tokens.ts";
 import { openSqlite } from "./sqlite.ts";
 import { openStore } from "./store.ts";
@@ -11,12 +11,6 @@ import { openStore } from "./store.ts";
 const RELEASED = JSON.parse(
   readFileSync(new URL("released-migrations.fixture.json", import.meta.url), "utf8"),
 ) as Record<string, string[][]>;
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "haft-released-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 const checksum = (statements: readonly string[]) =>
   createHash("sha256").update(JSON.stringify(statements)).digest("hex");

@@ -1,14 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openStore, type StoreLocation } from "./store.ts";
 import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
 import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 200 : 8;
-const folder = mkdtempSync(join(tmpdir(), "haft-processes-"));
+const folder = temporaryFolder("haft-processes-");
 let server: TestPostgres;
 let children: TestChildren;
 
@@ -19,7 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   children.remove();
   await server.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const places: [string, () => Promise<StoreLocation>][] = [

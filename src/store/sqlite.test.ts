@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openSqlite } from "./sqlite.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "haft-sqlite-"));
+const folder = temporaryFolder("haft-sqlite-");
 let count = 0;
 const newFile = (): string => join(folder, `${++count}.db`);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("SQLite", () => {
   test("stores integers as integers", async () => {

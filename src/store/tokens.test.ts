@@ -1,23 +1,19 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openSqlite } from "./sqlite.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { issueToken, MemoryTokenStore, openTokenStore, type TokenStore } from "./tokens.ts";
 import { describeTokenStore } from "./tokens.suite.ts";
 
-const folders: string[] = [];
 const ends: (() => unknown)[] = [];
 
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
 async function openStore(file?: string): Promise<{ store: TokenStore; file: string }> {
-  const folder = mkdtempSync(join(tmpdir(), "haft-tokens-"));
-  folders.push(folder);
+  const folder = temporaryFolder("haft-tokens-");
   const place = file ?? join(folder, "haft.db");
   const database = await openSqlite(place);
   ends.push(() => database.close());

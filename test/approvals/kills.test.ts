@@ -2,13 +2,13 @@
 // The checker stands outside: what happened it knows from the file that the effect itself writes, what was answered from
 // what it told the processes to answer.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { StoreLocation } from "../../src/store/store.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { postgresStoreFactory, sqliteStoreFactory } from "./open-stores.ts";
 
 const FULL = process.env["HAFT_FULL"] === "1";
@@ -27,10 +27,9 @@ type Role = "approve" | "deny" | "wait" | "answer" | "look";
 let base: string;
 let program: string;
 beforeAll(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-kills-")));
+  base = temporaryFolder("haft-kills-");
   program = await bundleProgram("test/approvals/killed-process.ts", join(base, "out"));
 }, 60_000);
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 interface Ended {
   output: string[];

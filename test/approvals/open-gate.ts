@@ -1,8 +1,5 @@
 // A gate with what approvals need of it, and everything that the runtime injects into them turned by a test.
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { onTestFinished } from "vitest";
 import { EventEmitter } from "../../src/core/events.ts";
 import { type Registrable, ToolRegistry } from "../../src/core/registry.ts";
 import type { ToolResult } from "../../src/core/result.ts";
@@ -16,6 +13,7 @@ import { Approvals, type ApprovalsOptions } from "../../src/calls/approvals.ts";
 import { permit, type PermitOptions } from "../../src/gate/permit/permit.ts";
 import { createResume } from "../../src/gate/permit/resume-call.ts";
 import { createFakeClock, type FakeClock } from "../../src/testing/fake-clock.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import type { OpenedStore } from "./open-stores.ts";
 
 type Turned = Partial<Omit<PermitOptions, "approvals" | "clock" | "events" | "contextFor">>;
@@ -64,8 +62,7 @@ export function openGate({
 }
 
 export function makeFolder(): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-approvals-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-approvals-");
   return folder;
 }
 

@@ -1,11 +1,10 @@
 // The places where approvals are kept, each opened as often as there are processes to play.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { type CallJournal, MemoryJournal } from "../../src/calls/call-journal.ts";
 import { type ApprovalStore, MemoryApprovalStore } from "../../src/calls/approval.ts";
 import { startPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { openStore, type StoreLocation } from "../../src/store/store.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 export interface OpenedStore {
   approvals: ApprovalStore;
@@ -30,7 +29,7 @@ export async function memoryStoreFactory(): Promise<StoreFactory> {
 }
 
 export async function sqliteStoreFactory(): Promise<StoreFactory & { place: StoreLocation }> {
-  const folder = mkdtempSync(join(tmpdir(), "haft-approvals-"));
+  const folder = temporaryFolder("haft-approvals-");
   const place = { stateFolder: folder };
   const { open, closeAll } = opener(place);
   const remove = async (): Promise<void> => {

@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type HaftConfig, loadConfig } from "haft/host";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { checkBrowser, checkWebSearch } from "../../src/cli/commands/doctor.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 function load(overrides: HaftConfig) {
-  const folder = mkdtempSync(join(tmpdir(), "haft-doctor-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-doctor-");
   return loadConfig({ folder, home: folder, env: {}, overrides });
 }
 

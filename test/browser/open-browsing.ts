@@ -1,13 +1,13 @@
 import { createSocket } from "node:dgram";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { CallOptions, ToolResult } from "haft";
 import { type HaftHost, type HostOptions, openHaft } from "haft/host";
 import type { FoundBrowser } from "../console/find-browser.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 /** A host with a browser, a server that its pages may reach, and one beside it that they may not. */
 export interface Browsing {
@@ -35,7 +35,7 @@ export async function openBrowsing(
   pages: Pages,
   { overrides = {}, ...options }: HostOptions = {},
 ): Promise<Browsing> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-browser-")));
+  const root = temporaryFolder("haft-browser-");
   const folder = join(root, "work");
   mkdirSync(folder);
   const requested: string[] = [];

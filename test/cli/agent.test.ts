@@ -1,14 +1,14 @@
 // `haft run` and `haft chat` against a server that speaks the OpenAI chat protocol, with the host's real tools.
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { type ChatRequest, type ChatTurn, startChatServer } from "../../src/models/agent/chat-server.fixture.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 interface Folder {
   folder: string;
@@ -23,8 +23,7 @@ interface Folder {
 
 /** A folder whose user has configured a model. */
 function openFolder(url: string, more: object = {}): Folder {
-  const root = mkdtempSync(join(tmpdir(), "haft-agent-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
+  const root = temporaryFolder("haft-agent-");
   const [folder, home] = [join(root, "work"), join(root, "home")];
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(root, path)), { recursive: true });

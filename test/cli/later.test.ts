@@ -1,13 +1,11 @@
 // `haft jobs` and `haft schedules` before a real host, in this process.
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createTool } from "haft";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openHostCli } from "./open-host-cli.ts";
 
 async function open() {
-  const folder = mkdtempSync(join(tmpdir(), "haft-later-"));
+  const folder = temporaryFolder("haft-later-");
   const gates: (() => void)[] = [];
   const build = createTool({
     name: "build",

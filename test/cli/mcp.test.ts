@@ -1,15 +1,15 @@
 // `haft mcp resources|read|prompts|prompt|questions|answer` before a real host and a real server, in this process.
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openHostCli } from "./open-host-cli.ts";
 
 const MODERN = fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url));
 
 async function open() {
-  const folder = mkdtempSync(join(tmpdir(), "haft-mcp-cli-"));
+  const folder = temporaryFolder("haft-mcp-cli-");
   mkdirSync(join(folder, ".config", "haft"), { recursive: true });
   const notes = { command: process.execPath, args: [MODERN], trust: true };
   writeFileSync(join(folder, ".config", "haft", "config.json"), JSON.stringify({ mcpServers: { notes } }));

@@ -1,13 +1,13 @@
 // The command line as a program: bundled once, run in a workspace and a home of its own.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type IPty, spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 import { stateFolderOf } from "../../src/io/files/state-folder.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 export interface Ran {
   code: number | null;
@@ -31,7 +31,7 @@ export interface HaftProgram {
 const INLINED = ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore"];
 
 export async function bundleHaft(): Promise<HaftProgram> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-cli-")));
+  const base = temporaryFolder("haft-cli-");
   const program = await bundleProgram("src/cli/main.ts", join(base, "out"), { isSplit: true, inlined: INLINED });
   let count = 0;
   let folder = "";

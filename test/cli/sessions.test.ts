@@ -1,15 +1,13 @@
 // `haft sessions` before a real host, in this process, with an agent whose model is a script.
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { HostOptions } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
 import { createAgent } from "../../src/agent.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openHostCli } from "./open-host-cli.ts";
 
 async function open(script?: LanguageScript) {
-  const folder = mkdtempSync(join(tmpdir(), "haft-sessions-"));
+  const folder = temporaryFolder("haft-sessions-");
   const model = createScriptedLanguageModel(script ?? []);
   const agentFor: HostOptions["agentFor"] = (_session, haft) => createAgent({ haft, model });
   return { ...(await openHostCli(folder, script ? { agentFor } : {})), model };

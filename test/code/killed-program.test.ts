@@ -1,9 +1,9 @@
 // A program waits for a person, its process is killed, and another process resumes it after the answer, once.
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const ROUNDS = process.env["HAFT_FULL"] ? 200 : 2;
 
@@ -55,7 +55,7 @@ test.each([false, true])(
   { timeout: 600_000 },
   async (waits) => {
     for (let round = 0; round < ROUNDS; round++) {
-      const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-program-")));
+      const folder = temporaryFolder("haft-program-");
       const ledger = join(folder, "ledger");
       writeFileSync(ledger, "");
       try {

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTool } from "haft";
 import { type HostOptions, openHaft } from "haft/host";
@@ -8,6 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { build } from "vite";
 import { z } from "zod";
 import { ROOT } from "../architecture/read-entries.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { createEchoAgent } from "./echo-agent.ts";
 import type { FoundBrowser } from "./find-browser.ts";
 
@@ -27,7 +27,7 @@ const HOSTILE =
   "<script>alert(1)</script><img src=x onerror=alert(2)> \u001b]0;owned\u0007\u001b[31mred\u001b[0m a\u202Eb\u200B";
 
 export async function openConsole(found: Extract<FoundBrowser, { executablePath: string }>): Promise<OpenConsole> {
-  const root = mkdtempSync(join(tmpdir(), "haft-console-"));
+  const root = temporaryFolder("haft-console-");
   const pages = join(root, "console");
   await build({ configFile: join(ROOT, "console", "vite.config.ts"), logLevel: "error", build: { outDir: pages } });
   const folder = mkdtempSync(join(root, "work-"));

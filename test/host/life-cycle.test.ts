@@ -1,12 +1,12 @@
 // Breaks each capability of a host in turn, in a process of its own, and counts what is left: handles, file descriptors,
 // child processes and temporary files.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "haft/host";
 import { CAPABILITIES } from "../../src/capabilities/open-host.ts";
 import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const NAMES = Object.keys(CAPABILITIES);
 
@@ -158,8 +158,7 @@ afterAll(() => children.remove());
 
 /** A workspace whose configuration uses every capability that needs nothing from outside. */
 function openFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "haft-life-cycle-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-life-cycle-");
   const settings = join(folder, "home", ".config", "haft");
   mkdirSync(settings, { recursive: true });
   mkdirSync(join(folder, "tmp"));

@@ -1,13 +1,12 @@
 // Artifacts over HTTP and MCP.
 import { describe, expect, onTestFinished, test } from "vitest";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openHaft } from "haft/host";
 import { createTestHaft } from "haft/testing";
 import { createArtifactManager, createArtifactTools } from "haft/workspace";
 import { createArtifactsApi, serveArtifacts } from "../../src/capabilities/artifacts.ts";
 import { connectV2, serveOverHttp } from "../mcp/serve-haft.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openCheckedClient } from "./checked-client.ts";
 import { openTestServer } from "./open-server.ts";
 
@@ -100,8 +99,7 @@ test("an MCP client finds the artifacts that it made among its resources, and an
 });
 
 test("a host keeps its artifacts over a restart, with outputs if that is configured", async () => {
-  const root = mkdtempSync(join(tmpdir(), "haft-artifacts-"));
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryFolder("haft-artifacts-");
   const open = () =>
     openHaft(root, { home: join(root, "home"), env: {}, overrides: { artifacts: { keepOutputs: true } } });
   const first = await open();

@@ -1,17 +1,16 @@
 // The message channels of a host over HTTP: never an address or a key; the test message is a call.
 import { expect, onTestFinished, test } from "vitest";
 import { openHaft } from "haft/host";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serveHttp } from "../../src/server/http-server.ts";
 import type { Scope } from "../../src/contracts/index.ts";
 import { createClient } from "../../src/client.ts";
 import { startServer } from "../../src/io/net/local-server.fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 async function openChannelServer(permissions = {}) {
   const hook = await startServer((_request, response) => void response.writeHead(204).end());
-  const folder = mkdtempSync(join(tmpdir(), "haft-channels-"));
+  const folder = temporaryFolder("haft-channels-");
   const channels = {
     hook: { type: "webhook", targets: { ops: `${hook.origin}/very-secret`, dev: `${hook.origin}/dev` } },
     team: { type: "slack", token: "${SLACK_TOKEN}", targets: { general: "C1" } },
@@ -22,7 +21,6 @@ async function openChannelServer(permissions = {}) {
   onTestFinished(async () => {
     await server.close();
     await host.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const clientFor = async (...scopes: Scope[]) => {
     const token = await server.issueToken({ name: "ada", scopes });

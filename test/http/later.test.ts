@@ -1,16 +1,14 @@
 // Jobs and schedules of a real host over HTTP; every response is checked against its contract.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTool } from "haft";
 import { openHaft } from "haft/host";
 import type { api, HaftClient } from "haft/client";
 import { serveHttp } from "../../src/server/http-server.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openCheckedClient } from "./checked-client.ts";
 
 async function open() {
-  const folder = mkdtempSync(join(tmpdir(), "haft-later-"));
+  const folder = temporaryFolder("haft-later-");
   const kept: unknown[] = [];
   const gates: (() => void)[] = [];
   const host = await openHaft(folder, {
@@ -46,7 +44,6 @@ async function open() {
   onTestFinished(async () => {
     await server.close();
     await host.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const tokenFor = (...scopes: api.Scope[]): Promise<string> => server.issueToken({ name: scopes.join("+"), scopes });
   const clientFor = (...scopes: api.Scope[]): Promise<HaftClient> => openCheckedClient({ server, tokenFor }, ...scopes);

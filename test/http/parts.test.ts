@@ -1,6 +1,5 @@
 // The audit log, file changes, rules, statistics and tools over HTTP.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openWorkspace } from "haft/workspace";
@@ -8,12 +7,12 @@ import { createMemoryUndo } from "../../src/io/files/undo-store.ts";
 import { createUndo } from "../../src/io/files/undo.ts";
 import { RuleSet } from "../../src/gate/permit/rules/rule-set.ts";
 import { openStore } from "../../src/store/store.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openCheckedClient } from "./checked-client.ts";
 import { ask, openTestServer } from "./open-server.ts";
 
 function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "haft-parts-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-parts-");
   return folder;
 }
 

@@ -1,18 +1,15 @@
 // The text of a model, parsed over HTTP: nothing runs, and the answer is the text for the model.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../../src/store/store.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openCheckedClient } from "./checked-client.ts";
 import { openTestServer } from "./open-server.ts";
 
 async function openPlayground() {
-  const folder = mkdtempSync(join(tmpdir(), "haft-playground-"));
+  const folder = temporaryFolder("haft-playground-");
   const store = await openStore({ stateFolder: folder });
   onTestFinished(async () => {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const api = await openTestServer({ parts: { store } });
   return { api, client: await openCheckedClient(api, "read", "call") };

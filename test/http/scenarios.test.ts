@@ -1,19 +1,18 @@
 // Known attacks on servers of this kind, over real sockets. The ids are those of the scenarios.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTestHaft } from "haft/testing";
 import { WebSocket } from "ws";
 import { serveHttp } from "../../src/server/http-server.ts";
 import { issueToken, MemoryTokenStore } from "../../src/store/tokens.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { ask, openTestServer, openSocket, until } from "./open-server.ts";
 
 const CALL = { tool: "echo", input: { text: "hello" } };
 
 function makeConsole(): string {
-  const folder = mkdtempSync(join(tmpdir(), "haft-console-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-console-");
   mkdirSync(join(folder, "assets"));
   writeFileSync(
     join(folder, "index.html"),

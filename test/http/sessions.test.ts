@@ -1,7 +1,4 @@
 // Sessions of a real host over HTTP; every response is checked against its contract.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTool } from "haft";
 import type { api, HaftClient } from "haft/client";
@@ -9,10 +6,11 @@ import { openHaft } from "haft/host";
 import { createScriptedLanguageModel, type LanguageScript } from "haft/testing";
 import { createAgent } from "../../src/capabilities/create-agent.ts";
 import { serveHttp } from "../../src/server/http-server.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { openCheckedClient } from "./checked-client.ts";
 
 async function open(script?: LanguageScript) {
-  const folder = mkdtempSync(join(tmpdir(), "haft-sessions-"));
+  const folder = temporaryFolder("haft-sessions-");
   const kept: string[] = [];
   const model = script && createScriptedLanguageModel(script);
   const host = await openHaft(folder, {
@@ -37,7 +35,6 @@ async function open(script?: LanguageScript) {
   onTestFinished(async () => {
     await server.close();
     await host.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const tokenFor = (...scopes: api.Scope[]): Promise<string> => server.issueToken({ name: scopes.join("+"), scopes });
   const clientFor = (...scopes: api.Scope[]): Promise<HaftClient> => openCheckedClient({ server, tokenFor }, ...scopes);

@@ -1,7 +1,4 @@
 // A background call through the whole gate, in memory and in the store: what holds for it, whoever runs it.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   createHaft,
@@ -13,6 +10,7 @@ import {
   type ToolResult,
 } from "haft";
 import { openStore, type Store } from "haft/host";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 interface Place {
   open(options?: HaftOptions): Promise<Haft>;
@@ -20,14 +18,13 @@ interface Place {
 
 /** Every runtime that is opened in one place has the same jobs, as processes on one store have. */
 function inStore(): Place {
-  const folder = mkdtempSync(join(tmpdir(), "haft-background-"));
+  const folder = temporaryFolder("haft-background-");
   const open: { haft: Haft; store: Store }[] = [];
   onTestFinished(async () => {
     for (const { haft, store } of open) {
       await haft.shutdown();
       await store.close();
     }
-    rmSync(folder, { recursive: true });
   });
   return {
     async open(options) {

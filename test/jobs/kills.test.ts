@@ -1,12 +1,12 @@
 // fa-003: a worker is killed at every moment that matters, and somebody else goes on. The checker asks nobody: tools write
 // what they did into a ledger of their own, outside of the store, and the test counts there.
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createHaft, type ToolEvent } from "haft";
 import { openStore } from "haft/host";
 import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const ROUNDS = process.env["HAFT_FULL"] ? 200 : 10;
 const POINTS = ["job claimed", "before effect", "after effect", "job before ack", "job acknowledged"] as const;
@@ -15,11 +15,10 @@ let children: TestChildren;
 let folder: string;
 beforeAll(async () => {
   children = await prepareChildren();
-  folder = mkdtempSync(join(tmpdir(), "haft-job-kills-"));
+  folder = temporaryFolder("haft-job-kills-");
 });
 afterAll(() => {
   children.remove();
-  rmSync(folder, { recursive: true });
 });
 
 /** Accepts one job, says so, and dies when it runs it. */

@@ -1,13 +1,13 @@
 // Jobs on several processes: workers and a client on a real server, some of them killed. The checker stands outside: what
 // happened it knows from the file that the tools themselves write. Fault scenario fa-003.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
 import { type OwnPostgres, startOwnPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../src/store/start-redis.fixture.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { until } from "../setup/until.ts";
 import type { LedgerTool } from "./ledger-tool.ts";
 import { openSite, type Site } from "./open-site.ts";
@@ -23,7 +23,7 @@ let program: string;
 let postgres: OwnPostgres;
 let redis: TestRedis | undefined;
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-scale-")));
+  folder = temporaryFolder("haft-scale-");
   program = await bundleProgram("test/jobs/work-process.ts", join(folder, "out"), { inlined: ["bullmq", "ioredis"] });
   postgres = await startOwnPostgres();
   if (hasRedis) redis = await startRedis();
@@ -31,7 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await postgres.stop();
   await redis?.stop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 // Most of the time they wait for leases to run out: together they do that at once.

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { toNodeHandler } from "@modelcontextprotocol/node";
@@ -11,6 +10,7 @@ import { textOf } from "haft";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ElicitationRequest } from "../../src/mcp/client/server-requests.ts";
 import type { McpServerConfig } from "../../src/mcp/server-config.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { connectHub, scripted, until } from "./connect-scripted.ts";
 import { createModernServer } from "./modern-server.mjs";
 
@@ -45,7 +45,7 @@ async function startEverything(transport: string): Promise<string> {
 
 describe("server-everything through the gate", () => {
   test("over stdio: text, images, links, structured content, prompts, resources, roots", async () => {
-    const workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-mcp-")));
+    const workspace = temporaryFolder("haft-mcp-");
     const { haft, hub } = await connectHub([node("everything", [EVERYTHING])], { hub: { workspace } });
     expect(hub.statusOf("everything")).toMatchObject({
       state: "ready",
@@ -126,7 +126,7 @@ describe("server-everything through the gate", () => {
 });
 
 test("server-filesystem reads and writes through the gate, and its schemas are checked", async () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-mcp-")));
+  const folder = temporaryFolder("haft-mcp-");
   writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
   const { haft, hub } = await connectHub([node("files", [FILESYSTEM, folder], { trust: false })]);
   expect(hub.statusOf("files").tools.length).toBeGreaterThan(10);

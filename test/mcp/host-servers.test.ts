@@ -2,8 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createRequire } from "node:module";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -13,6 +12,7 @@ import { createClient, type HaftClient } from "../../src/client.ts";
 import { textOf } from "../../src/core/content.ts";
 import { issueToken, MemoryTokenStore } from "../../src/store/tokens.ts";
 import type { Scope } from "../../src/contracts/index.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { callbackOf, openOAuthServer } from "./oauth-server.fixture.ts";
 
 const EVERYTHING = join(
@@ -22,7 +22,7 @@ const EVERYTHING = join(
 const MODERN = fileURLToPath(new URL("./modern-server.mjs", import.meta.url));
 
 async function open(servers: Record<string, unknown>, settings: Record<string, unknown> = {}) {
-  const root = mkdtempSync(join(tmpdir(), "haft-mcp-servers-"));
+  const root = temporaryFolder("haft-mcp-servers-");
   const home = join(root, "home");
   const folder = join(root, "work");
   mkdirSync(join(home, ".config", "haft"), { recursive: true });
@@ -37,7 +37,6 @@ async function open(servers: Record<string, unknown>, settings: Record<string, u
   onTestFinished(async () => {
     await server.close();
     await host.close();
-    rmSync(root, { recursive: true, force: true });
   });
   await host.mcp.settled();
   const clientFor = async (...scopes: Scope[]): Promise<HaftClient> => {

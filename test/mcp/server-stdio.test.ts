@@ -1,20 +1,18 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "haft-mcp-stdio-"));
+const folder = temporaryFolder("haft-mcp-stdio-");
 let program: string;
 beforeAll(async () => void (program = await bundleProgram("test/mcp/stdio-program.ts", join(folder, "program"))));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Peer {
   listTools(): Promise<{ tools: { name: string }[] }>;

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type HaftHost, type HostOptions, openHaft } from "haft/host";
 import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 /** A folder with files in it and a home of its own, for hosts that are configured by them. */
 export interface HostFolder {
@@ -15,7 +15,7 @@ export interface HostFolder {
 
 /** Gone when the test is over, with the hosts that were opened in it. */
 export function makeHostFolder(files: Readonly<Record<string, string>> = {}): HostFolder {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-host-")));
+  const root = temporaryFolder("haft-host-");
   const folder = join(root, "work");
   const home = join(root, "home");
   mkdirSync(home);
@@ -27,7 +27,6 @@ export function makeHostFolder(files: Readonly<Record<string, string>> = {}): Ho
   const opened: HaftHost[] = [];
   onTestFinished(async () => {
     for (const host of opened) await host.close().catch(() => undefined);
-    rmSync(root, { recursive: true, force: true });
   });
   return {
     folder,

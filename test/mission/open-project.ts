@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createHaft, type Haft, type HaftOptions } from "haft";
 import { openWorkspace, type Workspace, type WorkspaceOptions } from "haft/workspace";
 import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 /** A folder on the disk, the workspace tools that work in it, and the gate before them. */
 export interface Project {
@@ -26,7 +26,7 @@ export function openProject(
   files: Readonly<Record<string, string | Buffer>> = {},
   { haft: settings = {}, ...options }: ProjectOptions = {},
 ): Project {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-mission-")));
+  const folder = temporaryFolder("haft-mission-");
   const at = (name: string): string => join(folder, name);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(at(name)), { recursive: true });
@@ -41,7 +41,6 @@ export function openProject(
   });
   onTestFinished(async () => {
     await haft.shutdown();
-    rmSync(folder, { recursive: true, force: true });
   });
   return {
     folder,

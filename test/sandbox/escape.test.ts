@@ -21,6 +21,7 @@ import { openHaft, trust } from "haft/host";
 import { openWorkspace } from "haft/workspace";
 import { findBubblewrap } from "../../src/io/sandbox/bubblewrap.ts";
 import { canRun } from "../setup/requirements.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const sandbox = findBubblewrap();
 const missing = sandbox.why === undefined ? undefined : `Commands cannot be confined here: ${sandbox.why}.`;
@@ -164,7 +165,9 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
       const get = (url: string) =>
         host.haft.execute("exec", { command: `curl -s -m 5 ${url} || wget -qO- -T 5 ${url}` });
       expect(outputOf(await get(`http://127.0.0.1:${port}/`)), JSON.stringify(host.warnings)).toContain("reached");
-      expect(outputOf(await get("http://169.254.169.254/latest"))).toMatch(/not in the list of allowed hosts|403|refused/i);
+      expect(outputOf(await get("http://169.254.169.254/latest"))).toMatch(
+        /not in the list of allowed hosts|403|refused/i,
+      );
     } finally {
       await host.close();
       server.close();
@@ -238,7 +241,7 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
 });
 
 test("where nothing can be confined, every result says so", async () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-unconfined-")));
+  const folder = temporaryFolder("haft-unconfined-");
   const workspace = openWorkspace(folder, {
     sandbox: { autoAllow: true, find: () => ({ why: "it is not installed" }) },
   });

@@ -1,12 +1,12 @@
 // A session and the one that it spawns, in a process that is killed at every moment where something was just written, and in
 // one that comes after it. What counts is looked at from outside: a ledger that a tool writes, and the store.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openHaft } from "haft/host";
 import { prepareChildren, type TestChildren } from "../../src/store/start-child.fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const WORKER = `
 import { appendFileSync } from "node:fs";
@@ -68,7 +68,7 @@ afterAll(() => children.remove());
 test.each(ROUNDS)(
   "killed at %s, a session goes on: no call is made twice, and the report of its child comes once",
   async (moment) => {
-    const folder = mkdtempSync(join(tmpdir(), "haft-session-kill-"));
+    const folder = temporaryFolder("haft-session-kill-");
     const ledger = join(folder, "ledger.txt");
     const run = (failAt?: string) => {
       if (failAt !== undefined) process.env["HAFT_FAIL_AT"] = failAt;

@@ -1,16 +1,6 @@
 // A whole host, and what it writes where.
 import { spawn } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { ToolResult } from "haft";
@@ -19,11 +9,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../src/core/content.ts";
 import { childEnd } from "../setup/child-end.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const LONG = Array.from({ length: 6000 }, (_, i) => `line ${i + 1}`).join("\n");
 
 function makeFolders() {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-host-state-")));
+  const root = temporaryFolder("haft-host-state-");
   const [workspace, home, stateFolder] = ["work", "home", "state"].map((name) => join(root, name)) as [
     string,
     string,
@@ -31,7 +22,6 @@ function makeFolders() {
   ];
   for (const folder of [workspace, home]) mkdirSync(folder);
   writeFileSync(join(workspace, "a.txt"), "a\n");
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   return { root, workspace, home, stateFolder };
 }
 

@@ -2,17 +2,14 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../core/clock.ts";
 import { auditStatistics } from "./statistics.ts";
 import { openStore } from "../../store/store.ts";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 
 test("calls of every process that shares the store are counted, by tool and by time", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "haft-statistics-"));
+  const folder = temporaryFolder("haft-statistics-");
   const store = await openStore({ stateFolder: folder });
   onTestFinished(async () => {
     await store.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const from = systemClock.now() - 1000;
   const ended = (toolName: string, durationMs: number, code?: string) =>

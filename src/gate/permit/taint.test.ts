@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import type { Call, CallOptions, Caller } from "../../core/call.ts";
 import { systemClock } from "../../core/clock.ts";
 import { createTool } from "../../core/create-tool.ts";
@@ -328,7 +328,7 @@ describe("recorded sequences, played against the real workspace tools", () => {
 
   /** Runs nothing: uses the labels that the real tools give for these calls. */
   function open() {
-    const folder = mkdtempSync(join(tmpdir(), "haft-taint-"));
+    const folder = temporaryFolder("haft-taint-");
     writeFileSync(join(folder, ".env"), "KEY=1\n");
     writeFileSync(join(folder, "a.ts"), "x\n");
     const workspace = openWorkspace(folder, {
@@ -337,7 +337,6 @@ describe("recorded sequences, played against the real workspace tools", () => {
     });
     onTestFinished(async () => {
       await workspace.close();
-      rmSync(folder, { recursive: true });
     });
     const withoutEffect = workspace.tools.map((real) =>
       real.name === "exec"

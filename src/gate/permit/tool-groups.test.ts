@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { openWorkspace } from "../../workspace.ts";
 import { TOOL_GROUPS } from "./tool-groups.ts";
 import { isToolAllowedByPolicy } from "./tool-policy.ts";
@@ -25,11 +23,10 @@ const LATER = [
 ];
 
 test("every built-in tool is in exactly one group", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "haft-groups-"));
+  const folder = temporaryFolder("haft-groups-");
   const workspace = openWorkspace(folder);
   onTestFinished(async () => {
     await workspace.close();
-    rmSync(folder, { recursive: true });
   });
   const names = [...workspace.tools.map(({ name }) => name), ...LATER];
   expect(workspace.tools.length).toBeGreaterThan(15);

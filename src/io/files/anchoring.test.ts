@@ -1,24 +1,14 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { symlinkSync, unlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { anchorByDescriptor, anchorByName, detectAnchoring } from "./path-anchor.ts";
 
 let base: string;
 
 beforeEach(() => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-anchor-")));
+  base = temporaryFolder("haft-anchor-");
   for (const [folder, content] of [
     ["inside", "INSIDE"],
     ["outside", "SECRET"],
@@ -27,7 +17,6 @@ beforeEach(() => {
     writeFileSync(join(base, folder, "f"), content);
   }
 });
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const swap = () => {
   renameSync(join(base, "inside"), join(base, "moved"));

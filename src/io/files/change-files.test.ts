@@ -1,17 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import type { ToolError } from "../../core/error.ts";
 import { anchorByDescriptor, anchorByName } from "./path-anchor.ts";
 import { createFiles, type Files } from "./files.ts";
@@ -38,7 +30,7 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
     );
 
   beforeEach(() => {
-    base = realpathSync(mkdtempSync(join(tmpdir(), "haft-changes-")));
+    base = temporaryFolder("haft-changes-");
     workspace = join(base, "ws");
     mkdirSync(join(workspace, "sub"), { recursive: true });
     mkdirSync(join(base, "outside"));
@@ -53,7 +45,6 @@ describe.each(Object.entries(ANCHORINGS))("changes by files anchored %s", (_, an
   });
   afterEach(() => {
     if (readdirSync(join(base, "outside")).join() !== "secret.txt") throw new Error("something outside was changed");
-    rmSync(base, { recursive: true, force: true });
   });
 
   describe("deleting", () => {

@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { containsDenied, createPathPolicy } from "./path-policy.ts";
 
 let root: string;
 
 beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), "haft-holds-")));
+  root = temporaryFolder("haft-holds-");
   mkdirSync(join(root, "src/deep"), { recursive: true });
   writeFileSync(join(root, "src/deep/a.ts"), "");
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 const holds = (path: string) => containsDenied(createPathPolicy({ workspace: root }), join(root, path));
 

@@ -1,20 +1,10 @@
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-} from "node:fs";
+import { existsSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { chmodSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import type { ToolError } from "../../core/error.ts";
 import { anchorByDescriptor, anchorByName } from "./path-anchor.ts";
 import { createFiles, type Files } from "./files.ts";
@@ -49,7 +39,7 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
   const codeOf = async (work: Promise<unknown>) => (await failure(work)).code;
 
   beforeEach(() => {
-    base = realpathSync(mkdtempSync(join(tmpdir(), "haft-files-")));
+    base = temporaryFolder("haft-files-");
     workspace = join(base, "ws");
     mkdirSync(join(workspace, "sub"), { recursive: true });
     mkdirSync(join(base, "outside"));
@@ -71,7 +61,6 @@ describe.each(Object.entries(ANCHORINGS))("files anchored %s", (_, anchoring) =>
   afterEach(() => {
     const outside = readdirSync(join(base, "outside")).join() + readFileSync(join(base, "outside/secret.txt"), "utf8");
     if (outside !== "secret.txtSECRET\n") throw new Error(`something outside was changed: ${outside}`);
-    rmSync(base, { recursive: true, force: true });
   });
 
   describe("reading", () => {

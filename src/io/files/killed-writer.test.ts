@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bundleProgram } from "../../../test/setup/bundle-program.ts";
 import { childOutput, killChild } from "../../../test/setup/child-end.ts";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 150 : 8;
 const BYTES = 4 * 1024 * 1024;
@@ -14,12 +14,11 @@ let workspace: string;
 let script: string;
 
 beforeAll(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-kill-")));
+  base = temporaryFolder("haft-kill-");
   workspace = join(base, "ws");
   mkdirSync(workspace);
   script = await bundleProgram("src/io/files/killed-writer.fixture.ts", join(base, "out"));
 }, 60_000);
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 /** Kills a writer after the given time. True if the file is neither old nor new. */
 async function killWriter(mode: "atomic" | "plain", afterMs: number): Promise<boolean> {

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import {
   checkPath,
   createPathPolicy,
@@ -16,12 +16,11 @@ let base: string;
 let workspace: string;
 
 beforeEach(() => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-policy-")));
+  base = temporaryFolder("haft-policy-");
   workspace = join(base, "ws");
   mkdirSync(join(workspace, "sub"), { recursive: true });
   mkdirSync(join(base, "shared"));
 });
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 const reasonOf = (policy: ReturnType<typeof createPathPolicy>, path: string, operation: "read" | "write" = "read") =>
   checkPath(policy, path, operation)?.reason ?? "allowed";

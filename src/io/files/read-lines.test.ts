@@ -1,8 +1,8 @@
-import { mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createLineIndexes, createNewlineCounter, createPlainCounter, type LineIndexes } from "./line-index.ts";
 import { createFiles } from "./files.ts";
 import { loadIconv } from "./text-encoding.ts";
@@ -13,10 +13,9 @@ let workspace: string;
 let indexes: LineIndexes;
 
 beforeEach(() => {
-  workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-lines-")));
+  workspace = temporaryFolder("haft-lines-");
   indexes = createLineIndexes();
 });
-afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
 async function linesOf(content: string | Buffer | null, options?: ReadLinesOptions) {
   if (content !== null) writeFileSync(join(workspace, "f"), content);

@@ -1,17 +1,16 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { realName, resolveLinks } from "./path-name.ts";
 
-const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-real-name-")));
+const base = temporaryFolder("haft-real-name-");
 mkdirSync(join(base, "folder/inner"), { recursive: true });
 writeFileSync(join(base, "folder/file"), "");
 symlinkSync("folder", join(base, "to-folder"));
 symlinkSync("folder/file", join(base, "to-file"));
 symlinkSync("elsewhere/new", join(base, "dangling"));
 symlinkSync("loop", join(base, "loop"));
-afterAll(() => rmSync(base, { recursive: true }));
 
 test.each([
   "folder/file",

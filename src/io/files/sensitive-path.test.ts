@@ -1,13 +1,12 @@
-import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles } from "./files.ts";
 import { createPathPolicy, isSecretName, isSensitivePath } from "./path-policy.ts";
 
 test("files with secret names, also behind a link, and everything outside are sensitive", () => {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-sensitive-")));
-  onTestFinished(() => rmSync(base, { recursive: true }));
+  const base = temporaryFolder("haft-sensitive-");
   writeFileSync(join(base, ".env"), "KEY=1");
   symlinkSync(".env", join(base, "notes.txt"));
   const files = createFiles(createPathPolicy({ workspace: base, permitGlobs: [".env"], unrestricted: true }));

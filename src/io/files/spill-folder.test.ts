@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createSpillFolder, isSpillAddress } from "./spill-folder.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 function open(now?: () => number) {
-  const stateFolder = realpathSync(mkdtempSync(join(tmpdir(), "haft-spill-")));
-  onTestFinished(() => rmSync(stateFolder, { recursive: true, force: true }));
+  const stateFolder = temporaryFolder("haft-spill-");
   return { stateFolder, folder: join(stateFolder, "spill"), spills: createSpillFolder(() => stateFolder, now) };
 }
 

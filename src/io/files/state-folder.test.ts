@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { stateFolderOf, stateRootOf } from "./state-folder.ts";
 
-const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-state-folder-")));
-afterAll(() => rmSync(base, { recursive: true, force: true }));
+const base = temporaryFolder("haft-state-folder-");
 
 describe("the folder of all states", () => {
   test.each([

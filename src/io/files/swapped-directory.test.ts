@@ -1,17 +1,8 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy, isPathAllowed } from "./path-policy.ts";
 
@@ -45,7 +36,7 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
   let state: Int32Array;
 
   beforeEach(async () => {
-    base = realpathSync(mkdtempSync(join(tmpdir(), "haft-race-")));
+    base = temporaryFolder("haft-race-");
     workspace = join(base, "ws");
     for (const [folder, content] of [
       ["ws/sub", "INSIDE"],
@@ -68,7 +59,6 @@ describe.runIf(process.platform === "linux")("a directory swapped for a link to 
   afterEach(async () => {
     Atomics.store(state, 0, 1);
     await new Promise((resolve) => worker.once("exit", resolve));
-    rmSync(base, { recursive: true, force: true });
   });
 
   const outside = () =>

@@ -1,16 +1,7 @@
-import {
-  linkSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { linkSync, lstatSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy } from "./path-policy.ts";
 import { isTemporaryName, temporaryName } from "./temporary-file.ts";
@@ -24,12 +15,11 @@ let files: Files;
 let now: number;
 
 beforeEach(() => {
-  workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-temp-")));
+  workspace = temporaryFolder("haft-temp-");
   now = Date.now();
   files = createFiles(createPathPolicy({ workspace }), { clock: () => now });
   writeFileSync(join(workspace, "a.txt"), "old");
 });
-afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
 const put = (name: string, ageMs: number) => {
   writeFileSync(join(workspace, name), "");

@@ -3,20 +3,17 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
   renameSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { ToolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { createHaft } from "../../runtime.ts";
@@ -26,15 +23,9 @@ import { createPathPolicy } from "./path-policy.ts";
 import { createMemoryUndo } from "./undo-store.ts";
 import { createUndo, type UndoEvent } from "./undo.ts";
 
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
 /** A workspace with the real tools, without approvals, and their undo. */
 function open(content: Record<string, string> = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-undo-")));
-  folders.push(folder);
+  const folder = temporaryFolder("haft-undo-");
   const at = (path: string): string => join(folder, path);
   for (const [path, text] of Object.entries(content)) {
     mkdirSync(join(at(path), ".."), { recursive: true });

@@ -1,17 +1,16 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { findBrowser } from "./find-program.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "haft-browser-"));
+  folder = temporaryFolder("haft-browser-");
   await writeFile(join(folder, "my-chromium"), "#!/bin/sh\n");
   await chmod(join(folder, "my-chromium"), 0o755);
   await writeFile(join(folder, "no-program"), "");
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the configured browser comes first, then the one from the environment", () => {
   const path = join(folder, "my-chromium");

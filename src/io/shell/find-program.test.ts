@@ -1,19 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { findProgram, findShell } from "./find-program.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "haft-shell-"));
+  folder = temporaryFolder("haft-shell-");
   await writeFile(join(folder, "tool"), "#!/bin/sh\n");
   await chmod(join(folder, "tool"), 0o755);
   await writeFile(join(folder, "plain"), "");
   await mkdir(join(folder, "folder"));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the shell is absolute and does not depend on PATH", () => {
   const shell = findShell({ PATH: "" });

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { findProgram } from "./find-program.ts";
 import { parseCommand, plainChain } from "./parse-command.ts";
 
@@ -69,11 +69,10 @@ describe("plainChain agrees with bash", () => {
   const bash = findProgram("bash", process.env, ["/bin", "/usr/bin"]) as string;
   let folder: string;
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "haft-plain-"));
+    folder = temporaryFolder("haft-plain-");
     // Files that globs and braces would match.
     for (const name of ["a", "b", "ab", "-a"]) writeFileSync(join(folder, name), "");
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   /**
    * Every program is unknown there, and bash hands what it would have run to this function, which notes it. In one

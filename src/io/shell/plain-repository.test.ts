@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { isPlainRepository } from "./read-only-git.ts";
 
 const PLAIN = `[core]
@@ -16,12 +16,11 @@ const PLAIN = `[core]
 let top: string;
 
 beforeEach(() => {
-  top = realpathSync(mkdtempSync(join(tmpdir(), "haft-repository-")));
+  top = temporaryFolder("haft-repository-");
   mkdirSync(join(top, ".git"));
   mkdirSync(join(top, "src"));
   writeFileSync(join(top, ".git/config"), PLAIN);
 });
-afterEach(() => rmSync(top, { recursive: true }));
 
 test("an ordinary repository is plain from every folder inside it", () => {
   expect(isPlainRepository(top, top)).toBe(true);

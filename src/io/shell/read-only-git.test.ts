@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { analyseCommand } from "./read-only-command.ts";
 
 let folder: string;
@@ -10,12 +10,11 @@ const bash = (script: string) =>
   execFileSync("bash", ["-c", script], { cwd: folder, env: { ...process.env, HOME: folder } });
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "haft-git-"));
+  folder = temporaryFolder("haft-git-");
   writeFileSync(join(folder, "helper.sh"), "#!/bin/sh\ntouch STARTED\ncat\n", { mode: 0o755 });
   bash(`git init -q && git config user.email a@b.c && git config user.name n && echo one > a.txt && git add a.txt &&
     git commit -qm first && echo two >> a.txt`);
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function run(text: string): string {
   const command = analyseCommand(text, { cwd: folder, trustedRepository: true }).execution?.pipelines[0]?.commands[0];

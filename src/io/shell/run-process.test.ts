@@ -1,16 +1,14 @@
 import { getEventListeners } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { readProcess } from "./process-tree.ts";
 import { type RunningProcess, type StartOptions, startProcess } from "./run-process.ts";
 import { shellEnvironment } from "./shell-environment.ts";
 
 const env = shellEnvironment({ host: process.env });
-let cwd: string;
-beforeAll(async () => void (cwd = await mkdtemp(join(tmpdir(), "haft-run-"))));
-afterAll(() => rm(cwd, { recursive: true, force: true }));
+const cwd = temporaryFolder("haft-run-");
 
 type Rest = Partial<Omit<StartOptions, "argv" | "shellCommand">>;
 const run = (shellCommand: string, rest: Rest = {}) => startProcess({ shellCommand, cwd, env, ...rest });

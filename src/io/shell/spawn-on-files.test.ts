@@ -1,9 +1,7 @@
 import { execPath } from "node:process";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { fstatSync, readdirSync, readlinkSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { findBubblewrap } from "../sandbox/bubblewrap.ts";
 import type { OutputOptions } from "./output-buffer.ts";
 import { ProcessTable } from "./process-table.ts";
@@ -12,9 +10,7 @@ import { startProcess } from "./run-process.ts";
 import { shellEnvironment } from "./shell-environment.ts";
 
 const env = shellEnvironment({ host: process.env });
-let cwd: string;
-beforeAll(async () => void (cwd = await mkdtemp(join(tmpdir(), "haft-files-"))));
-afterAll(() => rm(cwd, { recursive: true, force: true }));
+const cwd = temporaryFolder("haft-files-");
 
 const MIB = 1024 * 1024;
 const ROOMY: OutputOptions = { maxBytes: 64 * MIB, separateStreams: true };

@@ -1,14 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createSkillLibrary } from "./skills.ts";
 
 function open(files: Readonly<Record<string, string>>) {
-  const root = mkdtempSync(join(tmpdir(), "haft-skills-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
+  const root = temporaryFolder("haft-skills-");
   const folder = join(root, "work");
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });

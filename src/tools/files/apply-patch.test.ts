@@ -2,18 +2,15 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
@@ -31,8 +28,7 @@ interface Stage {
 }
 
 function stage(content: Record<string, string | Buffer> = {}, { before }: Stage = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-patch-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-patch-");
   for (const [path, bytes] of Object.entries(content)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), bytes);

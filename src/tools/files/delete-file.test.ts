@@ -1,16 +1,7 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import type { FileChange } from "../../io/files/undo-store.ts";
@@ -19,8 +10,7 @@ import { testTool } from "../../testing/test-tool.ts";
 import { createDeleteFileTool } from "./delete-file.ts";
 
 function stage(content: Record<string, string> = {}) {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-delete-")));
-  onTestFinished(() => rmSync(base, { recursive: true, force: true }));
+  const base = temporaryFolder("haft-delete-");
   const folder = join(base, "workspace");
   const at = (path: string) => join(folder, path);
   mkdirSync(folder);

@@ -1,17 +1,8 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import iconv from "iconv-lite";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
@@ -24,8 +15,7 @@ import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 
 function stage(content: Record<string, string | Buffer> = {}, { requireRead = true } = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-edit-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-edit-");
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
   const reported: FileChange[] = [];
   const files = createFiles(createPathPolicy({ workspace: folder }), {

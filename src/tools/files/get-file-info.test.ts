@@ -1,7 +1,7 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
@@ -9,8 +9,7 @@ import { testTool } from "../../testing/test-tool.ts";
 import { createGetFileInfoTool } from "./get-file-info.ts";
 
 function stage() {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-info-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-info-");
   const tool = createGetFileInfoTool({ files: createFiles(createPathPolicy({ workspace: folder })) });
   const haft = createHaft({ tools: [tool], folder });
   return {

@@ -1,17 +1,7 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import type { FileChange } from "../../io/files/undo-store.ts";
@@ -23,8 +13,7 @@ import { createMoveFileTool } from "./move-file.ts";
 import { createReadLedger } from "./read-before-edit.ts";
 
 function stage(content: Record<string, string> = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-move-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-move-");
   const at = (path: string) => join(folder, path);
   for (const [path, text] of Object.entries(content)) {
     mkdirSync(dirname(at(path)), { recursive: true });

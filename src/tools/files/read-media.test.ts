@@ -1,7 +1,7 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
@@ -11,8 +11,7 @@ import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 
 function stage(content: Record<string, string | Buffer>) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-media-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-media-");
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
   const files = createFiles(createPathPolicy({ workspace: folder }));
   const tool = createReadTool({ files, reads: createReadLedger(), lineIndexes: createLineIndexes() });

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import iconv from "iconv-lite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
@@ -14,8 +14,7 @@ import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 
 function stage(content: Record<string, string | Buffer> = {}, { maxReadBytes }: { maxReadBytes?: number } = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-read-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-read-");
   for (const [path, bytes] of Object.entries(content)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), bytes);

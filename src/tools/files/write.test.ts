@@ -1,21 +1,18 @@
 import {
   chmodSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import iconv from "iconv-lite";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
@@ -30,8 +27,7 @@ import { createReadTool } from "./read.ts";
 import { createWriteTool } from "./write.ts";
 
 function stage(content: Record<string, string | Buffer> = {}, { requireRead = true } = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-write-")));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-write-");
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
   const reported: (FileChange & { onDisk: string | undefined })[] = [];
   const journal = {

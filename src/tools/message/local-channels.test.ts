@@ -1,10 +1,10 @@
 // Local channels: mail over a real SMTP server, notifications by a real program, and the terminal.
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { startSocket } from "../../io/net/local-server.fixture.ts";
 import type { ChannelSettings } from "./channel.ts";
@@ -140,8 +140,7 @@ describe("e-mail", () => {
 
 describe.skipIf(process.platform === "win32" || process.platform === "darwin")("a notification", () => {
   function openDesktop(script: string) {
-    const folder = mkdtempSync(join(tmpdir(), "haft-desktop-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder("haft-desktop-");
     writeFileSync(join(folder, "notify-send"), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, "notify-send"), 0o755);
     const env = { PATH: `${folder}:${process.env["PATH"]}`, HOME: folder, SECRET: "s" };

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { type HaftHost, openHaft } from "../../host.ts";
 import type { CallOptions } from "../../core/call.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -18,7 +16,7 @@ interface Opened {
 }
 
 async function open(): Promise<Opened> {
-  const folder = mkdtempSync(join(tmpdir(), "haft-cron-"));
+  const folder = temporaryFolder("haft-cron-");
   const clock = createFakeClock(Date.UTC(2026, 10, 15, 8));
   const kept: unknown[] = [];
   const host = await openHaft(folder, {
@@ -38,7 +36,6 @@ async function open(): Promise<Opened> {
   });
   onTestFinished(async () => {
     await host.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   return {
     host,

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft, type Haft } from "../../runtime.ts";
@@ -13,11 +13,10 @@ let base: string;
 let root: string;
 
 beforeEach(() => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "glob-")));
+  base = temporaryFolder("glob-");
   root = join(base, "root");
   mkdirSync(root);
 });
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Each file is one second newer than the previous one. */
 function plant(...paths: string[]): void {

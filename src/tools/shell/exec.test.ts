@@ -1,16 +1,7 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import type { CallOptions } from "../../core/call.ts";
 import { textOf } from "../../core/content.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -30,7 +21,7 @@ afterEach(async () => {
 });
 
 function stage(more: Partial<ExecDependencies> = {}, host: Record<string, string | undefined> = process.env) {
-  const workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-exec-")));
+  const workspace = temporaryFolder("haft-exec-");
   const processes = new ProcessTable();
   const environments = createSessionEnvironments({ host });
   const files = createFiles(createPathPolicy({ workspace }));
@@ -41,10 +32,7 @@ function stage(more: Partial<ExecDependencies> = {}, host: Record<string, string
     approver: async () => ({ approved: true, by: "test" }),
     approvals: { maxShownBytes: 8 * 1024 * 1024 },
   });
-  endings.push(async () => {
-    await processes.shutdown();
-    rmSync(workspace, { recursive: true, force: true });
-  });
+  endings.push(() => processes.shutdown());
   const exec = (input: Record<string, unknown> | string, options: CallOptions = {}) =>
     haft.execute("exec", typeof input === "string" ? { command: input } : input, options);
   return { workspace, processes, environments, files, tool, haft, exec };

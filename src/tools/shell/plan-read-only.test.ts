@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
@@ -15,7 +15,7 @@ let haft: ReturnType<typeof createHaft>;
 const processes = new ProcessTable();
 
 beforeEach(() => {
-  workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-plan-")));
+  workspace = temporaryFolder("haft-plan-");
   mkdirSync(join(workspace, "src"));
   writeFileSync(join(workspace, "src", "a.txt"), "one\ntwo\n");
   writeFileSync(join(workspace, ".env"), "SECRET=1\n");
@@ -25,7 +25,6 @@ beforeEach(() => {
   // Nobody approves, so calls that need approval stay pending.
   haft = createHaft({ tools: [createExecTool({ processes, environments, files })], folder: workspace });
 });
-afterEach(() => rmSync(workspace, { recursive: true, force: true }));
 
 const statusOf = async (command: string): Promise<string> => (await haft.execute("exec", { command })).status;
 

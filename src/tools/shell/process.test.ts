@@ -1,7 +1,5 @@
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { createFiles } from "../../io/files/files.ts";
@@ -21,7 +19,7 @@ afterEach(async () => {
 });
 
 function stage(more: Partial<ExecDependencies> = {}) {
-  const workspace = realpathSync(mkdtempSync(join(tmpdir(), "haft-process-")));
+  const workspace = temporaryFolder("haft-process-");
   const processes = new ProcessTable();
   const environments = createSessionEnvironments({ host: process.env });
   const files = createFiles(createPathPolicy({ workspace }));
@@ -34,10 +32,7 @@ function stage(more: Partial<ExecDependencies> = {}) {
       return { approved: true, by: "test" };
     },
   });
-  endings.push(async () => {
-    await processes.shutdown();
-    rmSync(workspace, { recursive: true, force: true });
-  });
+  endings.push(() => processes.shutdown());
   const start = async (command: string, more: Record<string, unknown> = {}, session?: string): Promise<string> => {
     const input = { command, run_in_background: true, ...more };
     const result = await haft.execute("exec", input, session === undefined ? {} : { caller: { session } });

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createSpillFolder } from "../../io/files/spill-folder.ts";
 import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
@@ -13,11 +13,10 @@ import { createHttpTools, type HttpDetails } from "./http-tools.ts";
 
 async function open(answer: RequestHandler) {
   const server = await startServer(answer);
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-http-")));
+  const folder = temporaryFolder("haft-http-");
   const net = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`] });
   onTestFinished(async () => {
     await net.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const spill = createSpillFolder(() => folder);
   const tools = createHttpTools({ fetch: net.fetch, openSpill: spill.open });

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
+import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import type { Call, CallOptions } from "../../../core/call.ts";
 import { textOf } from "../../../core/content.ts";
 import { createTool } from "../../../core/create-tool.ts";
@@ -28,8 +28,7 @@ function stage(
   settings: HookSettings,
   more: { post?: HttpPost; environment?: Record<string, string | undefined> } = {},
 ) {
-  const folder = mkdtempSync(join(tmpdir(), "haft-hooks-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder("haft-hooks-");
   const ran: unknown[] = [];
   const registry = new ToolRegistry();
   registry.register(

@@ -1,20 +1,19 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import type { CallMode } from "../../../core/call.ts";
 import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "./rule-set.ts";
 import type { RuleSource } from "./rule.ts";
 import { stateRootOf } from "../../../io/files/state-folder.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-hidden-")));
+const root = temporaryFolder("haft-hidden-");
 mkdirSync(join(root, "secrets"));
 writeFileSync(join(root, "secrets/k"), "x");
 const workspace = openWorkspace(root);
 afterAll(async () => {
   await workspace.close();
-  rmSync(root, { recursive: true, force: true });
 });
 const exec = workspace.tools.find(({ name }) => name === "exec")!;
 

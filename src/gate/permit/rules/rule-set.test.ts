@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import type { CallMode } from "../../../core/call.ts";
 import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -15,7 +15,7 @@ let workspace: Workspace;
 const home = "/home/somebody";
 
 beforeAll(() => {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "haft-rules-")));
+  const base = temporaryFolder("haft-rules-");
   root = join(base, "work");
   for (const folder of ["src/deep", "secrets", "docs"]) mkdirSync(join(root, folder), { recursive: true });
   for (const file of ["a.txt", "src/a.ts", "src/deep/b.ts", "secrets/key.txt"]) writeFileSync(join(root, file), "x\n");

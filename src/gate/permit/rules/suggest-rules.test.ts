@@ -1,20 +1,19 @@
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
 import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "./rule-set.ts";
 import { suggestRules } from "./suggest-rules.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-suggest-")));
+const root = temporaryFolder("haft-suggest-");
 writeFileSync(join(root, "a.txt"), "x");
 const workspace = openWorkspace(root);
 afterAll(async () => {
   await workspace.close();
-  rmSync(root, { recursive: true });
 });
 const toolNamed = (name: string): AnyTool => workspace.tools.find((tool) => tool.name === name)!;
 
