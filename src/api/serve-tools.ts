@@ -1,3 +1,4 @@
+import { errorMessage } from "../core/error.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { checkKeys, keysOf } from "../core/check-keys.ts";
 import type { EventMessage } from "../contracts/events.ts";
@@ -168,7 +169,7 @@ class ToolClient implements ServingTools {
       if (!tool) return { error: `This client has no tool "${call.tool}".` };
       return toAnswer(await tool.run(call.input as never, { ...call, signal: controller.signal }));
     } catch (error) {
-      return { error: error instanceof Error ? error.message : String(error) };
+      return { error: errorMessage(error) };
     } finally {
       this.#running.delete(call.id);
     }

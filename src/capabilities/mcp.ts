@@ -1,3 +1,4 @@
+import { errorMessage } from "../core/error.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
@@ -165,7 +166,7 @@ async function recorded<T>(
   try {
     return await work();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     await record({ kind: "note", caller: { user: by }, data: { ...data, note: "this was not done", why } });
     throw error;
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../core/error.ts";
 import { loadPlugins } from "../config/plugins.ts";
 import { defineCapability } from "./capability.ts";
 
@@ -16,7 +17,7 @@ export const plugins = defineCapability({
       try {
         await runtime.use(plugin);
       } catch (error) {
-        warn(`The plugin "${plugin.manifest.id}" was not installed: ${(error as Error).message}`);
+        warn(`The plugin "${plugin.manifest.id}" was not installed: ${errorMessage(error)}`);
       }
     }
     return { value: undefined };

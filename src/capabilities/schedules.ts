@@ -5,7 +5,7 @@ import type { Contracts } from "../contracts/index.ts";
 import type { ScheduleChangeRequest, ScheduleInfo } from "../contracts/schedules.ts";
 import type { CallAuthority } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import { toolError } from "../core/error.ts";
+import { errorMessage, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
 import { journalKey } from "../gate/idempotency.ts";
@@ -34,7 +34,7 @@ export const schedules = defineCapability({
       execute: (name, input, options) => runtime.execute(name, input, { ...options, signal: stopping.signal }),
       resultOf: (run, schedule) => resultOf(run, schedule, { haft: runtime, journal: store.journal }),
       onProblem(error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = errorMessage(error);
         // Once, not at every attempt.
         if (message !== lastProblem) warn(`Schedules are not run at the moment: ${message}`);
         lastProblem = message;

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { errorMessage } from "../core/error.ts";
 import { UsageError } from "./arguments.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -82,7 +83,7 @@ function parseJson(text: string, key: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw new UsageError(
-      `"${key}" is not JSON: ${(error as Error).message}.`,
+      `"${key}" is not JSON: ${errorMessage(error)}.`,
       `For a text, write ${key}=… without the colon.`,
     );
   }

@@ -1,6 +1,7 @@
 /** Questions that MCP servers ask a person while they work: shown, asked at the terminal, and polled for. */
 import type { ApiClient } from "../contracts/index.ts";
 import type { QuestionAnswerRequest, QuestionInfo } from "../contracts/questions.ts";
+import { isObject } from "../schema/json-schema.ts";
 import { isApiError } from "./exit-codes.ts";
 import { type Output, safe, safeLine, showColumns, showDuration, showTime } from "./output.ts";
 import { editLine, TerminalKeys } from "./prompts.ts";
@@ -37,7 +38,7 @@ export function fieldsOf({ schema }: Pick<QuestionInfo, "schema">): QuestionFiel
 
 function choicesOf(property: Record<string, unknown>): string[] {
   const items = property["items"];
-  const from = typeof items === "object" && items !== null ? (items as Record<string, unknown>) : property;
+  const from = isObject(items) ? items : property;
   if (Array.isArray(from["enum"])) return from["enum"].map(String);
   const variants = from["oneOf"] ?? from["anyOf"];
   if (!Array.isArray(variants)) return [];

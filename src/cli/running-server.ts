@@ -8,6 +8,7 @@ import { open, rename } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { errorCode } from "../core/error.ts";
 import type { ServerInfo } from "../contracts/server.ts";
 import { readVersion } from "../io/files/package-folder.ts";
 import { stateFolderOf } from "../io/files/state-folder.ts";
@@ -140,7 +141,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }
 

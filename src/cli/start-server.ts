@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { errorMessage } from "../core/error.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { type HaftHost, openHaft } from "../host.ts";
 import { serveArtifacts } from "../capabilities/artifacts.ts";
@@ -122,7 +123,7 @@ async function runJobs({ haft }: HaftHost, warn: (warning: string) => void): Pro
   try {
     return await haft.jobs.work();
   } catch (error) {
-    warn(`Background calls do not run here: ${(error as Error).message}`);
+    warn(`Background calls do not run here: ${errorMessage(error)}`);
     return undefined;
   }
 }

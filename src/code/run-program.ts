@@ -1,3 +1,4 @@
+import { errorMessage } from "../core/error.ts";
 import { textOf } from "../core/content.ts";
 import type { ToolFailure } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -199,7 +200,7 @@ class ProgramRun {
       this.#requestedApprovals.delete(step);
       return readResult(step, result);
     } catch (error) {
-      return refused(step, error instanceof Error ? error.message : String(error));
+      return refused(step, errorMessage(error));
     }
   }
 

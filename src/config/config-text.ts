@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Document, Node } from "yaml";
+import { errorCode, errorMessage } from "../core/error.ts";
 import {
   ConfigError,
   type ConfigPath,
@@ -56,7 +57,7 @@ export async function readConfigText(file: string): Promise<string | null> {
     // Non-blocking: opening a named pipe would wait for ever.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw fail(`Cannot be read (${code}). Fix its permissions, or remove it.`, error);
   }
@@ -122,7 +123,7 @@ function readValue(document: Document, file: string): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch (error) {
-    throw new ConfigError([{ file, message: `Not valid YAML: ${(error as Error).message}. Use fewer aliases.` }], {
+    throw new ConfigError([{ file, message: `Not valid YAML: ${errorMessage(error)}. Use fewer aliases.` }], {
       cause: error,
     });
   }
@@ -228,7 +229,7 @@ export async function runConfigModule(file: string, source: string): Promise<unk
   try {
     module = await jiti.evalModule(source, { filename: file, id: file, async: true, forceTranspile: true });
   } catch (error) {
-    const message = `Could not be run: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `Could not be run: ${errorMessage(error)}`;
     throw new ConfigError([{ file, message }], { cause: error });
   }
   const { default: value } = module as { default?: unknown };

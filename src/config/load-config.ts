@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
+import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig } from "./config-schema.ts";
-import { isObject, type McpServerConfig } from "./mcp-entries.ts";
+import { type McpServerConfig } from "./mcp-entries.ts";
 import { listPlugins, type PluginReference } from "./plugins.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
 import { type ConfigOriginName, type ConfigSource, type RawSource, readSources } from "./sources.ts";

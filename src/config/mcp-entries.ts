@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { didYouMean, nearestNames } from "../core/nearest-name.ts";
+import { isObject } from "../schema/json-schema.ts";
 import { type ConfigFormat, formatOf, parseConfigText, type ParsedText, readConfigText } from "./config-text.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
 import { type ClientVariables, expandClientVariables } from "./variables.ts";
@@ -90,7 +91,7 @@ export function findMcpEntries(value: unknown, file?: string): RawMcpEntry[] {
   if (Array.isArray(value)) return entriesOf(value, [], file);
   return KEYS.flatMap((key) => {
     let at = value;
-    for (const part of key) at = isObject(at) ? at[part as string] : undefined;
+    for (const part of key) at = isObject(at) ? at[part] : undefined;
     return at === undefined || at === null ? [] : entriesOf(at, key, file);
   });
 }
@@ -132,10 +133,6 @@ function workspaceOf(file: string | undefined): string {
   if (file === undefined) return process.cwd();
   const folder = dirname(resolve(file));
   return /^\.(cursor|vscode|gemini|codex|claude)$/.test(basename(folder)) ? dirname(folder) : folder;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export interface McpEntry {

@@ -1,8 +1,9 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { toolError } from "../core/error.ts";
+import { errorCode, toolError } from "../core/error.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
-import { isObject, type McpServerConfig } from "./mcp-entries.ts";
+import { isObject } from "../schema/json-schema.ts";
+import { type McpServerConfig } from "./mcp-entries.ts";
 
 /** A server in `.mcp.json`. */
 export interface McpJsonServer {
@@ -83,7 +84,7 @@ async function readSettings(file: string): Promise<Record<string, unknown>> {
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    if (errorCode(error) === "ENOENT") return {};
     throw error;
   }
   try {

@@ -1,9 +1,10 @@
 import { readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { errorMessage } from "../core/error.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import type { Plugin, PluginManifest } from "../core/plugin.ts";
-import { isObject } from "./mcp-entries.ts";
+import { isObject } from "../schema/json-schema.ts";
 import type { ConfigOriginName, ConfigSource } from "./sources.ts";
 
 export interface LoadedPlugins {
@@ -29,7 +30,7 @@ export async function loadPlugins(
       const plugin = await withinTime(loadPlugin(reference), timeoutMs, clock);
       loaded.plugins.push({ plugin, reference });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       loaded.failures.push({ reference, message: `The plugin "${reference.from}" was not loaded: ${why}` });
     }
   }

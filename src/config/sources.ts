@@ -2,10 +2,10 @@ import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { PolicyConfig } from "../gate/permit/policy-layers.ts";
+import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig, HookSettings } from "./config-schema.ts";
 import { formatOf, parseConfigText, readConfigText, runConfigModule } from "./config-text.ts";
 import { findUnmigratedState, STATE_FILES } from "../io/files/state-folder.ts";
-import { isObject } from "./mcp-entries.ts";
 import {
   ConfigError,
   type ConfigPath,

@@ -4,7 +4,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { canonicalJson } from "../core/json.ts";
 import { hideSecrets, isSecretName, maskSecret } from "../core/mask-secrets.ts";
 import { isInside, realRoot } from "../io/files/path-name.ts";
-import { findMcpEntries, isObject } from "./mcp-entries.ts";
+import { isObject } from "../schema/json-schema.ts";
+import { findMcpEntries } from "./mcp-entries.ts";
 import { type ConfigPath, showPath } from "./problems.ts";
 import type { RawSource } from "./sources.ts";
 

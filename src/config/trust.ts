@@ -1,9 +1,10 @@
 import { mkdir, open, realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../core/error.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
-import { isObject } from "./mcp-entries.ts";
+import { isObject } from "../schema/json-schema.ts";
 import { ConfigError } from "./problems.ts";
 import { readSources } from "./sources.ts";
 import { type UserOptions, userPaths, type UserPaths } from "./user-paths.ts";
@@ -104,7 +105,7 @@ async function readFolders(file: string): Promise<Map<string, TrustedFolder>> {
   try {
     handle = await open(file, "r");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Map();
+    if (errorCode(error) === "ENOENT") return new Map();
     throw fail("Cannot be read. Fix its permissions, or remove it and trust your folders again.", error);
   }
   try {

@@ -163,7 +163,7 @@ async function validateConfig({ value, expanded }: Expansion): Promise<HaftConfi
   const again = configSchema.safeParse(converted);
   if (again.success) return again.data;
   return again.error.issues.flatMap(flatten).flatMap((issue) =>
-    explain(issue, configSchema as AnySchema, (path) =>
+    explain(issue, configSchema, (path) =>
       // A variable may hold a secret.
       fromVariables.has(pathKey(path)) ? "what the variable holds" : describe(valueAt(converted, path)),
     ),
@@ -207,7 +207,7 @@ function convertText(text: string, wanted: string | undefined): unknown {
   return text;
 }
 
-function explain(issue: Issue, schema: AnySchema, given: (path: ConfigPath) => string): Violation[] {
+function explain(issue: Issue, schema: z.core.$ZodType, given: (path: ConfigPath) => string): Violation[] {
   const path = issue.path as ConfigPath;
   switch (issue.code) {
     case "unrecognized_keys": {
@@ -266,25 +266,25 @@ function valueAt(value: unknown, path: ConfigPath): unknown {
 }
 
 /** The known keys at a path, through optional and other wrappers. */
-function keysAt(schema: AnySchema, path: ConfigPath): string[] {
-  const { def } = schema._zod as { def: AnySchema["_zod"]["def"] };
+function keysAt(schema: z.core.$ZodType, path: ConfigPath): string[] {
+  const { def } = (schema as AnySchema)._zod;
   const [part, ...rest] = path;
   switch (def.type) {
     case "optional":
-      return keysAt(def.innerType as AnySchema, path);
+      return keysAt(def.innerType, path);
     case "union":
-      return def.options.flatMap((option) => keysAt(option as AnySchema, path));
+      return def.options.flatMap((option) => keysAt(option, path));
     case "intersection":
-      return [def.left, def.right].flatMap((side) => keysAt(side as AnySchema, path));
+      return [def.left, def.right].flatMap((side) => keysAt(side, path));
     case "object": {
       if (part === undefined) return Object.keys(def.shape);
-      const next = Object.hasOwn(def.shape, part) ? def.shape[part as string] : undefined;
-      return next ? keysAt(next as AnySchema, rest) : [];
+      const next = Object.hasOwn(def.shape, part) ? def.shape[part] : undefined;
+      return next ? keysAt(next, rest) : [];
     }
     case "record":
-      return part === undefined ? [] : keysAt(def.valueType as AnySchema, rest);
+      return part === undefined ? [] : keysAt(def.valueType, rest);
     case "array":
-      return part === undefined ? [] : keysAt(def.element as AnySchema, rest);
+      return part === undefined ? [] : keysAt(def.element, rest);
     default:
       return [];
   }

@@ -4,7 +4,7 @@ import { toSchema } from "../schema/to-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
 import { checkKeys, keysOf } from "./check-keys.ts";
 import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
-import { toolError, ToolError, ToolValidationError } from "./error.ts";
+import { errorMessage, toolError, ToolError, ToolValidationError } from "./error.ts";
 import { gateOf } from "./gate.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import { type Signature, signatureOf } from "./signature.ts";
@@ -244,7 +244,7 @@ function named<T>(tool: string, what: string, make: () => T): T {
   try {
     return make();
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorMessage(cause);
     throw new TypeError(`Tool "${tool}" has ${what} that cannot be used: ${reason}`, { cause });
   }
 }

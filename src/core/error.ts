@@ -178,6 +178,11 @@ export function failureOf(code: ErrorCode, message: string, name = "ToolError"):
   return { code, message, actor, retryable, name };
 }
 
+/** The message of an error, or the thrown value as text. */
+export function errorMessage(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** The `code` of a system error (`ENOENT`) or a tool error; undefined if the value has none. */
 export function errorCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;

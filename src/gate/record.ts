@@ -1,6 +1,6 @@
 import { type Call, note, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import { failureOf } from "../core/error.ts";
+import { errorMessage, failureOf } from "../core/error.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, type ToolResult } from "../core/result.ts";
@@ -95,7 +95,7 @@ export function writeAhead(log: CallLog): Stage {
 
 /** A read-only call runs even if it cannot be recorded; the result says so. */
 function unwritten(call: Call, cause: unknown): ToolResult | undefined {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = errorMessage(cause);
   if (toolOf(call).isReadOnly) {
     note(call, "unrecorded", why);
     return undefined;

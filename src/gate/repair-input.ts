@@ -1,7 +1,7 @@
 import { type Call, note } from "../core/call.ts";
 import { ToolError } from "../core/error.ts";
 import { INPUT_LIMITS, notAccepted, parseJson, tooLarge } from "../core/parse-json.ts";
-import type { JsonSchema, JsonType } from "../schema/json-schema.ts";
+import { isObject, type JsonSchema, type JsonType } from "../schema/json-schema.ts";
 import { admitsType, schemaAt, typeOfValue, typesOf } from "../schema/schema-properties.ts";
 import { pathOf, pathText, type SchemaIssue } from "../schema/schema.ts";
 
@@ -104,7 +104,7 @@ function parseInput(call: Call, text: string): unknown {
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   const got = value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
   throw notAccepted(`the input must be an object of parameters, got ${value === undefined ? "nothing" : got}`, "");
 }

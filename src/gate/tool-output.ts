@@ -10,6 +10,7 @@ import {
   type ResultMetadata,
   type ToolResult,
 } from "../core/result.ts";
+import { isObject } from "../schema/json-schema.ts";
 
 /** Converts a tool's return value to a result. */
 export function fromOutput(call: Call, value: unknown): ToolResult {
@@ -141,8 +142,9 @@ function readToolOutput(fields: Record<string, unknown>): ReadOutput {
     { ...asFields(metadata.value), ...warningsOf([...plainContent.warnings, ...details.warnings]) },
   );
   const faults = [...plainContent.faults, ...details.faults];
-  const pending = fields["pending"] as Partial<PendingResult["pending"]> | null | undefined;
-  if (pending && isPendingKind(pending.kind)) read.pending = { kind: pending.kind, id: String(pending.id) };
+  const pending = fields["pending"];
+  if (isObject(pending) && isPendingKind(pending["kind"]))
+    read.pending = { kind: pending["kind"], id: String(pending["id"]) };
   else if (pending) faults.push('pending: needs a kind ("job", "approval" or "client") and an id');
   if (faults.length > 0) read.error = unreadable(faults);
   if (fields["error"] !== undefined && fields["error"] !== null) read.error = readFailure(fields["error"]);
@@ -154,7 +156,7 @@ function isPendingKind(kind: unknown): kind is PendingResult["pending"]["kind"] 
 }
 
 function asFields(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  return isObject(value) ? value : undefined;
 }
 
 function readSeed(fields: Record<string, unknown>, shown: unknown, display: unknown, details: unknown): ReadOutput {
@@ -170,8 +172,8 @@ function readSeed(fields: Record<string, unknown>, shown: unknown, display: unkn
 }
 
 function readFailure(error: unknown): ToolFailure {
-  if (typeof error === "object" && error !== null) {
-    const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+  if (isObject(error)) {
+    const { code, message, data } = error;
     if (isErrorCode(code)) {
       const known = failureOf(code, String(message ?? "The tool failed."));
       return data === undefined ? known : { ...known, data: toPlainData(data).value };

@@ -81,7 +81,7 @@ class UnknownParameters {
       for (const [i, element] of value.entries()) {
         if (typeof element !== "object" || element === null) continue;
         const item = itemAt(this.#root, schema, i);
-        if (item) found = this.#findIn(element as object, item, [...path, i], found);
+        if (item) found = this.#findIn(element, item, [...path, i], found);
       }
       return found;
     }
@@ -226,7 +226,7 @@ function invalid(tool: AnyTool, problems: readonly string[], issues: readonly Sc
 /** The tool's parameters in one line: enough to correct most calls. */
 function expected(tool: AnyTool): string {
   const schema = tool.parameters.jsonSchema;
-  const required = Array.isArray(schema["required"]) ? (schema["required"] as unknown[]) : [];
+  const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   const parameters = Array.from(propertiesOf(schema, schema), ([name, property]) => {
     const types = [...typesOf(schema, property)];
     const type = types.length > 3 ? "any" : types.join(" or ");

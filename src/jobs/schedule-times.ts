@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import { toolError } from "../core/error.ts";
+import { errorMessage, toolError } from "../core/error.ts";
 import type { ScheduleTiming } from "../core/schedule.ts";
 
 /** Frequent enough for an agent, and not so frequent that runs fill the log. */
@@ -77,7 +77,7 @@ function readCron({ expression, timeZone }: Extract<ScheduleTiming, { type: "cro
   try {
     cron = new Cron(expression, { timezone: timeZone, paused: true, mode: "5-or-6-parts" });
   } catch (error) {
-    why = (error as Error).message.replace(/^CronPattern: /, "");
+    why = errorMessage(error).replace(/^CronPattern: /, "");
   }
   // The library also accepts dates, which run once.
   if (cron && !cron.getOnce()) return cron;

@@ -2,7 +2,7 @@ import { type Caller, type CallToContinue, continuationOf } from "../core/call.t
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Content } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { errorMessage, toolError, type ToolError } from "../core/error.ts";
 import { callOf } from "../core/gate.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { ToolRegistry } from "../core/registry.ts";
@@ -150,7 +150,7 @@ export class ClientTools {
         },
       });
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = errorMessage(cause);
       throw toolError("invalid_input", `The tool "${name}" cannot be registered: ${reason}`, { cause });
     }
   }

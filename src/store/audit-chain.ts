@@ -8,6 +8,7 @@ import type {
   AuditReport,
   AuditStatus,
 } from "../gate/audit-log.ts";
+import { isObject } from "../schema/json-schema.ts";
 import type { SqlDatabase } from "./database.ts";
 import type { Migrations } from "./migrations.ts";
 import { integer, optional, rowNumber, type RowOf, table, text } from "./table.ts";
@@ -118,7 +119,7 @@ export function toEntry(row: AuditRow): AuditEntry {
 function readData(data: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(data);
-    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+    if (isObject(value)) return value;
   } catch {
     // Reported below.
   }

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, realpathSync, renameSync, type Stats } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { toolError } from "../core/error.ts";
+import { errorCode, toolError } from "../core/error.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy, isInside } from "../io/files/path-policy.ts";
@@ -169,8 +169,8 @@ function inUse(file: string, folder: string, who: string): Error {
 
 /** What SQLite says, as it is or as the cause of our own error. */
 function isBusy(error: unknown): boolean {
-  const { code, cause } = Object(error) as { code?: unknown; cause?: { code?: unknown } };
-  return [code, cause?.code].some((each) => /^SQLITE_(?:BUSY|LOCKED)/.test(String(each)));
+  const cause = error instanceof Error ? error.cause : undefined;
+  return [error, cause].some((each) => /^SQLITE_(?:BUSY|LOCKED)/.test(errorCode(each) ?? ""));
 }
 
 /** Copies what is needed; the rest stays in the old folder. The store comes last and appears as a whole. */

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient, PoolConfig } from "pg";
-import { toolError } from "../core/error.ts";
+import { errorCode, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
+import { isObject } from "../schema/json-schema.ts";
 import {
   checkParameters,
   type SqlDatabase,
@@ -29,7 +30,8 @@ const LOST = /^(?:08...|57P0[123]|25P03|ECONN\w+|EPIPE|ENOTFOUND|EAI_AGAIN|ETIME
 
 /** Whether the connection is lost and must not be used again. */
 export function isConnectionLost(error: unknown): boolean {
-  const { code, message, cause } = Object(error) as { code?: unknown; message?: unknown; cause?: unknown };
+  if (!isObject(error)) return false;
+  const { code, message, cause } = error;
   if (cause !== undefined && isConnectionLost(cause)) return true;
   return (
     LOST.test(String(code)) ||
@@ -40,7 +42,7 @@ export function isConnectionLost(error: unknown): boolean {
 /** Adds what a person can do, without the password. Errors of the statement itself are returned as they are. */
 export function explainPostgres(error: unknown, url: string): unknown {
   const where = addressOf(url);
-  const code = String((Object(error) as { code?: unknown }).code ?? "");
+  const code = errorCode(error) ?? "";
   const text = withoutPassword(error instanceof Error ? error.message || code : String(error), url);
   // A new cause: the driver's own error may contain the address.
   const cause = new Error(text);

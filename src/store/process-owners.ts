@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import process from "node:process";
+import { errorCode } from "../core/error.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase } from "./database.ts";
@@ -28,7 +29,7 @@ export function isRunning({ host, pid, started }: ProcessIdentity): boolean | un
     process.kill(pid, 0);
   } catch (error) {
     // EPERM: it runs, as another user.
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+    if (errorCode(error) !== "EPERM") return false;
   }
   if (started === "") return true;
   const now = startOf(pid);

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Libsql from "libsql";
-import { toolError } from "../core/error.ts";
+import { errorCode, errorMessage, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import {
   checkParameters,
@@ -250,7 +250,7 @@ async function tryOpen(
   try {
     return { database: await openSqlite(file, { ...options, isChecked: true }) };
   } catch (error) {
-    if (isDamage(error)) return { damage: (error as Error).message };
+    if (isDamage(error)) return { damage: errorMessage(error) };
     throw explainSqlite(error, file);
   }
 }
@@ -274,7 +274,7 @@ async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
       closeSync(openSync(lock, "wx", 0o600));
       break;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
       if (waited > STALE_MS) throw held(lock);
       if (isStale(lock)) rmSync(lock, { force: true });
       else await sleep(50);
@@ -340,8 +340,7 @@ function textOf(name: Uint8Array): string {
 
 /** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
 function sqliteCode(error: unknown): string {
-  const { code } = Object(error) as { code?: unknown };
-  return typeof code === "string" ? code : "";
+  return errorCode(error) ?? "";
 }
 
 export function isDamage(error: unknown): boolean {
@@ -352,7 +351,7 @@ export function isDamage(error: unknown): boolean {
 /** Adds what a person can do. Other errors, such as a violated constraint, are returned as they are. */
 function explainSqlite(error: unknown, file: string): unknown {
   const code = sqliteCode(error);
-  const text = error instanceof Error ? error.message : String(error);
+  const text = errorMessage(error);
   const fail = (what: string, next: string) =>
     toolError("io_error", `The store ${file} ${what}`, { next, cause: error });
   if (/^SQLITE_(?:BUSY|LOCKED)/.test(code)) {

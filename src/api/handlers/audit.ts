@@ -3,6 +3,7 @@ import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import type { Verdict } from "../../core/call.ts";
 import { isErrorCode } from "../../core/error.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import type { AuditEntry as LoggedEntry, AuditHead, AuditLog, AuditQuery as LogQuery } from "../../gate/audit-log.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -94,7 +95,7 @@ function hasCode({ errorCode }: AuditEntry, requested: AuditFilter): boolean {
 function entryOf(entry: LoggedEntry): AuditEntry {
   const { seq, at, kind, callId = "", toolName = "", caller, verdict, status, data, hash, previous } = entry;
   const { input, durationMs, error, verdict: why, ...rest } = data;
-  const { code } = Object(error) as { code?: unknown };
+  const code = isObject(error) ? error["code"] : undefined;
   return {
     id: String(seq),
     at,

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../core/error.ts";
 import type { Verdict } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
@@ -87,7 +88,7 @@ export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<type
             if (matches) matched.add(call.call);
           }
         } catch (error) {
-          return { rule, judged: judged.length, matched: 0, samples: [], problem: (error as Error).message };
+          return { rule, judged: judged.length, matched: 0, samples: [], problem: errorMessage(error) };
         }
       }
       const samples = [...matched].slice(0, MAX_SAMPLES).map(({ input: _input, ...sample }) => sample);
@@ -161,7 +162,7 @@ function changedRuleSet(ruleSet: RuleSet, { add, remove }: Required<Pick<Simulat
   try {
     for (const { rule, decision } of add) trial.add(rule, decision, "simulation");
   } catch (error) {
-    throw new ApiError("bad_request", (error as Error).message, "Correct the rule.");
+    throw new ApiError("bad_request", errorMessage(error), "Correct the rule.");
   }
   return trial;
 }

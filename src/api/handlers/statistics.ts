@@ -5,6 +5,7 @@ import { ApiError } from "../../contracts/errors.ts";
 import type { statistics, StatisticsInfo, TokenReport } from "../../contracts/statistics.ts";
 import type { Caller } from "../../core/call.ts";
 import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { estimatedTokens } from "../../core/token-counter.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -144,7 +145,7 @@ async function readAnswered(log: AuditLog, since: number, until: number): Promis
 
 function answeredOf({ at, toolName = "", status, data }: AuditEntry): AnsweredCall {
   const { durationMs, contentBytes, error } = data;
-  const { code } = Object(error) as { code?: unknown };
+  const code = isObject(error) ? error["code"] : undefined;
   return {
     at,
     tool: toolName,

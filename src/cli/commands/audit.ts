@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditFilter } from "../../contracts/audit.ts";
 import type { ApiClient } from "../../contracts/index.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { defineCommand, type OptionSpecs, type OptionValues } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type Output, safeLine, showColumns, showDuration, showJson, showTime, type Style } from "../output.ts";
@@ -160,6 +161,7 @@ function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output)
 }
 
 function summaryOf({ result }: AuditEntry): string {
-  const { summary, note, reason } = Object(result) as Record<string, unknown>;
+  if (!isObject(result)) return "";
+  const { summary, note, reason } = result;
   return [summary, note, reason].filter((text) => typeof text === "string").join(" ");
 }

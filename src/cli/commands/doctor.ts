@@ -2,6 +2,7 @@ import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { errorMessage } from "../../core/error.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { systemClock } from "../../core/clock.ts";
@@ -93,7 +94,7 @@ async function check(what: string, work: () => Check | Promise<Check>): Promise<
   try {
     return { what, ...(await work()) };
   } catch (error) {
-    return { what, state: "broken", found: error instanceof Error ? error.message : String(error) };
+    return { what, state: "broken", found: errorMessage(error) };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ToolInfo } from "../../contracts/tools.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult, StreamedOutput } from "../calls.ts";
@@ -180,7 +180,7 @@ function showExamples({ name, description: { examples = [] } }: ToolInfo, paint:
 
 /** An input as typed in a shell. */
 function asArguments(input: unknown): string {
-  return Object.entries(Object(input) as object)
+  return Object.entries(isObject(input) ? input : {})
     .map(([key, value]) =>
       quote(
         typeof value === "string" && !value.startsWith("@") ? `${key}=${value}` : `${key}:=${JSON.stringify(value)}`,
@@ -200,7 +200,7 @@ function showParameters(schema: JsonSchema, paint: Output["paint"]): string[] {
     required?: readonly string[];
   };
   const rows = Object.entries(properties).map(([name, property]) => {
-    const { type, description = "", enum: allowed, default: fallback } = Object(property) as Record<string, unknown>;
+    const { type, description = "", enum: allowed, default: fallback } = isObject(property) ? property : {};
     const about = [
       typeof description === "string" ? description.split("\n")[0] : "",
       Array.isArray(allowed) ? `One of: ${allowed.map(String).join(", ")}` : "",

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../core/error.ts";
 import { type Call, note, toolOf, type Verdict } from "../../core/call.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
@@ -80,7 +81,7 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
     }
     const failed = (why: unknown): ToolResult => {
       for (const session of sessions) unsaved.add(session, marks, MAX_MARKS);
-      const message = why instanceof Error ? why.message : String(why);
+      const message = errorMessage(why);
       return { ...result, metadata: { ...result.metadata, taintUnsaved: message } };
     };
     try {
@@ -150,7 +151,7 @@ function idOf({ callId }: TaintMark): string {
 
 /** If the labels cannot be read, ask. */
 function unreadable(call: Call, why: unknown): Verdict {
-  const message = why instanceof Error ? why.message : String(why);
+  const message = errorMessage(why);
   return {
     decision: "ask",
     by: "taint",

@@ -1,6 +1,7 @@
 import { open, readFile, stat, unlink, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorCode } from "../../core/error.ts";
 
 const STALE_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
@@ -53,7 +54,7 @@ async function take(lock: string, mine: string): Promise<boolean> {
     }
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
 }
@@ -90,6 +91,6 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return errorCode(error) === "EPERM";
   }
 }

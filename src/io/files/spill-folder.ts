@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { toolError } from "../../core/error.ts";
+import { errorCode, toolError } from "../../core/error.ts";
 import { createFiles, type Files } from "./files.ts";
 import { createPathPolicy } from "./path-policy.ts";
 import { ensureStateFolder, explainStateFailure, STATE_FILES } from "./state-folder.ts";
@@ -78,7 +78,7 @@ export function createSpillFolder(stateFolder: () => string, now: () => number =
         // Never over an existing file; for this user only.
         return { handle: await open(join(folder, fileName(id)), "wx", 0o600), ref: `${ADDRESS}${id}` };
       } catch (error) {
-        if ((error as { code?: unknown }).code !== "EEXIST" || attempt > 100) {
+        if (errorCode(error) !== "EEXIST" || attempt > 100) {
           throw explainStateFailure(error, folder);
         }
       }
@@ -112,7 +112,7 @@ export function createSpillFolder(stateFolder: () => string, now: () => number =
       try {
         return (await files.readWhole(name)).bytes.toString("utf8");
       } catch (error) {
-        if ((error as { code?: unknown }).code === "path_not_found") return undefined;
+        if (errorCode(error) === "path_not_found") return undefined;
         throw error;
       }
     },

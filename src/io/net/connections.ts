@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Pool } from "undici";
-import { errorCode, toolError, ToolError } from "../../core/error.ts";
+import { errorCode, errorMessage, toolError, ToolError } from "../../core/error.ts";
 import { createNetGuard, type NetGuard, type NetGuardOptions, type Target } from "./net-guard.ts";
 import { portOf } from "./url-check.ts";
 
@@ -245,7 +245,7 @@ function firstFailure(cause: unknown): unknown {
 
 function messageOf(cause: unknown): string {
   const first = firstFailure(cause);
-  const text = first instanceof Error ? first.message : String(first);
+  const text = errorMessage(first);
   return text
     .replace(/[\u0000-\u001f\u007f]+/g, " ")
     .replace(/\.$/, "")

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, request as sendRequest, type ServerResponse } from "node:http";
 import type { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { errorMessage } from "../../core/error.ts";
 import type { OpenSocket } from "./connections.ts";
 
 /** An HTTP proxy for programs that open their own connections (a browser, a confined command). It checks each one. */
@@ -101,7 +102,7 @@ export async function startForwardProxy({
   }
 
   function refusal(address: string, error: unknown): string {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     onRefused?.(address, why, error);
     return why;
   }

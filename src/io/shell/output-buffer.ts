@@ -1,3 +1,4 @@
+import { errorMessage } from "../../core/error.ts";
 export type StreamName = "stdout" | "stderr";
 
 export interface OutputOptions {
@@ -373,7 +374,7 @@ export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWrite
   }
 
   function fail(error: unknown): void {
-    state = { status: "failed", message: error instanceof Error ? error.message : String(error) };
+    state = { status: "failed", message: errorMessage(error) };
     waiting = [];
     waitingBytes = 0;
   }

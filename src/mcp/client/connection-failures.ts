@@ -1,4 +1,4 @@
-import { toolError, ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { TOO_LONG } from "./stdio-transport.ts";
 import { shownText } from "./tool-definition.ts";
@@ -9,7 +9,7 @@ const MAX_MESSAGE_LENGTH = 2000;
 export function explainFailure(error: unknown, server: string): ToolError {
   if (error instanceof ToolError) return error;
   const { code, name, cause } = fieldsOf(error);
-  const text = shownText(error instanceof Error ? error.message : String(error), MAX_MESSAGE_LENGTH);
+  const text = shownText(errorMessage(error), MAX_MESSAGE_LENGTH);
   if (isSignInNeeded(error)) {
     return toolError("denied", `MCP server "${server}" requires a sign-in (${text})`, {
       next: "Ask the person to sign in to it, and repeat the call only after that.",

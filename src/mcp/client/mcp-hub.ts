@@ -7,7 +7,7 @@ import type {
   ResourceTemplateType,
 } from "@modelcontextprotocol/client";
 import { type Clock, systemClock } from "../../core/clock.ts";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import type { MCPClientOptions } from "./mcp-client.ts";
@@ -245,7 +245,7 @@ function refusedStatus({ name, transport, trust, origin }: McpServerConfig, erro
   return {
     name,
     state: "stopped",
-    error: error instanceof Error ? error.message : String(error),
+    error: errorMessage(error),
     transport,
     inferred: false,
     tools: [],

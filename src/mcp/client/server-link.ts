@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../core/clock.ts";
-import { toolError, ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -149,7 +149,7 @@ export class ServerLink implements ToolCaller {
     } catch (failure) {
       // Over HTTP there is no event when a server disappears; a failed call shows it.
       if (client === this.#client && this.#state === "ready" && isUnavailable(failure)) {
-        this.#lost(messageOf(failure));
+        this.#lost(errorMessage(failure));
         void client.disconnect();
       }
       throw failure;
@@ -183,8 +183,8 @@ export class ServerLink implements ToolCaller {
       if (this.#isInState("stopped")) return;
       const { signInPage } = this.#client;
       await this.#client.disconnect();
-      if (isSignInNeeded(failure) || signInPage) this.#setState("needs_sign_in", messageOf(failure));
-      else this.#lost(messageOf(failure));
+      if (isSignInNeeded(failure) || signInPage) this.#setState("needs_sign_in", errorMessage(failure));
+      else this.#lost(errorMessage(failure));
     }
   }
 
@@ -229,7 +229,7 @@ export class ServerLink implements ToolCaller {
       return this.#refreshing;
     }
     this.#refreshing = this.#list().catch((failure: unknown) =>
-      this.#faults.push(`The list of tools could not be refreshed: ${messageOf(failure)}`),
+      this.#faults.push(`The list of tools could not be refreshed: ${errorMessage(failure)}`),
     );
     await this.#refreshing;
     this.#refreshing = undefined;
@@ -284,10 +284,6 @@ export class ServerLink implements ToolCaller {
 
 function isUnavailable(failure: unknown): boolean {
   return failure instanceof ToolError && failure.code === "unavailable";
-}
-
-function messageOf(failure: unknown): string {
-  return failure instanceof Error ? failure.message : String(failure);
 }
 
 function signInNeeded(server: string): ToolError {

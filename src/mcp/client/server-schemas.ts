@@ -1,4 +1,5 @@
 import type { jsonSchemaValidator } from "@modelcontextprotocol/client";
+import { errorMessage } from "../../core/error.ts";
 import { judgePattern } from "../../schema/exponential-regex.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { lintJsonSchema } from "../../schema/lint-json-schema.ts";
@@ -103,7 +104,7 @@ function riskOf(pattern: string): string | undefined {
       ? undefined
       : "repeats a part that can match the same text in several ways: it could take forever";
   } catch (error) {
-    return `is invalid (${error instanceof Error ? error.message : String(error)})`;
+    return `is invalid (${errorMessage(error)})`;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
@@ -180,5 +180,5 @@ function parseDefinition(definition: string): MCPTool {
 }
 
 function messageOf(error: unknown): string {
-  return shownText(error instanceof Error ? error.message : String(error), 1000);
+  return shownText(errorMessage(error), 1000);
 }

@@ -1,4 +1,5 @@
 import type { Client, InputRequests, StandardSchemaV1, Transport } from "@modelcontextprotocol/client";
+import { errorMessage } from "../../core/error.ts";
 import type { Clock } from "../../core/clock.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { type DetailedTask, type Task, TASKS } from "../task-protocol.ts";
@@ -84,7 +85,7 @@ class TaskFollower {
         await this.#request("tasks/cancel", { taskId: task.taskId }).catch(() => undefined);
         return undefined;
       }
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       return failure(call.id, { code: -32_603, message, data: { isLost: true } });
     }
   }

@@ -1,5 +1,5 @@
 import { allowOnlyTools, type CallPolicy } from "../../core/call.ts";
-import { toolError, type ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { ToolCallContext } from "../../core/tool-call-context.ts";
@@ -155,7 +155,7 @@ async function runAgent(session: Session, lease: Lease, parts: SessionDriverDepe
     });
     return endOf(answer);
   } catch (error) {
-    return { stop: "error", text, steps: 0, usage, error: error instanceof Error ? error.message : String(error) };
+    return { stop: "error", text, steps: 0, usage, error: errorMessage(error) };
   }
 }
 

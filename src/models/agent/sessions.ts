@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Caller, CallMode, CallPolicy } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { textOf } from "../../core/content.ts";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import type { EventOf } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
@@ -341,7 +341,7 @@ export class Sessions {
       for (const session of waiting) await this.#collectLateResults(session);
       for (const key of await this.#store.due()) this.#schedule(key);
     } catch (error) {
-      this.#options.onProblem?.(`Sessions could not be checked: ${messageOf(error)}`);
+      this.#options.onProblem?.(`Sessions could not be checked: ${errorMessage(error)}`);
     }
     if (this.#isClosed || !this.#store.shared) return;
     this.#checkTimer = this.#clock.after(CHECK_INTERVAL_MS, () => void this.#check());
@@ -389,12 +389,8 @@ export class Sessions {
   }
 
   #report(key: string): (error: unknown) => void {
-    return (error) => this.#options.onProblem?.(`Session "${key}": ${messageOf(error)}`);
+    return (error) => this.#options.onProblem?.(`Session "${key}": ${errorMessage(error)}`);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The result of sending a message. `accepted`: the caller did not wait, or the turn itself waits. */

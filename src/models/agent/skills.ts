@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { Files } from "../../io/files/files.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -72,7 +72,7 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
           if (found.some(({ name }) => name === skill.name)) continue;
           found.push({ ...skill, folder: path, location, path });
         } catch (error) {
-          problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+          problems.push(`${path}: ${errorMessage(error)}`);
         }
       }
     }

@@ -12,7 +12,7 @@ import type {
   WorkerOptions,
 } from "bullmq";
 import type { Client, Notification, Pool } from "pg";
-import { toolError, type ToolError } from "../../core/error.ts";
+import { errorCode, toolError, type ToolError } from "../../core/error.ts";
 import { explainPostgres, isConnectionLost, Semaphore } from "../postgres.ts";
 
 /** Data and results are JSON inside a string: PostgreSQL's own JSON cannot hold NUL and does not keep the order of keys. */
@@ -382,7 +382,7 @@ function eventsOf(read: Read): StreamEntry[] {
 
 /** With what a person can do about it, and without the password. */
 function explainRedis(error: unknown, url: string): ToolError {
-  const text = error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+  const text = error instanceof Error ? error.message || String(errorCode(error)) : String(error);
   const where = addressOf(url);
   const fail = (what: string, next: string): ToolError =>
     toolError("unavailable", `The queue at ${where} ${what}`, { next, cause: new Error(text) });

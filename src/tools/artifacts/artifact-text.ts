@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Clock } from "../../core/clock.ts";
-import { toolError, type ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 
 export interface TextPage {
   text: string;
@@ -99,14 +99,10 @@ export function findLines(
   try {
     void new RegExp(source, flags);
   } catch (cause) {
-    throw toolError(
-      "bad_pattern",
-      `The pattern is not a valid regular expression: ${cause instanceof Error ? cause.message : String(cause)}`,
-      {
-        next: "Correct it, or set fixed_strings: true to search for plain text.",
-        cause,
-      },
-    );
+    throw toolError("bad_pattern", `The pattern is not a valid regular expression: ${errorMessage(cause)}`, {
+      next: "Correct it, or set fixed_strings: true to search for plain text.",
+      cause,
+    });
   }
   const workerData = { content, source, flags, max };
   const worker = new Worker(SOURCE, { eval: true, workerData, resourceLimits: WORKER_LIMITS, execArgv: [] });

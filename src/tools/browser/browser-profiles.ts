@@ -1,7 +1,7 @@
 import type { BrowserContext, Dialog, Download, Page } from "playwright-core";
 import type { Caller } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
-import { toolError, ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { BrowserProgram } from "./browser-program.ts";
@@ -163,7 +163,7 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
       const { path, bytes } = await saveDownload(download, downloadTarget);
       addNote(`Downloaded ${path} (${bytes} bytes).`);
     } catch (error) {
-      addNote(`A download was not saved: ${error instanceof Error ? error.message : String(error)}`);
+      addNote(`A download was not saved: ${errorMessage(error)}`);
     }
   };
   context.on("page", (page) => {

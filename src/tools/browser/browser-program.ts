@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
 import type { Clock, Timer } from "../../core/clock.ts";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import { type FoundBrowser, isExecutableFile } from "../../io/shell/find-program.ts";
 
 /** One browser process for all sessions. Each session has its own profile. */
@@ -150,7 +150,7 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
         const version = browser?.version();
         return { available: true, running: browser !== undefined, program, confined, version };
       } catch (error) {
-        const problem = error instanceof Error ? error.message : String(error);
+        const problem = errorMessage(error);
         return { available: false, running: false, confined, problem };
       }
     },
@@ -158,7 +158,7 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
 }
 
 function reasonOf(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause);
+  const text = errorMessage(cause);
   const knownProblem = /No usable sandbox[^\n]*|error while loading shared libraries[^\n]*|Timeout \d+ms exceeded/.exec(
     text,
   );

@@ -1,6 +1,6 @@
 import type { Locator, Page, Response } from "playwright-core";
 import type { Content } from "../../core/content.ts";
-import { toolError, ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import type { Tab } from "./browser-profiles.ts";
 import type { RefusedAddresses } from "./browser-program.ts";
@@ -195,7 +195,7 @@ const TERMINAL_CODE = /\u001b\[[\d;]*m/g;
 export function explainFailure(thrown: unknown, { doing, signal, refusedAt }: BrowserFailureContext): unknown {
   if (signal.aborted) return signal.reason;
   if (thrown instanceof ToolError) return thrown;
-  const text = (thrown instanceof Error ? thrown.message : String(thrown)).replace(TERMINAL_CODE, "");
+  const text = errorMessage(thrown).replace(TERMINAL_CODE, "");
   const first = disarmText(text.split("\n")[0] ?? "")
     .replace(/^\w+\.\w+: /, "")
     .slice(0, 500);

@@ -3,7 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import {
@@ -195,7 +195,7 @@ async function problemOf(work: Promise<unknown>, signal: AbortSignal): Promise<s
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
-    return disarmText(error instanceof Error ? error.message : String(error)).slice(0, 500);
+    return disarmText(errorMessage(error)).slice(0, 500);
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { errorMessage } from "../../core/error.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Content, text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
@@ -78,7 +79,7 @@ function createListMcpResourcesTool(servers: ResourceServers) {
         } catch (error) {
           // A failure of one server does not affect the others.
           if (server !== undefined || signal.aborted) throw error;
-          listing.failed.push({ server: name, reason: error instanceof Error ? error.message : String(error) });
+          listing.failed.push({ server: name, reason: errorMessage(error) });
         }
       }
       return cut(listing);

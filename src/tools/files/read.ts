@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { toolError, type ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
@@ -270,7 +270,7 @@ async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, sign
 }
 
 function unreadable(shown: string, cause: unknown): never {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = errorMessage(cause);
   throw toolError("bad_encoding", `${shown} cannot be read as a PDF: ${why}`, {
     next: "It may be damaged or locked. Ask the user for another copy.",
     cause,

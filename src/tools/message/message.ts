@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
@@ -73,7 +73,7 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
         resolve(input);
         return null;
       } catch (error) {
-        return error instanceof Error ? error.message : String(error);
+        return errorMessage(error);
       }
     },
     signature: signatureOf,

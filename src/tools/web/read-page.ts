@@ -1,4 +1,4 @@
-import { toolError } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
 import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
 import { openPdf } from "../../io/files/media.ts";
@@ -91,7 +91,7 @@ async function convert(html: string, url: string, converter: PageConverter, sign
     };
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    return stripped(`it could not be converted (${oneLine(cause instanceof Error ? cause.message : String(cause))})`);
+    return stripped(`it could not be converted (${oneLine(errorMessage(cause))})`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { errorCode, type ErrorCode, toolError } from "../../core/error.ts";
+import { errorCode, type ErrorCode, errorMessage, toolError } from "../../core/error.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import type { GuardedFetch } from "../../io/net/guarded-fetch.ts";
 import {
@@ -164,7 +164,7 @@ async function callProvider(
     return { results: readResults(provider.read(response), query.limit) };
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = errorMessage(error);
     const kind = errorCode(error) === undefined ? "bad_answer" : "unavailable";
     return problem(
       kind,

@@ -1,3 +1,4 @@
+import { isObject } from "../../../schema/json-schema.ts";
 import type { Hook, HookEvent, OnFailure } from "./hook-settings.ts";
 import { type HookHost, type HookInput, type HookOutcome, runHook } from "./run-hook.ts";
 
@@ -53,7 +54,7 @@ function readText(text: string, event: HookEvent): HookAnswer {
   } catch {
     return { noAnswer: "its answer is not JSON" };
   }
-  return readJson(parsed as Record<string, unknown>, event);
+  return isObject(parsed) ? readJson(parsed, event) : {};
 }
 
 function readJson(parsed: Record<string, unknown>, event: HookEvent): HookAnswer {
@@ -110,10 +111,6 @@ function readInput(updatedInput: unknown): HookAnswer {
 
 function isDecision(value: unknown): value is HookDecision {
   return (DECISIONS as readonly unknown[]).includes(value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function asText(value: unknown): string | undefined {

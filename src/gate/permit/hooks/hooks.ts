@@ -1,6 +1,6 @@
 import { abortable, type Call, note, toolOf, type Verdict } from "../../../core/call.ts";
 import { type Content, firstLine, text } from "../../../core/content.ts";
-import { failureOf, type ToolError, ToolPermissionError } from "../../../core/error.ts";
+import { errorMessage, failureOf, type ToolError, ToolPermissionError } from "../../../core/error.ts";
 import { canonicalJson } from "../../../core/json.ts";
 import { failed, type ToolResult } from "../../../core/result.ts";
 import type { MaybePromise, Stage } from "../../../core/stage.ts";
@@ -111,7 +111,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
       await options.revalidate(call);
     } catch (thrown) {
       const { hook } = first!;
-      const why = thrown instanceof Error ? thrown.message : String(thrown);
+      const why = errorMessage(thrown);
       throw broken(
         call,
         `the hook "${hook.name}" of ${hook.origin} changed its input to one that is not valid: ${why}`,
@@ -167,7 +167,7 @@ function verdictFrom(hookResults: readonly HookResult[]): Verdict | undefined {
 }
 
 function noteHooks(call: Call, hookResults: readonly HookResult[]): void {
-  note(call, "hooks", [...((call.facts?.["hooks"] as unknown[] | undefined) ?? []), ...hookResults.map(recordOf)]);
+  note(call, "hooks", [...listOf(call.facts?.["hooks"]), ...hookResults.map(recordOf)]);
 }
 
 function refused(call: Call, { reason, origin }: Verdict): ToolError {
@@ -199,7 +199,7 @@ function changeResult(
   const kept = withheld ? withhold(call, withheld) : replaced ? replace(result, replaced) : result;
   const notes = [...before, ...after].flatMap(notesOf);
   const records = after.map(recordOf);
-  const known = (result.metadata["hooks"] as unknown[] | undefined) ?? [];
+  const known = listOf(result.metadata["hooks"]);
   return {
     ...kept,
     content: [...kept.content, ...notes.map((note) => text(note))],
@@ -250,4 +250,8 @@ function withhold(call: Call, { hook, failed: failure }: HookResult): ToolResult
     `The tool has run, but its output is withheld: the hook "${hook.name}" of ${hook.origin} failed ` +
     `(${failure?.why}). Do not repeat the call; tell the person that the hook is broken.`;
   return failed(call, failureOf("denied", message, "ToolPermissionError"));
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../core/error.ts";
 import { type Call, toolOf } from "../../../core/call.ts";
 import { textOf } from "../../../core/content.ts";
 import type { ToolResult } from "../../../core/result.ts";
@@ -52,7 +53,7 @@ export async function runHook(hook: Hook, input: string, host: HookHost, signal:
     if (isHttp(spec)) return await send(spec, { hook, input, host, signal });
     return none(`hooks of type ${spec.type} are not run here`);
   } catch (thrown) {
-    return none(thrown instanceof Error ? thrown.message : String(thrown));
+    return none(errorMessage(thrown));
   }
 }
 

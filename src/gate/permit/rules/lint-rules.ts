@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../core/error.ts";
 import { didYouMean } from "../../../core/nearest-name.ts";
 import { signatureOf } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -136,7 +137,7 @@ function lintPath(text: string, spec: string, family: string | undefined, named:
   try {
     compileGlob(spec);
   } catch (error) {
-    return [{ level: "error", code: "never_matches", message: (error as Error).message }];
+    return [{ level: "error", code: "never_matches", message: errorMessage(error) }];
   }
   if (family !== undefined) return [];
   const general = named.some(({ isReadOnly }) => isReadOnly) ? "Read" : "Edit";

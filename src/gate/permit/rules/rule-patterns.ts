@@ -1,6 +1,7 @@
 import type { AnyTool } from "../../../core/tool.ts";
 import { compileGlob, type GlobPattern } from "../../../io/files/glob-pattern.ts";
 import { foldName } from "../../../io/files/path-name.ts";
+import { isObject } from "../../../schema/json-schema.ts";
 import type { PathBases, Subject, SubjectPath } from "./rule-subject.ts";
 
 /** What a path rule is relative to: the root, the home folder, the folder of its file, or the working folder. */
@@ -177,7 +178,7 @@ export function matchParameter({ name, value }: ParameterPattern, subject: Subje
   const { tool, input } = subject;
   const canonical = tool.parameterAliases.get(name) ?? name;
   if (!propertyNames(tool).has(canonical)) return undefined;
-  const given = (input as Record<string, unknown> | undefined)?.[canonical];
+  const given = isObject(input) ? input[canonical] : undefined;
   if (given === undefined || given === null || isInSignature(given, subject)) return false;
   return value(typeof given === "string" ? given : JSON.stringify(given));
 }

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import { checkKeys, keysOf } from "../../../core/check-keys.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -172,7 +173,7 @@ export class RuleSet {
           try {
             compiled.push(compileRule({ text: text.trim(), list, origin, folder }));
           } catch (error) {
-            this.#problems.push((error as Error).message);
+            this.#problems.push(errorMessage(error));
           }
         }
       }

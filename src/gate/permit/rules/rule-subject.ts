@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { type CommandPart, type CommandReading, type Signature, signatureOf } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { foldName, realName } from "../../../io/files/path-name.ts";
+import { isObject } from "../../../schema/json-schema.ts";
 
 /** Rules about a resource instead of one tool: `Read(…)` matches every tool that reads a file. */
 export type RuleFamily = "reads" | "changes" | "command" | "urls";
@@ -125,8 +126,7 @@ export function pathBasesFor(cwd: string, home: string): PathBases {
 
 /** Whether a part of a command needs no rule: the tool does not ask for this part alone. */
 export function isReadOnlyPart({ forms: [written] }: CommandPart, { tool, input, command }: Subject): boolean {
-  const fields = input as Record<string, unknown>;
-  const parameter = Object.keys(fields).find((name) => fields[name] === command?.text);
-  if (parameter === undefined || written === undefined) return false;
-  return tool.permission({ ...fields, [parameter]: written.text }) === "auto";
+  if (!isObject(input) || written === undefined) return false;
+  const parameter = Object.keys(input).find((name) => input[name] === command?.text);
+  return parameter !== undefined && tool.permission({ ...input, [parameter]: written.text }) === "auto";
 }

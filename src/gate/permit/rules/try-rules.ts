@@ -1,3 +1,4 @@
+import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { findCoverage } from "./evaluate-rules.ts";
@@ -64,7 +65,7 @@ export function testRules(
     try {
       input = tool.build(inputOf(tool, example.input) as never).params;
     } catch (error) {
-      return { example, holds: false, why: (error as Error).message };
+      return { example, holds: false, why: errorMessage(error) };
     }
     const verdict = ruleSet.judge({ tool, input, cwd, home, mode: example.mode });
     const holds = verdict.decision === example.expect;
