@@ -183,6 +183,8 @@ const result = {
     warnings: z.array(z.string()).optional(),
     /** Where the whole output is, if `content` was shortened. */
     spill: z.strictObject({ ref: z.string(), bytes: z.number() }).optional(),
+    /** Parts of `content` or `details` that were left out because the result is too large. */
+    truncated: z.strictObject({ reason: z.literal("result_too_large"), parts: z.array(z.string()) }).optional(),
     version: z.string().optional(),
     arm: z.string().optional(),
     /** The result of an earlier call: one with the same id, or one in the tool's cache. */

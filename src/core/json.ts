@@ -10,6 +10,8 @@ export interface PlainData {
   faults: string[];
   /** Values that only changed their form. */
   warnings: string[];
+  /** Those of `faults` that are only a matter of size. */
+  cuts: string[];
 }
 
 /**
@@ -19,7 +21,7 @@ export interface PlainData {
 export function toPlainData(value: unknown, maxTextLength = MAX_DETAIL_TEXT_LENGTH): PlainData {
   const copier = new Copier(maxTextLength);
   const copy = isJsonPrimitive(value, maxTextLength) ? value : copier.copy(value, "", 0);
-  return { value: copy, faults: copier.faults, warnings: copier.warnings };
+  return { value: copy, faults: copier.faults, warnings: copier.warnings, cuts: copier.cuts };
 }
 
 export function isJsonPrimitive(value: unknown, maxTextLength: number): value is string | number | boolean | null {
@@ -31,6 +33,7 @@ export function isJsonPrimitive(value: unknown, maxTextLength: number): value is
 class Copier {
   readonly faults: string[] = [];
   readonly warnings: string[] = [];
+  readonly cuts: string[] = [];
   readonly #ancestors = new Set<object>();
   #nodes = 0;
   #textLeft: number;
@@ -62,13 +65,13 @@ class Copier {
     const room = this.#textLeft;
     this.#textLeft -= Math.min(value.length, room);
     if (value.length <= room) return value;
-    return this.#fault(location, `${value.length} characters were cut to ${room}`, value.slice(0, room));
+    return this.#cut(location, `${value.length} characters were cut to ${room}`, value.slice(0, room));
   }
 
   #copyObject(value: object, location: string, depth: number): unknown {
     if (this.#ancestors.has(value)) return this.#fault(location, "a cycle was cut", "[Circular]");
-    if (depth >= MAX_DEPTH) return this.#fault(location, `nesting deeper than ${MAX_DEPTH} was cut`, "[Too deep]");
-    if (++this.#nodes > MAX_NODES) return this.#fault(location, `more than ${MAX_NODES} values were cut`, "[Cut]");
+    if (depth >= MAX_DEPTH) return this.#cut(location, `nesting deeper than ${MAX_DEPTH} was cut`, "[Too deep]");
+    if (++this.#nodes > MAX_NODES) return this.#cut(location, `more than ${MAX_NODES} values were cut`, "[Cut]");
     this.#ancestors.add(value);
     try {
       if (Array.isArray(value)) return this.#copyArray(value, location, depth);
@@ -98,7 +101,7 @@ class Copier {
     const copy: unknown[] = [];
     for (let i = 0; i < value.length; i++) {
       if (this.#nodes > MAX_NODES) {
-        this.#fault(location, `${value.length - i} items were cut`, undefined);
+        this.#cut(location, `${value.length - i} items were cut`, undefined);
         break;
       }
       this.#nodes++;
@@ -113,7 +116,7 @@ class Copier {
     for (const [i, key] of keys.entries()) {
       if (++this.#nodes > MAX_NODES || (this.#textLeft -= key.length) < 0) {
         this.#textLeft = Math.max(0, this.#textLeft);
-        this.#fault(location, `${keys.length - i} fields were cut`, undefined);
+        this.#cut(location, `${keys.length - i} fields were cut`, undefined);
         break;
       }
       if (key === "__proto__") {
@@ -135,6 +138,11 @@ class Copier {
   #fault<T>(location: string, what: string, instead: T): T {
     if (this.faults.length < 20) this.faults.push(`${location || "output"}: ${what}`);
     return instead;
+  }
+
+  #cut<T>(location: string, what: string, instead: T): T {
+    if (this.faults.length < 20) this.cuts.push(`${location || "output"}: ${what}`);
+    return this.#fault(location, what, instead);
   }
 
   #warn(location: string, what: string): null {

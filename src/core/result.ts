@@ -66,6 +66,8 @@ export interface ResultMetadata {
   warnings?: string[];
   /** Where the whole output is if `content` was shortened. */
   spill?: { ref: string; bytes: number };
+  /** Parts of `content` or `details` that were left out because the result is too large. */
+  truncated?: { reason: "result_too_large"; parts: string[] };
   /** The version that ran, if there are several. */
   version?: string;
   /** The arm of a weighted split that ran. */

@@ -101,6 +101,23 @@ describe("readOutput", () => {
   });
 
   test.each([
+    ["a text", () => "x".repeat(100_000_000), /^output: 100000000 characters were cut to \d+$/],
+    ["a field", () => ({ ok: 1, a: "x".repeat(100_000_000) }), /^a: 100000000 characters were cut to \d+$/],
+    [
+      "details",
+      () => ({ content: "done", details: { a: "x".repeat(100_000_000) } }),
+      /^details.a: 100000000 characters were cut to \d+$/,
+    ],
+    ["a list", () => Array.from({ length: 1_000_000 }, (_, i) => i), /^output: \d+ items were cut$/],
+  ])("completes with %s of 100 MB, and says what was left out", (_what, create, part) => {
+    const read = readOutput(create(), false);
+    expect(read.error).toBeUndefined();
+    const truncated = { reason: "result_too_large", parts: [expect.stringMatching(part)] };
+    expect(read.metadata?.["truncated"]).toEqual(truncated);
+    expect(JSON.stringify(read.content[0])).toContain("[result_too_large: ");
+  });
+
+  test.each([
     ["a promise that was not awaited", Promise.resolve(1), "Promise"],
     ["a generator", (function* () {})(), "Generator"],
     ["a response", new Response("text"), "Response"],

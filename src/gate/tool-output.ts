@@ -1,7 +1,7 @@
 import { type Call, toolOf } from "../core/call.ts";
 import { type Content, firstLine, isContentList, text, textOf } from "../core/content.ts";
 import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
-import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../core/json.ts";
+import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, type PlainData, toPlainData } from "../core/json.ts";
 import {
   type CompletedResult,
   failed,
@@ -86,8 +86,25 @@ function readData(value: unknown): ReadOutput {
   const plain = toPlainData(value);
   const shown = typeof plain.value === "string" ? plain.value : (JSON.stringify(plain.value) ?? "");
   const read = output([{ type: "text", text: shown }], plain.value, firstLine(shown), warningsOf(plain.warnings));
-  if (plain.faults.length > 0) read.error = unreadable(plain.faults);
+  reportCuts(read, plain.cuts);
+  const faults = brokenIn(plain);
+  if (faults.length > 0) read.error = unreadable(faults);
   return read;
+}
+
+/** The call has done its work, so a result that is too large is no failure. The model and the program read what is missing. */
+function reportCuts(read: ReadOutput, parts: readonly string[]): void {
+  if (parts.length === 0) return;
+  const truncated = { reason: "result_too_large", parts: [...parts] } as const;
+  read.metadata = { ...read.metadata, truncated };
+  const notice = `[${truncated.reason}: ${parts.join("; ")}. The call is complete; request less output to see the rest.]`;
+  // First, because the end of a long content is cut.
+  read.content = [text(notice), ...read.content];
+}
+
+/** The faults that are not a matter of size. */
+function brokenIn({ faults, cuts }: PlainData): string[] {
+  return faults.filter((fault) => !cuts.includes(fault));
 }
 
 /** The effect has happened, so the readable part stays in addition to the error. */
@@ -141,7 +158,11 @@ function readToolOutput(fields: Record<string, unknown>): ReadOutput {
     firstLine(typeof fields["display"] === "string" ? fields["display"] : textOf(content)),
     { ...asFields(metadata.value), ...warningsOf([...plainContent.warnings, ...details.warnings]) },
   );
-  const faults = [...plainContent.faults, ...details.faults];
+  reportCuts(read, [
+    ...plainContent.cuts.map((cut) => `content${cut.replace(/^output/, "")}`),
+    ...details.cuts.map((cut) => `details.${cut}`.replace("details.output:", "details:")),
+  ]);
+  const faults = [...brokenIn(plainContent), ...brokenIn(details)];
   const pending = fields["pending"];
   if (isObject(pending) && isPendingKind(pending["kind"]))
     read.pending = { kind: pending["kind"], id: String(pending["id"]) };

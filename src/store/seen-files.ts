@@ -1,10 +1,17 @@
 import type { SeenFile, SeenFiles } from "../tools/files/read-before-edit.ts";
 import type { SqlDatabase } from "./database.ts";
-import { integer, optional, type StoreContext, type StoreModule, table, text } from "./table.ts";
+import { addedIn, integer, optional, type StoreContext, type StoreModule, table, text } from "./table.ts";
 
 const seenFiles = table(
   "seen_files",
-  { session: text(), path: text(), stamp: text(), fingerprint: optional(text()), seenAt: integer() },
+  {
+    session: text(),
+    path: text(),
+    stamp: text(),
+    fingerprint: optional(text()),
+    seenAt: integer(),
+    whole: addedIn(2, optional(integer())),
+  },
   "PRIMARY KEY (session, path)",
 );
 
@@ -16,13 +23,19 @@ const GROUPED_MS = 50;
 
 /** Which session has read which file: an edit that is approved after a restart still knows what was read. */
 export const seenFilesModule: StoreModule<SeenFileStore> = {
-  migrations: { name: "seen_files", versions: [[seenFiles.create]] },
+  migrations: {
+    name: "seen_files",
+    versions: [[seenFiles.create], seenFiles.addColumns(2)],
+  },
   async open(context) {
     const { database, clock } = context;
     await database.run("DELETE FROM seen_files WHERE seen_at < ?", [clock.now() - RETENTION_MS]);
     const newest = "ORDER BY seen_at DESC LIMIT ?";
-    const rows = await seenFiles.select(database, ["session", "path", "stamp", "fingerprint"], newest, [MAX_KNOWN]);
-    return new SeenFileStore(context, rows.reverse());
+    const rows = await seenFiles.select(database, ["session", "path", "stamp", "fingerprint", "whole"], newest, [
+      MAX_KNOWN,
+    ]);
+    const known = rows.reverse().map(({ whole, ...row }) => ({ ...row, whole: whole === 1 }));
+    return new SeenFileStore(context, known);
   },
   close: (seen) => seen.flush(),
 };
@@ -64,8 +77,11 @@ export class SeenFileStore implements SeenFiles {
 
 async function save(database: SqlDatabase, files: readonly SeenFile[], seenAt: number): Promise<void> {
   await database.transaction(async (tx) => {
-    for (const { session, path, stamp, fingerprint } of files) {
-      await seenFiles.upsert(tx, { session, path, stamp, fingerprint, seenAt }, ["session", "path"]);
+    for (const { session, path, stamp, fingerprint, whole } of files) {
+      await seenFiles.upsert(tx, { session, path, stamp, fingerprint, seenAt, whole: whole ? 1 : 0 }, [
+        "session",
+        "path",
+      ]);
     }
   });
 }

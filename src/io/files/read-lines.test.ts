@@ -41,6 +41,24 @@ describe("readLines", () => {
     expect(await linesOf(content)).toMatchObject({ lines, totalLines: total, nextOffset: null, stoppedBy: "end" });
   });
 
+  it("reaches every part of a long line by column, and returns it whole within a limit", async () => {
+    const long = "añ語😀".repeat(3_000);
+    const text = `first\n${long}\nlast\n`;
+    let read = "";
+    for (let column: number | undefined = 1; column !== undefined;) {
+      const page = await linesOf(text, { offset: 2, limit: 1, column });
+      read += page.lines[0];
+      column = page.cut[0]?.nextColumn;
+    }
+    expect(read).toBe(long);
+    const whole = await linesOf(text, { maxWholeBytes: 100_000 });
+    expect(whole).toMatchObject({ whole: ["first", long, "last"], wholeCut: [], cut: [{ line: 2 }] });
+    const limited = await linesOf(text, { maxWholeBytes: 10_001 });
+    expect(long.startsWith(limited.whole[1] ?? "")).toBe(true);
+    expect(limited.wholeCut).toEqual([{ line: 2, bytes: 30_000, nextColumn: (limited.whole[1]?.length ?? 0) + 1 }]);
+    await expect(linesOf(text, { column: 1e9 })).rejects.toMatchObject({ code: "bad_range" });
+  });
+
   it("returns the exact next offset", async () => {
     const content = Array.from({ length: 2500 }, (_, index) => `Line ${index + 1}\n`).join("");
     const first = await linesOf(content);
@@ -75,8 +93,8 @@ describe("readLines", () => {
     const window = await linesOf(`short\n${long}\n${"語".repeat(2000)}\n${"é".repeat(300_000)}\nend`);
     expect(window.lines.map((line) => line.length)).toEqual([5, 1999, 2000, 2000, 3]);
     expect(window.cut).toEqual([
-      { line: 2, bytes: 2007 },
-      { line: 4, bytes: 600_000 },
+      { line: 2, bytes: 2007, nextColumn: 2000 },
+      { line: 4, bytes: 600_000, nextColumn: 2001 },
     ]);
     expect(window.lines[4]).toBe("end");
   });

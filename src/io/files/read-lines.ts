@@ -8,7 +8,11 @@ export interface ReadLinesOptions {
   /** The first line, counted from 1; 0 means 1. */
   offset?: number;
   limit?: number;
+  /** The first character of the first line, counted from 1 in UTF-16 units. */
+  column?: number;
   maxLineChars?: number;
+  /** Max size of `whole`, in bytes of the file. Default: 0. */
+  maxWholeBytes?: number;
   /** Max size of the result as UTF-8. Default: 50 KiB. */
   maxBytes?: number;
   signal?: AbortSignal;
@@ -17,6 +21,8 @@ export interface ReadLinesOptions {
 export interface LineWindow {
   /** Without line ends. */
   lines: string[];
+  /** The same lines without the limit on their length, as far as `maxWholeBytes` allows. */
+  whole: string[];
   firstLine: number;
   /** Less than `firstLine` if there is no such line. */
   lastLine: number;
@@ -24,10 +30,18 @@ export interface LineWindow {
   totalLines: number | null;
   /** The offset of the next page; null at the end of the file. */
   nextOffset: number | null;
-  /** Lines of which only the beginning is returned, with their full length in bytes. */
-  cut: { line: number; bytes: number }[];
+  /** Lines that are incomplete in `lines`, with their full length in bytes and where they continue. */
+  cut: CutLine[];
+  /** Lines that are incomplete in `whole` too. */
+  wholeCut: CutLine[];
   stoppedBy: "end" | "lines" | "bytes";
   encoding: TextEncoding;
+}
+
+export interface CutLine {
+  line: number;
+  bytes: number;
+  nextColumn: number;
 }
 
 const HEAD_BYTES = 16 * 1024;
@@ -36,6 +50,8 @@ const STEP_BYTES = 64 * 1024;
 const COUNT_AHEAD_BYTES = 4 * 1024 * 1024;
 /** UTF-16 and UTF-32 files are decoded whole, so their size is limited. */
 const MAX_WIDE_BYTES = 16 * 1024 * 1024;
+/** What precedes a column is read and skipped. */
+const MAX_COLUMN = 16 * 1024 * 1024;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
@@ -45,8 +61,14 @@ export async function readLines(
   indexes: LineIndexes,
   options: ReadLinesOptions = {},
 ): Promise<LineWindow> {
-  const { limit = 2_000, maxLineChars = 2_000, maxBytes = 50 * 1024, signal } = options;
-  const range = { first: Math.max(1, Math.trunc(options.offset ?? 1)), limit, maxLineChars, maxBytes, signal };
+  const { limit = 2_000, column = 1, maxLineChars = 2_000, maxWholeBytes = 0, maxBytes = 50 * 1024, signal } = options;
+  if (column > MAX_COLUMN) {
+    throw toolError("bad_range", `column is at most ${MAX_COLUMN}, got ${column}`, {
+      next: "Use exec to read such a line, for example with cut -c.",
+    });
+  }
+  const first = Math.max(1, Math.trunc(options.offset ?? 1));
+  const range = { first, limit, skip: column - 1, maxLineChars, maxWholeBytes, maxBytes, signal };
   const head = Buffer.allocUnsafe(Math.min(HEAD_BYTES, file.info.size));
   const sample = head.subarray(0, file.readNow(head, 0));
   const bom = detectBom(sample);
@@ -59,13 +81,16 @@ export async function readLines(
 interface LineRange {
   first: number;
   limit: number;
+  /** Characters of the first line that are left out. */
+  skip: number;
   maxLineChars: number;
+  maxWholeBytes: number;
   maxBytes: number;
   signal?: AbortSignal;
 }
 
 interface RawLine {
-  /** The beginning, long enough for `maxLineChars`. */
+  /** The beginning, long enough for `maxLineChars`, and more if `maxWholeBytes` allows. */
   bytes: Buffer;
   length: number;
 }
@@ -111,9 +136,12 @@ function lineStart(
   }
 }
 
-async function collect(file: OpenFile, start: number, { limit, maxLineChars, maxBytes, signal }: LineRange) {
+async function collect(file: OpenFile, start: number, range: LineRange) {
+  const { limit, skip, maxLineChars, maxWholeBytes, maxBytes, signal } = range;
   // No encoding uses more than four bytes for a character.
-  const maxStored = maxLineChars * 4 + 4;
+  const shownBytes = maxLineChars * 4 + 4;
+  let wholeBytes = maxWholeBytes;
+  let maxStored = Math.max(shownBytes, wholeBytes) + skip * 4;
   const raw: RawLine[] = [];
   const buffer = Buffer.allocUnsafe(STEP_BYTES);
   let position = start;
@@ -132,6 +160,8 @@ async function collect(file: OpenFile, start: number, { limit, maxLineChars, max
     raw.push({ bytes: stored.length === 1 && stored[0] ? stored[0] : Buffer.concat(stored), length });
     // A lower bound: a character takes at least one byte in the result.
     resultBytes += Math.min(length, maxLineChars) + 1;
+    wholeBytes -= Math.min(length, wholeBytes);
+    maxStored = Math.max(shownBytes, wholeBytes);
     stored = [];
     storedBytes = 0;
     length = 0;
@@ -169,30 +199,47 @@ function toWindow(
   range: LineRange & { encoding: TextEncoding; stoppedBy: LineWindow["stoppedBy"]; totalLines: number | null },
 ): LineWindow {
   const lines: string[] = [];
-  const cut: LineWindow["cut"] = [];
+  const whole: string[] = [];
+  const cut: CutLine[] = [];
+  const wholeCut: CutLine[] = [];
   let { stoppedBy } = range;
   let resultBytes = 0;
+  let wholeLeft = range.maxWholeBytes;
   for (const { bytes, length } of raw) {
-    const whole = bytes.length === length;
-    const ended = whole && bytes[length - 1] === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes;
-    const { text, isCut } = cutAt(decodeBytes(ended, range.encoding), range.maxLineChars);
+    const isComplete = bytes.length === length;
+    const ended = isComplete && bytes[length - 1] === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes;
+    const skip = lines.length === 0 ? range.skip : 0;
+    const available = decodeBytes(
+      isComplete ? ended : withoutPartialCharacter(ended, range.encoding),
+      range.encoding,
+    ).slice(skip);
+    const { text, isCut } = cutAt(available, range.maxLineChars);
     resultBytes += Buffer.byteLength(text) + 1;
     // The first line is always returned, so the next call can continue after it.
     if (resultBytes > range.maxBytes && lines.length > 0) {
       stoppedBy = "bytes";
       break;
     }
+    const line = range.first + lines.length;
+    const longer = cutAt(available, Math.max(range.maxLineChars, wholeLeft));
+    wholeLeft -= Math.min(wholeLeft, longer.text.length);
     lines.push(text);
-    if (isCut || !whole) cut.push({ line: range.first + lines.length - 1, bytes: length });
+    whole.push(longer.text);
+    if (isCut || !isComplete) cut.push({ line, bytes: length, nextColumn: skip + text.length + 1 });
+    if (longer.isCut || !isComplete) {
+      wholeCut.push({ line, bytes: length, nextColumn: skip + longer.text.length + 1 });
+    }
   }
   const lastLine = range.first + lines.length - 1;
   return {
     lines,
+    whole,
     firstLine: range.first,
     lastLine,
     totalLines: range.totalLines,
     nextOffset: stoppedBy === "end" ? null : lastLine + 1,
     cut,
+    wholeCut,
     stoppedBy,
     encoding: range.encoding,
   };
@@ -219,6 +266,16 @@ function encodingOf(raw: readonly RawLine[], encoding: TextEncoding): TextEncodi
   if (encoding !== "utf-8") return encoding;
   const invalid = raw.find(({ bytes, length }) => bytes.length === length && !isUtf8(bytes));
   return invalid === undefined ? encoding : detectEncoding(Buffer.concat(raw.map(({ bytes }) => bytes)));
+}
+
+/** The bytes end anywhere: a character of which only a part is there is left out. */
+function withoutPartialCharacter(bytes: Buffer, encoding: TextEncoding): Buffer {
+  if (encoding !== "utf-8") return bytes;
+  let end = bytes.length;
+  while (end > 0 && bytes.length - end < 4 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end -= 1;
+  const lead = bytes[end - 1] ?? 0;
+  const needed = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return bytes.length - end + 1 < needed ? bytes.subarray(0, end - 1) : bytes;
 }
 
 function cutAt(text: string, max: number): { text: string; isCut: boolean } {

@@ -73,7 +73,9 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
       const allowed = filesOf({ files }, context, "apply_patch");
       const plan = await planPatch(parsePatch(patch), allowed);
       const written = await allowed.together((whole) => commitPatch(plan, whole));
-      for (const { info, bytes } of written) reads.saw(context, info, bytes);
+      for (const { info, bytes, isNew } of written) {
+        reads.saw(context, info, { bytes, seen: isNew ? "whole" : "as before" });
+      }
       const changes = await describeSteps(plan);
       const summary = plan.map(summarise);
       return {
@@ -202,6 +204,7 @@ function changedTwice(path: string, patchLine: number): Error {
 interface WrittenFile {
   info: FileInfo;
   bytes: Buffer;
+  isNew: boolean;
 }
 
 interface UndoStep {
@@ -216,7 +219,7 @@ async function commitPatch(plan: readonly PatchStep[], files: Files): Promise<Wr
   try {
     for (const step of plan) {
       const info = await commitStep(step, files, undo);
-      if (info) written.push({ info, bytes: step.bytes });
+      if (info) written.push({ info, bytes: step.bytes, isNew: step.type === "add" });
     }
     return written;
   } catch (error) {

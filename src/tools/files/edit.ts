@@ -96,7 +96,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       const { allowed, edited, shown, stamp } = await prepare(input, context, "requireFresh");
       const condition = stamp === undefined ? { ifAbsent: true } : { ifStamp: stamp };
       const outcome = await allowed.writeFileAtomic(input.path, edited.bytes, condition);
-      reads.saw(context, outcome.info, edited.bytes);
+      reads.saw(context, outcome.info, { bytes: edited.bytes, seen: outcome.created ? "whole" : "as before" });
       const change = await describeChange(shown, edited);
       const replacements = edited.edits.reduce((sum, edit) => sum + edit.replacements, 0);
       const count = `${replacements} ${replacements === 1 ? "replacement" : "replacements"}`;

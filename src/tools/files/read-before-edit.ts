@@ -12,18 +12,38 @@ export const FINGERPRINTED_BYTES = 256 * 1024;
 
 /**
  * Which files each session has read. An edit of an unread file is a guess, and an edit of a file that has changed
- * since would overwrite someone's work; these are different errors. A partial read and the session's own write are
- * also recorded.
+ * since would overwrite someone's work; these are different errors. The session's own write is also recorded. A part is
+ * enough for an edit. Writing a whole file needs all of it, in one read or in several.
  */
 export interface ReadLedger {
-  /** `bytes`: the whole content, if available. */
-  saw(context: ToolContext, info: FileInfo, bytes?: Buffer): void;
+  saw(context: ToolContext, info: FileInfo, what: Sight): void;
   /** Transfers the record of `from` to its new path. */
   moved(context: ToolContext, from: string, to: string): void;
   /** Throws `not_read`. For use without the lock of the file, when another call may be writing it. */
   requireRead(context: ToolContext, file: CurrentFile, shown: string): void;
   /** Throws `not_read` or `stale`. */
   requireFresh(context: ToolContext, file: CurrentFile, shown: string): void;
+  /** Throws `not_read` if a part of the file was not read. */
+  requireWhole(context: ToolContext, file: CurrentFile, shown: string): void;
+}
+
+export interface Sight {
+  /** The whole content, if available. */
+  bytes?: Buffer;
+  /** What the session saw: some lines, everything, or as much as before. Default: nothing that it could write back. */
+  seen?: SeenLines | "whole" | "as before";
+}
+
+/** Lines of a text that a session was given. */
+export interface SeenLines {
+  first: number;
+  last: number;
+  /** Null if it is not known. */
+  total: number | null;
+  /** Where the first line began, from 1. */
+  column: number;
+  /** Lines of which the end is missing. */
+  cut: readonly { line: number; nextColumn: number }[];
 }
 
 /** A file with its current content. */
@@ -35,6 +55,16 @@ interface CurrentFile {
 interface Seen {
   stamp: string;
   fingerprint?: string;
+  /** Whether all of it was read. */
+  whole?: boolean;
+}
+
+/** Which lines of a file were read, if not all. Lost at a restart. */
+interface Parts {
+  /** In order, without overlap. */
+  ranges: [first: number, last: number][];
+  /** Lines that were read up to a column. */
+  open: Map<number, number>;
 }
 
 /** A record as it is stored beyond this process. */
@@ -51,6 +81,7 @@ export interface SeenFiles {
 
 export function createReadLedger(store?: SeenFiles): ReadLedger {
   const sessions = new Map<string, Map<string, Seen>>();
+  const parts = new WeakMap<Seen, Parts>();
   const seenIn = (key: string): Map<string, Seen> => {
     const seen = sessions.get(key) ?? new Map<string, Seen>();
     // Move it to the end of the map: the least recently used sessions are dropped.
@@ -76,9 +107,18 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
     return seen;
   };
   return {
-    saw(context, { real, stamp }, bytes) {
+    saw(context, { real, stamp }, { bytes, seen: sight }) {
       const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
-      remember(context, real, { stamp, fingerprint });
+      const before = seenBy(context).get(real);
+      const seen: Seen = { stamp, fingerprint, whole: sight === "whole" };
+      if (sight === "as before") seen.whole = before?.whole;
+      if (typeof sight === "object") {
+        const isSame = before?.stamp === stamp;
+        const known = addLines(isSame ? parts.get(before) : undefined, sight);
+        seen.whole = (isSame && before.whole === true) || isWhole(known, sight.total);
+        parts.set(seen, known);
+      }
+      remember(context, real, seen);
     },
     moved(context, from, to) {
       const files = seenBy(context);
@@ -88,6 +128,9 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
       if (seen) remember(context, to, seen);
     },
     requireRead,
+    requireWhole(context, file, shown) {
+      if (requireRead(context, file, shown).whole !== true) throw readInPart(shown);
+    },
     requireFresh(context, file, shown) {
       const seen = requireRead(context, file, shown);
       if (seen.stamp !== file.info.stamp && seen.fingerprint !== fingerprintOf(file.bytes)) throw stale(shown);
@@ -108,6 +151,45 @@ function dropOldest(map: Map<string, unknown>, max: number): void {
     if (map.size <= max) return;
     map.delete(oldest);
   }
+}
+
+function addLines(known: Parts | undefined, { first, last, column, cut }: SeenLines): Parts {
+  const open = new Map(known?.open);
+  const incomplete = new Set(cut.map(({ line }) => line));
+  if (column > 1 && open.get(first) !== column) incomplete.add(first);
+  for (const { line, nextColumn } of cut) {
+    const continues = line !== first || column === 1 || open.get(first) === column;
+    if (continues) open.set(line, Math.max(nextColumn, open.get(line) ?? 0));
+  }
+  const ranges = known ? [...known.ranges] : [];
+  let start = first;
+  for (let line = first; line <= last + 1; line++) {
+    if (line <= last && !incomplete.has(line)) continue;
+    if (line > start) ranges.push([start, line - 1]);
+    start = line + 1;
+  }
+  return { ranges: joinRanges(ranges), open };
+}
+
+function joinRanges(ranges: readonly [number, number][]): [number, number][] {
+  const joined: [number, number][] = [];
+  for (const [first, last] of ranges.toSorted((one, other) => one[0] - other[0])) {
+    const previous = joined[joined.length - 1];
+    if (previous && first <= previous[1] + 1) previous[1] = Math.max(previous[1], last);
+    else joined.push([first, last]);
+  }
+  return joined;
+}
+
+function isWhole({ ranges }: Parts, total: number | null): boolean {
+  const [only] = ranges;
+  return total === 0 || (total !== null && ranges.length === 1 && only?.[0] === 1 && only[1] >= total);
+}
+
+function readInPart(shown: string): ToolError {
+  return toolError("not_read", `${shown} has been read only in part in this session`, {
+    next: "Read all of it (use offset, and column for long lines) before you replace it, or change the part with edit.",
+  });
 }
 
 function notRead(shown: string): ToolError {

@@ -88,8 +88,14 @@ test("a long line is cut at 2,000 characters and reported", async () => {
   const result = await read({ path: "min.js" });
   const shown = textOf(result.content).split("\n");
   expect(shown[1]).toHaveLength(7 + 2000);
-  expect(shown.at(-1)).toBe("[Only the beginning is shown for long line 2 (9000 bytes).]");
-  expect(result.details).toMatchObject({ truncated: true, nextOffset: null });
+  expect(shown.at(-1)).toBe(
+    "[Only a part is shown of long line 2 (9000 bytes). Use offset=2, column=2001 to continue.]",
+  );
+  expect(result.details).toMatchObject({
+    content: expect.stringMatching(/y{9000}/),
+    truncated: false,
+    nextOffset: null,
+  });
 });
 
 test("offset 0 means the start, limit is respected, and many lines never exceed the result limit", async () => {

@@ -7,17 +7,18 @@ import type { LineIndexes } from "../../io/files/line-index.ts";
 import { detectMediaType, measureImage, openPdf } from "../../io/files/media.ts";
 import { type OpenFile, readAll } from "../../io/files/open-file.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
-import { type LineWindow, readLines } from "../../io/files/read-lines.ts";
+import { type CutLine, type LineWindow, readLines } from "../../io/files/read-lines.ts";
 import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { decodeBytes, decodeText, isBinary } from "../../io/files/text-encoding.ts";
 import { encodingNamed, failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
-import { FINGERPRINTED_BYTES } from "./read-before-edit.ts";
+import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
 
 /** The requested part of a file: lines, entries or pages. */
 export interface ReadRange {
   offset?: number;
   limit?: number;
+  column?: number;
   pages?: string;
   encoding?: string;
 }
@@ -33,7 +34,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
       short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
       usageNotes: [
         "Returns up to 2,000 lines from offset (line numbers from 1), each cut at 2,000 characters, 50 KiB in total.",
-        "If there is more, the result names the next offset.",
+        "If there is more, the result names the next offset. The rest of a long line is read with offset and column.",
         "A path such as spill:ID, which a long output names, reads that whole output.",
       ],
       examples: [{ input: { path: "README.md" } }, { input: { path: "server.log", offset: 4000, limit: 100 } }],
@@ -55,6 +56,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       offset: z.number().int().min(0).optional().describe("First line, from 1 (0 also means the start)"),
       limit: z.number().int().min(1).optional().describe("Number of lines. Default: 2,000"),
+      column: z.number().int().min(1).optional().describe("First character of the first line, from 1, for long lines"),
       pages: z.string().optional().describe("Pages of a PDF, such as 1-5; at most 20"),
       encoding: z.string().optional().describe("Encoding of the text. Default: detected"),
     }),
@@ -67,8 +69,8 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
       if (info.type === "directory") return readFolder(allowed, path, range);
       const file = await allowed.openForRead(path);
       try {
-        const output = await readAs(file, allowed.show(file.info.real), knownEncoding(range), context);
-        reads.saw(context, file.info, await contentOf(file, context.signal));
+        const { output, seen } = await readAs(file, allowed.show(file.info.real), knownEncoding(range), context);
+        reads.saw(context, file.info, { bytes: await contentOf(file, context.signal), seen });
         return output;
       } finally {
         file.close();
@@ -84,23 +86,30 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     const spilled = await locate(address, context.caller);
     const file = await spilled.files.openForRead(spilled.name);
     try {
-      return await readAs(file, address, knownEncoding(range), context);
+      return (await readAs(file, address, knownEncoding(range), context)).output;
     } finally {
       file.close();
     }
   }
 
-  async function readAs(file: OpenFile, shown: string, range: ReadRange, context: ToolContext): Promise<ToolOutput> {
+  async function readAs(file: OpenFile, shown: string, range: ReadRange, context: ToolContext): Promise<Reading> {
     const head = Buffer.alloc(Math.min(HEAD_BYTES, file.info.size));
     const sample = head.subarray(0, file.readNow(head, 0));
     const mediaType = detectMediaType(sample);
-    if (mediaType?.startsWith("image/")) return readImage(file, shown, mediaType, context.signal);
-    if (mediaType === "application/pdf") return readPdf(file, shown, range, context.signal);
+    if (mediaType?.startsWith("image/")) return { output: await readImage(file, shown, mediaType, context.signal) };
+    if (mediaType === "application/pdf") return { output: await readPdf(file, shown, range, context.signal) };
     if (range.encoding === undefined && isBinary(sample)) throw binary(shown, mediaType, file.info.size);
     const asCells = shown.endsWith(".ipynb") && range.offset === undefined && range.limit === undefined;
     const cells = asCells ? await readNotebook(file, shown, context.signal) : undefined;
-    return cells ?? readText(file, lineIndexes, { ...range, shown, maxBytes: maxReadBytes, signal: context.signal });
+    if (cells) return { output: cells };
+    return readText(file, lineIndexes, { ...range, shown, maxBytes: maxReadBytes, signal: context.signal });
   }
+}
+
+/** `seen`: which part of the text a model was given. If omitted, none that it could write back. */
+interface Reading {
+  output: ToolOutput;
+  seen?: SeenLines;
 }
 
 /** Many callers pass utf-8 without knowing the encoding, so it means "detect". */
@@ -123,6 +132,8 @@ function binary(shown: string, mediaType: string | null, size: number): ToolErro
 
 /** Each line is prefixed by its number; with 50 KiB of text this stays below `maxResultBytes`. */
 const MAX_LINES = 5_000;
+/** Max size of `details.content`, which does not cut long lines. */
+const MAX_DETAIL_BYTES = 1024 * 1024;
 const MAX_TRANSCODED_BYTES = 16 * 1024 * 1024;
 
 interface TextReading extends ReadRange {
@@ -132,20 +143,20 @@ interface TextReading extends ReadRange {
 }
 
 /** Numbered lines, with a note about the next offset. */
-async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<ToolOutput> {
-  const { shown, maxBytes, offset, encoding, signal } = reading;
+async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<Reading> {
+  const { shown, maxBytes, offset, column, encoding, signal } = reading;
   const { size } = given.info;
   const limit = reading.limit === undefined ? undefined : Math.min(reading.limit, MAX_LINES);
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
-  const range = { offset, limit, signal };
+  const range = { offset, limit, column, maxWholeBytes: MAX_DETAIL_BYTES, signal };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
   const window = await readLines(file, indexes, range);
-  const { lines, firstLine, lastLine, totalLines, nextOffset, cut } = window;
+  const { lines, whole, firstLine, lastLine, totalLines, nextOffset, cut, wholeCut } = window;
   if (lines.length === 0 && firstLine > 1) throw pastTheEnd(shown, window);
-  const content = lines.join("\n") + (nextOffset === null && endsWithLineFeed(file, window.encoding) ? "\n" : "");
+  const content = whole.join("\n") + (nextOffset === null && endsWithLineFeed(file, window.encoding) ? "\n" : "");
   if (maxBytes !== undefined) refuseLarge(shown, Buffer.byteLength(content), maxBytes);
   const numbered = lines.map((line, i) => `${String(firstLine + i).padStart(6)}\t${line}`);
-  return {
+  const output = {
     content: [
       numbered.length > 0 ? numbered.join("\n") : "(empty file)",
       ...notices({ ...window, encoding: encoding ?? window.encoding }),
@@ -160,10 +171,15 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
       lastLine,
       totalLines,
       nextOffset,
-      truncated: nextOffset !== null || cut.length > 0,
+      nextColumn: wholeCut[0]?.nextColumn,
+      truncated: nextOffset !== null || wholeCut.length > 0,
+      cutLines: wholeCut.length > 0 ? wholeCut : undefined,
       encoding: encoding ?? window.encoding,
     },
   };
+  // Text in another encoding cannot be written back as it was read.
+  if (encoding !== undefined) return { output };
+  return { output, seen: { first: firstLine, last: lastLine, total: totalLines, column: column ?? 1, cut } };
 }
 
 function notices({ firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, encoding }: LineWindow): string[] {
@@ -176,7 +192,8 @@ function notices({ firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, 
   if (cut.length > 0) {
     const first = cut.slice(0, 5).map(({ line, bytes }) => `${line} (${bytes} bytes)`);
     const which = `${cut.length === 1 ? "line" : "lines"} ${first.join(", ")}${cut.length > 5 ? ", …" : ""}`;
-    notes.push(`[Only the beginning is shown for long ${which}.]`);
+    const [{ line, nextColumn }] = cut as [CutLine];
+    notes.push(`[Only a part is shown of long ${which}. Use offset=${line}, column=${nextColumn} to continue.]`);
   }
   if (encoding !== "utf-8") notes.push(`[Encoding: ${encoding}.]`);
   return notes;

@@ -126,6 +126,30 @@ test("the preview of an unread file is refused like the write", async () => {
   expect(JSON.stringify(requested)).toContain("-secret\\n+x");
 });
 
+test("a file that was read in part is replaced only after the rest was read", async () => {
+  const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join("");
+  const json = JSON.stringify({ a: "x".repeat(4_000) });
+  const { at, read, write } = stage({ "lines.txt": lines, "one-line.json": json });
+  const refused = { error: { code: "not_read", message: expect.stringContaining("only in part") } };
+  await read({ path: "lines.txt", limit: 10 });
+  await read({ path: "lines.txt", offset: 21 });
+  expect(await write({ path: "lines.txt", content: "new\n" })).toMatchObject(refused);
+  await read({ path: "lines.txt", offset: 11, limit: 10 });
+  expect(await write({ path: "lines.txt", content: "new\n" })).toMatchObject({ status: "completed" });
+
+  const first = await read({ path: "one-line.json" });
+  expect(first.details).toMatchObject({ content: json, truncated: false, nextOffset: null });
+  expect(textOf(first.content)).toContain("Use offset=1, column=2001 to continue.");
+  expect(await write({ path: "one-line.json", content: "{}" })).toMatchObject(refused);
+  await read({ path: "one-line.json", column: 4001 });
+  expect(await write({ path: "one-line.json", content: "{}" })).toMatchObject(refused);
+  await read({ path: "one-line.json", column: 2001 });
+  expect(await write({ path: "one-line.json", content: "{}" })).toMatchObject(refused);
+  await read({ path: "one-line.json", column: 4001 });
+  expect(await write({ path: "one-line.json", content: "{}" })).toMatchObject({ status: "completed" });
+  expect(readFileSync(at("one-line.json"), "utf8")).toBe("{}");
+});
+
 test("the preview shows a change in a long line, and says what it leaves out or cannot show", async () => {
   const long = "some words ".repeat(60_000);
   const { tool, folder } = stage(

@@ -25,7 +25,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
       short: "Writes a whole file. Missing folders are created; an existing file is replaced.",
       usageNotes: [
         "Prefer edit to change an existing file.",
-        "An existing file must have been read in this session.",
+        "An existing file must have been read completely in this session.",
         "An existing file keeps its encoding, byte order mark and line ends.",
       ],
       examples: [{ input: { path: "notes/today.md", content: "# Today\n" } }],
@@ -61,7 +61,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
       const { allowed, bytes, present } = await prepare(input, context, "requireFresh");
       const condition = present ? { ifStamp: present.info.stamp } : { ifAbsent: true };
       const outcome = await allowed.writeFileAtomic(input.path, bytes, condition);
-      reads.saw(context, outcome.info, bytes);
+      reads.saw(context, outcome.info, { bytes, seen: "whole" });
       const shown = allowed.show(outcome.info.real);
       const change = await describeChange(shown, {
         before: present?.decoded.text ?? "",
@@ -92,7 +92,10 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
   ) {
     const allowed = filesOf({ files }, context, "write");
     const present = await readIfExists(allowed, path);
-    if (present && requireRead) reads[check](context, present, path);
+    if (present && requireRead) {
+      reads[check](context, present, path);
+      reads.requireWhole(context, present, path);
+    }
     refuseElisions(content, present?.decoded.text ?? "", "content");
     return { allowed, present, bytes: present ? encodeLike(content, present.decoded) : encodeNew(content, encoding) };
   }
