@@ -131,6 +131,7 @@ class KeyWriter {
   keyOf(state: object): string {
     this.#length = 0;
     this.#write(state);
+    if (this.#length > this.#bytes.length || this.#words.size > 256) throw new RangeError("The state is too large.");
     return this.#bytes.toString("latin1", 0, this.#length);
   }
 

@@ -212,7 +212,7 @@ export class CallProtocol implements Model<CallState> {
       case "claim":
         return add("claims", (to) => this.#claim(to, me));
       case "change":
-        return add("writes that what was shown has changed", (to) => this.#change(to, me));
+        return this.#addChangeSteps(state, me, add);
       case "run":
         add("THE EFFECT", (to) => this.#run(to, me));
         if (rowOf(state, row).isCancelRequested) add("stops before the effect", (to) => willEnd(to, me, "cancelled"));
@@ -249,7 +249,7 @@ export class CallProtocol implements Model<CallState> {
     if (row.state === "ended") {
       add(`reads "${row.outcome}"`, (to) => this.#report(to, me));
       if (row.replacedBy !== NOBODY && this.#roleOf(me) === "caller")
-        add("goes on with the new question", (to) => (to.parties[me] = partyAt("join", row.replacedBy)));
+        add("goes on with the new question", (to) => joinReplacement(to, me, row.replacedBy));
       return;
     }
     this.#addVerification(state, me, id, add);
@@ -287,25 +287,34 @@ export class CallProtocol implements Model<CallState> {
     add(`verifies it: ${next}`, (to) => (to.parties[me] = { ...partyAt(next, id), seen: files }));
   }
 
+  /** A caller asks anew. A process without a caller may do so, too. */
+  #addChangeSteps(state: CallState, me: number, add: AddStep): void {
+    const canReplace = this.#statements.canReplace(rowOf(state, partyOf(state, me).row));
+    if (canReplace) add("asks anew, because what was shown has changed", (to) => this.#change(to, me, true));
+    if (!canReplace || this.#roleOf(me) !== "caller")
+      add("ends it, because what was shown has changed", (to) => this.#change(to, me, false));
+  }
+
   /** INSERT … ON CONFLICT (key) DO NOTHING. A caller that finds the key joins that call. */
   #ask(to: CallState, me: number): void {
     const known = keyOwner(to);
     if (known === NOBODY || !this.#statements.has("ask: the key is free"))
       this.#insert(to, me, partyOf(to, me).seen, 0);
-    else to.parties[me] = partyAt("join", known);
+    else to.parties[me] = { ...partyOf(to, me), at: "join", row: known };
   }
 
   #insert(to: CallState, me: number, shown: number, round: number): void {
     const { permission } = this.#configuration;
     if (permission === "ask") checkQuestion(to);
     const isRunning = permission === "allow";
+    const isCaller = this.#roleOf(me) === "caller";
     const id = to.rows.push({
       state: ({ ask: "waiting", allow: "running", background: "approved" } as const)[permission],
       outcome: "",
       hasKey: true,
       round,
       shown,
-      holder: permission === "ask" ? me : NOBODY,
+      holder: permission === "ask" && isCaller ? me : NOBODY,
       isHoldOver: false,
       isDeadlineOver: false,
       owner: isRunning ? me : NOBODY,
@@ -317,15 +326,21 @@ export class CallProtocol implements Model<CallState> {
       approvedFor: NOBODY,
       effects: 0,
     });
-    to.parties[me] = isRunning ? { ...partyAt("run", id - 1), epoch: 1 } : partyAt("follow", id - 1);
+    if (isRunning) to.parties[me] = { ...partyAt("run", id - 1), epoch: 1 };
+    else if (isCaller) to.parties[me] = partyAt("follow", id - 1);
   }
 
+  /** A caller whose own preview differs from the question asks anew. */
   #join(to: CallState, me: number): void {
     const { permission, isRepeatable } = this.#configuration;
-    const { row: id } = partyOf(to, me);
+    const { row: id, seen } = partyOf(to, me);
     const row = rowOf(to, id);
     to.parties[me] = partyAt("follow", id);
-    if (permission === "ask") this.#statements.hold(row, me, to.deemedDead);
+    if (permission === "ask") {
+      if (row.state !== "ended" && row.state !== "running" && row.shown !== seen)
+        to.parties[me] = { ...partyAt("change", id), seen };
+      else this.#statements.hold(row, me, to.deemedDead);
+    }
     if (permission === "allow" && isRepeatable && this.#statements.restart(row, me))
       to.parties[me] = { ...partyAt("run", id), epoch: row.epoch };
   }
@@ -339,15 +354,15 @@ export class CallProtocol implements Model<CallState> {
     if (row.isDeadlineOver) to.violation = "wrong deadline: it starts after its deadline";
   }
 
-  /** The old row ends. If this process still has a caller that waits, a new row asks anew, in the same transaction. */
-  #change(to: CallState, me: number): void {
+  /** The old row ends. A new row with a new question is inserted in the same transaction. */
+  #change(to: CallState, me: number, isReplaced: boolean): void {
     const { seen, row: id } = partyOf(to, me);
     const row = rowOf(to, id);
-    const isReplaced = this.#statements.canReplace(row, me);
+    const { round } = row;
     this.#goBack(to, me);
     if (!this.#statements.change(row, me, to.deemedDead) || !isReplaced) return;
     row.replacedBy = to.rows.length;
-    this.#insert(to, me, seen, row.round + 1);
+    this.#insert(to, me, seen, round + 1);
   }
 
   #run(to: CallState, me: number): void {
@@ -440,6 +455,10 @@ function partyAt(at: Party["at"], row = NOBODY): Party {
 function willEnd(to: CallState, me: number, ending: Party["ending"]): void {
   const { row, epoch } = partyOf(to, me);
   to.parties[me] = { ...partyAt("end", row), epoch, ending };
+}
+
+function joinReplacement(to: CallState, me: number, id: number): void {
+  to.parties[me] = { ...partyAt("join", id), seen: rowOf(to, id).shown };
 }
 
 function isLeasedBy({ state, holder, owner }: Row, me: number): boolean {

@@ -97,7 +97,7 @@ export class Statements {
   /** A denial counts until the call starts. */
   deny(row: Row): boolean {
     if (!NOT_STARTED.includes(row.state) && this.has("deny: state")) return false;
-    if (row.state === "waiting" && row.isDeadlineOver) return false;
+    if (row.isDeadlineOver) return false;
     this.#endWithoutRun(row, "denied");
     return true;
   }
@@ -125,15 +125,15 @@ export class Statements {
   /** What was shown is no longer true. */
   change(row: Row, me: number, deemedDead: readonly boolean[]): boolean {
     if (!NOT_STARTED.includes(row.state) && this.has("change: state")) return false;
-    if (!this.mayClaim(row, me, deemedDead)) return false;
+    if (row.state === "approved" && !this.mayClaim(row, me, deemedDead)) return false;
     this.#endWithoutRun(row, "changed");
     return true;
   }
 
-  /** Whether `change` also inserts a row with a new question, in the same transaction. Read before it. */
-  canReplace(row: Row, me: number): boolean {
-    if (row.epoch > 0 && this.has("change: epoch")) return false;
-    return row.holder === me && !row.isHoldOver && row.round + 1 < MAX_ROUNDS;
+  /** Whether `change` may insert a row with a new question, in the same transaction. Read before it. */
+  canReplace({ epoch, round }: Row): boolean {
+    if (epoch > 0 && this.has("change: epoch")) return false;
+    return round + 1 < MAX_ROUNDS;
   }
 
   /** The caller does not wait any longer, and the question stays. If it was answered, the holder goes on. */
