@@ -98,7 +98,7 @@ export async function startServer({
       onWarning,
     });
     const running = server;
-    let worker: JobWorker | undefined;
+    let worker: JobWorker | undefined = undefined;
     closing.push("jobs", () => worker?.close(JOBS_GRACE_MS));
     // Before the worker: no new call may start while jobs end.
     closing.push("the server", () => running.close());

@@ -54,7 +54,7 @@ export async function readConfigText(file: string): Promise<string | null> {
   const fail = (message: string, cause?: unknown) => new ConfigError([{ file, message }], { cause });
   let handle: Awaited<ReturnType<typeof open>>;
   try {
-    // Non-blocking: opening a named pipe would wait for ever.
+    // Non-blocking: opening a named pipe would wait forever.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = errorCode(error);

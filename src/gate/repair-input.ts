@@ -22,12 +22,12 @@ export function repairInput(
     const { holder, key } = target;
     const wanted = schemaAt(schema, path as readonly (string | number)[]);
     if (!wanted) continue;
-    const mended = mend(holder[key], typesOf(schema, wanted));
+    const repaired = repair(holder[key], typesOf(schema, wanted));
     // An item of a list cannot be removed: the later items would move.
-    if (!mended || (mended.absent && Array.isArray(holder))) continue;
-    if (mended.absent) delete holder[key];
-    else holder[key] = mended.value;
-    repairs.push(`${pathKey}: ${mended.what}`);
+    if (!repaired || (repaired.absent && Array.isArray(holder))) continue;
+    if (repaired.absent) delete holder[key];
+    else holder[key] = repaired.value;
+    repairs.push(`${pathKey}: ${repaired.what}`);
   }
   return repairs;
 }
@@ -46,13 +46,13 @@ function locate(input: Holder, path: readonly PropertyKey[]): { holder: Holder; 
   return { holder: holder as Holder, key };
 }
 
-type Mended = { value: unknown; what: string; absent?: boolean };
+type Repaired = { value: unknown; what: string; absent?: boolean };
 
-function mend(value: unknown, types: ReadonlySet<JsonType>): Mended | undefined {
+function repair(value: unknown, types: ReadonlySet<JsonType>): Repaired | undefined {
   if (admitsType(types, typeOfValue(value))) return undefined;
   if (value === null) return { value: undefined, absent: true, what: "null was read as not given" };
   if (typeof value === "string") {
-    const parsed = mendText(value, types);
+    const parsed = repairText(value, types);
     if (parsed) return parsed;
     // The beginning of a truncated list is not its only item.
     if (/^\s*[[{]/.test(value)) return undefined;
@@ -65,7 +65,7 @@ function mend(value: unknown, types: ReadonlySet<JsonType>): Mended | undefined 
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-function mendText(value: string, types: ReadonlySet<JsonType>): Mended | undefined {
+function repairText(value: string, types: ReadonlySet<JsonType>): Repaired | undefined {
   const text = value.trim();
   if ((types.has("number") || types.has("integer")) && NUMBER.test(text)) {
     const number = Number(text);

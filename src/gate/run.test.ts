@@ -26,7 +26,13 @@ describe("the time a call may take", () => {
     ["what the tool says", limits(500), {}, {}, 500],
     ["what the tool says of this input", limits(() => 700), {}, {}, 700],
     ["what the call says", limits(500), { timeoutMs: 2000 }, {}, 2000],
-    ["no more than the cap, whoever asks", limits(500), { timeoutMs: 10 ** 12 }, { timeouts: { maxMs: 5000 } }, 5000],
+    [
+      "no more than the cap, for every caller",
+      limits(500),
+      { timeoutMs: 10 ** 12 },
+      { timeouts: { maxMs: 5000 } },
+      5000,
+    ],
     ["the default where the wish is no time", limits(Number.NaN), {}, {}, 30_000],
     ["the default where the wish is negative", {}, { timeoutMs: -1 }, {}, 30_000],
     [

@@ -45,7 +45,7 @@ describe("input repair", () => {
       { a: 1 },
       [{ a: 1 }],
     ],
-  ])("mends %s and says so", async (_what, property, value, expected) => {
+  ])("repairs %s and reports it", async (_what, property, value, expected) => {
     const { got, repairs, result } = await send(one("x", property), { x: value });
     expect(result.status).toBe("completed");
     expect(got).toEqual({ x: expected });
@@ -143,7 +143,7 @@ describe("a repair that reveals another", () => {
     ["a single numeric text for a list of numbers", numbers, "3", [3]],
     ["numeric texts in a list encoded twice", numbers, '["1","2"]', [1, 2]],
     ["a flag as text in an object encoded twice", one("on", { type: "boolean" }), '{"on":"true"}', { on: true }],
-  ])("mends %s, and says both", async (_what, property, sent, got) => {
+  ])("repairs %s, and reports both", async (_what, property, sent, got) => {
     const sending = await send(one("value", property), { value: sent });
     expect(sending.got).toEqual({ value: got });
     expect(sending.repairs?.length).toBeGreaterThan(1);

@@ -68,7 +68,7 @@ describe("a question", () => {
 describe("foreign text", () => {
   test.each([
     ["an escape", "a\u001b[2Jb", "a\\u{1b}[2Jb"],
-    ["a turn of direction", "a\u202eb", "a\\u{202e}b"],
+    ["a change of text direction", "a\u202eb", "a\\u{202e}b"],
     ["a carriage return", "rm x\rls", "rm x\\u{d}ls"],
     ["many blanks", `a${" ".repeat(50)}b`, "a⟨50 spaces⟩b"],
     ["tabs", "a\tb", "a→   b"],

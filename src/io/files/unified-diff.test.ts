@@ -92,7 +92,7 @@ describe("a change in a very long line", () => {
     expect(omitted).toMatch(/^\d+ characters of long changed lines$/);
   });
 
-  it("shows every changed character, whatever the lines are", async () => {
+  it("shows every changed character, for any lines", async () => {
     const filler = fc.integer({ min: 0, max: 5_000 }).map((length) => "lorem ipsum ".repeat(length / 12));
     const word = fc.constantFrom("ALPHA", "BETA", "😀", "é", "");
     await fc.assert(

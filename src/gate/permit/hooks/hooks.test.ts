@@ -129,7 +129,7 @@ describe("a PreToolUse hook", () => {
 
   test.each([
     ["deny", { permissionDecision: "deny", permissionDecisionReason: "no" }],
-    ["the words of before", undefined, { decision: "block", reason: "no" }],
+    ["the deprecated form", undefined, { decision: "block", reason: "no" }],
     ["a stop of the agent", { permissionDecision: "allow" }, { continue: false, stopReason: "no" }],
   ] as [string, object | undefined, object | undefined][])("refuses by %s", async (_what, specific, more = {}) => {
     const { execute, ran } = stage(pre(says({ ...more, ...(specific ? { hookSpecificOutput: specific } : {}) })));
@@ -191,7 +191,7 @@ describe("an input that a hook replaces", () => {
   test.each([
     ["of the wrong type", { command: 5, nothing: 1 }],
     ["with a prototype in it", JSON.parse('{"command":"ls","__proto__":{"a":1}}')],
-  ])("%s is refused, and the person is told of the hook", async (_what, updatedInput) => {
+  ])("%s is refused, and the message names the hook for the person", async (_what, updatedInput) => {
     const { execute, ran } = stage(pre(decides("allow", { updatedInput })));
     const result = await execute();
     expect(result).toMatchObject({ error: { code: "denied", message: expect.stringContaining("is not valid") } });
@@ -222,8 +222,8 @@ describe("a hook that fails", () => {
     ["is missing, without a shell", command("/no/such/hook", { args: ["x"] })],
     ["takes too long", command("sleep 30", { timeout: 0.2 })],
     ["is killed", command("kill -9 $$")],
-    ["says what is no JSON", command("echo '{oops'")],
-    ["decides what there is not", decides("perhaps")],
+    ["answers with invalid JSON", command("echo '{oops'")],
+    ["returns an unknown decision", decides("perhaps")],
   ];
 
   test.each(cases)("and %s blocks the call, unless its file says otherwise", async (_what, hook) => {
@@ -290,7 +290,7 @@ describe("a PostToolUse hook", () => {
     ["a text", "[redacted]", "[redacted]"],
     ["text content", [{ type: "text", text: "[redacted]" }], "[redacted]"],
     ["data", { stdout: "[redacted]" }, '{\n  "stdout": "[redacted]"\n}'],
-  ])("replaces the output by %s, and nothing of the old one stays", async (_what, updatedToolOutput, shown) => {
+  ])("replaces the whole output by %s", async (_what, updatedToolOutput, shown) => {
     const { execute } = stage(post(says({ hookSpecificOutput: { updatedToolOutput } })));
     const result = await execute({ command: "ls" }, { id: "c" });
     expect(textOf(result.content)).toBe(shown);

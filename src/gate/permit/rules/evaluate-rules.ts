@@ -25,7 +25,7 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "ask rules", look: ({ subject, rules }) => judgeList(subject, rules, "ask") },
   { name: "plan mode", look: judgePlanMode },
   { name: "protected paths", look: judgeProtected },
-  { name: "what could not be read", look: judgeUnread },
+  { name: "unreadable parts", look: judgeUnread },
   { name: "mode", look: judgeMode },
   { name: "allow rules", look: judgeAllow },
   { name: "the tool itself", look: judgeTool },

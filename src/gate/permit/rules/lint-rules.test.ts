@@ -34,7 +34,7 @@ describe("lintRules", () => {
     ["allow", "Bash(bash:*)", "too_wide"],
     ["allow", "Bash(ls*)", "too_wide"],
     ["deny", "sleep(5)", "never_matches"],
-  ] as const)("%s %s is told as %s", (list, rule, code) => expect(codes(list, rule)).toEqual([code]));
+  ] as const)("%s %s is reported as %s", (list, rule, code) => expect(codes(list, rule)).toEqual([code]));
 
   test("reports nothing about good rules", () => {
     expect(

@@ -389,7 +389,7 @@ describe("rules about other tools", () => {
     "mcp__github__list_issues",
     "mcp__*__list_issues",
     "mcp__github__list_issues(repo:x)",
-  ])("deny %s forbids it", (rule) => expect(judge({ deny: [rule] }, mcp, { repo: "x" }).decision).toBe("deny"));
+  ])("deny %s denies it", (rule) => expect(judge({ deny: [rule] }, mcp, { repo: "x" }).decision).toBe("deny"));
 
   test("an external tool with the name of a built-in one is not allowed by that name", () => {
     const named = createTool({

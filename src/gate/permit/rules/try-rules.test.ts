@@ -57,7 +57,7 @@ test("an explanation gives the result of every layer, rule and source", () => {
     ["ask rules", "decides"],
     ["plan mode", "passes"],
     ["protected paths", "passes"],
-    ["what could not be read", "passes"],
+    ["unreadable parts", "passes"],
     ["mode", "passes"],
     ["allow rules", "would decide"],
     ["the tool itself", "would decide"],
