@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ConfigError } from "./problems.ts";
 import type { HaftConfig } from "./config-schema.ts";
 import type { Environment } from "./variables.ts";
@@ -20,15 +19,9 @@ export interface TestFolders {
   short(text: string): string;
 }
 
-const opened: string[] = [];
-afterEach(() => {
-  for (const folder of opened.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
-
-/** A real workspace and a real home, removed after the test. */
+/** A real workspace and a real home, removed after the tests of the file. */
 export function openConfigFolders(files: Record<string, string> = {}, env: Environment = {}): TestFolders {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "haft-config-")));
-  opened.push(root);
+  const root = temporaryFolder("haft-config-");
   const folder = join(root, "work");
   const home = join(root, "home");
   const stateFolder = join(root, "state");

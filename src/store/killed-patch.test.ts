@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bundleProgram } from "../../test/setup/bundle-program.ts";
 import { childEnd, childOutput, killChild } from "../../test/setup/child-end.ts";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openHaft } from "../host.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
@@ -17,10 +17,9 @@ let base: string;
 let program: string;
 
 beforeAll(async () => {
-  base = realpathSync(mkdtempSync(join(tmpdir(), "haft-killed-patch-")));
+  base = temporaryFolder("haft-killed-patch-");
   program = await bundleProgram("src/store/killed-patch.fixture.ts", join(base, "out"));
 }, 60_000);
-afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 interface Place {
   workspace: string;

@@ -219,7 +219,7 @@ describe("关键实现细节", () => {
     const result = await finalResult("c1");
     expect(() => context.setToolCallResult({ ...result, callId: "c9" })).toThrow(/no call "c9"/);
     context.setToolCallResult(result);
-    expect(() => context.setToolCallResult(result)).toThrow(/its result already/);
+    expect(() => context.setToolCallResult(result)).toThrow(/already has its result/);
     expect(() => context.setToolCalls([call])).toThrow(/in use already/);
     expect(context.toolResults).toHaveLength(1);
   });
