@@ -246,8 +246,8 @@ export interface Haft {
   /** Continues programs whose answer came while no process was running. */
   recoverPrograms(): Promise<void>;
   /**
-   * Takes no more calls, ends the running ones, then the processes of the workspace. Running jobs get `graceMs` before
-   * that (default: 0); those that cannot end in time go back to the queue if running them again does no harm.
+   * Takes no more calls, waits `graceMs` for running calls and jobs (default: 0), stops and answers the others, then ends
+   * the processes of the workspace. Jobs that were stopped go back to the queue if running them again does no harm.
    */
   shutdown(options?: { graceMs?: number }): Promise<void>;
 }
@@ -403,8 +403,7 @@ class Runtime {
     steps.push("run_code", () => programs?.close());
     const jobsClosed = jobs.close(graceMs);
     steps.push("jobs", () => jobsClosed);
-    if (graceMs > 0 && jobs.running > 0) await Promise.allSettled([jobsClosed]);
-    this.gate.shutdown();
+    await this.gate.shutdown(graceMs);
     await steps.close();
   }
 

@@ -14,6 +14,7 @@ const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof A
   tool_call_pending: [...AFTER_CALL, "approvals"],
   tool_call_completed: [...AFTER_CALL, "artifacts", "canvas"],
   tool_call_failed: AFTER_CALL,
+  tool_call_settled_late: AFTER_CALL,
   job_queued: ["jobs", "schedules", "sessions"],
   permission_requested: ["approvals"],
   permission_resolved: ["approvals"],

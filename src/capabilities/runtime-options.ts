@@ -21,6 +21,7 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
       ...given("defaultMs", tools.timeout),
       ...given("networkMs", limits.networkTimeout),
       ...given("maxMs", limits.maxTimeout),
+      ...given("graceMs", limits.grace),
     },
     concurrency: {
       ...given("maxConcurrent", tools.maxConcurrent),

@@ -177,6 +177,12 @@ const workspace = z.strictObject({
 const limits = z.strictObject({
   networkTimeout: milliseconds.optional().describe("As tools.timeout, for tools that use the network"),
   maxTimeout: milliseconds.optional().describe("The upper limit for tools and callers"),
+  grace: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("How long the result of a stopped tool is waited for, if it may have had an effect. Default: 2000"),
   maxConcurrentByKind: z
     .strictObject({ readonly: count.optional(), write: count.optional(), execute: count.optional() })
     .optional(),

@@ -48,6 +48,8 @@ export const ToolEvent = named(
       ...call,
       succeeded: z.boolean(),
       afterMs: z.number(),
+      /** Replaces the outcome of a call that had ended as `unknown_outcome`. */
+      result: ToolResult.optional(),
     }),
     z.strictObject({ type: z.literal("tool_registered"), ...registration }),
     z.strictObject({ type: z.literal("tool_unregistered"), ...registration }),

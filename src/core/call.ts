@@ -254,6 +254,8 @@ export interface Call {
   readonly isDirect: boolean;
   /** Whether the tool's code was started: before that, nothing has happened. */
   readonly began: boolean;
+  /** Whether a call that it made has begun and may have changed something. */
+  hasNestedEffects: boolean;
   /** Kept by `admit`: whether the call occupies a slot. */
   holdsSlot: boolean;
   /** Set if the call must end early: the reason. */

@@ -21,7 +21,8 @@ interface CallEventBase extends EventBase {
  *     requested → (permission_requested → permission_resolved)? → (job_queued | started → updated*)? → completed | failed
  *
  * A call that waits for a person, a job or a client ends its first pass with `tool_call_pending` instead. A terminal event
- * is emitted after the state that it reports can be read. `tool_call_settled_late` may follow a timeout or an abort.
+ * is emitted after the state that it reports can be read. `tool_call_settled_late` may follow a timeout or an abort; if the call
+ * had ended as `unknown_outcome`, its `result` is the real one.
  */
 export type ToolEvent =
   | (CallEventBase & { type: "tool_call_requested"; input: unknown })
@@ -40,7 +41,7 @@ export type ToolEvent =
   | (CallEventBase & { type: "tool_call_pending"; result: ToolResult })
   | (CallEventBase & { type: "tool_call_completed"; result: ToolResult; durationMs: number })
   | (CallEventBase & { type: "tool_call_failed"; result: ToolResult; error: ToolFailure; durationMs: number })
-  | (CallEventBase & { type: "tool_call_settled_late"; succeeded: boolean; afterMs: number })
+  | (CallEventBase & { type: "tool_call_settled_late"; succeeded: boolean; afterMs: number; result?: ToolResult })
   | (EventBase & { type: "tool_registered"; toolName: string; source: string })
   | (EventBase & { type: "tool_unregistered"; toolName: string; source: string });
 

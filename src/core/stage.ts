@@ -14,6 +14,11 @@ export interface Stage {
   enter?(call: Call): MaybePromise<ToolResult | undefined | void>;
   /** After the tool. May replace the result. */
   leave?(call: Call, result: ToolResult): MaybePromise<ToolResult>;
+  /**
+   * The tool has ended after its caller got `unknown_outcome`: `result` is the real one. May replace it for the stages
+   * before this one. In the order of `leave`, and after it.
+   */
+  late?(call: Call, result: ToolResult): MaybePromise<ToolResult | void>;
   /** Called once the tool's code has ended, perhaps long after its caller was answered; or if it never started. */
   ended?(call: Call): void;
   /** Wraps the tool's code, for an ambient context such as tracing; undefined for most calls. */

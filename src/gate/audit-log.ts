@@ -15,6 +15,8 @@ export type AuditKind =
   | "call_known"
   /** It was running in a process that is gone: whether it happened is unknown. */
   | "call_lost"
+  /** It had ended as `unknown_outcome`; this is how it ended really. */
+  | "call_corrected"
   | "approval_asked"
   | "approval_answered"
   | "rule_added"
@@ -154,6 +156,8 @@ export interface CallLog {
   begun(call: Call): MaybePromise<void>;
   /** The call was answered. Without an earlier `begun` it was refused or is pending. */
   closed(call: Call, result: ToolResult): MaybePromise<void>;
+  /** The real result of a call that was closed as `unknown_outcome`. */
+  corrected?(call: Call, result: ToolResult): MaybePromise<void>;
   /** Newest last. */
   recent(limit?: number): MaybePromise<readonly CallRecord[]>;
 }
@@ -182,21 +186,31 @@ export class MemoryCallLog implements CallLog {
 
   closed(call: Call, result: ToolResult): void {
     // A new object each time: writing to an old one costs a garbage collector write barrier per field.
-    this.#records[this.#next] = {
-      callId: call.id,
-      parentId: call.parent?.id,
-      toolName: result.toolName,
-      caller: call.caller,
-      startedAt: call.startedAt,
-      status: result.status,
-      durationMs: result.durationMs,
-      errorCode: result.status === "failed" ? result.error.code : undefined,
-      metadata: call.facts,
-    };
+    this.#records[this.#next] = recordOf(call, result);
     this.#next = this.#next + 1 === this.capacity ? 0 : this.#next + 1;
+  }
+
+  corrected(call: Call, result: ToolResult): void {
+    const isSame = ({ callId, startedAt }: CallRecord) => callId === call.id && startedAt === call.startedAt;
+    const at = this.#records.findIndex(isSame);
+    if (at >= 0) this.#records[at] = recordOf(call, result);
   }
 
   recent(limit = this.capacity): readonly CallRecord[] {
     return [...this.#records.slice(this.#next), ...this.#records.slice(0, this.#next)].slice(-limit);
   }
+}
+
+function recordOf(call: Call, result: ToolResult): CallRecord {
+  return {
+    callId: call.id,
+    parentId: call.parent?.id,
+    toolName: result.toolName,
+    caller: call.caller,
+    startedAt: call.startedAt,
+    status: result.status,
+    durationMs: result.durationMs,
+    errorCode: result.status === "failed" ? result.error.code : undefined,
+    metadata: call.facts,
+  };
 }

@@ -30,18 +30,17 @@ export interface ResultLimits {
 /** Shortens text that is too long for a model, with a notice of what was cut and where the rest is. */
 export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
   const { maxResultBytes = DEFAULT_RESULT_BYTES, maxResultTokens, tokens = estimatedTokens } = limits;
-  return {
-    name: "bound",
-    leave(call, result) {
-      const own = call.tool?.limits;
-      const bytes = own?.maxResultBytes ?? maxResultBytes;
-      const tokenLimit = own?.maxResultTokens ?? maxResultTokens;
-      const budget =
-        tokenLimit === undefined ? bytes : Math.min(bytes, bytesForTokens(longestText(result), tokenLimit, tokens));
-      if (fits(result.content, budget) && messageFits(result, budget)) return result;
-      return cut(call, result, budget);
-    },
-  };
+  return { name: "bound", leave: limit, late: limit };
+
+  function limit(call: Call, result: ToolResult): MaybePromise<ToolResult> {
+    const own = call.tool?.limits;
+    const bytes = own?.maxResultBytes ?? maxResultBytes;
+    const tokenLimit = own?.maxResultTokens ?? maxResultTokens;
+    const budget =
+      tokenLimit === undefined ? bytes : Math.min(bytes, bytesForTokens(longestText(result), tokenLimit, tokens));
+    if (fits(result.content, budget) && messageFits(result, budget)) return result;
+    return cut(call, result, budget);
+  }
 
   function cut(call: Call, result: ToolResult, budget: number): MaybePromise<ToolResult> {
     const whole = result.content.map((block) => readable(block) ?? "").join("\n");

@@ -17,6 +17,12 @@ import { Deadlines, DEFAULT_TIMEOUTS, PausedTimeLimits, type Timeouts } from "./
 /** The calls that are not answered yet. A linked list: a set would rehash under load. */
 class ActiveCalls {
   #last: GateCall | undefined;
+  /** Called when the last call is removed. */
+  onEmpty: (() => void) | undefined;
+
+  get isEmpty(): boolean {
+    return this.#last === undefined;
+  }
 
   add(call: GateCall): void {
     call.previous = this.#last;
@@ -30,6 +36,7 @@ class ActiveCalls {
     else if (this.#last === call) this.#last = call.previous;
     call.previous = undefined;
     call.next = undefined;
+    if (!this.#last) this.onEmpty?.();
   }
 
   *[Symbol.iterator](): Generator<GateCall> {
@@ -52,6 +59,8 @@ export interface ExecutorOptions {
 }
 
 const MAX_NESTED = 32;
+/** How long the answers of stopped calls may take through the stages. */
+const MAX_LEAVE_MS = 1000;
 
 /** The gate. Every call of a tool goes through it; it returns results and never throws. */
 export class Executor implements RunHost {
@@ -65,11 +74,13 @@ export class Executor implements RunHost {
   /** The stage functions that exist, with the stage's index: collected once, because this is done for every call. */
   readonly #enterHooks: readonly { enter: NonNullable<Stage["enter"]>; passes: number }[];
   readonly #leaveHooks: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
+  readonly #lateHooks: readonly { at: number; late: NonNullable<Stage["late"]> }[];
   readonly #onEnded: readonly Stage[];
   readonly #around: readonly Stage[];
   readonly #active = new ActiveCalls();
   readonly #pausedTimeLimits: PausedTimeLimits;
   #closing: ToolError | undefined;
+  #isDraining = false;
 
   constructor(registry: ToolRegistry, stages: readonly Stage[], options: ExecutorOptions) {
     this.workspace = options.workspace;
@@ -88,6 +99,7 @@ export class Executor implements RunHost {
       return stage.enter ? [{ enter: stage.enter.bind(stage), passes }] : [];
     });
     this.#leaveHooks = stages.flatMap((stage, at) => (stage.leave ? [{ at, leave: stage.leave.bind(stage) }] : []));
+    this.#lateHooks = stages.flatMap((stage, at) => (stage.late ? [{ at, late: stage.late.bind(stage) }] : []));
     this.#onEnded = stages.filter((stage) => stage.ended);
     attachGate(registry, this, this.#statistics);
   }
@@ -105,7 +117,8 @@ export class Executor implements RunHost {
       call.aborted ??= binding.refusal;
       if (binding.parent) nest(call, binding.parent);
     }
-    call.aborted ??= this.#closing;
+    // A call that is allowed to end may make the calls that it needs for that.
+    if (!(this.#isDraining && call.parent)) call.aborted ??= this.#closing;
     return new Promise((resolve) => {
       call.resolve = resolve;
       this.#active.add(call);
@@ -169,10 +182,35 @@ export class Executor implements RunHost {
     return this.#pausedTimeLimits.hold(call as GateCall, () => call.answered || call.aborted !== undefined);
   }
 
-  /** Refuses new calls, aborts the running ones and answers all of them. */
-  shutdown(): void {
-    this.#closing = toolError("shutdown", "The runtime is shutting down", { next: "Call again when it is back." });
-    for (const call of this.#active) call.abort(this.#closing);
+  /**
+   * Takes no more calls. Those that have not begun are answered at once; running ones have `graceMs` to end, then they are
+   * stopped. Resolves when all are answered.
+   */
+  async shutdown(graceMs = 0): Promise<void> {
+    const closing = toolError("shutdown", "The runtime is shutting down", { next: "Call again when it is back." });
+    this.#closing = closing;
+    if (graceMs > 0) {
+      this.#isDraining = true;
+      for (const call of this.#active) if (!call.began && !call.parent) call.abort(closing);
+      await this.#untilAnswered(graceMs);
+      this.#isDraining = false;
+    }
+    for (const call of this.#active) call.abort(closing);
+    await this.#untilAnswered(this.timeouts.graceMs + MAX_LEAVE_MS);
+  }
+
+  /** Not longer than `ms`: a stage may never answer. */
+  #untilAnswered(ms: number): Promise<void> {
+    if (this.#active.isEmpty) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#active.onEmpty = undefined;
+        timer.cancel();
+        resolve();
+      };
+      const timer = this.clock.after(ms, done);
+      this.#active.onEmpty = done;
+    });
   }
 
   #enter(call: GateCall, from: number): void {
@@ -210,9 +248,33 @@ export class Executor implements RunHost {
     this.answer(call, result);
   }
 
-  ended(call: Call, succeeded: boolean): void {
+  ended(call: Call): void {
     this.#emitEnded(call);
-    if (call.answered) this.#settledLate(call, succeeded);
+  }
+
+  settledLate(call: GateCall, succeeded: boolean, result?: ToolResult): void {
+    this.#statistics.late(call);
+    const afterMs = this.clock.monotonic() - call.startedMonotonic;
+    if (!result) return this.#emitLate(call, { succeeded, afterMs });
+    result.durationMs = afterMs;
+    result.completedAt = call.startedAt + Math.round(afterMs);
+    if (call.hasLeft) void this.#correct(call, result);
+    else call.lateResult = result;
+  }
+
+  /** Replaces an answer of unknown outcome everywhere it was kept. */
+  async #correct(call: GateCall, result: ToolResult): Promise<void> {
+    let corrected = call.facts ? { ...result, metadata: { ...result.metadata, ...call.facts } } : result;
+    for (const { at, late } of this.#lateHooks.toReversed()) {
+      if (at > call.passed) continue;
+      try {
+        corrected = (await late(call, corrected)) ?? corrected;
+      } catch {
+        // The other stages must learn it all the same.
+      }
+    }
+    const succeeded = corrected.status === "completed";
+    this.#emitLate(call, { succeeded, afterMs: corrected.durationMs ?? 0, result: corrected });
   }
 
   #emitEnded(call: Call): void {
@@ -271,14 +333,14 @@ export class Executor implements RunHost {
     }
     this.#active.remove(call);
     call.close();
+    call.hasLeft = true;
     call.resolve(result);
+    if (call.lateResult) void this.#correct(call, call.lateResult);
   }
 
-  #settledLate(call: Call, succeeded: boolean): void {
-    this.#statistics.late(call);
+  #emitLate(call: Call, facts: { succeeded: boolean; afterMs: number; result?: ToolResult }): void {
     if (!this.events.hasListeners("tool_call_settled_late")) return;
-    const afterMs = this.clock.monotonic() - call.startedMonotonic;
-    this.events.emit(callEvent(call, "tool_call_settled_late", this.clock.now(), { succeeded, afterMs }));
+    this.events.emit(callEvent(call, "tool_call_settled_late", this.clock.now(), facts));
   }
 }
 

@@ -63,10 +63,19 @@ export class GateCall extends Deadline implements Call {
   waited = false;
   /** What the running tool holds. */
   running: RunContext | undefined = undefined;
+  begunMonotonic = 0;
   /** Whether the tool's code has ended, on time or not. */
   settled = false;
   timeoutMs = 0;
+  /** Set when the running tool was asked to stop: how long its own answer is waited for. */
   grace: Alarm | undefined = undefined;
+  hasNestedEffects = false;
+  /** Answered as `unknown_outcome`: the result of the tool, if it comes, replaces that. */
+  isOutcomeUnknown = false;
+  /** Whether the answer has left all stages. */
+  hasLeft = false;
+  /** A result that came before the answer had left. */
+  lateResult: ToolResult | undefined = undefined;
   resolve: (result: ToolResult) => void = ignore;
   previous: GateCall | undefined = undefined;
   next: GateCall | undefined = undefined;

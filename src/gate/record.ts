@@ -41,6 +41,7 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
       }
       return announce(call, result, durationMs);
     },
+    late: (call, result) => log.corrected?.(call, result),
   };
 
   function count(call: Call, result: ToolResult, isEnd: boolean): number {

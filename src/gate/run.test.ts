@@ -8,8 +8,9 @@ import { createFakeClock } from "../testing/fake-clock.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 
+/** Read-only: a stopped tool that may have had an effect is in stopped-call.test.ts. */
 function tool(run: (input: never, context: ToolContext) => unknown, more: object = {}) {
-  return createTool({ name: "subject", description: "", parameters: [], run, ...more });
+  return createTool({ name: "subject", description: "", kind: "readonly", parameters: [], run, ...more });
 }
 
 function start(run: (input: never, context: ToolContext) => unknown, options: HaftOptions = {}, more: object = {}) {
@@ -209,10 +210,6 @@ describe("an aborted tool", () => {
     expect(result).toMatchObject({ status: "failed", error: { code: "timeout" } });
     expect(late).toEqual([{ succeeded: true, afterMs: 5000 }]);
     expect(haft.getStats().callStats["subject"]).toMatchObject({ count: 1, failures: 1, late: 1 });
-    expect(await haft.execute("subject", {}, { id: "one" })).toMatchObject({
-      status: "failed",
-      metadata: { known: "replay" },
-    });
   });
 });
 
@@ -223,10 +220,11 @@ describe("shutdown", () => {
       clock,
       concurrency: { maxConcurrent: 2 },
       tools: [
-        createTool({ name: "deaf", description: "", parameters: [], run: never }),
+        createTool({ name: "deaf", description: "", kind: "readonly", parameters: [], run: never }),
         createTool({
           name: "listening",
           description: "",
+          kind: "readonly",
           parameters: [],
           run: (_input: unknown, { signal }: ToolContext) => (void signal.aborted, never()),
         }),

@@ -9,8 +9,7 @@ import {
 } from "../core/call.ts";
 import { keysOf, unknownKey } from "../core/check-keys.ts";
 import type { Clock } from "../core/clock.ts";
-import { textOf } from "../core/content.ts";
-import { failureOf, toFailure, toolError, type ToolError } from "../core/error.ts";
+import { failureOf, toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
@@ -18,11 +17,17 @@ import { callOf, CallContext, type ContextHost, hostOf } from "../core/gate.ts";
 import { type AnyTool, bodyOf, type NestedCallOptions, type ToolContext } from "../core/tool.ts";
 import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
 import type { GateCall } from "./gate-call.ts";
+import {
+  graceOf,
+  isRepeatable,
+  isUnknown,
+  returnedAfterStop,
+  thrownAfterStop,
+  withoutAnswer,
+  withoutRetry,
+} from "./stopped-call.ts";
 import { Alarm, type Deadlines, timeoutOf, type Timeouts } from "./timeouts.ts";
 import { fromOutput } from "./tool-output.ts";
-
-/** How long an aborted tool that uses its signal may take to return a partial result. */
-const GRACE_MS = 250;
 
 /** Max generator steps without a pause, and max promises that resolve to another promise. */
 const STEPS_PER_TURN = 64;
@@ -37,8 +42,10 @@ export interface RunHost extends ContextHost {
   /** Wraps the tool's code: a tracing context. */
   around(call: Call): ((run: () => unknown) => unknown) | undefined;
   answer(call: GateCall, result: ToolResult): void;
-  /** The tool's code has settled, perhaps after its caller was answered. */
-  ended(call: Call, succeeded: boolean): void;
+  /** The tool's code has ended; its caller may have been answered before. */
+  ended(call: Call): void;
+  /** The tool's code has ended after its caller was answered. `result` replaces an answer of unknown outcome. */
+  settledLate(call: GateCall, succeeded: boolean, result?: ToolResult): void;
 }
 
 /**
@@ -53,10 +60,12 @@ export function runTool(call: GateCall, host: RunHost): void {
   }
   const context = new RunContext(call, host);
   call.running = context;
+  call.begunMonotonic = call.waited ? clock.monotonic() : call.startedMonotonic;
   try {
     const tool = toolOf(call);
+    if (call.parent && !tool.isReadOnly && !tool.idempotent) noteNestedEffect(call);
     call.timeoutMs = timeoutOf(call, tool, host.timeouts);
-    host.deadlines.arm(call, call.timeoutMs, call.waited ? clock.monotonic() : call.startedMonotonic);
+    host.deadlines.arm(call, call.timeoutMs, call.begunMonotonic);
     const body = bodyOf(tool);
     const around = host.around(call);
     follow(call, host, around ? around(() => body(call.input, context)) : body(call.input, context));
@@ -65,17 +74,29 @@ export function runTool(call: GateCall, host: RunHost): void {
   }
 }
 
-/** Timeout, the caller's abort or shutdown. A tool that uses its signal gets a short time to return; any other is abandoned. */
+/** By its time limit, its caller or shutdown. The tool has a grace period for its own answer. */
 export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
-  if (call.answered) return;
+  if (call.answered || call.grace) return;
   call.aborted = why;
-  const giveUp = (): void => finish(call, host, fromThrown(call, why));
-  // The code may have ended while its output is still being validated.
-  if (call.settled || !call.running?.isListening) return giveUp();
   host.deadlines.disarm(call);
-  call.grace = new Alarm(giveUp);
-  host.deadlines.arm(call.grace, GRACE_MS, host.clock.monotonic());
-  call.running.abort(why);
+  const graceMs = graceOf(call, why, host.timeouts);
+  const giveUp = (): void => {
+    const result = withoutAnswer(call, why, graceMs);
+    call.isOutcomeUnknown = isUnknown(result);
+    finish(call, host, result);
+  };
+  if (graceMs > 0) {
+    call.grace = new Alarm(giveUp);
+    host.deadlines.arm(call.grace, graceMs, host.clock.monotonic());
+  }
+  call.running?.abort(why);
+  // The abort may have ended the tool.
+  if (graceMs <= 0 && !call.answered) giveUp();
+}
+
+/** Made again, the calls above this one would make it again. */
+function noteNestedEffect(call: GateCall): void {
+  for (let above = call.parent; above; above = above.parent) above.hasNestedEffects = true;
 }
 
 function follow(call: GateCall, host: RunHost, returned: unknown): void {
@@ -92,37 +113,47 @@ function follow(call: GateCall, host: RunHost, returned: unknown): void {
 }
 
 function succeed(call: GateCall, host: RunHost, value: unknown): void {
-  if (call.settled) return;
-  call.settled = true;
-  host.ended(call, true);
-  if (call.answered) return;
+  if (!settle(call, host, true)) return;
   let result: ToolResult;
   try {
     const { output } = toolOf(call);
     result = fromOutput(call, value);
-    if (call.aborted) result = withPartialOutput(call, call.aborted, result);
-    else if (output && result.status === "completed") return checkOutput(call, host, output, result);
+    if (call.aborted) result = returnedAfterStop(call, call.aborted, result);
+    if (output && result.status === "completed") return checkOutput(call, host, output, result);
   } catch (thrown) {
     result = fromThrown(call, thrown);
   }
-  finish(call, host, result);
+  conclude(call, host, withoutRetry(call, result));
 }
 
 function fail(call: GateCall, host: RunHost, thrown: unknown): void {
-  if (call.settled) return;
+  if (!settle(call, host, false)) return;
+  const result = call.aborted ? thrownAfterStop(call, call.aborted, thrown) : fromThrown(call, thrown);
+  conclude(call, host, withoutRetry(call, result));
+}
+
+/** The tool's code has ended. Returns whether its outcome still matters to anyone. */
+function settle(call: GateCall, host: RunHost, succeeded: boolean): boolean {
+  if (call.settled) return false;
   call.settled = true;
-  host.ended(call, false);
-  // An aborted tool fails with the abort reason, not with its own AbortError.
-  if (!call.answered) finish(call, host, fromThrown(call, call.aborted ?? thrown));
+  host.ended(call);
+  if (!call.answered || call.isOutcomeUnknown) return true;
+  host.settledLate(call, succeeded);
+  return false;
+}
+
+function conclude(call: GateCall, host: RunHost, result: ToolResult): void {
+  if (!call.answered) finish(call, host, result);
+  else host.settledLate(call, result.status === "completed", isUnknown(result) ? undefined : result);
 }
 
 function checkOutput(call: GateCall, host: RunHost, schema: Schema, result: ToolResult): void {
   const judge = ({ issues }: Validation<unknown>): void => {
-    finish(call, host, issues ? badOutput(call, result, formatIssues(issues)) : result);
+    conclude(call, host, issues ? badOutput(call, result, formatIssues(issues)) : result);
   };
   const validation = schema.validate(result.details);
   if (validation instanceof Promise) {
-    validation.then(judge, (thrown: unknown) => finish(call, host, fromThrown(call, thrown)));
+    validation.then(judge, (thrown: unknown) => conclude(call, host, fromThrown(call, thrown)));
   } else judge(validation);
 }
 
@@ -134,7 +165,8 @@ async function drain(call: GateCall, host: RunHost, updates: AsyncIterator<unkno
       if (steps % STEPS_PER_TURN === 0) await turn();
       const step = await updates.next();
       if (step.done) return succeed(call, host, step.value);
-      if (call.answered || call.aborted) {
+      // One that may have had an effect can still end within its grace period.
+      if (call.answered || (call.aborted && isRepeatable(call, call.aborted))) {
         await updates.return?.();
         return fail(call, host, call.aborted);
       }
@@ -149,13 +181,6 @@ function finish(call: GateCall, host: RunHost, result: ToolResult): void {
   host.deadlines.disarm(call);
   if (call.grace) host.deadlines.disarm(call.grace);
   host.answer(call, result);
-}
-
-function withPartialOutput(call: Call, why: ToolError, result: ToolResult): ToolResult {
-  const kept = failed(call, toFailure(why));
-  if (textOf(result.content)) kept.content = [...kept.content, ...result.content];
-  if (result.details !== undefined) kept.details = result.details;
-  return kept;
 }
 
 function badOutput(call: Call, result: ToolResult, issues: string[]): ToolResult {

@@ -10,6 +10,7 @@ function open() {
   const tool = createTool({
     name: "subject",
     description: "",
+    kind: "readonly",
     parameters: [],
     limits: { timeoutMs: 1000 },
     run: (_input: never, given: ToolContext) => ((context = given), new Promise(() => {})),

@@ -8,9 +8,11 @@ export interface Timeouts {
   networkMs: number;
   /** The upper limit for tools and callers. */
   maxMs: number;
+  /** How long the result of a tool that was stopped is waited for, if it may have had an effect. */
+  graceMs: number;
 }
 
-export const DEFAULT_TIMEOUTS: Timeouts = { defaultMs: 30_000, networkMs: 60_000, maxMs: 3_600_000 };
+export const DEFAULT_TIMEOUTS: Timeouts = { defaultMs: 30_000, networkMs: 60_000, maxMs: 3_600_000, graceMs: 2000 };
 
 /** The call's own limit, else the tool's, else the category's; capped. */
 export function timeoutOf(call: Call, tool: AnyTool, timeouts: Timeouts): number {

@@ -25,12 +25,12 @@ export async function queryAudit(
   return { entries, cursor: rows.length > count && last ? String(last.seq) : undefined };
 }
 
-/** Counts results only: the entry of a call's beginning is not counted. */
+/** Counts results only: neither the entry of a call's beginning nor a correction is counted. */
 export async function countFacets(database: SqlDatabase, filter: AuditQuery = {}): Promise<AuditFacets> {
   const { conditions, values } = conditionsOf(filter);
   const count = async (name: "tool" | "verdict" | "status"): Promise<FacetCount[]> =>
     await database.all<FacetCount>(
-      `SELECT ${name} AS value, COUNT(*) AS count FROM audit${whereOf([...conditions, "status IS NOT NULL", `${name} IS NOT NULL`])} ` +
+      `SELECT ${name} AS value, COUNT(*) AS count FROM audit${whereOf([...conditions, "status IS NOT NULL", "kind <> 'call_corrected'", `${name} IS NOT NULL`])} ` +
         `GROUP BY ${name} ORDER BY COUNT(*) DESC, ${name} LIMIT 100`,
       values,
     );

@@ -314,6 +314,11 @@ export class SqlAuditLog implements AuditLog {
     this.#writer.add(fact, options);
   }
 
+  corrected(call: Call, result: ToolResult): Promise<void> {
+    const fact = describeAnswer(call, result, { began: true, redact: this.#redact });
+    return this.#writer.commit({ ...fact, kind: "call_corrected" }, { isKept: true });
+  }
+
   append(fact: AuditFact, { synced = false } = {}): Promise<void> {
     const data = this.#redact(fact.data ?? {}) as Record<string, unknown>;
     return this.#writer.commit({ ...fact, data }, { synced });
@@ -323,7 +328,9 @@ export class SqlAuditLog implements AuditLog {
     await this.#settle();
     const newest = "WHERE status IS NOT NULL AND kind LIKE 'call%' ORDER BY seq DESC LIMIT ?";
     const rows = await audit.select(this.#context.database, audit.keys, newest, [limit]);
-    return rows.map(toEntry).map(toCallRecord).reverse();
+    const corrected = new Set(rows.flatMap(({ kind, callId }) => (kind === "call_corrected" ? (callId ?? []) : [])));
+    const entries = rows.map(toEntry).filter((entry) => !isReplaced(entry, corrected));
+    return entries.map(toCallRecord).reverse();
   }
 
   async query(filter?: AuditQuery & { limit?: number; cursor?: string }): Promise<AuditPage> {
@@ -395,6 +402,12 @@ export class SqlAuditLog implements AuditLog {
   async #settle(): Promise<void> {
     await this.#writer.flush().catch(() => undefined);
   }
+}
+
+/** Whether the entry is an unknown outcome that a later entry corrects. */
+function isReplaced({ kind, callId = "", data }: AuditEntry, corrected: ReadonlySet<string>): boolean {
+  const { error } = data as { error?: { code?: string } };
+  return kind === "call_ended" && corrected.has(callId) && error?.code === "unknown_outcome";
 }
 
 function describeLost(lost: readonly AuditEntry[]): string {

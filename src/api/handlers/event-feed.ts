@@ -139,7 +139,7 @@ class FeedEntry {
 }
 
 function withoutContent(event: ToolEvent): ToolEvent {
-  if ("result" in event) return { ...event, result: withoutOutput(event.result) };
+  if ("result" in event && event.result) return { ...event, result: withoutOutput(event.result) };
   if ("update" in event) return { ...event, update: { details: { cut: true } } };
   return "input" in event ? { ...event, input: { cut: true } } : event;
 }

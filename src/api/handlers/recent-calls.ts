@@ -97,6 +97,9 @@ export class RecentCalls {
       case "tool_call_failed":
         this.#close(call, event.result, event.at);
         break;
+      case "tool_call_settled_late":
+        if (event.result) this.#close(call, event.result, event.at);
+        break;
       default:
         break;
     }

@@ -94,7 +94,9 @@ export function createArtifactManager({
     },
     async update(key, { oldText, newText, expectedVersion, signal }, by) {
       return change(key, by, expectedVersion, async (before) => {
-        const replaced = await replaceIn(before, { oldText, newText }, signal);
+        const replaced = await replaceIn(before, { oldText, newText }, signal).catch((cause: unknown) => {
+          throw signal?.aborted ? toolError("cancelled", "The artifact was not changed", { cause }) : cause;
+        });
         const { step, similarity, content } = replaced;
         const isExact = step === "exact";
         return {

@@ -175,6 +175,7 @@ async function readOrCreate(
   try {
     return await files.readWhole(path, { signal });
   } catch (error) {
+    if (signal.aborted) throw toolError("cancelled", "The file was not changed", { cause: error });
     const only = edits.length === 1 ? edits[0] : undefined;
     const isMissing = error instanceof ToolError && error.code === "path_not_found";
     if (only?.oldString !== "" || !isMissing) return failWithSuggestion(error, files, path);

@@ -85,7 +85,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     workingDirectory: run.workingDirectory,
     confined: run.confined ?? (run.unconfined === undefined ? undefined : false),
   };
-  const error = exit && failureOfRun(run, exit);
+  const error = exit ? failureOfRun(run, exit) : run.stopped ? stoppedFailure() : undefined;
   const refusals = run.confined && exit && exit.exitCode !== 0 ? explainRefusals(output) : [];
   const unconfined = run.unconfined === undefined ? [] : [`not confined: ${run.unconfined}`];
   const notes = [...notesOn(run, exit), ...refusals, ...unconfined].map((note) => `[${note}]`);
@@ -138,6 +138,12 @@ function timeoutNote({ limitMs }: Run): string {
   return `timed out after ${describeDuration(limitMs)}: the command and everything it started was killed${unit}`;
 }
 
+/** The command is still being killed. */
+function stoppedFailure(): ToolFailure {
+  const next = "It may have had effects, and its output until now is included. Check them before you run it again.";
+  return toFailure(toolError("cancelled", "The command was cancelled and is being killed.", { next }));
+}
+
 /** An exit code other than 0 is a failure, unless it is the result of the command. The output is included either way. */
 function failureOfRun(run: Run, exit: Exit): ToolFailure | undefined {
   if (meaningOf(run.command, run.process)?.completed) return undefined;
@@ -152,13 +158,15 @@ function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; messag
       return {
         code: "timeout",
         message: `The command timed out after ${describeDuration(limitMs)} and was killed.`,
-        next: "Its output until then is included. Set a longer `timeout` in milliseconds, or set `run_in_background`.",
+        next:
+          "Its output until then is included. Check its effects before you run it again; set a longer `timeout` in " +
+          "milliseconds, or `run_in_background`.",
       };
     case "aborted":
       return {
         code: "cancelled",
         message: "The command was cancelled and killed.",
-        next: "Its output until then is included.",
+        next: "Its output until then is included. Check its effects before you run it again.",
       };
     case "killed":
       return {

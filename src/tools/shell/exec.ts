@@ -44,7 +44,7 @@ export interface ExecDependencies {
 /** Max time to kill a command that resists. Added to the limit, so the gate's limit never comes first. */
 const KILL_MS = 15_000;
 /** Shorter than the grace period in which a cancelled call can still return its output. */
-const LAST_OUTPUT_MS = 100;
+const LAST_OUTPUT_MS = 1000;
 const TERMINAL = { cols: 120, rows: 30 };
 
 /** Runs a command in a shell until it ends, reaches its time limit or moves to the background. */

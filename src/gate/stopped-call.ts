@@ -1,0 +1,136 @@
+import { toolOf } from "../core/call.ts";
+import { textOf } from "../core/content.ts";
+import { ERROR_CODES, failureOf, toFailure, ToolError, type ToolFailure } from "../core/error.ts";
+import { failed, type FailedResult, fromThrown, type ToolResult } from "../core/result.ts";
+import type { GateCall } from "./gate-call.ts";
+import type { Timeouts } from "./timeouts.ts";
+
+/** How long a tool that may be called again has to return what it has. */
+const REPEATABLE_GRACE_MS = 250;
+
+/**
+ * The outcome of a call that was stopped while its tool ran: by its caller, its time limit or shutdown. If the tool may have
+ * had an effect, only the tool's own answer counts; without one the outcome is unknown (docs/decisions/0022).
+ */
+
+/** Whether the stopped call can be made again without doing anything twice. */
+export function isRepeatable(call: GateCall, why: ToolError): boolean {
+  if (!call.began) return true;
+  const { isReadOnly, idempotent } = toolOf(call);
+  if (!isReadOnly && !idempotent) return false;
+  if (!call.hasNestedEffects) return true;
+  // Under the same id, the calls that it made are recognised. A caller whose process stays would use another id.
+  return why.code === "shutdown" && call.idempotencyKey !== undefined;
+}
+
+/** How long the gate waits for the tool's own answer. A nested call has less, so its parent can still use the answer. */
+export function graceOf(call: GateCall, why: ToolError, { graceMs }: Timeouts): number {
+  if (isRepeatable(call, why)) return call.running?.isListening && !call.settled ? REPEATABLE_GRACE_MS : 0;
+  let ms = graceMs;
+  for (let above = call.parent; above; above = above.parent) ms *= 0.8;
+  return ms;
+}
+
+/** The tool gave no answer in time. */
+export function withoutAnswer(call: GateCall, why: ToolError, graceMs: number): FailedResult {
+  if (isRepeatable(call, why)) return fromThrown(call, why);
+  if (call.settled) {
+    const message =
+      "The tool ran, but its output could not be checked in time. Check its effect before you call it again.";
+    return failed(call, failureOf("bad_output", message));
+  }
+  return unknownOutcome(call, why, `It had not ended ${Math.round(graceMs)} ms later.`);
+}
+
+/** The tool threw after it was stopped. */
+export function thrownAfterStop(call: GateCall, why: ToolError, thrown: unknown): FailedResult {
+  if (isRepeatable(call, why)) return fromThrown(call, why);
+  // It did not know of the stop, so the stop is not why it failed.
+  if (!call.running?.isListening) return fromThrown(call, thrown);
+  if (isOwnError(thrown, why)) {
+    // By this code the tool says that it has done nothing.
+    if (thrown.code === "cancelled" && !call.hasNestedEffects) {
+      const failure = failureOf(why.code, `${reasonOf(call, why)}. ${toFailure(thrown).message}`, why.name);
+      return failed(call, failure);
+    }
+    if (thrown.code !== "cancelled" && !ERROR_CODES[thrown.code]?.retryable) return fromThrown(call, thrown);
+  }
+  return unknownOutcome(call, why, thrown === why ? "" : `It ended with: ${sentence(toFailure(thrown).message)}`);
+}
+
+/** The tool returned after it was stopped: that is its result, also if it is only a part of what was wanted. */
+export function returnedAfterStop(call: GateCall, why: ToolError, result: ToolResult): ToolResult {
+  if (isRepeatable(call, why)) return withOutput(failed(call, toFailure(why)), result);
+  const { isListening } = call.running ?? {};
+  if (!isListening || result.status === "pending") return result;
+  if (result.status === "completed") {
+    const warning = `${reasonOf(call, why)}. The tool was asked to stop and returned this; it may be incomplete.`;
+    result.metadata = { ...result.metadata, warnings: [...(result.metadata.warnings ?? []), warning] };
+    return result;
+  }
+  const { code, message, retryable, data } = result.error;
+  if (code === "cancelled") {
+    // It has stopped in the middle and says what it has done.
+    const failure = failureOf(why.code, `${reasonOf(call, why)}. ${message}`, why.name);
+    return withOutput(failed(call, { ...failure, retryable: false, data }), result);
+  }
+  return retryable ? withOutput(unknownOutcome(call, why, `It ended with: ${sentence(message)}`), result) : result;
+}
+
+/** A tool that ran out of its own time may have had an effect too. */
+export function withoutRetry(call: GateCall, result: ToolResult): ToolResult {
+  if (result.status !== "failed" || result.error.code !== "timeout" || !result.error.retryable) return result;
+  const { isReadOnly, idempotent } = toolOf(call);
+  if ((isReadOnly || idempotent) && !call.hasNestedEffects) return result;
+  return { ...result, error: { ...result.error, retryable: false } };
+}
+
+export function isUnknown(result: ToolResult): boolean {
+  return result.status === "failed" && result.error.code === "unknown_outcome";
+}
+
+function unknownOutcome(call: GateCall, why: ToolError, known: string): FailedResult {
+  const { name } = toolOf(call);
+  const begunAt = call.startedAt + Math.round(call.begunMonotonic - call.startedMonotonic);
+  const sentences = [
+    `It is not known whether ${name} took effect.`,
+    `It began at ${new Date(begunAt).toISOString()} and was stopped: ${sentence(reasonOf(call, why))}`,
+    known,
+    "Check its effect before you call it again.",
+  ];
+  const failure: ToolFailure = failureOf("unknown_outcome", sentences.filter((part) => part !== "").join(" "));
+  failure.data = { tool: name, begunAt, stoppedBy: why.code };
+  return failed(call, failure);
+}
+
+/** Without the advice for a call that can be made again. */
+function reasonOf({ timeoutMs }: GateCall, why: ToolError): string {
+  switch (why.code) {
+    case "timeout":
+      return `Tool execution timed out after ${timeoutMs}ms`;
+    case "shutdown":
+      return "The runtime is shutting down";
+    default:
+      return why.message.replace(/\.$/, "");
+  }
+}
+
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+function withOutput(failure: FailedResult, { content, details }: ToolResult & { details?: unknown }): FailedResult {
+  if (textOf(content)) failure.content = [...failure.content, ...content];
+  if (details !== undefined) failure.details = details;
+  return failure;
+}
+
+/** Whether a tool threw an error of its own, and not the reason that its signal gave it. */
+function isOwnError(thrown: unknown, why: ToolError): thrown is ToolError {
+  try {
+    return thrown instanceof ToolError && thrown !== why;
+  } catch {
+    // A proxy that cannot be looked at.
+    return false;
+  }
+}
