@@ -165,7 +165,7 @@ const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
   maxWaiting: true,
   maxWaitMs: true,
 });
-const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true });
+const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true, graceMs: true });
 const SEARCH_KEYS = keysOf<ToolSearchOptions>({ budget: true, core: true });
 const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
 

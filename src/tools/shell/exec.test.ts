@@ -252,7 +252,7 @@ describe("a time limit", () => {
       "echo before; sleep 300 & echo $! > child; (sleep 300 & echo $! > grandchild; wait) & " +
       "setsid sh -c 'echo $$ > away; exec sleep 300' & wait";
     const result = await exec({ command, timeout: 2500 });
-    expect(result).toMatchObject({ status: "failed", error: { code: "timeout", retryable: true } });
+    expect(result).toMatchObject({ status: "failed", error: { code: "timeout", retryable: false } });
     expect(textOf(result.content)).toMatch(/^before\n\n\[timed out after 2\.5 s: the command and everything/);
     expect(detailsOf(result)).toMatchObject({ timedOut: true, reason: "timeout", output: "before\n" });
     const pids = await pidsIn(workspace, "child", "grandchild", "away");
