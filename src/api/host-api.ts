@@ -97,6 +97,11 @@ export class HostApi {
     await this.#host.store?.audit.append(fact, { synced: true });
   };
 
+  /** Answers calls that have not begun: the server is about to close. */
+  endWaitingCalls(): void {
+    this.runner.endWaiting((callId) => this.recentCalls.find(callId)?.status === "running");
+  }
+
   close(): void {
     this.#stop();
   }

@@ -108,6 +108,8 @@ export class HttpResponse {
         void isCurrent(identity).then((current) => current || close());
       },
       close,
+      // One that was requested with GET can be read again.
+      isAwaited: () => this.#incoming.method !== "GET" && !outgoing.writableEnded,
     });
     try {
       const frames = (await handle()) as AsyncIterable<unknown>;

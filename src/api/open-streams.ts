@@ -14,6 +14,8 @@ export interface OpenStream {
   /** Keeps the connection alive, and ends it if the client may no longer read. */
   heartbeat(): void;
   close(): void;
+  /** Whether its client waits for the result of a call on it. Default: no. */
+  isAwaited?(): boolean;
 }
 
 /** All connected streams: counted, kept alive by one timer, and closed with the server. */
@@ -54,6 +56,16 @@ export class OpenStreams {
     this.#open.add(stream);
     this.#timer ??= this.#arm();
     return () => void this.#open.delete(stream);
+  }
+
+  /** Closes the streams on which no client waits for a result. Returns how many are left. */
+  closeUnawaited(): number {
+    for (const stream of this.#open) {
+      if (stream.isAwaited?.()) continue;
+      stream.close();
+      this.#open.delete(stream);
+    }
+    return this.#open.size;
   }
 
   close(): void {

@@ -61,8 +61,11 @@ export interface HaftHost {
   readonly channels: readonly OpenChannel[];
   /** Things to know: a damaged store that was set aside, calls that were lost, settings that are not trusted yet. */
   readonly warnings: readonly string[];
-  /** Ends what runs, and writes what is not written yet. Tries every step, then rejects with the first failure. */
-  close(): Promise<void>;
+  /**
+   * Waits `graceMs` for running calls and jobs (default: 0), ends what still runs, and writes what is not written yet. Tries
+   * every step, then rejects with the first failure.
+   */
+  close(options?: { graceMs?: number }): Promise<void>;
 }
 
 /** The members of a host that come with a capability. */
@@ -165,7 +168,15 @@ export async function openHost(
     ...{ haft, config, stateFolder, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
     ...{ questions: mcp?.questions, agents, sessions, schedules, channels, warnings },
   };
-  const host = { ...members, close: () => closing.close() } as HaftHost;
+  const close: HaftHost["close"] = async (given) => {
+    // Turns and schedules continue in another process, so they start no more calls here.
+    const stopped = [sessions?.close(), schedules?.stop()];
+    // Before the capabilities that its tools use.
+    await haft?.shutdown(given);
+    await Promise.allSettled(stopped);
+    await closing.close();
+  };
+  const host = { ...members, close } as HaftHost;
   OPENED.set(host, opened);
   return host;
 }

@@ -16,3 +16,10 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 const [{ runCli }, { processTerminal }] = await Promise.all([import("./run-cli.ts"), import("./terminal.ts")]);
 process.exitCode = await runCli(process.argv.slice(2), processTerminal());
+
+/** What a tool has left running does not keep the process alive; output that nobody has read yet does. */
+function exitWhenWritten(): void {
+  if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
+  setTimeout(exitWhenWritten, 100).unref();
+}
+setTimeout(exitWhenWritten, 1000).unref();

@@ -4,10 +4,9 @@ import { errorMessage } from "../core/error.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { type HaftHost, openHaft } from "../host.ts";
 import { serveArtifacts } from "../capabilities/artifacts.ts";
-import { DEFAULT_PORT, type HttpServer, serveHttp } from "../server/http-server.ts";
+import { DEFAULT_PORT, DRAIN_MS, type HttpServer, serveHttp } from "../server/http-server.ts";
 import { logLine } from "../server/log.ts";
 import { createMcpHandler, MCP_STATE_KEY } from "../server/mcp-endpoint.ts";
-import type { JobWorker } from "../calls/job-queue.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
@@ -31,6 +30,7 @@ export interface StartOptions {
   /** Instead of the configured one. */
   port?: number;
   host?: string;
+  graceMs?: number;
   tls?: { cert: string; key: string };
   log(line: string): void;
   onWarning(warning: string): void;
@@ -45,8 +45,8 @@ export interface StartedServer {
   close(): Promise<void>;
 }
 
-/** For running jobs when the server ends. Unfinished ones return to the queue, or end as cut off. */
-const JOBS_GRACE_MS = 10_000;
+/** For the answers of calls that were stopped. */
+const ANSWER_MS = 5000;
 
 /** Opens a folder and serves it as its configuration says. */
 export async function startServer({
@@ -67,8 +67,9 @@ export async function startServer({
     mcpSignIn: { redirectUrl: () => `${server?.url ?? "http://127.0.0.1"}/`, onAuthorize: () => {} },
     middleware: embedded.middleware,
   });
+  const graceMs = requested.graceMs ?? host.config.value.server.grace ?? DRAIN_MS;
   const closing = new CloseStack();
-  closing.push("the host", () => host.close());
+  closing.push("the host", () => host.close({ graceMs }));
   try {
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
@@ -98,11 +99,13 @@ export async function startServer({
       onWarning,
     });
     const running = server;
-    let worker: JobWorker | undefined = undefined;
-    closing.push("jobs", () => worker?.close(JOBS_GRACE_MS));
-    // Before the worker: no new call may start while jobs end.
-    closing.push("the server", () => running.close());
-    worker = await runJobs(host, onWarning);
+    // Together: the server sends the results of the calls that the host ends.
+    closing.push("the server", async () => {
+      const closed = running.close({ graceMs: graceMs + ANSWER_MS });
+      await Promise.allSettled([host.close({ graceMs })]);
+      await closed;
+    });
+    await runJobs(host, onWarning);
     host.schedules.start();
     await host.sessions.start();
     const login = await server.loginUrl({ name: userName() });
@@ -119,12 +122,11 @@ export async function startServer({
 }
 
 /** Including jobs left from before. A queue that is not available now is tried again at the first background call. */
-async function runJobs({ haft }: HaftHost, warn: (warning: string) => void): Promise<JobWorker | undefined> {
+async function runJobs({ haft }: HaftHost, warn: (warning: string) => void): Promise<void> {
   try {
-    return await haft.jobs.work();
+    await haft.jobs.work();
   } catch (error) {
     warn(`Background calls do not run here: ${errorMessage(error)}`);
-    return undefined;
   }
 }
 

@@ -32,15 +32,18 @@ export function usesColour(output: TerminalOutput, env: Terminal["env"]): boolea
   return output.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** The third signal ends the process at once. */
-const MAX_SIGNALS = 3;
+/** A launcher such as npm passes a signal on that the terminal has sent to this process already. */
+const REPEATED_MS = 300;
 
 export function processTerminal(): Terminal {
   const listeners = new Set<() => void>();
-  let signals = 0;
+  let lastAt: number | undefined;
+  /** The second signal ends the process at once, whatever still runs. */
   const onSignal = (): void => {
-    signals += 1;
-    if (signals >= MAX_SIGNALS) process.exit(130);
+    const now = performance.now();
+    if (lastAt !== undefined && now - lastAt < REPEATED_MS) return;
+    if (lastAt !== undefined) process.exit(130);
+    lastAt = now;
     for (const listener of [...listeners]) listener();
   };
   return {
@@ -54,6 +57,8 @@ export function processTerminal(): Terminal {
     cwd: process.cwd(),
     onInterrupt(listener) {
       for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, onSignal).on(signal, onSignal);
+      // Something new runs that can be interrupted, such as the next turn of a chat.
+      lastAt = undefined;
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },

@@ -209,6 +209,12 @@ const toolSearch = z.strictObject({
 const server = z.strictObject({
   host: z.string().min(1).optional(),
   port: z.number().int().min(0).max(65_535).optional(),
+  grace: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("How long running calls and jobs have when the server ends. Default: 10000"),
   token: z.string().min(1).optional(),
   allowedHosts: texts.optional(),
   allowedOrigins: texts.optional(),

@@ -15,6 +15,7 @@ import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireScope, type Scope } from "../contracts/identity.ts";
 import { contracts } from "../contracts/index.ts";
 import { CloseStack } from "../core/close-stack.ts";
+import { toolError } from "../core/error.ts";
 import { ClientTools } from "../models/client-tools.ts";
 import type { Haft } from "../runtime.ts";
 import { continueCall, runtimeGateOf } from "../core/gate.ts";
@@ -108,14 +109,20 @@ export interface HttpServer {
   issueToken(options: NewTokenOptions): Promise<string>;
   /** A new address that logs a browser in, once, within ten minutes. Default scopes: all. */
   loginUrl(options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
-  /** Ends streams and connections. The runtime stays open. */
-  close(): Promise<void>;
+  /**
+   * Accepts no more requests, waits `graceMs` for the answers to calls that have begun (default: 10,000), then ends streams and
+   * connections. Calls that have not begun are answered at once. The runtime stays open.
+   */
+  close(options?: { graceMs?: number }): Promise<void>;
 }
 
 export const DEFAULT_PORT = 4117;
 const LOGIN_MS = 10 * 60_000;
-/** For responses that are being sent when the server closes. */
+/** For the results of running calls when the server closes. */
+export const DRAIN_MS = 10_000;
+/** For responses that are being sent after that. */
 const CLOSE_MS = 500;
+const POLL_MS = 20;
 
 /**
  * Serves a runtime, or everything that a host has, over HTTP and WebSocket. Rejects with the next step if it cannot listen or
@@ -141,6 +148,10 @@ class ApiServer implements HttpServer {
   /** Both are known when the server listens. */
   #originPolicy: OriginPolicy = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
   #port = 0;
+  /** Requests that may change something and are not answered yet. */
+  readonly #awaited = new Set<ServerResponse>();
+  #isClosing = false;
+  #closed: Promise<void> | undefined;
 
   constructor(target: Haft | ApiHost, options: HttpServerOptions) {
     const { limits = {} } = options;
@@ -236,12 +247,26 @@ class ApiServer implements HttpServer {
     return `${this.url}/#login=${token}`;
   }
 
-  close(): Promise<void> {
-    return this.#closing.close();
+  close({ graceMs = DRAIN_MS }: { graceMs?: number } = {}): Promise<void> {
+    return (this.#closed ??= this.#drain(graceMs).then(() => this.#closing.close()));
+  }
+
+  /** Resolves when the running calls are answered. */
+  async #drain(graceMs: number): Promise<void> {
+    const until = performance.now() + graceMs;
+    this.#isClosing = true;
+    this.#server.close();
+    this.#server.closeIdleConnections();
+    this.api.endWaitingCalls();
+    for (const outgoing of this.#awaited) outgoing.shouldKeepAlive = false;
+    while ((this.#streams.closeUnawaited() > 0 || this.#awaited.size > 0) && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
   }
 
   #closeConnections(): Promise<void> {
     return new Promise((resolve) => {
+      // Calls back with an error if it is closed already, but only when all connections have ended.
       this.#server.close(() => resolve());
       this.api.close();
       this.#streams.close();
@@ -301,6 +326,7 @@ class ApiServer implements HttpServer {
         };
         try {
           checkOrigin(incoming.headers, this.#originPolicy, { isPage: !isApi(path) });
+          this.#await(incoming, outgoing);
         } catch (thrown) {
           return refuse(thrown);
         }
@@ -323,6 +349,17 @@ class ApiServer implements HttpServer {
         maxHeaderSize: 16 * 1024,
       },
     }) as Server;
+  }
+
+  /** A request that can be repeated without harm is not waited for. */
+  #await({ method }: IncomingMessage, outgoing: ServerResponse): void {
+    if (this.#isClosing) {
+      outgoing.shouldKeepAlive = false;
+      throw toolError("shutdown", "The server is shutting down", { next: "Try again in a moment." });
+    }
+    if (method === "GET" || method === "HEAD" || method === "OPTIONS") return;
+    this.#awaited.add(outgoing);
+    outgoing.once("close", () => this.#awaited.delete(outgoing));
   }
 
   /** Other protocols, the console, and the preflights of other pages. Returns whether the request was answered. */

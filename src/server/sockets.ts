@@ -110,6 +110,8 @@ class Connection {
   readonly #options: SocketOptions;
   /** Of the calls that end with the connection. */
   readonly #cancels = new Set<() => void>();
+  /** Calls whose result was not sent yet. */
+  #awaited = 0;
   #link: ClientLink | undefined;
 
   constructor(socket: WebSocket, identity: Identity, options: SocketOptions) {
@@ -131,6 +133,7 @@ class Connection {
         void authenticator.isCurrent(this.#identity).then((current) => current || this.#endToken());
       },
       close: () => socket.close(1001, "the server ends"),
+      isAwaited: () => this.#awaited > 0 && socket.readyState === socket.OPEN,
     });
     const stop = api.feed.read(filter, after, (message) => this.#send(message));
     socket.on("error", () => socket.terminate());
@@ -205,7 +208,10 @@ class Connection {
       throw new ApiError("too_many_requests", "Too many calls at once", "Wait for some to end.");
     }
     const run = this.#options.api.runner.follow(call, this.#identity, (frame) => this.#answer({ request, frame }));
+    this.#awaited++;
+    void run.result.then(() => this.#awaited--);
     if (call.keepRunning || answer === "background") return;
+    run.isAttached = true;
     const cancel = (): void => run.cancel("the client disconnected");
     this.#cancels.add(cancel);
     void run.result.then(() => this.#cancels.delete(cancel));

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -77,19 +77,6 @@ describe("the server", () => {
     expect(await haft.run(["tools", "list", "--url", "here"])).toMatchObject({ code: 2 });
   });
 
-  test("cancels what runs when it is told to end, and has it recorded", async () => {
-    const { running, url } = await serve();
-    const client = createClient({ url, token: await newToken("read,call") });
-    const frames = client.calls.stream({ tool: "sleep", input: { duration: 25 } })[Symbol.asyncIterator]();
-    expect((await frames.next()).value).toMatchObject({ type: "started" });
-    running.child.kill("SIGTERM");
-    expect(await running.ended).toMatchObject({ code: 0 });
-    await frames.return?.().catch(() => undefined);
-    const { items } = JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: object[] };
-    expect(items[0]).toMatchObject({ type: "call_ended", toolName: "sleep", status: "failed" });
-    expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
-  });
-
   test("says what to do about a busy port, and about a store that it may not write", async () => {
     const busy = createServer().listen(0, "127.0.0.1");
     onTestFinished(() => void busy.close());
@@ -121,6 +108,81 @@ describe("the server", () => {
     const refused = await haft.run(["serve", "--port", "0", "--host", "0.0.0.0"]);
     expect(refused).toMatchObject({ code: 1 });
     expect(refused.stderr).toContain("without a token");
+  });
+});
+
+describe("a server that is told to end while a call has its effect", () => {
+  const ledger = () => join(haft.folder, "ledger.txt");
+  const effects = () => (existsSync(ledger()) ? readFileSync(ledger(), "utf8").split("\n").length - 1 : 0);
+
+  /** With a tool that ignores its signal and has its effect at the end. */
+  async function serveDeploy(...words: string[]) {
+    const settings = join(haft.folder, "settings", "haft");
+    mkdirSync(settings, { recursive: true });
+    const plugin = join(settings, "deploy.mjs");
+    writeFileSync(
+      plugin,
+      `import { appendFileSync } from "node:fs";
+      export default { manifest: { id: "deploy" }, register: (api) => void api.registerTool({
+        name: "deploy", description: "Deploys.", permission: "auto",
+        parameters: { type: "object", properties: { ms: { type: "integer" } }, required: ["ms"] },
+        run: ({ ms }) => new Promise((resolve) => setTimeout(() => {
+          appendFileSync(${JSON.stringify(ledger())}, "deployed\\n");
+          resolve("deployed");
+        }, ms)),
+      }) };`,
+    );
+    writeFileSync(join(settings, "config.yml"), `plugins: [${plugin}]\nlimits: { grace: 300 }\n`);
+    const token = "t".repeat(43);
+    const env = { XDG_CONFIG_HOME: join(haft.folder, "settings"), HAFT_SERVER_TOKEN: token };
+    const running = haft.start(["serve", "--port", "0", "--json", ...words], { env });
+    const [line] = await running.waitForOutput(/^\{.*\}\n/);
+    const { url } = JSON.parse(line) as { url: string };
+    const client = createClient({ url, token });
+    /** The result of a call that runs when the server gets the signal. */
+    const deploy = async (ms: number) => {
+      const called = client.calls.execute({ tool: "deploy", input: { ms }, id: "deploy-1" });
+      for (let status = "waiting"; status !== "running";) {
+        ({ status } = await client.calls.get("deploy-1").catch(() => ({ status: "waiting" })));
+      }
+      running.child.kill("SIGINT");
+      return called;
+    };
+    return { running, url, client, deploy };
+  }
+
+  test("answers with the real result, and takes no other call", async () => {
+    const { running, client, deploy } = await serveDeploy();
+    const deployed = deploy(1500);
+    await running.waitForOutput(/waiting for a running call/, "stderr");
+    await expect(client.calls.execute({ tool: "deploy", input: { ms: 0 } })).rejects.toThrow();
+    expect(await deployed).toMatchObject({ status: "completed", details: "deployed" });
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(effects()).toBe(1);
+  });
+
+  test("answers what does not end in time: unknown_outcome, or shutdown for a call without effects", async () => {
+    const { running, client, deploy } = await serveDeploy("--grace", "50ms");
+    const frames = client.calls.stream({ tool: "sleep", input: { duration: 25 } })[Symbol.asyncIterator]();
+    expect((await frames.next()).value).toMatchObject({ type: "started" });
+    const unknown = { status: "failed", error: { code: "unknown_outcome", retryable: false } };
+    expect(await deploy(60_000)).toMatchObject(unknown);
+    expect((await frames.next()).value).toMatchObject({ type: "result", result: { error: { code: "shutdown" } } });
+    expect(await running.ended).toMatchObject({ code: 0 });
+    const { items } = JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: object[] };
+    for (const toolName of ["deploy", "sleep"]) {
+      expect(items).toContainEqual(expect.objectContaining({ type: "call_ended", toolName, status: "failed" }));
+    }
+    expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
+  });
+
+  test("ends at once at the second Ctrl-C", async () => {
+    const { running, deploy } = await serveDeploy();
+    deploy(60_000).catch(() => undefined);
+    await running.waitForOutput(/Ctrl-C again/, "stderr");
+    await new Promise((done) => setTimeout(done, 400));
+    running.child.kill("SIGINT");
+    expect(await running.ended).toMatchObject({ code: 130 });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { CallFrame, CallRequest } from "../../contracts/calls.ts";
 import { type Identity, requireMode, requireScope } from "../../contracts/identity.ts";
 import { type CallOptions, nextCallId } from "../../core/call.ts";
+import { toolError, type ToolError } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { Haft } from "../../runtime.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -8,8 +9,10 @@ import { FrameQueue } from "./frame-queue.ts";
 /** A call that was started by the API and has not ended. */
 export interface Run {
   readonly callId: string;
-  readonly result: Promise<ToolResult>;
-  cancel(reason: string): void;
+  result: Promise<ToolResult>;
+  cancel(reason: string | ToolError): void;
+  /** Whether it ends when its client disconnects. */
+  isAttached?: boolean;
 }
 
 export type StartCall = (request: CallRequest, identity: Identity) => Run;
@@ -53,7 +56,7 @@ export class CallRunner {
       onFrame({ type: "result", result: ended });
       return ended;
     });
-    return { ...run, result };
+    return Object.assign(run, { result });
   }
 
   /** Returns whether there was a call to cancel. Calls of others need the scope `admin`. */
@@ -63,6 +66,12 @@ export class CallRunner {
     if (found.owner !== identity.id) requireScope(identity, "admin", "To cancel a call of another user");
     found.run.cancel("a person cancelled it");
     return true;
+  }
+
+  /** Answers waiting clients whose calls have not begun. Their approvals stay open, for when the call is made again. */
+  endWaiting(hasBegun: (callId: string) => boolean): void {
+    const why = toolError("shutdown", "The server is shutting down", { next: "Call again when it is back." });
+    for (const [callId, { run }] of this.#running) if (run.isAttached && !hasBegun(callId)) run.cancel(why);
   }
 
   #execute(
@@ -86,7 +95,9 @@ export class CallRunner {
       waitForEnd,
       onUpdate,
     });
-    const run: Run = { callId, result: started, cancel: (reason) => controller.abort(new Error(reason)) };
+    const abort = (reason: string | ToolError): void =>
+      controller.abort(typeof reason === "string" ? new Error(reason) : reason);
+    const run: Run = { callId, result: started, cancel: abort };
     this.#running.set(callId, { run, owner: identity.id });
     const forget = (): void => {
       if (this.#running.get(callId)?.run === run) this.#running.delete(callId);
@@ -102,7 +113,9 @@ function check({ mode }: CallRequest, identity: Identity): void {
 }
 
 /** Until the call has ended. */
-export function cancelOnAbort({ result, cancel }: Run, signal: AbortSignal): void {
+export function cancelOnAbort(run: Run, signal: AbortSignal): void {
+  const { result, cancel } = run;
+  run.isAttached = true;
   const onAbort = (): void => cancel("the client disconnected");
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });

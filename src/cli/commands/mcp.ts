@@ -9,6 +9,8 @@ import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { type Output, safe, safeLine, showColumns } from "../output.ts";
 import { hasDesktop, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
+const GRACE_MS = 10_000;
+
 export const mcp = defineCommand({
   examples: [
     ["claude mcp add haft -- haft mcp --folder .", "give Claude Code the tools of this folder"],
@@ -28,6 +30,7 @@ export const mcp = defineCommand({
       type: "flag",
       about: "If there are too many tools, list some of them and tool_search; for clients that follow list changes",
     },
+    grace: { type: "duration", value: "TIME", about: "How long calls may take after Ctrl-C; default: 10s" },
     hold: {
       type: "duration",
       value: "TIME",
@@ -38,7 +41,7 @@ export const mcp = defineCommand({
     "Serves one MCP client over standard input and output, in the protocol version that it speaks. A call that needs approval",
     "asks the client. If the client cannot be asked, the call waits for `haft approvals watch` or the console of `haft`.",
   ],
-  async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, defer, hold } }) {
+  async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, defer, grace, hold } }) {
     const [{ openHaft }, { serveArtifacts }, { MCP_STATE_KEY }, { serveMcpStdio }, policy, permit, { readVersion }] =
       await Promise.all([
         import("../../host.ts"),
@@ -69,7 +72,9 @@ export const mcp = defineCommand({
         holdMs: hold,
         onError: (error) => output.warn(safe(error.message)),
       });
-      interrupted.addEventListener("abort", () => void serving.close(), { once: true });
+      // The client gets the results of its calls before the connection ends.
+      const end = (): void => void host.close({ graceMs: grace ?? GRACE_MS }).finally(() => serving.close());
+      interrupted.addEventListener("abort", end, { once: true });
       await serving.closed;
       return EXIT.done;
     } finally {

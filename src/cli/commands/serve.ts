@@ -22,15 +22,17 @@ export const serve = defineCommand({
     host: { type: "text", value: "ADDRESS", about: "Where to listen; beyond loopback only with tokens" },
     "tls-cert": { type: "text", value: "FILE", about: "Certificate, with --tls-key", completes: "file" },
     "tls-key": { type: "text", value: "FILE", about: "Its key", completes: "file" },
+    grace: { type: "duration", value: "TIME", about: "How long calls and jobs may take after Ctrl-C; default: 10s" },
     sample: { type: "flag", about: "Create haft-sample/ here, and use that" },
     "no-open": { type: "flag", about: "Open no browser" },
   },
   notes: [
-    "Ctrl-C ends it: calls are cancelled, running jobs have ten seconds, everything is saved. If it is killed, it continues at",
-    "the next start. It runs the background calls of its store, including those left from before; so does `haft worker`.",
+    "Ctrl-C or SIGTERM ends it: it takes no more requests, and running calls and jobs have ten seconds. Questions stay open. A",
+    "second Ctrl-C ends it at once. If it is killed, it continues at the next start. It runs the background calls of its store,",
+    "including those left from before; so does `haft worker`.",
   ],
   async run({ operands: [named], options, folder: given, terminal, output, interrupted, embedded }) {
-    const { port, host, "tls-cert": cert, "tls-key": key } = options;
+    const { port, host, grace, "tls-cert": cert, "tls-key": key } = options;
     if ((cert === undefined) !== (key === undefined))
       throw new UsageError("--tls-cert needs --tls-key, and vice versa.");
     if (port !== undefined && port > 65_535) throw new UsageError("--port is at most 65535.");
@@ -46,6 +48,7 @@ export const serve = defineCommand({
       embedded,
       port,
       host,
+      graceMs: grace,
       tls: cert && key ? { cert: await readFile(cert, "utf8"), key: await readFile(key, "utf8") } : undefined,
       log: (line) => output.info(output.paintStderr("dim", line)),
       onWarning: (warning) => output.warn(safe(warning)),
@@ -61,7 +64,7 @@ export const serve = defineCommand({
         if (interrupted.aborted) done();
         interrupted.addEventListener("abort", () => done(), { once: true });
       });
-      output.info("Ending…");
+      output.info(describeEnd(served.host));
     } finally {
       await served.close();
     }
@@ -81,6 +84,12 @@ export const serve = defineCommand({
     }
   },
 });
+
+function describeEnd({ haft }: HaftHost): string {
+  const { running } = haft.load();
+  if (running === 0) return "Ending…";
+  return `Ending; waiting for ${running === 1 ? "a running call" : `${running} running calls`}. Ctrl-C again ends at once.`;
+}
 
 function greet(
   { info, paintStderr }: Output,
