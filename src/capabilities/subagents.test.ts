@@ -53,6 +53,17 @@ test("a subagent is restricted to the mode and the policy of its caller", async 
   }
 });
 
+test("the calls of a subagent count for the program that runs it", async () => {
+  const notes = Array.from({ length: 5 }, () => ({ name: "note", input: { text: "x" } }));
+  const { haft } = open([{ calls: notes }, { text: "noted" }], { code: { limits: { maxCalls: 3 } } });
+  const code = "return await tools.call_subagent({ agent_name: 'child', instruction: 'go' })";
+  await haft.execute("run_code", { code });
+  const refused = haft.recorded.of("tool_call_failed");
+  expect(refused.map(({ toolName, error }) => `${toolName}: ${error.message}`)).toEqual(
+    Array.from({ length: 3 }, () => expect.stringMatching(/^note: .*at most 3 calls/)),
+  );
+});
+
 test("the nesting of subagents is limited", async () => {
   const { parent, haft, ask } = open([
     { calls: [{ name: "call_subagent", input: { agent_name: "child", instruction: "go" } }] },

@@ -7,12 +7,14 @@ import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import { CodeThreads } from "./code-thread.ts";
 import { MemoryProgramStore, type ProgramStore, type StoredProgram } from "./program-store.ts";
-import { type ProgramEnd, type ProgramHost, type ProgramLimits, type ProgramStart, runProgram } from "./run-program.ts";
+import { ProgramBudget, type ProgramLimits } from "./program-budget.ts";
+import { type ProgramEnd, type ProgramHost, type ProgramStart, runProgram } from "./run-program.ts";
 
 export interface CodeRunnerOptions {
   store?: ProgramStore;
   clock?: Clock;
-  limits?: Partial<ProgramLimits & { memoryBytes: number }>;
+  /** Of a program and everything that it calls. */
+  limits?: Partial<ProgramLimits>;
   /** Makes the second pass of a call. */
   continueCall(call: CallToContinue, approvalId: string): Promise<ToolResult>;
   /** Whether the approval is pending. */
@@ -25,11 +27,13 @@ export interface ProgramToRun {
   call: CallToContinue;
   source: string;
   language?: "javascript" | "typescript";
+  /** The call in the gate. The calls below it share its budget. */
+  runs: Call;
 }
 
 /** A snapshot is an image of the virtual machine. Only the same engine can restore it. */
 const ENGINE = "quickjs-wasi/3.6";
-const DEFAULT_LIMITS = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, maxPrintedBytes: 64 * 1024 };
+const DEFAULT_LIMITS: ProgramLimits = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, maxPrintedBytes: 64 * 1024 };
 
 export type CodeRunner = ReturnType<typeof createCodeRunner>;
 
@@ -37,14 +41,14 @@ export type CodeRunner = ReturnType<typeof createCodeRunner>;
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
   const limits = withDefaults(DEFAULT_LIMITS, options.limits);
-  const threads = new CodeThreads({ clock, memoryBytes: limits.memoryBytes });
+  const threads = new CodeThreads({ clock });
   /** Claimed by `resume` for the call that it makes next. */
   const claimed = new Map<string, StoredProgram>();
   const underWay = new Set<string>();
 
   return { run, stage: stage(), answered, recover, close: () => threads.close() };
 
-  async function run({ call, source, language }: ProgramToRun, host: Omit<ProgramHost, "save">): Promise<ProgramEnd> {
+  async function run({ call, source, language, runs }: ProgramToRun, host: Omit<ProgramHost, "save">): Promise<ProgramEnd> {
     const key = keyOf(call.options);
     const stored = claimed.get(key) ?? (await store.claim(key));
     claimed.delete(key);
@@ -53,10 +57,13 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     const start: ProgramStart = stored ? { state: stored.state } : { source, language };
     const save: ProgramHost["save"] = async (state) =>
       store.save({ key, call, state, engine: ENGINE, savedAt: clock.now() });
+    const budget = runs.budget instanceof ProgramBudget ? runs.budget : new ProgramBudget(limits, stored?.state.spent);
+    runs.budget = budget;
+    budget.addProgram(runs);
     const thread = await threads.take();
     underWay.add(key);
     try {
-      return await runProgram(start, { thread, limits, host: { ...host, save } });
+      return await runProgram(start, { thread, budget, host: { ...host, save } });
     } finally {
       thread.release();
       underWay.delete(key);

@@ -33,7 +33,19 @@ export interface ThreadAnswer {
   problem?: { name: string; message: string; stack: string };
   interrupted: boolean;
   cpuMs: number;
+  /** Size of the machine. */
+  memoryBytes: number;
   snapshot?: Uint8Array;
+}
+
+/** For one message. */
+export interface ThreadLimits {
+  cpuMs: number;
+  memoryBytes: number;
+  /** After that, the printed lines are dropped. */
+  printBytes: number;
+  /** More requests than this fail in the program. */
+  maxRequests: number;
 }
 
 export type ThreadMessage = (
@@ -41,7 +53,8 @@ export type ThreadMessage = (
   | { type: "restore"; snapshot: Uint8Array }
   | { type: "settle"; results: Settled[] }
   | { type: "snapshot" }
-) & { cpuMs: number; wantsSnapshot?: boolean };
+) &
+  ThreadLimits & { wantsSnapshot?: boolean };
 
 /** One virtual machine for one program; messages are answered in order. */
 export interface CodeThread {
@@ -54,13 +67,14 @@ export interface CodeThread {
 
 export interface CodeThreadsOptions {
   clock?: Clock;
-  memoryBytes: number;
 }
 
 const MAX_LINE_LENGTH = 10_000;
 /** Starting a thread takes longer than running most programs. */
 const MAX_IDLE = 2;
 const IDLE_MS = 60_000;
+
+const CLOSE = { type: "close", cpuMs: 1000 } as const;
 
 interface WorkerThread {
   worker: Worker;
@@ -71,15 +85,13 @@ interface WorkerThread {
 /** Threads that programs run in. A few are kept for a while after their program has ended. */
 export class CodeThreads {
   readonly #clock: Clock;
-  readonly #memoryBytes: number;
   readonly #idle: (WorkerThread & { timer: Timer })[] = [];
   readonly #all = new Set<Worker>();
   #engine: Promise<{ library: string; wasm: object }> | undefined;
   #isClosed = false;
 
-  constructor({ clock = systemClock, memoryBytes }: CodeThreadsOptions) {
+  constructor({ clock = systemClock }: CodeThreadsOptions = {}) {
     this.#clock = clock;
-    this.#memoryBytes = memoryBytes;
   }
 
   async take(): Promise<CodeThread> {
@@ -101,7 +113,7 @@ export class CodeThreads {
     const engine = await (this.#engine ??= loadEngine());
     if (this.#isClosed) throw toolError("shutdown", "The runtime is shutting down");
     const stop = new Int32Array(new SharedArrayBuffer(4));
-    const workerData = { ...engine, memoryBytes: this.#memoryBytes, maxLineLength: MAX_LINE_LENGTH, stop };
+    const workerData = { ...engine, maxLineLength: MAX_LINE_LENGTH, stop };
     const worker = new Worker(CODE_WORKER_SOURCE, { eval: true, workerData, execArgv: [], env: {} });
     this.#all.add(worker);
     worker.once("exit", () => this.#all.delete(worker));
@@ -112,7 +124,7 @@ export class CodeThreads {
 
   #threadOf({ worker, stop }: WorkerThread): CodeThread {
     let last: Promise<unknown> = Promise.resolve();
-    const send = (message: ThreadMessage | { type: "close"; cpuMs: number }): Promise<ThreadAnswer> => {
+    const send = (message: ThreadMessage | typeof CLOSE): Promise<ThreadAnswer> => {
       const answered = last.then(() => sendNow(worker, message));
       last = answered.catch(() => undefined);
       return answered;
@@ -121,7 +133,7 @@ export class CodeThreads {
       send,
       interrupt: () => void Atomics.store(stop, 0, 1),
       release: () => {
-        send({ type: "close", cpuMs: 1000 }).then(
+        send(CLOSE).then(
           () => this.#keep({ worker, stop }),
           () => worker.terminate(),
         );
@@ -145,7 +157,7 @@ export class CodeThreads {
   }
 }
 
-function sendNow(worker: Worker, message: ThreadMessage | { type: "close"; cpuMs: number }): Promise<ThreadAnswer> {
+function sendNow(worker: Worker, message: ThreadMessage | typeof CLOSE): Promise<ThreadAnswer> {
   return new Promise((resolve, reject) => {
     const leave = (): void => void worker.off("message", onAnswer).off("error", onEnd).off("exit", onEnd);
     const onAnswer = (answer: ThreadAnswer): void => {

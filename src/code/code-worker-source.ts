@@ -8,7 +8,7 @@
  */
 export const CODE_WORKER_SOURCE = `
 const { parentPort, workerData } = require("node:worker_threads");
-const { library, wasm, memoryBytes, maxLineLength, stop } = workerData;
+const { library, wasm, maxLineLength, stop } = workerData;
 
 const PRELUDE = ${JSON.stringify(prelude())};
 
@@ -17,18 +17,25 @@ let deadline = 0;
 let began = 0;
 let requests = [];
 let lines = [];
+let printLeft = 0;
+let maxRequests = 0;
 let ended;
 
 const texts = (handles) => handles.map((handle) => handle.toString());
 const CALLBACKS = {
   request(...args) {
+    // They would all be refused: a program that never waits must not fill the memory of the host.
+    if (requests.length > maxRequests) throw new Error("A program may make at most " + maxRequests + " calls.");
     const [step, kind, name, input] = texts(args);
     requests.push({ step: Number(step), kind, name, input });
     return machine.undefined;
   },
   print(...args) {
+    // The line that exceeds the limit is sent, so the host learns of it.
+    if (printLeft < 0) return machine.undefined;
     const [line] = texts(args);
     lines.push(line.length > maxLineLength ? line.slice(0, maxLineLength) + "…" : line);
+    printLeft -= lines.at(-1).length + 1;
     return machine.undefined;
   },
   end(...args) {
@@ -38,7 +45,7 @@ const CALLBACKS = {
   },
 };
 
-const options = () => ({
+const options = (memoryBytes) => ({
   wasm,
   memoryLimit: memoryBytes,
   maxStackSize: 256 * 1024,
@@ -58,9 +65,9 @@ const beginNow = (cpuMs) => {
 };
 
 const DO = {
-  async start({ source, cpuMs }) {
+  async start({ source, cpuMs, memoryBytes }) {
     const { QuickJS } = await import(library);
-    machine = await QuickJS.create(options());
+    machine = await QuickJS.create(options(memoryBytes));
     for (const [name, callback] of Object.entries(CALLBACKS)) {
       machine.setProp(machine.global, "__" + name, machine.newFunction(name, callback));
     }
@@ -68,9 +75,9 @@ const DO = {
     beginNow(cpuMs);
     machine.evalCode("__haft.run(async () => {\\n" + source + "\\n})", "program");
   },
-  async restore({ snapshot, cpuMs }) {
+  async restore({ snapshot, cpuMs, memoryBytes }) {
     const { QuickJS } = await import(library);
-    machine = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options());
+    machine = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options(memoryBytes));
     for (const [name, callback] of Object.entries(CALLBACKS)) machine.registerHostCallback(name, callback);
     beginNow(cpuMs);
     inside("repeat");
@@ -89,6 +96,10 @@ parentPort.on("message", async (message) => {
   requests = [];
   lines = [];
   ended = undefined;
+  printLeft = message.printBytes;
+  maxRequests = message.maxRequests;
+  // Other machines of the same program may have grown since.
+  machine?.exports.qjs_set_memory_limit(message.memoryBytes ?? 0);
   beginNow(message.cpuMs);
   let problem;
   try {
@@ -98,7 +109,8 @@ parentPort.on("message", async (message) => {
     problem = { name: error?.name ?? "Error", message: String(error?.message ?? error), stack: String(error?.stack ?? "") };
   }
   const interrupted = Date.now() > deadline;
-  const answer = { requests, lines, ended, problem, interrupted, cpuMs: performance.now() - began };
+  const memoryBytes = machine?.exports.memory.buffer.byteLength ?? 0;
+  const answer = { requests, lines, ended, problem, interrupted, cpuMs: performance.now() - began, memoryBytes };
   if (machine && message.wantsSnapshot && !ended && !problem) {
     const { QuickJS } = await import(library);
     machine.runGC();

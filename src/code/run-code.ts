@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import { type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
+import { type Call, type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
 import { ToolCategory } from "../core/category.ts";
 import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
@@ -89,7 +89,8 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         describe: (names: readonly string[]) => describe(names, visible(caller)),
         print: (line: string) => context.update({ content: [text(`${line}\n`)] }),
       };
-      const program = { call: continuationOf(callOf(context)), source: code, language };
+      const runs = callOf(context);
+      const program = { call: continuationOf(runs), source: code, language, runs };
       const end = await runner.run(program, host);
       return showEnd(end, code, visible(caller));
     },
@@ -184,6 +185,8 @@ export interface CodeToRun {
   call: CallToContinue;
   source: string;
   language?: "javascript" | "typescript";
+  /** The call in the gate. */
+  runs: Call;
 }
 
 /** What a program needs from the call that runs it. */

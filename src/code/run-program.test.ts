@@ -1,19 +1,25 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { ToolResult } from "../core/result.ts";
 import { CodeThreads } from "./code-thread.ts";
+import { ProgramBudget } from "./program-budget.ts";
 import { type ProgramHost, type ProgramStart, type ProgramState, runProgram } from "./run-program.ts";
 
-const threads = new CodeThreads({ memoryBytes: 32 * 1024 * 1024 });
+const threads = new CodeThreads();
 afterAll(() => threads.close());
 
-const LIMITS = { cpuMs: 3000, maxCalls: 20, maxPrintedBytes: 200 };
+const LIMITS = { cpuMs: 3000, maxCalls: 20, maxPrintedBytes: 200, memoryBytes: 32 * 1024 * 1024 };
 
 function answer(details: unknown): ToolResult {
   const base = { callId: "c", toolName: "t", display: "", content: [], metadata: {}, startedAt: 0 };
   return { ...base, status: "completed", success: true, details };
 }
 
-async function run(start: ProgramStart | string, given: Partial<ProgramHost> = {}, cpuMs = LIMITS.cpuMs) {
+async function run(
+  start: ProgramStart | string,
+  given: Partial<ProgramHost> = {},
+  cpuMs = LIMITS.cpuMs,
+  maxPrintedBytes = LIMITS.maxPrintedBytes,
+) {
   const thread = await threads.take();
   const host: ProgramHost = {
     signal: new AbortController().signal,
@@ -28,7 +34,7 @@ async function run(start: ProgramStart | string, given: Partial<ProgramHost> = {
     return await runProgram(typeof start === "string" ? { source: start } : start, {
       thread,
       host,
-      limits: { ...LIMITS, cpuMs },
+      budget: new ProgramBudget({ ...LIMITS, cpuMs, maxPrintedBytes }),
     });
   } finally {
     thread.release();
@@ -126,10 +132,22 @@ describe("a program", () => {
 
   test("prints at most 10,000 characters per line", async () => {
     const printed: string[] = [];
-    await run("console.log('a'.repeat(10_000)); console.log('b'.repeat(10_001));", {
-      print: (line) => void printed.push(line),
-    });
+    const source = "console.log('a'.repeat(10_000)); console.log('b'.repeat(10_001));";
+    await run(source, { print: (line) => void printed.push(line) }, LIMITS.cpuMs, 50_000);
     expect(printed).toEqual(["a".repeat(10_000), `${"b".repeat(10_000)}…`]);
+  });
+
+  test("that prints or calls without end does not fill the memory of the host", async () => {
+    const thread = await threads.take();
+    const limits = { cpuMs: 500, memoryBytes: LIMITS.memoryBytes, printBytes: 30_000, maxRequests: 10 };
+    const source = "for (;;) console.log('x'.repeat(9_999))";
+    const { lines } = await thread.send({ type: "start", source, ...limits });
+    expect(lines).toHaveLength(4);
+    thread.release();
+    const other = await threads.take();
+    const { requests } = await other.send({ type: "start", source: "for (;;) tools.a({})", ...limits });
+    expect(requests).toHaveLength(11);
+    other.release();
   });
 
   test("ends when it is aborted, also while it computes", async () => {

@@ -2,7 +2,8 @@ import { errorMessage } from "../core/error.ts";
 import { textOf } from "../core/content.ts";
 import type { ToolFailure } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { CodeThread, ProgramRequest, Settled, ThreadAnswer } from "./code-thread.ts";
+import type { ProgramBudget, Spent } from "./program-budget.ts";
+import type { CodeThread, ProgramRequest, Settled, ThreadAnswer, ThreadLimits } from "./code-thread.ts";
 
 /** What a program needs from outside. */
 export interface ProgramHost {
@@ -30,13 +31,8 @@ export interface ProgramState {
   lastStep: number;
   /** Ids of the pending approvals that it waits for. */
   approvals: readonly string[];
-}
-
-export interface ProgramLimits {
-  /** CPU time, without the time of its calls. */
-  cpuMs: number;
-  maxCalls: number;
-  maxPrintedBytes: number;
+  /** By it and everything that it called. A program inside another one shares what that one has left. */
+  spent?: Spent;
 }
 
 interface ProgramEndBase {
@@ -63,19 +59,17 @@ export function runProgram(start: ProgramStart, options: ProgramRunOptions): Pro
 interface ProgramRunOptions {
   thread: CodeThread;
   host: ProgramHost;
-  limits: ProgramLimits;
+  budget: ProgramBudget;
 }
 
 class ProgramRun {
   readonly #start: ProgramStart;
   readonly #thread: CodeThread;
   readonly #host: ProgramHost;
-  readonly #limits: ProgramLimits;
+  readonly #budget: ProgramBudget;
   readonly #output: string[];
-  #outputBytes: number;
   #calls: number;
   #lastStep: number;
-  #cpuLeft: number;
   /** Whether the program was saved, so every further state is saved too. */
   #isSaved: boolean;
   #running = 0;
@@ -86,17 +80,15 @@ class ProgramRun {
   readonly #undecided = new Set<number>();
   #wake: () => void = () => undefined;
 
-  constructor(start: ProgramStart, { thread, host, limits }: ProgramRunOptions) {
+  constructor(start: ProgramStart, { thread, host, budget }: ProgramRunOptions) {
     this.#start = start;
     this.#thread = thread;
     this.#host = host;
-    this.#limits = limits;
+    this.#budget = budget;
     const { output = [], calls = 0, lastStep = 0 } = "state" in start ? start.state : {};
     this.#output = [...output];
-    this.#outputBytes = output.join("\n").length;
     this.#calls = calls;
     this.#lastStep = lastStep;
-    this.#cpuLeft = limits.cpuMs;
     this.#isSaved = "state" in start;
   }
 
@@ -120,13 +112,16 @@ class ProgramRun {
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
+      // They were stopped too, and end soon.
+      while (this.#running > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
+      this.#budget.release(this.#thread);
     }
   }
 
   /** Starts the requests of an answer, and waits until one is settled. Returns the end if the program cannot continue. */
   async #handle(answer: ThreadAnswer): Promise<ProgramEnd | undefined> {
     if (answer.ended) return { ...finish(answer.ended), ...this.#summary() };
-    if (answer.problem) return this.#failed(readProblem(answer.problem, answer.interrupted && this.#cpuLeft <= 0));
+    if (answer.problem) return this.#failed(readProblem(answer.problem, answer.interrupted && this.#budget.cpuMsLeft <= 0));
     if (answer.snapshot) await this.#save(answer.snapshot);
     for (const request of answer.requests) this.#issue(request);
     if (this.#settled.length === 0 && this.#running > 0) await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -153,19 +148,21 @@ class ProgramRun {
     return stripped === undefined ? answer : this.#send({ type: "start", source: stripped });
   }
 
-  async #send(message: DistributiveOmit<Parameters<CodeThread["send"]>[0], "cpuMs">): Promise<ThreadAnswer> {
-    const answer = await this.#thread.send({ ...message, cpuMs: Math.max(1, this.#cpuLeft) });
-    this.#cpuLeft -= answer.cpuMs;
+  async #send(message: DistributiveOmit<Parameters<CodeThread["send"]>[0], keyof ThreadLimits>): Promise<ThreadAnswer> {
+    const maxRequests = this.#budget.maxCalls;
+    const answer = await this.#budget.compute(this.#thread, (left) =>
+      this.#thread.send({ ...message, ...left, maxRequests }),
+    );
     for (const line of answer.lines) this.#print(line);
     return answer;
   }
 
   #print(line: string): void {
-    const { maxPrintedBytes } = this.#limits;
-    this.#host.print(line);
-    if (this.#outputBytes > maxPrintedBytes) return;
-    this.#outputBytes += line.length + 1;
-    this.#output.push(this.#outputBytes > maxPrintedBytes ? "… the output after this was dropped" : line);
+    if (this.#budget.printedBytesLeft < 0) return;
+    this.#budget.takePrinted(line.length + 1);
+    const shown = this.#budget.printedBytesLeft < 0 ? "… the output after this was dropped" : line;
+    this.#host.print(shown);
+    this.#output.push(shown);
   }
 
   #issue(request: ProgramRequest): void {
@@ -188,10 +185,12 @@ class ProgramRun {
         return { step, ok: true, value: toJson(await this.#host.describe(names)) };
       }
       // A repeated request counts once.
-      if (step > this.#lastStep) this.#calls++;
-      this.#lastStep = Math.max(this.#lastStep, step);
-      const { maxCalls } = this.#limits;
-      if (this.#calls > maxCalls) return refused(step, `A program may make at most ${maxCalls} calls.`);
+      if (step > this.#lastStep) {
+        this.#lastStep = step;
+        const refusal = this.#budget.takeCall();
+        if (refusal) return refused(step, refusal.message);
+        this.#calls++;
+      }
       const result = await this.#host.call(step, name, input, (id) => this.#recordApprovalRequest(step, id));
       if (result.status === "pending" && result.pending.kind === "approval") {
         this.#waiting.set(step, result.pending.id);
@@ -216,7 +215,8 @@ class ProgramRun {
     const earlier = this.#undecided.size > 0 && "state" in this.#start ? this.#start.state.approvals : [];
     const approvals = [...new Set([...earlier, ...this.#requestedApprovals.values()])];
     const { output, calls } = this.#summary();
-    return this.#host.save({ snapshot, output: [...output], calls, lastStep: this.#lastStep, approvals });
+    const { spent } = this.#budget;
+    return this.#host.save({ snapshot, output: [...output], calls, lastStep: this.#lastStep, approvals, spent });
   }
 
   #failed(error: ProgramError): ProgramEnd {

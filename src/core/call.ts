@@ -214,6 +214,12 @@ export interface ToolScope {
   refusal(name: string): string;
 }
 
+/** Limits that a call shares with all calls below it. */
+export interface CallBudget {
+  /** Counts a call that `parent` makes. Returns why it may not be made. */
+  take(parent: Call): ToolError | undefined;
+}
+
 /** One request on its way through the gate. Stages read it and fill it in. */
 export interface Call {
   /** Of this call; unique in its conversation. */
@@ -256,6 +262,8 @@ export interface Call {
   readonly began: boolean;
   /** Whether a call that it made has begun and may have changed something. */
   hasNestedEffects: boolean;
+  /** Shared with the calls that it makes, if a tool has set one. */
+  budget: CallBudget | undefined;
   /** Kept by `admit`: whether the call occupies a slot. */
   holdsSlot: boolean;
   /** Set if the call must end early: the reason. */

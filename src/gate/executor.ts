@@ -354,6 +354,8 @@ function nest(call: GateCall, parent: Call): void {
   if (depth >= MAX_NESTED) call.aborted = tooDeep();
   // Its slot is no longer held.
   if (parent.answered) call.aborted = toolError("cancelled", "The parent call has ended");
+  call.budget = parent.budget;
+  call.aborted ??= call.budget?.take(parent);
 }
 
 function tooDeep(): ToolError {

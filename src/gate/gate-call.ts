@@ -1,5 +1,6 @@
 import {
   type Call,
+  type CallBudget,
   type Caller,
   type CallOptions,
   nextCallId,
@@ -70,6 +71,7 @@ export class GateCall extends Deadline implements Call {
   /** Set when the running tool was asked to stop: how long its own answer is waited for. */
   grace: Alarm | undefined = undefined;
   hasNestedEffects = false;
+  budget: CallBudget | undefined = undefined;
   /** Answered as `unknown_outcome`: the result of the tool, if it comes, replaces that. */
   isOutcomeUnknown = false;
   /** Whether the answer has left all stages. */
@@ -169,6 +171,11 @@ function cancelled(signal: AbortSignal): ToolError {
   const { reason } = signal;
   // A closing worker: the call was not cancelled and may be made again.
   if (reason instanceof ToolError && reason.code === "shutdown") return reason;
-  const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${reason.message}` : "";
+  const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${explanationOf(reason)}` : "";
   return toolError("cancelled", `The caller cancelled the call${why}`, { cause: reason });
+}
+
+/** Without the advice of a tool error, which is not for this caller. */
+function explanationOf(reason: Error): string {
+  return reason instanceof ToolError ? (reason.message.split(/(?<=[.!?])\s/)[0] ?? "") : reason.message;
 }

@@ -1,6 +1,6 @@
 // Code mode, from the public interface: a program can do nothing but call tools, and each of its calls passes the gate.
 import { onTestFinished, describe, expect, test } from "vitest";
-import { createHaft, type HaftOptions, type ToolEvent, type ToolResult } from "haft";
+import { createChain, createHaft, type HaftOptions, type ToolEvent, type ToolResult } from "haft";
 import { z } from "zod";
 
 function open(options: HaftOptions = {}) {
@@ -164,5 +164,70 @@ describe("run_code", () => {
       expect(["failed", "completed"]).toContain(result.status);
     }
     expect(await code("return 1")).toMatchObject({ details: { value: 1 } });
+  });
+});
+
+describe("a program that runs programs", () => {
+  const NESTED = `
+    const nested = async (code) => {
+      try { return (await tools.run_code({ code })).value } catch (error) { return error.message }
+    };`;
+
+  test("shares its number of calls with them", async () => {
+    const { code, ran } = open({ code: { limits: { maxCalls: 20 } } });
+    const source = `${NESTED}
+      const all = [];
+      for (let i = 0; i < 5; i++) all.push(await nested("for (let n = 0; n < 7; n++) await tools.double({ n })"));
+      return all;`;
+    expect(await code(source)).toMatchObject({
+      details: { value: expect.arrayContaining([expect.stringContaining("at most 20 calls")]) },
+    });
+    expect(ran.length).toBeLessThanOrEqual(18);
+    expect(ran.length).toBeGreaterThan(7);
+  });
+
+  test("shares its number of calls with the chains below it", async () => {
+    const { haft, code, ran } = open({ code: { limits: { maxCalls: 10 } } });
+    const steps = Array.from({ length: 4 }, () => ({ tool: "double", input: () => ({ n: 1 }) }));
+    haft.register(createChain({ name: "chain", description: "Four", kind: "readonly", parameters: [], steps }));
+    const result = await code("for (let i = 0; i < 5; i++) await tools.chain({})");
+    expect(result).toMatchObject({ status: "failed", error: { message: expect.stringContaining("at most 10 calls") } });
+    expect(ran).toHaveLength(8);
+  });
+
+  test("shares its computing time with them, one after the other or at once", async () => {
+    const { code } = open({ code: { limits: { cpuMs: 600 } } });
+    const spin = "const end = Date.now() + 250; while (Date.now() < end); return 1";
+    const source = `${NESTED}
+      return await Promise.all(Array.from({ length: 4 }, () => nested(${JSON.stringify(spin)})));`;
+    const result = await code(source);
+    const { value } = (result as { details: { value?: unknown[] } }).details;
+    // The program itself may have none left for its end.
+    expect(value?.filter((one) => one === 1).length ?? 0).toBeLessThanOrEqual(2);
+    expect(JSON.stringify(result)).toMatch(/computed for longer than it may/);
+  });
+
+  test("shares the length of its output with them", async () => {
+    const { code } = open({ code: { limits: { maxPrintedBytes: 300 } } });
+    const print = "for (let i = 0; i < 20; i++) console.log('0123456789'); return 1";
+    const source = `${NESTED}
+      const printed = [];
+      for (let i = 0; i < 3; i++) printed.push((await tools.run_code({ code: ${JSON.stringify(print)} })).output.length);
+      console.log("mine");
+      return printed;`;
+    expect(await code(source)).toMatchObject({ details: { value: [20, 8, 0], output: [] } });
+  });
+
+  test("shares its memory with them", async () => {
+    const { code } = open({ code: { limits: { memoryBytes: 24 * 1024 * 1024 } } });
+    const fill = (name: string): string => `const ${name} = new Uint8Array(14_000_000).fill(1); `;
+    expect(await code(`${fill("a")} return a.length`)).toMatchObject({ status: "completed" });
+    const both = `${NESTED} ${fill("a")} return [await nested(${JSON.stringify(`${fill("b")} return b.length`)}), a.length]`;
+    expect(await code(both)).toMatchObject({
+      details: { value: [expect.stringContaining("more memory than it may have"), 14_000_000] },
+    });
+    const after = `${NESTED} const first = await nested(${JSON.stringify(`${fill("b")} return b.length`)});
+      return [first, await nested(${JSON.stringify(`${fill("c")} return c.length`)})]`;
+    expect(await code(after)).toMatchObject({ details: { value: [14_000_000, 14_000_000] } });
   });
 });

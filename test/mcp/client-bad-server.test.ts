@@ -6,7 +6,7 @@ describe("a faulty server affects only its own calls", () => {
   test("mc-017: after half a frame the call times out, and later frames are read", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     const half = await haft.execute("mcp__bad__half_frame", {}, { timeoutMs: 300 });
-    expect(half).toMatchObject({ status: "failed", error: { code: "timeout" } });
+    expect(half).toMatchObject({ error: { code: "unknown_outcome", data: { stoppedBy: "timeout" } } });
     const next = await haft.execute("mcp__bad__echo", { a: 1 });
     expect(textOf(next.content)).toBe('{"a":1}');
     expect(hub.statusOf("bad").state).toBe("ready");
@@ -106,7 +106,7 @@ describe("a faulty server affects only its own calls", () => {
   test("a late reply to a cancelled call is ignored", async () => {
     const { haft, hub } = await connectHub([scripted("bad")]);
     const late = await haft.execute("mcp__bad__late", {}, { timeoutMs: 50 });
-    expect(late).toMatchObject({ error: { code: "timeout" } });
+    expect(late).toMatchObject({ error: { code: "unknown_outcome", data: { stoppedBy: "timeout" } } });
     await until(() => hub.statusOf("bad").faultCount > 0);
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ success: true });
   });
@@ -139,7 +139,7 @@ describe("a faulty server affects only its own calls", () => {
     const hanging = haft.execute("mcp__bad__hang", {}, { signal: controller.signal });
     expect(await haft.execute("mcp__bad__echo")).toMatchObject({ success: true });
     controller.abort();
-    expect(await hanging).toMatchObject({ error: { code: "cancelled" } });
+    expect(await hanging).toMatchObject({ error: { code: "unknown_outcome", data: { stoppedBy: "cancelled" } } });
     const reported = await haft.execute("mcp__bad__cancelled");
     expect(JSON.parse(textOf(reported.content))).toHaveLength(1);
   });

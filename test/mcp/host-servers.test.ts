@@ -132,7 +132,7 @@ describe("a question of a server", () => {
     const question = await firstQuestion(person);
     expect(question).toMatchObject({ mode: "url", url: "https://example.com/pay?for=tea" });
     stop.abort();
-    expect(await call).toMatchObject({ error: { code: "cancelled" } });
+    expect(await call).toMatchObject({ error: { code: "unknown_outcome", data: { stoppedBy: "cancelled" } } });
     await expect.poll(async () => (await person.questions.get(question.id)).state).toBe("cancelled");
   });
 
