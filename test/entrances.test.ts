@@ -51,6 +51,8 @@ interface World {
   asks: boolean;
   /** What the target's code was run with. */
   readonly runs: unknown[];
+  /** What the target's code does after its effect. */
+  afterEffect?: () => Promise<void>;
 }
 
 interface Entrance {
@@ -63,6 +65,8 @@ interface Entrance {
   readonly hasNoNames?: true;
   /** What it carries has no types: where a text is wanted, everything is one. */
   readonly writesAllAsText?: true;
+  /** The program around the call is stopped by a shutdown, and says that it does not know. */
+  readonly isStopped?: true;
   /** It stands behind the question of an asking tool, which has been asked and answered when the call comes. */
   readonly isAnswer?: true;
 }
@@ -124,6 +128,7 @@ const ENTRANCES: readonly Entrance[] = [
   },
   {
     name: "a program of run_code",
+    isStopped: true,
     call: abortable(async ({ haft, name, input, options }) => {
       let inner: ToolResult | undefined;
       const stop = haft.on("*", (event) => {
@@ -252,6 +257,7 @@ async function enter(entrance: Entrance, more: Parameters<typeof createTestHaft>
     permission: () => (world.asks ? "confirm" : "auto"),
     run: async (input) => {
       runs.push(input);
+      await world.afterEffect?.();
       return `kept ${input.text}`;
     },
   };
@@ -316,6 +322,14 @@ function expectFailed(result: ToolResult, code: string): void {
   expect(result).toMatchObject({ status: "failed", success: false, error: { code } });
 }
 
+/** The real result, or that it is not known. A worker's caller may learn that the job has not ended. */
+function expectTrueEnd(result: ToolResult | undefined, isKnown: boolean): void {
+  if (result?.status === "pending") return;
+  expect(result).toMatchObject(
+    isKnown ? { status: "completed" } : { status: "failed", error: { code: "unknown_outcome", retryable: false } },
+  );
+}
+
 describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("through %s", (_name, entrance) => {
   test("an allowed call runs once, and is recorded", async () => {
     const world = await enter(entrance);
@@ -323,6 +337,38 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     expect(result).toMatchObject({ status: "completed", content: [{ type: "text", text: "kept hello" }] });
     expect(world.runs).toEqual([{ text: "hello" }]);
     await expectRecorded(world, result);
+  });
+
+  test.each([
+    ["ends in time", true],
+    ["does not end", false],
+  ])("a shutdown during an effect that %s is never reported as a failure to repeat", async (_what, endsInTime) => {
+    const world = await enter(entrance);
+    const { haft } = world;
+    let end = (): void => undefined;
+    const begun = new Promise<void>((resolve) => {
+      world.afterEffect = () => new Promise<void>((done) => ((end = done), resolve()));
+    });
+    let result: ToolResult | undefined;
+    const called = entrance.call(world).then((answer) => (result = answer));
+    await begun;
+    const closed = haft.shutdown();
+    if (endsInTime) end();
+    for (let turns = 0; !result && turns < 200; turns++) {
+      await haft.clock.advance(100);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    // A client that has the call answers after the shutdown.
+    const isKnown = endsInTime || !result;
+    if (!result) end();
+    await called;
+    expect(world.runs).toHaveLength(1);
+    expectTrueEnd(result, isKnown && !entrance.isStopped);
+    const codes = (await haft.log.recent()).map(({ toolName, errorCode }) => toolName === "keep" && errorCode);
+    expect(codes.filter((code) => code && code !== "unknown_outcome")).toEqual([]);
+    end();
+    await haft.clock.advance(60_000);
+    await closed;
   });
 
   test.each(["keep", "keep_text", "Keep", "k*", "*"])("a tool denied as %s never runs", async (entry) => {

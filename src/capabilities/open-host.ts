@@ -170,16 +170,18 @@ export async function openHost(
   };
   const close: HaftHost["close"] = async (given) => {
     // Turns and schedules continue in another process, so they start no more calls here.
-    const stopped = [sessions?.close(), schedules?.stop()];
+    const stopped = Promise.allSettled([sessions?.close() ?? DONE, schedules?.stop() ?? DONE]);
     // Before the capabilities that its tools use.
     await haft?.shutdown(given);
-    await Promise.allSettled(stopped);
+    await stopped;
     await closing.close();
   };
   const host = { ...members, close } as HaftHost;
   OPENED.set(host, opened);
   return host;
 }
+
+const DONE = Promise.resolve();
 
 /** Not a member of the host: only the API uses it. */
 const OPENED = new WeakMap<object, readonly OpenCapability[]>();

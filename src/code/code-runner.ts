@@ -33,7 +33,12 @@ export interface ProgramToRun {
 
 /** A snapshot is an image of the virtual machine. Only the same engine can restore it. */
 const ENGINE = "quickjs-wasi/3.6";
-const DEFAULT_LIMITS: ProgramLimits = { cpuMs: 5000, memoryBytes: 64 * 1024 * 1024, maxCalls: 1000, maxPrintedBytes: 64 * 1024 };
+const DEFAULT_LIMITS: ProgramLimits = {
+  cpuMs: 5000,
+  memoryBytes: 64 * 1024 * 1024,
+  maxCalls: 1000,
+  maxPrintedBytes: 64 * 1024,
+};
 
 export type CodeRunner = ReturnType<typeof createCodeRunner>;
 
@@ -48,7 +53,10 @@ export function createCodeRunner(options: CodeRunnerOptions) {
 
   return { run, stage: stage(), answered, recover, close: () => threads.close() };
 
-  async function run({ call, source, language, runs }: ProgramToRun, host: Omit<ProgramHost, "save">): Promise<ProgramEnd> {
+  async function run(
+    { call, source, language, runs }: ProgramToRun,
+    host: Omit<ProgramHost, "save">,
+  ): Promise<ProgramEnd> {
     const key = keyOf(call.options);
     const stored = claimed.get(key) ?? (await store.claim(key));
     claimed.delete(key);

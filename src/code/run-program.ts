@@ -121,7 +121,8 @@ class ProgramRun {
   /** Starts the requests of an answer, and waits until one is settled. Returns the end if the program cannot continue. */
   async #handle(answer: ThreadAnswer): Promise<ProgramEnd | undefined> {
     if (answer.ended) return { ...finish(answer.ended), ...this.#summary() };
-    if (answer.problem) return this.#failed(readProblem(answer.problem, answer.interrupted && this.#budget.cpuMsLeft <= 0));
+    if (answer.problem)
+      return this.#failed(readProblem(answer.problem, answer.interrupted && this.#budget.cpuMsLeft <= 0));
     if (answer.snapshot) await this.#save(answer.snapshot);
     for (const request of answer.requests) this.#issue(request);
     if (this.#settled.length === 0 && this.#running > 0) await new Promise<void>((resolve) => (this.#wake = resolve));

@@ -117,8 +117,7 @@ export class Executor implements RunHost {
       call.aborted ??= binding.refusal;
       if (binding.parent) nest(call, binding.parent);
     }
-    // A call that is allowed to end may make the calls that it needs for that.
-    if (!(this.#isDraining && call.parent)) call.aborted ??= this.#closing;
+    if (!this.#isAllowedWhileClosing(call)) call.aborted ??= this.#closing;
     return new Promise((resolve) => {
       call.resolve = resolve;
       this.#active.add(call);
@@ -197,6 +196,13 @@ export class Executor implements RunHost {
     }
     for (const call of this.#active) call.abort(closing);
     await this.#untilAnswered(this.timeouts.graceMs + MAX_LEAVE_MS);
+  }
+
+  #isAllowedWhileClosing({ parent, secondPass }: GateCall): boolean {
+    // A client has run the tool, and this only reports it.
+    if (secondPass?.kind === "client") return true;
+    // A call that is allowed to end may make the calls that it needs for that.
+    return parent !== undefined && this.#isDraining;
   }
 
   /** Not longer than `ms`: a stage may never answer. */

@@ -19,8 +19,8 @@ export function isRepeatable(call: GateCall, why: ToolError): boolean {
   const { isReadOnly, idempotent } = toolOf(call);
   if (!isReadOnly && !idempotent) return false;
   if (!call.hasNestedEffects) return true;
-  // Under the same id, the calls that it made are recognised. A caller whose process stays would use another id.
-  return why.code === "shutdown" && call.idempotencyKey !== undefined;
+  // The queue makes the same call again, and the calls that it made are recognised. Other callers may use another id.
+  return why.code === "shutdown" && call.secondPass?.kind === "job";
 }
 
 /** How long the gate waits for the tool's own answer. A nested call has less, so its parent can still use the answer. */

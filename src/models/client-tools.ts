@@ -41,6 +41,7 @@ interface OpenCall {
   sentTo: ClientConnection | undefined;
   /** Whether the caller has received `pending`. A result before that would come too early. */
   isPending: boolean;
+  readonly isReadOnly: boolean;
 }
 
 const ANSWER_MS = 5 * 60_000;
@@ -124,7 +125,7 @@ export class ClientTools {
       names.add(name);
     }
     for (const open of client.open.values()) {
-      if (!names.has(open.clientCall.tool)) void this.#end(client, open, () => fail(clientDisconnected(client.name)));
+      if (!names.has(open.clientCall.tool)) void this.#fail(client, open, clientDisconnected(client.name));
     }
     for (const name of client.tools.keys()) this.#options.registry.unregister(name);
     client.tools.clear();
@@ -178,7 +179,7 @@ export class ClientTools {
     };
     const timer = this.#after(ms, () => {
       client.connection?.ended(clientCall.id, "it took too long");
-      void this.#end(client, open, () => fail(clientTimedOut(client.name, ms)));
+      void this.#fail(client, open, clientTimedOut(client.name, ms));
     });
     const open: OpenCall = {
       clientCall,
@@ -188,6 +189,7 @@ export class ClientTools {
       continuation: continuationOf(callOf(context)),
       sentTo: undefined,
       isPending: false,
+      isReadOnly: tool.kind === "readonly",
     };
     client.open.set(clientCall.id, open);
     return pendingOf(clientCall);
@@ -201,6 +203,12 @@ export class ClientTools {
       open.isPending = true;
       return sendCall(client, open);
     }
+  }
+
+  /** A client that has got the call may have run its tool. */
+  #fail(client: Client, open: OpenCall, why: ToolError): Promise<ToolResult> {
+    const isUnknown = open.sentTo !== undefined && !open.isReadOnly;
+    return this.#end(client, open, () => fail(isUnknown ? outcomeUnknown(why) : why));
   }
 
   async #end(client: Client, open: OpenCall, outcome: () => unknown): Promise<ToolResult> {
@@ -221,7 +229,7 @@ export class ClientTools {
     this.#clients.delete(key);
     client.disconnectTimer?.cancel();
     // The second passes must start before the tools are unregistered.
-    const ended = [...client.open.values()].map((open) => this.#end(client, open, () => fail(reason)));
+    const ended = [...client.open.values()].map((open) => this.#fail(client, open, reason));
     for (const name of client.tools.keys()) this.#options.registry.unregister(name);
     await Promise.all(ended);
   }
@@ -329,21 +337,20 @@ function unknownClientCall(id: string): ToolError {
 }
 
 function clientDisconnected(client: string): ToolError {
-  return toolError("unavailable", `The client "${client}" disconnected before it answered`, {
-    next: "Its effect is unknown. Check that, and call again when the client is back.",
-  });
+  return toolError("unavailable", `The client "${client}" disconnected before it answered.`);
 }
 
 function clientTimedOut(client: string, ms: number): ToolError {
-  return toolError("timeout", `The client "${client}" did not answer within ${ms} ms`, {
-    next: "Its effect is unknown: check that before you call again.",
-  });
+  return toolError("timeout", `The client "${client}" did not answer within ${ms} ms.`);
 }
 
 function serverShuttingDown(): ToolError {
-  return toolError("shutdown", "The server shut down before the client answered", {
-    next: "The effect of the call is unknown: check that first.",
-  });
+  return toolError("shutdown", "The server shut down before the client answered.");
+}
+
+function outcomeUnknown({ message, code }: ToolError): ToolError {
+  const next = "It is not known whether the call took effect: check that before you call again.";
+  return toolError("unknown_outcome", message, { next, data: { stoppedBy: code } });
 }
 
 function nameTaken(name: string): ToolError {

@@ -163,7 +163,9 @@ describe("a client's tool", () => {
     await until(() => client.calls.length === 1);
     await api.haft.clock.advance(1_001);
     await until(() => client.ended.length === 1);
-    expect(await call({ hue: "red" }, "slow")).toMatchObject({ status: "failed", error: { code: "timeout" } });
+    expect(await call({ hue: "red" }, "slow")).toMatchObject({
+      error: { code: "unknown_outcome", data: { stoppedBy: "timeout" } },
+    });
     expect(await client.ask({ type: "result", id: client.ended[0]!, content: "late" })).toMatchObject({
       error: { code: "conflict" },
     });
@@ -174,7 +176,11 @@ describe("a client's tool", () => {
     await api.haft.clock.advance(60_001);
     await until(() => !api.haft.registry.has("pick_colour"));
     const endings = api.haft.recorded.all.filter((event) => event.type === "tool_call_failed");
-    expect(endings.at(-1)).toMatchObject({ callId: "left", toolName: "pick_colour", error: { code: "unavailable" } });
+    expect(endings.at(-1)).toMatchObject({
+      callId: "left",
+      toolName: "pick_colour",
+      error: { code: "unknown_outcome" },
+    });
     const third = await connect(api, token);
     await third.ask(register);
     await third.ask({ type: "unregister" });

@@ -42,6 +42,7 @@ async function call(
   const ending = haft.recorded.all.findLast(
     (event) => "callId" in event && event.callId === callId && ENDINGS.includes(event.type),
   );
-  if (!ending || !("result" in ending) || !ending.result) throw new Error(`No ending was told of ${JSON.stringify(answer)}`);
+  if (!ending || !("result" in ending) || !ending.result)
+    throw new Error(`No ending was told of ${JSON.stringify(answer)}`);
   return ending.result;
 }

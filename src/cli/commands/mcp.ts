@@ -73,8 +73,11 @@ export const mcp = defineCommand({
         onError: (error) => output.warn(safe(error.message)),
       });
       // The client gets the results of its calls before the connection ends.
-      const end = (): void => void host.close({ graceMs: grace ?? GRACE_MS }).finally(() => serving.close());
-      interrupted.addEventListener("abort", end, { once: true });
+      const end = async (): Promise<void> => {
+        await Promise.allSettled([host.close({ graceMs: grace ?? GRACE_MS })]);
+        await serving.close();
+      };
+      interrupted.addEventListener("abort", () => void end(), { once: true });
       await serving.closed;
       return EXIT.done;
     } finally {
