@@ -155,7 +155,9 @@ describe("a server that is told to end while a call has its effect", () => {
     const { running, client, deploy } = await serveDeploy();
     const deployed = deploy(1500);
     await running.waitForOutput(/waiting for a running call/, "stderr");
-    await expect(client.calls.execute({ tool: "deploy", input: { ms: 0 } })).rejects.toMatchObject({ name: "ApiError" });
+    await expect(client.calls.execute({ tool: "deploy", input: { ms: 0 } })).rejects.toMatchObject({
+      name: "ApiError",
+    });
     expect(await deployed).toMatchObject({ status: "completed", details: "deployed" });
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(effects()).toBe(1);
