@@ -34,7 +34,7 @@ export const web = defineCapability({
     closing.push("web tools", () => tools.close());
     return {
       value: undefined,
-      tools: [...createHttpTools({ fetch: net.fetch, openSpill: workspace.spill.open }), ...tools.tools],
+      tools: [...createHttpTools({ fetch: net.fetch, checkUrl: net.checkUrl, openSpill: workspace.spill.open }), ...tools.tools],
       close: () => closing.close(),
     };
   },

@@ -54,9 +54,10 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   const outputSource = config.output ?? config.outputSchema;
   const shared = config.concurrency ? config.concurrency === "shared" : config.isConcurrencySafe !== false;
 
+  const title = config.title ?? config.displayName ?? config.label ?? name;
   const tool: AnyTool = {
     name,
-    title: config.title ?? config.displayName ?? config.label ?? name,
+    title,
     description: toDescription(config.description),
     kind,
     category: toCategory(config.category ?? ToolCategory.CUSTOM),
@@ -81,7 +82,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     permission: permissionOf(config.permission),
     signature: config.signature ?? config.extractSignatureContent,
     rule: config.rule ?? config.abstractPermissionRule,
-    preview: config.preview,
+    preview: previewOf(config.preview as Tool["preview"], config.validate as Check | undefined, title),
     isReadOnly: kind === ToolKind.ReadOnly,
     isConcurrencySafe: shared,
     getFunctionDeclaration: (dialect) => declarationOf(tool, dialect),
@@ -167,10 +168,23 @@ type Check = (input: unknown) => string | null | undefined | Promise<string | nu
 /** The tool's own validation runs first, inside the gate like the rest of its code. */
 function afterCheck(check: Check, run: ToolBody): ToolBody {
   return async (input: unknown, context: ToolContext) => {
-    const problem = await check(input);
-    if (problem) throw toolError("invalid_input", `Parameter validation failed: ${problem}`);
+    await requireValid(check, input);
     return run(input, context);
   };
+}
+
+/** The validation also comes before the preview: nobody is asked about input that would be refused. */
+function previewOf(preview: Tool["preview"], check: Check | undefined, title: string): Tool["preview"] {
+  if (!check) return preview;
+  return async (input, context) => {
+    await requireValid(check, input);
+    return preview ? preview(input, context) : { title, content: [] };
+  };
+}
+
+async function requireValid(check: Check, input: unknown): Promise<void> {
+  const problem = await check(input);
+  if (problem) throw toolError("invalid_input", `Parameter validation failed: ${problem}`);
 }
 
 function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["build"]> {

@@ -1,6 +1,7 @@
 import {
   type BigIntStats,
   closeSync,
+  accessSync,
   constants,
   fchmodSync,
   fchownSync,
@@ -16,7 +17,7 @@ import {
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { toolError } from "../../core/error.ts";
+import { toolError, type ToolError } from "../../core/error.ts";
 import { alreadyExists, isErrno, isMissing } from "./file-errors.ts";
 import { type FileInfo, infoOf, kindOf, openFileOf, readAll, stampOf } from "./open-file.ts";
 import {
@@ -69,9 +70,7 @@ export async function writeFileAtomic(
   access: FileAccess,
   options: WriteOptions = {},
 ): Promise<WriteOutcome> {
-  if (name.directoryOnly) {
-    throw toolError("is_directory", `${quotePath(name.given)} names a directory`, { next: "Give the path of a file." });
-  }
+  if (name.directoryOnly) throw namesDirectory(name);
   for (let attempt = 1; ; attempt += 1) {
     const entry = await locateForWrite(name, access, options);
     try {
@@ -83,6 +82,29 @@ export async function writeFileAtomic(
       entry.close();
     }
   }
+}
+
+/** Throws what writing the file would throw. Missing parents would be created. */
+export async function checkWrite(name: PathName, access: FileAccess): Promise<void> {
+  if (name.directoryOnly) throw namesDirectory(name);
+  try {
+    const entry = locateEntry(name, access, { operation: "write", followLast: true });
+    try {
+      if (entry.stat) requireRegular(name, entry.stat);
+      // A file in a folder that is not writable is written in place.
+      accessSync(entry.stat ? entry.parent.at(entry.base) : entry.parent.at("."), constants.W_OK);
+    } finally {
+      entry.close();
+    }
+  } catch (error) {
+    const missing = missingParentOf(error);
+    if (missing === null) throw error;
+    requireAllowed(name, access, resolveLinks(name.absolute) ?? name.absolute, "write");
+  }
+}
+
+function namesDirectory(name: PathName): ToolError {
+  return toolError("is_directory", `${quotePath(name.given)} names a directory`, { next: "Give the path of a file." });
 }
 
 async function locateForWrite(

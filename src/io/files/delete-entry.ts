@@ -1,4 +1,4 @@
-import { rmdirSync, unlinkSync } from "node:fs";
+import { accessSync, constants, rmdirSync, unlinkSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { toolError } from "../../core/error.ts";
@@ -44,6 +44,26 @@ export async function deleteDirectory(name: PathName, access: FileAccess, { recu
       await removeTree(entry.parent, entry.base, access);
     }
     await syncDirectory(entry.parent);
+  } finally {
+    entry.close();
+  }
+}
+
+/** Throws what deleting the file or folder would throw. A folder that is not empty needs `recursive`. */
+export async function checkDelete(name: PathName, access: FileAccess, { recursive = false } = {}): Promise<void> {
+  const entry = locateExisting(name, access);
+  try {
+    accessSync(entry.parent.at("."), constants.W_OK);
+    if (!entry.stat.isDirectory()) return;
+    refuseRoot(name, entry.real, access);
+    if (recursive) return await checkTree(entry, { name, access });
+    const directory = access.anchoring(entry.parent.at(entry.base), { directory: true, noFollow: true });
+    try {
+      const children = await readdir(directory.at("."));
+      if (children.length > 0) throw Object.assign(new Error("not empty"), { code: "ENOTEMPTY" });
+    } finally {
+      directory.close();
+    }
   } finally {
     entry.close();
   }

@@ -6,13 +6,14 @@ import {
   describeEntry,
   makeDirectories,
   syncDirectory,
+  checkWrite,
   writeFileAtomic,
   type WriteOptions,
   type WriteOutcome,
 } from "./atomic-write.ts";
-import { deleteDirectory, deleteFile } from "./delete-entry.ts";
+import { checkDelete, deleteDirectory, deleteFile } from "./delete-entry.ts";
 import { deniedPath, explainFailure, isErrno, isMissing } from "./file-errors.ts";
-import { moveEntry, type MoveOptions } from "./move-entry.ts";
+import { checkMove, moveEntry, type MoveOptions } from "./move-entry.ts";
 import {
   type FileInfo,
   infoOf,
@@ -67,6 +68,10 @@ export interface Files {
   deleteFile(path: string): Promise<void>;
   deleteDirectory(path: string, options?: { recursive?: boolean }): Promise<void>;
   move(from: string, to: string, options?: MoveOptions): Promise<{ from: string; info: FileInfo }>;
+  /** Throws what the change would throw now, and changes nothing. So nobody is asked about an impossible change. */
+  checkWrite(path: string): Promise<void>;
+  checkDelete(path: string, options?: { recursive?: boolean }): Promise<void>;
+  checkMove(from: string, to: string, options?: MoveOptions): Promise<void>;
   /** The entry at the path itself, without following links, as undo compares it. */
   entry(path: string): Promise<FoundEntry>;
   /** For undo: restores a directory or a link at a free path. The target of a link is not checked; its use is. */
@@ -131,6 +136,12 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFile
     move: (from, to, options) =>
       attempt(from, "write", (name) =>
         moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
+      ),
+    checkWrite: (path) => attempt(path, "write", (name) => checkWrite(name, access)),
+    checkDelete: (path, options) => attempt(path, "write", (name) => checkDelete(name, access, options)),
+    checkMove: (from, to, options) =>
+      attempt(from, "write", (name) =>
+        checkMove({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
       ),
     entry: (path) => attempt(path, "read", (name) => entryAt(name, access)),
     makeEntry: (path, what) => attempt(path, "write", (name) => makeEntry(name, what, access)),

@@ -61,7 +61,7 @@ export async function moveEntry(
     refuseRoot(from, source.real, access);
     const target = await locateTarget(to, access, options);
     try {
-      const { sameFile, byRename } = checkMove({ source, target, from, to }, options);
+      const { sameFile, byRename } = checkEntries({ source, target, from, to }, options);
       if (source.stat.isDirectory()) await checkTree(source, { name: from, access, to: target.real });
       const replaced =
         target.stat && !sameFile ? await contentAt(target, access) : ({ was: "absent", old: null } as const);
@@ -121,7 +121,42 @@ interface Move {
   to: PathName;
 }
 
-function checkMove({ source, target, from, to }: Move, { overwrite = false }: MoveOptions) {
+/** Throws what the move would throw. Missing parents of the target would be created. */
+export async function checkMove(
+  { from, to }: { from: PathName; to: PathName },
+  access: FileAccess,
+  options: MoveOptions = {},
+): Promise<void> {
+  const source = locateExisting(from, access);
+  try {
+    refuseRoot(from, source.real, access);
+    const target = locateOrMissing(to, access, options);
+    try {
+      if (target) checkEntries({ source, target, from, to }, options);
+      const real = target?.real ?? resolveLinks(to.absolute) ?? to.absolute;
+      if (source.stat.isDirectory()) await checkTree(source, { name: from, access, to: real });
+    } finally {
+      target?.close();
+    }
+  } finally {
+    source.close();
+  }
+}
+
+/** Undefined if the parent of the target is missing and would be created. */
+function locateOrMissing(to: PathName, access: FileAccess, { createParents = true }: MoveOptions): Entry | undefined {
+  try {
+    return locateEntry(to, access, { operation: "write", followLast: false });
+  } catch (error) {
+    if (missingParentOf(error) === null || !createParents) {
+      throw explainFailure(error, to, { policy: access.policy, operation: "write" });
+    }
+    requireAllowed(to, access, resolveLinks(to.absolute) ?? to.absolute, "write");
+    return undefined;
+  }
+}
+
+function checkEntries({ source, target, from, to }: Move, { overwrite = false }: MoveOptions) {
   const isDirectory = source.stat.isDirectory();
   if (target.real === source.real) {
     throw toolError("no_change", `${quotePath(from.given)} and ${quotePath(to.given)} are the same file`, {

@@ -126,7 +126,7 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
     }
   }
 
-  return { fetch, admit: guard.admit, mayReach: guard.mayReach, close: pools.close };
+  return { fetch, admit: guard.admit, checkUrl: guard.checkUrl, mayReach: guard.mayReach, close: pools.close };
 }
 
 function firstHop(url: URL, { method = "GET", headers = {}, body }: GuardedRequest): Hop {

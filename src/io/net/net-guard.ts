@@ -25,6 +25,8 @@ export interface Target {
 /** Decides which addresses may be reached. Every connection goes to an address that `admit` returned. */
 export interface NetGuard {
   admit(url: string | URL, signal?: AbortSignal): Promise<Target>;
+  /** Throws if the text of the URL alone rules it out. Asks no resolver, because a query could carry data out. */
+  checkUrl(url: string | URL): void;
   /** Whether the remote address of an open connection is allowed. */
   mayReach(address: string, url: URL): boolean;
 }
@@ -38,27 +40,43 @@ export function createNetGuard(options: NetGuardOptions = {}): NetGuard {
     return pattern;
   });
 
+  const readAllowed = (given: string | URL): Omit<Target, "addresses"> & { hostname: string; port: number } => {
+    const url = typeof given === "string" ? readUrl(given) : readUrl(given.href);
+    const hostname = withoutFinalDot(url.hostname);
+    const port = portOf(url);
+    if (hosts && !hosts.some((matches) => matches(hostname))) {
+      throw toolError("denied", `The host "${hostname}" is not in the list of allowed hosts.`, {
+        next: "The configuration allows only the hosts it lists. Ask the user.",
+      });
+    }
+    const why = exceptions.namesHost(hostname, port) ? undefined : refusedByName(hostname, port);
+    if (why !== undefined) throw refused(url, why);
+    return { url, hostname, port };
+  };
+  const requireAllowed = (
+    addresses: readonly string[],
+    { url, hostname, port }: ReturnType<typeof readAllowed>,
+  ): void => {
+    for (const address of addresses) {
+      const found = classifyAddress(address);
+      if (found.kind === "public" || exceptions.admit(address, found, { hostname, port })) continue;
+      // Do not reveal the private address behind a name.
+      throw refused(url, isLiteral(hostname) ? `it is ${found.name}` : `"${hostname}" resolves to ${found.name}`);
+    }
+  };
+
   return {
+    checkUrl(given) {
+      const target = readAllowed(given);
+      if (isLiteral(target.hostname)) requireAllowed([target.hostname.replace(/^\[(.*)\]$/, "$1")], target);
+    },
     async admit(given, signal) {
-      const url = typeof given === "string" ? readUrl(given) : readUrl(given.href);
-      const hostname = withoutFinalDot(url.hostname);
-      const port = portOf(url);
-      if (hosts && !hosts.some((matches) => matches(hostname))) {
-        throw toolError("denied", `The host "${hostname}" is not in the list of allowed hosts.`, {
-          next: "The configuration allows only the hosts it lists. Ask the user.",
-        });
-      }
-      const why = exceptions.namesHost(hostname, port) ? undefined : refusedByName(hostname, port);
-      if (why !== undefined) throw refused(url, why);
+      const target = readAllowed(given);
+      const { url, hostname } = target;
       const proxy = proxies?.proxyFor(url);
       const proxyResolves = proxy !== undefined && proxies?.resolvesNames === true && !isLiteral(hostname);
       const addresses = proxyResolves ? [] : await resolveHost(hostname, resolver, signal);
-      for (const address of addresses) {
-        const found = classifyAddress(address);
-        if (found.kind === "public" || exceptions.admit(address, found, { hostname, port })) continue;
-        // Do not reveal the private address behind a name.
-        throw refused(url, isLiteral(hostname) ? `it is ${found.name}` : `"${hostname}" resolves to ${found.name}`);
-      }
+      requireAllowed(addresses, target);
       return { url, addresses, proxy: proxy || undefined };
     },
     mayReach(address, url) {

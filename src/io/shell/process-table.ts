@@ -134,6 +134,12 @@ export class ProcessTable {
     return this.#find(owner, id).process.output.lines({ offset, limit });
   }
 
+  /** Throws what sending input would throw now. */
+  checkInput(owner: string, id: string, { data = "", keys = [] }: { data?: string; keys?: readonly string[] }): void {
+    const entry = this.#find(owner, id);
+    requireInput(entry, data + keyBytes(keys));
+  }
+
   /** On pipes, a lone Ctrl-C interrupts and a lone Ctrl-D ends the input, as on a terminal. */
   write(owner: string, id: string, data: string, { eof = false }: { eof?: boolean } = {}): void {
     const entry = this.#find(owner, id);
@@ -260,7 +266,7 @@ export class ProcessTable {
 
 function send(entry: Entry, data: string): void {
   const { process } = entry;
-  if (process.exit) throw ended(entry, process.exit);
+  requireInput(entry, data);
   if (!process.terminal && data === "\x03") return process.interrupt();
   if (!process.terminal && data === "\x04") return process.endInput();
   if (data === "") return;
@@ -269,8 +275,19 @@ function send(entry: Entry, data: string): void {
       next: "Poll it to see what it is doing, or interrupt it with C-c.",
     });
   }
-  if (process.write(data)) return;
-  throw toolError("invalid_input", `The process "${entry.id}" takes no input: its standard input is closed.`, {
+  if (!process.write(data)) throw takesNoInput(entry);
+}
+
+/** The input must be possible: signals of a pipe always are while the process runs. */
+function requireInput(entry: Entry, data: string): void {
+  const { process } = entry;
+  if (process.exit) throw ended(entry, process.exit);
+  const isSignal = !process.terminal && ["", "\x03", "\x04"].includes(data);
+  if (!isSignal && !process.takesInput) throw takesNoInput(entry);
+}
+
+function takesNoInput(entry: Entry): ToolError {
+  return toolError("invalid_input", `The process "${entry.id}" takes no input: its standard input is closed.`, {
     next: "Start it with an open standard input or on a terminal to write to it.",
   });
 }

@@ -60,6 +60,9 @@ export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events
   return {
     pid: terminal.pid,
     terminal: true,
+    get takesInput() {
+      return !ended;
+    },
     write(data) {
       if (ended) return false;
       terminal.write(data);

@@ -127,6 +127,10 @@ class RunningProcess {
     return this.#finished;
   }
 
+  get takesInput(): boolean {
+    return this.#child.takesInput;
+  }
+
   /** Returns false if the process takes no more input. */
   write(data: string): boolean {
     return this.#child.write(data);

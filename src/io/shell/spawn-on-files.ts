@@ -194,6 +194,10 @@ class ChildOnFiles implements Child {
     return this.#files.stdout.emptied || this.#files.stderr.emptied;
   }
 
+  get takesInput(): boolean {
+    return this.#child.stdin?.writable ?? false;
+  }
+
   write(data: string): boolean {
     const { stdin } = this.#child;
     if (!stdin?.writable) return false;

@@ -19,6 +19,9 @@ export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise
   return {
     pid: child.pid,
     terminal: false,
+    get takesInput() {
+      return stdin?.writable ?? false;
+    },
     write(data) {
       if (!stdin?.writable) return false;
       stdin.write(data);
@@ -108,6 +111,7 @@ export interface ChildEvents {
 export interface Child {
   readonly pid: number;
   readonly terminal: boolean;
+  readonly takesInput: boolean;
   /** Returns false if it takes no more input. */
   write(data: string): boolean;
   /** Bytes written that the child has not read. */

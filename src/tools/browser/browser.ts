@@ -191,7 +191,12 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
     validate: missingIn,
     signature: signatureOfInput,
     rule: (input) => (input.kind === "evaluate" || input.action === "upload" ? "" : signatureOfInput(input).text),
-    preview: async (input, { caller }) => previewAction(input, await profiles.find(caller)),
+    preview: async (input, context) => {
+      const own = filesOf(context);
+      for (const path of input.action === "upload" ? (input.paths ?? []) : []) await own.info(path);
+      if (input.action === "pdf" && input.path !== undefined) await own.checkWrite(input.path);
+      return previewAction(input, await profiles.find(context.caller));
+    },
     async run(input, context) {
       const { signal } = context;
       const doing = input.action === "act" ? `act ${input.kind}` : input.action;
@@ -354,7 +359,8 @@ function signatureOfInput({ action, kind, url, paths = [], path }: BrowserInput)
 /** For the approver: where it would happen, and with what. */
 async function previewAction(input: BrowserInput, profile: Profile | undefined): Promise<Preview> {
   const { action, kind, ref, tab, ...rest } = input;
-  const open = tab === undefined ? profile?.current : profile?.tabs.get(tab);
+  const open = profile ? tabOf(profile, tab) : undefined;
+  if (!open) throw toolError("no_match", "No page is open.", { next: "Open one first with the action open." });
   const element = open && ref ? await describeElement(open, ref) : "";
   const lines = [
     `${kind ?? action}${ref === undefined ? "" : ` ${ref}${element}`}`,

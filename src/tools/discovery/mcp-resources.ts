@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorMessage } from "../../core/error.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Content, text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
@@ -116,6 +116,15 @@ function createReadMcpResourceTool(servers: ResourceServers) {
     origin: { type: "builtin" },
     permission: ({ server }) => (servers.isTrusted(server) ? "auto" : "confirm"),
     signature: ({ server, uri }) => `${server} ${uri}`,
+    preview: async ({ server, uri }) => {
+      const names = servers.names();
+      if (!names.includes(server)) {
+        throw toolError("invalid_input", `There is no connected MCP server ${JSON.stringify(server)}.`, {
+          next: `There are: ${names.join(", ") || "none"}.`,
+        });
+      }
+      return { title: "Read an MCP resource", content: [text(`${server}: ${uri}`)] };
+    },
     async run({ server, uri }, { signal }): Promise<ToolOutput> {
       const contents = await servers.read(server, uri, signal);
       return {

@@ -64,7 +64,12 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     },
     locks: ({ patch }) => pathsOf(patch).map((path) => pathLock(files, path)),
     preview: async ({ patch }, context) => {
-      const plan = await planPatch(parsePatch(patch), filesOf({ files }, context));
+      const allowed = filesOf({ files }, context);
+      const plan = await planPatch(parsePatch(patch), allowed);
+      for (const { type, path, moveTo } of plan) {
+        if (type === "delete" || moveTo !== undefined) await allowed.checkDelete(path);
+        if (type !== "delete") await allowed.checkWrite(moveTo ?? path);
+      }
       const changes = await describeSteps(plan);
       const binary = plan.filter(({ old }) => old && isBinary(old.bytes)).map(({ path }) => path);
       return previewChanges(`Change ${countFiles(plan)}`, changes, { summary: plan.map(summarise), binary });

@@ -24,10 +24,16 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
     parameterAliases: PATH_ALIASES,
     signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
-    preview: async ({ path, recursive }) => ({
-      title: `Delete ${path}`,
-      content: [{ type: "text", text: recursive ? `${path}, with everything in it` : path }],
-    }),
+    preview: async ({ path, recursive }, context) => {
+      const allowed = filesOf({ files }, context);
+      await allowed
+        .checkDelete(path, { recursive })
+        .catch((error: unknown) => failWithSuggestion(error, allowed, path));
+      return {
+        title: `Delete ${path}`,
+        content: [{ type: "text", text: recursive ? `${path}, with everything in it` : path }],
+      };
+    },
     run: async ({ path, recursive }, context) => {
       const allowed = filesOf({ files }, context, "delete_file");
       const type = await deleteAny(allowed, path, recursive);

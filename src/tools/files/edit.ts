@@ -88,7 +88,8 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
-      const { edited, shown } = await prepare(input, context, "requireRead");
+      const { allowed, edited, shown } = await prepare(input, context, "requireRead");
+      await allowed.checkWrite(input.path);
       const why = input.reason ? ` (${input.reason})` : "";
       return previewChanges(`Edit ${shown}${why}`, [await describeChange(shown, edited)]);
     },

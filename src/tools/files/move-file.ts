@@ -23,7 +23,13 @@ export function createMoveFileTool({ files, reads }: Pick<FileToolDependencies, 
     parameterAliases: { source: "from", destination: "to", src: "from", dest: "to", old_path: "from", new_path: "to" },
     signature: ({ from, to }) => ({ text: `${from} -> ${to}`, reads: [from], changes: [from, to] }),
     locks: ({ from, to }) => [pathLock(files, from), pathLock(files, to)],
-    preview: async ({ from, to }) => ({ title: "Move", content: [{ type: "text", text: `${from}\n→ ${to}` }] }),
+    preview: async ({ from, to, overwrite }, context) => {
+      const allowed = filesOf({ files }, context);
+      await allowed
+        .checkMove(from, to, { overwrite })
+        .catch((error: unknown) => failWithSuggestion(error, allowed, from));
+      return { title: "Move", content: [{ type: "text", text: `${from}\n→ ${to}` }] };
+    },
     run: async ({ from, to, overwrite }, context) => {
       const allowed = filesOf({ files }, context, "move_file");
       const moved = await allowed

@@ -49,7 +49,8 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {
-      const { bytes, present } = await prepare(input, context, "requireRead");
+      const { allowed, bytes, present } = await prepare(input, context, "requireRead");
+      await allowed.checkWrite(input.path);
       const binary = present && isBinary(present.bytes) ? [input.path] : [];
       const change = await describeChange(input.path, {
         before: binary.length > 0 ? "" : (present?.decoded.text ?? ""),

@@ -78,7 +78,11 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
     },
     signature: signatureOf,
     rule: signatureOf,
-    preview: async (input) => preview(input, resolve(input)),
+    preview: async (input) => {
+      const target = resolve(input);
+      if (target.channel.problem !== undefined) throw notReady(target.channel, target.channel.problem);
+      return preview(input, target);
+    },
     async run(input, { signal }) {
       const { channel, to, address } = resolve(input);
       const { action, text = "", subject = "", messageId = "", emoji = "", limit = DEFAULT_READ_LIMIT } = input;

@@ -134,8 +134,6 @@ async function preview(
   { schedules, clock }: CronDependencies,
 ): Promise<Preview> {
   const { action, id = "" } = input;
-  const problem = refuseCronInput(input);
-  if (problem !== undefined) throw toolError("invalid_input", `Parameter validation failed: ${problem}`);
   if (action === "wake") return { title: "Wake a session", content: [text(`${input.session}: ${input.text}`)] };
   if (action !== "add" && action !== "update") {
     return { title: `Schedule ${id}: ${action}`, content: [text(showSchedule(await schedules.get(id, authority)))] };

@@ -17,6 +17,8 @@ import { findProgram, findShell } from "../../io/shell/find-program.ts";
 import type { OutputBuffer, SpillSink } from "../../io/shell/output-buffer.ts";
 import { unwrapCommand } from "../../io/shell/parse-command.ts";
 import type { ProcessTable, TableStartOptions } from "../../io/shell/process-table.ts";
+import { scriptDigests } from "../../io/shell/script-digests.ts";
+import { checkWorkingFolder } from "../../io/shell/spawn-process.ts";
 import { analyseCommand, quoteExecution } from "../../io/shell/read-only-command.ts";
 import { isPlainRepository } from "../../io/shell/read-only-git.ts";
 import type { RunningProcess } from "../../io/shell/run-process.ts";
@@ -107,7 +109,7 @@ export function createExecTool(dependencies: ExecDependencies) {
         outside && dependencies.confining ? "It would run outside the sandbox." : reading.undetermined;
       return { text: command, command: { ...reading, undetermined } };
     },
-    preview: async (input, context) =>
+    preview: (input, context) =>
       previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.confining),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
     run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) }),
@@ -256,14 +258,23 @@ async function forget(
   }
 }
 
-/** Everything the approver decides about, with hidden characters escaped. */
-function previewCommand(input: ExecInput, files: Files, confining: Confining | undefined): Preview {
-  const { command, description, stdin, env, working_directory: directory } = input;
+/** Everything the approver decides about, with hidden characters escaped. Throws if the call would be refused. */
+async function previewCommand(input: ExecInput, files: Files, confining: Confining | undefined): Promise<Preview> {
+  const { command, description, stdin, env, working_directory: directory = "." } = input;
+  const cwd = files.realPath(directory);
+  const problem =
+    checkWorkingFolder(cwd) ??
+    Object.entries(envOf(env))
+      .map(([name, value]) => refuseEnvEntry(name, value))
+      .find(Boolean);
+  if (problem) throw problem;
   const lines = [
     showHiddenCharacters(command),
     "",
-    `in ${showHiddenCharacters(describeDirectory(files, directory ?? "."))}${input.run_in_background ? ", in the background" : ""}`,
+    `in ${showHiddenCharacters(cwd)}${input.run_in_background ? ", in the background" : ""}`,
   ];
+  for (const [path, digest] of Object.entries(await scriptDigests(command, cwd)))
+    lines.push(`script ${showHiddenCharacters(path)}: ${digest}`);
   if (confining?.confinement) lines.push(input.outside_sandbox ? "OUTSIDE the sandbox" : confining.confinement.summary);
   else if (confining?.missing) lines.push(`not confined: ${confining.missing}`);
   const danger = dangerReason(command);
@@ -273,14 +284,6 @@ function previewCommand(input: ExecInput, files: Files, confining: Confining | u
     lines.push(`with ${name}=${showHiddenCharacters(String(value))}`);
   if (stdin !== undefined) lines.push("with this input:", showHiddenCharacters(stdin));
   return { title: "Run a command", content: [text(lines.join("\n"))] };
-}
-
-function describeDirectory(files: Files, directory: string): string {
-  try {
-    return files.realPath(directory);
-  } catch {
-    return `${directory} (which will be refused)`;
-  }
 }
 
 /** The time parameters of `exec`. */

@@ -74,18 +74,22 @@ export function createProcessTool(dependencies: ProcessDependencies) {
       return typesSomething(input) && data ? { text: words, command: readCommand(data) } : words;
     },
     rule: () => "",
-    preview: async ({ action, id = "", data, keys }, { caller }) => ({
-      title: `Process ${showHiddenCharacters(id)}: ${action}`,
-      content: [
-        text(
-          [
-            `to: ${showHiddenCharacters(labelOf(processes, processOwner(caller), id))}`,
-            ...(keys ? [`keys: ${showHiddenCharacters(keys.join(" "))}`] : []),
-            ...(data === undefined ? [] : ["text:", showHiddenCharacters(data)]),
-          ].join("\n"),
-        ),
-      ],
-    }),
+    preview: async ({ action, id = "", data, keys }, { caller }) => {
+      const line = action === "submit" ? `${data ?? ""}\n` : data;
+      processes.checkInput(processOwner(caller), id, { data: line, keys });
+      return {
+        title: `Process ${showHiddenCharacters(id)}: ${action}`,
+        content: [
+          text(
+            [
+              `to: ${showHiddenCharacters(labelOf(processes, processOwner(caller), id))}`,
+              ...(keys ? [`keys: ${showHiddenCharacters(keys.join(" "))}`] : []),
+              ...(data === undefined ? [] : ["text:", showHiddenCharacters(data)]),
+            ].join("\n"),
+          ),
+        ],
+      };
+    },
     validate: refuseProcessInput,
     run: (input, context) => run(input, context, dependencies),
   });

@@ -48,7 +48,7 @@ function createHttpRequestTool(dependencies: HttpDependencies) {
     permission: ({ method }) => (SAFE_METHODS.has(method) ? "auto" : "confirm"),
     origin: { type: "builtin" },
     signature: ({ method, url }) => ({ text: `${method} ${url}`, urls: [url] }),
-    preview: async (input) => previewRequest(input),
+    preview: async (input) => previewRequest(input, dependencies),
     run: (input, context) => sendRequest(dependencies, input, context),
   });
 }
@@ -98,7 +98,7 @@ function createHttpPostTool(dependencies: HttpDependencies) {
     permission: "confirm",
     origin: { type: "builtin" },
     signature: ({ url }) => ({ text: `POST ${url}`, urls: [url] }),
-    preview: async (input) => previewRequest({ method: "POST", ...input }),
+    preview: async (input) => previewRequest({ method: "POST", ...input }, dependencies),
     run: (input, context) => sendRequest(dependencies, { ...input, method: "POST", body: input.body ?? "" }, context),
   });
 }
@@ -131,6 +131,8 @@ export interface BodySink {
 
 interface HttpDependencies {
   fetch: GuardedFetch;
+  /** Throws if a URL is refused, before a person is asked. */
+  checkUrl?: (url: string) => void;
   /** Stores bodies that are too large for a result. Without it they are cut. */
   openSpill?: (call: { callId: string; caller: Caller }) => BodySink | Promise<BodySink>;
 }
@@ -160,7 +162,8 @@ async function sendRequest(
 }
 
 /** Everything the approver decides about, with hidden characters escaped. */
-function previewRequest({ method, url, headers = {}, body }: HttpInput): Preview {
+function previewRequest({ method, url, headers = {}, body }: HttpInput, { checkUrl }: HttpDependencies): Preview {
+  checkUrl?.(url);
   const lines = [
     `${method.toUpperCase()} ${showHiddenCharacters(url)}`,
     ...Object.entries(headers).map(([name, value]) => `${showHiddenCharacters(name)}: ${showHiddenCharacters(value)}`),
