@@ -265,6 +265,31 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       expect(await log.recent(1)).toHaveLength(1);
     });
 
+    test("keeps the real end of a call whose outcome was unknown, beside what was answered", async () => {
+      const log = await open();
+      let end = (_value: string): void => undefined;
+      const run = () => new Promise<string>((resolve) => (end = resolve));
+      const haft = createHaft({
+        log,
+        timeouts: { graceMs: 0 },
+        tools: [createTool({ name: "slow", kind: "write", description: "", parameters: [], run })],
+      });
+      const corrected = new Promise((resolve) => haft.on("tool_call_settled_late", resolve));
+      await haft.execute("slow", {}, { id: "late-1", timeoutMs: 1 });
+      expect(await log.recent()).toMatchObject([{ callId: "late-1", errorCode: "unknown_outcome" }]);
+      end("done");
+      await corrected;
+      const history = await log.call("late-1");
+      expect(history?.entries.map(({ kind, status }) => [kind, status])).toEqual([
+        ["call_begun", undefined],
+        ["call_ended", "failed"],
+        ["call_corrected", "completed"],
+      ]);
+      expect(await log.recent()).toMatchObject([{ callId: "late-1", status: "completed" }]);
+      expect((await log.facets()).tool).toEqual([{ value: "slow", count: 1 }]);
+      expect(await log.verify()).toMatchObject({ ok: true });
+    });
+
     test("follows new entries until the signal aborts", async () => {
       const log = await open();
       await log.append({ kind: "note", data: { i: 1 } });

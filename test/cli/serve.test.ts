@@ -115,36 +115,43 @@ describe("a server that is told to end while a call has its effect", () => {
   const ledger = () => join(haft.folder, "ledger.txt");
   const effects = () => (existsSync(ledger()) ? readFileSync(ledger(), "utf8").split("\n").length - 1 : 0);
 
-  /** With a tool that ignores its signal and has its effect at the end. */
-  async function serveDeploy(...words: string[]) {
+  const ENV = () => ({ XDG_CONFIG_HOME: join(haft.folder, "settings"), HAFT_SERVER_TOKEN: "t".repeat(43) });
+
+  /** Adds a tool that ignores its signal and has its effect at the end. */
+  function addDeploy(): void {
     const settings = join(haft.folder, "settings", "haft");
     mkdirSync(settings, { recursive: true });
     const plugin = join(settings, "deploy.mjs");
     writeFileSync(
       plugin,
-      `import { appendFileSync } from "node:fs";
+      `import { appendFileSync, writeFileSync } from "node:fs";
       export default { manifest: { id: "deploy" }, register: (api) => void api.registerTool({
         name: "deploy", description: "Deploys.", permission: "auto",
         parameters: { type: "object", properties: { ms: { type: "integer" } }, required: ["ms"] },
-        run: ({ ms }) => new Promise((resolve) => setTimeout(() => {
-          appendFileSync(${JSON.stringify(ledger())}, "deployed\\n");
-          resolve("deployed");
-        }, ms)),
+        run: ({ ms }) => new Promise((resolve) => {
+          writeFileSync(${JSON.stringify(join(settings, "begun"))}, "");
+          setTimeout(() => (appendFileSync(${JSON.stringify(ledger())}, "deployed\\n"), resolve("deployed")), ms);
+        }),
       }) };`,
     );
     writeFileSync(join(settings, "config.yml"), `plugins: [${plugin}]\nlimits: { grace: 300 }\n`);
-    const token = "t".repeat(43);
-    const env = { XDG_CONFIG_HOME: join(haft.folder, "settings"), HAFT_SERVER_TOKEN: token };
-    const running = haft.start(["serve", "--port", "0", "--json", ...words], { env });
+  }
+
+  async function untilBegun(): Promise<void> {
+    while (!existsSync(join(haft.folder, "settings", "haft", "begun")))
+      await new Promise((done) => setTimeout(done, 10));
+  }
+
+  async function serveDeploy(...words: string[]) {
+    addDeploy();
+    const running = haft.start(["serve", "--port", "0", "--json", ...words], { env: ENV() });
     const [line] = await running.waitForOutput(/^\{.*\}\n/);
     const { url } = JSON.parse(line) as { url: string };
-    const client = createClient({ url, token });
+    const client = createClient({ url, token: ENV().HAFT_SERVER_TOKEN });
     /** The result of a call that runs when the server gets the signal. */
     const deploy = async (ms: number) => {
       const called = client.calls.execute({ tool: "deploy", input: { ms }, id: "deploy-1" });
-      for (let status = "waiting"; status !== "running";) {
-        ({ status } = await client.calls.get("deploy-1").catch(() => ({ status: "waiting" })));
-      }
+      await untilBegun();
       running.child.kill("SIGINT");
       return called;
     };
@@ -176,6 +183,22 @@ describe("a server that is told to end while a call has its effect", () => {
       expect(items).toContainEqual(expect.objectContaining({ type: "call_ended", toolName, status: "failed" }));
     }
     expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
+  });
+
+  test("over MCP, answers with the real result too", async () => {
+    addDeploy();
+    const running = haft.start(["mcp"], { env: ENV() });
+    const clientInfo = { name: "test", version: "1" };
+    const messages = [
+      { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/call", params: { name: "deploy", arguments: { ms: 1000 } } },
+    ];
+    for (const message of messages) running.child.stdin!.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    await untilBegun();
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/deployed.*"id":2/) });
+    expect(effects()).toBe(1);
   });
 
   test("ends at once at the second Ctrl-C", async () => {
