@@ -7,7 +7,7 @@ import { ToolPermissionError } from "../core/error.ts";
 import { canonicalJson, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../core/json.ts";
 import type { Preview } from "../core/tool.ts";
 import { realRoot } from "../io/files/path-name.ts";
-import type { ApprovalBinding } from "./approval.ts";
+import type { ApprovalBinding } from "./stored-call.ts";
 
 /** What a call would act on, besides its own input. */
 export interface CallWorld {
@@ -15,8 +15,8 @@ export interface CallWorld {
   verdict: Verdict;
   workspace: string;
   preview: Preview | undefined;
-  /** A hash of the session's environment, or any text that changes with it. */
-  environment: string;
+  /** What the session has set in the environment of commands. The environment of the process is no part of it. */
+  overlay?: Readonly<Record<string, string>>;
 }
 
 export function hashOf(value: unknown): string {
@@ -27,27 +27,16 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** The same for the same call made again, in this process or another. */
-export function callKeyOf(call: Call): string {
-  const { allowedPaths, mode, policy } = call.options;
-  const { session, agent, user } = call.caller;
-  const sent = call.sent ?? call.accepted;
-  return hashOf([call.id, [session, agent, user], toolOf(call).name, sent, allowedPaths, mode, policy]);
-}
-
 export function bindingOf(call: Call, world: CallWorld): ApprovalBinding {
-  const { allowedPaths, mode, policy } = call.options;
-  const { verdict } = world;
+  const { allowedPaths, mode = "default", policy } = call.options;
   return {
     tool: definitionHash(toolOf(call), sha256),
     input: hashOf(call.accepted),
     preview: hashOf(world.preview ?? null),
     cwd: cwdOf(call.accepted, world.workspace),
-    environment: world.environment,
-    caller: hashOf(call.caller),
-    paths: hashOf(allowedPaths ?? null),
-    mode: mode ?? "default",
-    policy: hashOf([policy, verdict.by, verdict.rule, verdict.origin]),
+    environment: hashOf(world.overlay ?? {}),
+    limits: hashOf([call.caller, allowedPaths, mode, policy]),
+    policy: hashOf([world.verdict.by, world.verdict.rule]),
   };
 }
 
@@ -56,18 +45,19 @@ const WORDS: Record<keyof ApprovalBinding, string> = {
   input: "the arguments",
   preview: "what the preview shows",
   cwd: "the folder",
-  environment: "the environment",
-  caller: "the caller",
-  paths: "the allowed paths",
-  mode: "the mode",
-  policy: "the policy, or which part of it asks",
+  environment: "the environment that the session has set",
+  limits: "the caller or its limits",
+  policy: "which part of the policy asks",
 };
 
 /** The differences, in words for a person. */
-export function changesBetween(shown: ApprovalBinding, now: ApprovalBinding): string[] {
-  return (Object.keys(WORDS) as (keyof ApprovalBinding)[])
-    .filter((part) => shown[part] !== now[part])
-    .map((part) => WORDS[part]);
+export function changesBetween(shown: ApprovalBinding | undefined, now: ApprovalBinding | undefined): string[] {
+  return (
+    (Object.keys(WORDS) as (keyof ApprovalBinding)[])
+      // Empty in a question that an earlier version asked.
+      .filter((part) => shown?.[part] !== "" && shown?.[part] !== now?.[part])
+      .map((part) => WORDS[part])
+  );
 }
 
 /** Parameters that name the working folder of a call. */

@@ -1,46 +1,28 @@
-import type { Caller, CallOptions, Verdict } from "../core/call.ts";
-import type { MaybePromise } from "../core/stage.ts";
+import type { Caller, Verdict } from "../core/call.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import { canonicalJson } from "../core/json.ts";
 import type { Preview } from "../core/tool.ts";
+import type {
+  Answer,
+  ApprovalBinding,
+  ApprovalScope,
+  CallOutcome,
+  CallState,
+  MadeCall,
+  StoredCall,
+} from "./stored-call.ts";
 
-/** Pending until it is answered or expires; an approval is used once. If the call changes, it is void and asked again. */
-export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "void" | "used";
+export type { ApprovalBinding, ApprovalScope, MadeCall };
 
-/** What an approval covers: this call, or what a rule covers in this session or from now on. */
-export type ApprovalScope = "once" | "session" | "always";
+/** `approved` also while the call runs and after it. `changed`: what was shown is no longer true, and it is asked again. */
+export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "cancelled" | "changed";
 
-/** All that an answer is bound to. If any of it differs, the answer is not used. Hashes, except the folder. */
-export interface ApprovalBinding {
-  tool: string;
-  input: string;
-  preview: string;
-  cwd: string;
-  environment: string;
-  caller: string;
-  paths: string;
-  mode: string;
-  policy: string;
-}
-
-/** A call as it was made, as data: enough to make it again in another process. */
-export interface MadeCall {
-  name: string;
-  /** What was sent, if a hook changed it to the approval's input. */
-  input?: unknown;
-  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
-  /** The tool names of its toolkit, if it was made in one. */
-  scope?: readonly string[];
-  /** Whether the tool object was called, not a name. */
-  isDirect: boolean;
-}
-
-/** A question to a person, bound to exactly one call. Plain data. */
+/** A question to a person, bound to exactly one call, and what became of both. Plain data. */
 export interface Approval {
   /** Of the question. */
   id: string;
   /** Of the call that waits. */
   callId: string;
-  /** Equal for the same call made again: id, caller, tool, input and what narrows it. */
-  callKey: string;
   /** The tool that would run. */
   toolName: string;
   /** The version of it that was shown. */
@@ -61,23 +43,27 @@ export interface Approval {
   binding: ApprovalBinding;
   /** Hash of the binding. */
   hash: string;
-  /** How the call was made, to make it again after the answer. */
+  /** How the call was made, to run it after the answer. */
   made: MadeCall;
-  /** Whether the caller waits for the answer, and will run the call itself. */
-  waits: boolean;
   /** In milliseconds since 1970. */
   askedAt: number;
   /** After this time nobody can answer. */
   expiresAt: number;
-  /** `pending` until somebody answers or it expires; `used` once the approved call began. */
+  /** Until when the caller waits for the call; undefined if it does not wait. */
+  waitsUntil?: number;
+  /** The question that this one replaces, and what changed since. */
+  replaces?: { id: string; changes: readonly string[] };
+  /** What became of the question. */
   state: ApprovalState;
+  /** What became of the call. */
+  call: { state: CallState; outcome?: CallOutcome };
   /** The person who answered. */
   answeredBy?: string;
   /** The interface that the answer came from. */
   answeredVia?: string;
   /** When the answer came. */
   answeredAt?: number;
-  /** Why it was denied, expired or became void. The model gets it. */
+  /** Why it was denied, expired, was cancelled or changed. The model gets it. */
   note?: string;
   /** What was granted besides this call. */
   scope?: ApprovalScope;
@@ -86,7 +72,7 @@ export interface Approval {
   /** Whether a saved rule was not suggested, and may allow more than was shown. */
   rulesEdited?: boolean;
   /** When the approved call began. */
-  usedAt?: number;
+  begunAt?: number;
 }
 
 /** A person's answer to a question. */
@@ -107,115 +93,126 @@ export interface ApprovalAnswer {
   rights?: readonly string[];
 }
 
-/** States that still decide about the call. */
-const CURRENT_STATES: readonly ApprovalState[] = ["pending", "approved", "denied"];
-
-export interface OpenLimits {
-  maxOpen: number;
-  maxOpenOfSession: number;
+/** The row as people and interfaces see it. */
+export function toApproval(row: StoredCall): Approval {
+  const { id, callId, toolName, caller, question, answer, createdAt, deadline, holder, holdUntil } = row;
+  if (!question) throw new TypeError(`Call "${callId}" has no question.`);
+  const { round: _round, ...shown } = question;
+  return {
+    id,
+    callId,
+    toolName,
+    caller,
+    ...shown,
+    askedAt: createdAt,
+    expiresAt: deadline ?? Number.MAX_SAFE_INTEGER,
+    waitsUntil: holder === undefined ? undefined : holdUntil,
+    state: approvalStateOf(row),
+    call: { state: row.state, outcome: row.outcome },
+    answeredBy: answer?.by,
+    answeredVia: answer?.via,
+    answeredAt: row.answeredAt,
+    note: row.note ?? answer?.reason,
+    scope: answer?.scope,
+    rules: answer?.rules,
+    rulesEdited: answer?.rulesEdited,
+    begunAt: row.begunAt,
+  };
 }
 
-export type AddedApproval =
-  | { outcome: "added"; approval: Approval }
-  /** The call has a current approval already. */
-  | { outcome: "known"; approval: Approval }
-  | { outcome: "full"; open: number };
-
-export type ApprovalChanges = Partial<Omit<Approval, "id" | "callKey">> & { state: ApprovalState };
-
-/** Stores approvals. Several processes may share one store: each method is atomic. */
-export interface ApprovalStore {
-  /** Whether other processes may write to it. */
-  readonly shared: boolean;
-  /** A call has at most one approval that is pending, approved or denied. */
-  add(approval: Approval, limits: OpenLimits): MaybePromise<AddedApproval>;
-  /** By its id. */
-  get(id: string): MaybePromise<Approval | undefined>;
-  /** The approval of this call that is pending, approved or denied. */
-  current(callKey: string): MaybePromise<Approval | undefined>;
-  /** The newest `max`, oldest first. */
-  list(state?: ApprovalState, max?: number): MaybePromise<Approval[]>;
-  /** Changes it if the state is still `from`; otherwise undefined. */
-  change(id: string, from: ApprovalState, changes: ApprovalChanges): MaybePromise<Approval | undefined>;
-  /** Deletes approvals that were asked before that time, except pending and approved ones. */
-  prune(before: number): MaybePromise<void>;
+function approvalStateOf({ state, outcome, answer }: StoredCall): ApprovalState {
+  if (state === "waiting") return "pending";
+  if (state !== "ended") return "approved";
+  if (outcome === "denied" || outcome === "expired" || outcome === "cancelled" || outcome === "changed") return outcome;
+  return answer?.approved ? "approved" : "denied";
 }
 
-/** Lost with the process. */
-export class MemoryApprovalStore implements ApprovalStore {
-  readonly shared = false;
-  readonly #approvals = new Map<string, Approval>();
-  readonly #current = new Map<string, string>();
-  readonly #capacity: number;
+/** In characters. The model gets the reason. */
+const MAX_REASON_LENGTH = 4000;
+const ANSWER_KEYS = new Set(["approved", "by", "reason", "scope", "rule", "via", "rights"]);
 
-  constructor(capacity = 1000) {
-    this.#capacity = capacity;
+/** The answer as it is stored. Throws if it is malformed, or asks for something that was not offered. */
+export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
+  const { id } = row;
+  if (typeof answer !== "object" || answer === null) throw malformed(id, "an answer is an object");
+  const unknown = Object.keys(answer).find((key) => !ANSWER_KEYS.has(key));
+  if (unknown !== undefined) throw malformed(id, `an answer has no field "${unknown}"`);
+  const { approved, scope = "once", by, via, reason } = answer;
+  if (typeof approved !== "boolean") throw malformed(id, '"approved" must be true or false');
+  for (const [name, value] of Object.entries({ by, via, reason })) {
+    if (value !== undefined && typeof value !== "string") throw malformed(id, `"${name}" must be text`);
   }
-
-  add(approval: Approval, { maxOpen, maxOpenOfSession }: OpenLimits): AddedApproval {
-    const known = this.current(approval.callKey);
-    if (known) return { outcome: "known", approval: known };
-    const open = this.#countOpen(() => true);
-    const ofSession = this.#countOpen(({ caller }) => caller.session === approval.caller.session);
-    if (open >= maxOpen) return { outcome: "full", open };
-    if (ofSession >= maxOpenOfSession) return { outcome: "full", open: ofSession };
-    const kept = structuredClone(approval);
-    this.#approvals.set(approval.id, kept);
-    this.#current.set(approval.callKey, approval.id);
-    this.#dropAnswered();
-    return { outcome: "added", approval: structuredClone(kept) };
-  }
-
-  get(id: string): Approval | undefined {
-    const approval = this.#approvals.get(id);
-    return approval && structuredClone(approval);
-  }
-
-  current(callKey: string): Approval | undefined {
-    const id = this.#current.get(callKey);
-    return id === undefined ? undefined : this.get(id);
-  }
-
-  list(state?: ApprovalState, max = Number.MAX_SAFE_INTEGER): Approval[] {
-    const all = [...this.#approvals.values()].filter((approval) => state === undefined || approval.state === state);
-    return all.slice(-max).map((approval) => structuredClone(approval));
-  }
-
-  change(id: string, from: ApprovalState, changes: ApprovalChanges): Approval | undefined {
-    const approval = this.#approvals.get(id);
-    if (approval?.state !== from) return undefined;
-    const changed = { ...approval, ...structuredClone(changes) };
-    this.#approvals.set(id, changed);
-    if (!CURRENT_STATES.includes(changed.state)) this.#current.delete(changed.callKey);
-    return structuredClone(changed);
-  }
-
-  prune(before: number): void {
-    for (const approval of this.#approvals.values()) {
-      if (approval.askedAt < before && isOver(approval)) this.#drop(approval);
-    }
-  }
-
-  #countOpen(counts: (approval: Approval) => boolean): number {
-    let open = 0;
-    for (const approval of this.#approvals.values()) if (approval.state === "pending" && counts(approval)) open++;
-    return open;
-  }
-
-  /** Pending and approved ones are never deleted. */
-  #dropAnswered(): void {
-    for (const approval of this.#approvals.values()) {
-      if (this.#approvals.size <= this.#capacity) return;
-      if (isOver(approval)) this.#drop(approval);
-    }
-  }
-
-  #drop({ id, callKey }: Approval): void {
-    this.#approvals.delete(id);
-    if (this.#current.get(callKey) === id) this.#current.delete(callKey);
-  }
+  const given = { by, via, reason: reason?.slice(0, MAX_REASON_LENGTH) };
+  return approved ? { approved, ...given, ...readGrant(row, scope, answer.rule) } : { approved, ...given };
 }
 
-function isOver({ state }: Approval): boolean {
-  return state !== "pending" && state !== "approved";
+function readGrant(
+  { id, question }: StoredCall,
+  scope: ApprovalScope,
+  given: ApprovalAnswer["rule"],
+): Pick<Answer, "scope" | "rules" | "rulesEdited"> {
+  const { suggestedRules = [] } = question ?? {};
+  if (scope === "once") {
+    if (given !== undefined)
+      throw badAnswer(`A rule was given for "${id}", but the scope is "once"`, 'Give the scope "session" or "always".');
+    return { scope };
+  }
+  if (scope !== "session" && scope !== "always") {
+    throw badAnswer(`"${String(scope)}" is not a scope of an approval`, 'Use "once", "session" or "always".');
+  }
+  if (suggestedRules.length === 0) {
+    throw badAnswer(`"${id}" can be approved once only: no rule would cover calls like it`, 'Answer with "once".');
+  }
+  const rules = given === undefined ? suggestedRules : rulesOf(given);
+  if (rules.length === 0 || rules.some((rule) => typeof rule !== "string" || rule.trim() === "")) {
+    throw badAnswer(`"${id}" was approved ${scope} with an empty rule`, "Give the rule, or answer with once.");
+  }
+  const isEdited = rules.some((rule) => !suggestedRules.includes(rule));
+  return isEdited ? { scope, rules, rulesEdited: true } : { scope, rules };
+}
+
+function rulesOf(given: string | readonly string[]): readonly string[] {
+  return typeof given === "string" ? [given] : given;
+}
+
+/** Whether the stored answer is the same as this one. */
+export function isSameAnswer(row: StoredCall, { approved, scope, rule }: ApprovalAnswer): boolean {
+  const { answer } = row;
+  if (!answer || answer.approved !== approved) return false;
+  if (!approved) return true;
+  if (scope !== undefined && scope !== answer.scope) return false;
+  return rule === undefined || canonicalJson(rulesOf(rule)) === canonicalJson(answer.rules);
+}
+
+/** Why an answer did not count. */
+export function conflictOf(row: StoredCall): ToolError {
+  const { id, state, outcome, answer, note } = row;
+  const by = answer?.by === undefined ? "" : ` by ${answer.by}`;
+  const why = note === undefined ? "" : `: ${note}`;
+  const approved = `was already approved${by} (${answer?.scope ?? "once"})`;
+  const ended: Partial<Record<CallOutcome, string>> = {
+    denied: `was already denied${by}${why}`,
+    expired: `has expired${why}`,
+    cancelled: `was cancelled${why}`,
+    changed: `is about something that has changed since${why}`,
+    unknown: `${approved}, and the outcome of the call is unknown`,
+  };
+  const what =
+    state === "ended"
+      ? ((outcome && ended[outcome]) ?? `${approved}, and the call has ${outcome}`)
+      : state === "approved"
+        ? approved
+        : `${approved}, and the call is ${state}`;
+  return toolError("conflict", `Approval "${id}" ${what}.`, { next: "Only the first answer is used." });
+}
+
+function malformed(id: string, why: string): ToolError {
+  return badAnswer(
+    `The answer to "${id}" cannot be read: ${why}`,
+    "Answer with { approved: true } or { approved: false }.",
+  );
+}
+
+function badAnswer(message: string, next: string): ToolError {
+  return toolError("invalid_input", message, { next });
 }

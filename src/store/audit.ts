@@ -62,6 +62,18 @@ async function appendAudit(tx: SqlTransaction, facts: readonly AuditWrite[]): Pr
   return rows;
 }
 
+/** Appends entries in the transaction of what they record: both are written, or neither. */
+export async function appendFacts(
+  tx: SqlTransaction,
+  facts: readonly AuditFact[],
+  { at, owner }: { at: number; owner: string },
+): Promise<void> {
+  await appendAudit(
+    tx,
+    facts.map((fact) => ({ draft: toDraft(fact, at, owner) })),
+  );
+}
+
 async function readEnd(tx: SqlTransaction): Promise<{ seq: number; hash: string; isMissing: boolean }> {
   const [head] = await tx.all<{ count: number; hash: string; last: number | null }>(
     "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe } from "vitest";
-import { describeApprovalStore } from "../calls/approval-store.suite.ts";
-import { describeCallJournal } from "../calls/call-journal.suite.ts";
+import { describeCallStore } from "../calls/call-store.suite.ts";
 import { programStoreSuite } from "../code/program-store.suite.ts";
 import { systemClock } from "../core/clock.ts";
 import { describeAuditLog } from "../gate/audit-log.suite.ts";
@@ -31,14 +30,13 @@ import { SqlUndo, undoModule } from "./undo.ts";
  */
 export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) => void>> = {
   database: (engine) => describeSqlDatabase("the engine", async () => (await engine.createDatabase())()),
-  approvals(engine) {
+  calls(engine) {
     let location: Promise<StoreLocation> | undefined;
     const open = async () => engine.openStore(await (location ??= engine.createLocation()));
-    describeApprovalStore("the store", async () => (await open()).approvals);
+    describeCallStore("the store", async () => (await open()).calls);
   },
   artifacts: (engine) => describeArtifactStore("the store", async () => (await engine.openStore()).artifacts),
   audit: (engine) => describeAuditLog("the store", async () => (await engine.openStore()).audit),
-  journal: (engine) => describeCallJournal("the store", async () => (await engine.openStore()).journal),
   pins: (engine) => pinStoreSuite("the store", async () => (await engine.openStore()).pins),
   questions: (engine) => serverQuestionStoreSuite("the store", async () => (await engine.openStore()).serverQuestions),
   tokens: (engine) =>

@@ -3,7 +3,7 @@ import { cancelledJob, endStateOf, failedJob, type Job, type JobLogLine, type Jo
 import type { Clock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { fitResult } from "./call-journal.ts";
+import { fitResult } from "./fit-result.ts";
 import type { SqlDatabase, SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import type { JobLines } from "./jobs.ts";
 import type { Migrations } from "./migrations.ts";

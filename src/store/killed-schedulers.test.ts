@@ -39,7 +39,7 @@ const RUNNER = `
   const [, , place, ledger] = process.argv;
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const store = await openStore(JSON.parse(place));
-  const haft = createHaft({ log: store.audit, journal: store.journal, tools: [
+  const haft = createHaft({ log: store.audit, calls: store.calls, tools: [
     createTool({ name: "put", kind: "write", description: "", parameters: [{ name: "id", type: "string" }],
       run: async ({ id }) => { await pause(15); appendFileSync(ledger, id + "\\n"); await pause(15); return id; } }),
   ] });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { toolError } from "../core/error.ts";
-import type { SqlDatabase } from "./database.ts";
+import type { SqlDatabase, SqlTransaction } from "./database.ts";
 
 /** A version that was applied, as `haft_migrations` records it. */
 interface Applied {
@@ -29,7 +29,10 @@ export async function migrate(database: SqlDatabase, owners: readonly Migrations
       for (const owner of owners) {
         const current = versionOf(applied, owner);
         for (const [at, statements] of owner.versions.slice(current).entries()) {
-          for (const sql of statements) await tx.run(database.toNativeTypes(sql));
+          for (const statement of statements) {
+            if (typeof statement === "string") await tx.run(database.toNativeTypes(statement));
+            else await statement.run(tx);
+          }
           await tx.run("INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES (?, ?, ?, ?)", [
             owner.name,
             current + at + 1,
@@ -67,7 +70,7 @@ async function readApplied(database: SqlDatabase): Promise<Applied[]> {
 }
 
 /** As recorded in stores: see `FIRST_CHECKSUMS`. */
-function checksum(statements: readonly string[]): string {
+function checksum(statements: readonly MigrationStep[]): string {
   const computed = createHash("sha256").update(JSON.stringify(statements)).digest("hex");
   return FIRST_CHECKSUMS[computed] ?? computed;
 }
@@ -139,5 +142,8 @@ export interface Migrations {
   /** The owner, such as "audit". Its tables begin with this name. */
   readonly name: string;
   /** Each is a list of statements. Released versions are never edited: the store records their checksums. */
-  readonly versions: readonly (readonly string[])[];
+  readonly versions: readonly (readonly MigrationStep[])[];
 }
+
+/** SQL, or a conversion that SQL cannot express; its name stands for it in the checksum. */
+export type MigrationStep = string | { readonly name: string; run(tx: SqlTransaction): Promise<void> };

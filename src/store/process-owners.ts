@@ -87,8 +87,7 @@ export interface LiveOwners {
 
 /** The processes that have a store open, also one of another version. */
 export async function findLiveOwners(database: SqlDatabase, now: number): Promise<ProcessIdentity[]> {
-  const [known] = await database.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'owners'");
-  if (!known) return [];
+  if (!(await database.hasTable("owners"))) return [];
   const rows = await owners.select(database, owners.keys);
   return rows.filter((row) => isOwnerAlive(row, now));
 }

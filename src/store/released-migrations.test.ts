@@ -64,12 +64,15 @@ test("a new store has the tables and the checksums that the released version cre
   expect(now.applied).toEqual(expect.arrayContaining(old.applied));
   // What later versions changed.
   const changed = [
-    "approvals_current:",
-    "seen_files:",
-    "undo_changes:",
-    "undo_state:",
-    "undo_groups:",
-    "sqlite_autoindex_undo_groups",
+    ...[
+      "approvals",
+      "journal",
+      "calls",
+      "sqlite_autoindex_approvals",
+      "sqlite_autoindex_journal",
+      "sqlite_autoindex_calls",
+    ],
+    ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
   ];
   const unchanged = (line: string) => !changed.some((name) => line.startsWith(name));
   expect(now.tables.filter(unchanged)).toEqual(old.tables.filter(unchanged));
@@ -81,7 +84,20 @@ test("a store of the released version opens, and later versions are applied to i
   for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
   await createReleased(file);
   const database = await openSqlite(file);
-  const record = JSON.stringify({ id: "a", callKey: "k", state: "open", caller: { session: "s", depth: 0 } });
+  const caller = { session: "s", depth: 0 };
+  const facts = { toolName: "t", toolVersion: "1", reason: "", verdict: { decision: "ask" }, hash: "h", binding: {} };
+  const made = { name: "t", options: {}, isDirect: false };
+  const times = { askedAt: 5, expiresAt: 9 };
+  const record = JSON.stringify({
+    id: "a",
+    callId: "c",
+    callKey: "k",
+    state: "open",
+    caller,
+    ...facts,
+    made,
+    ...times,
+  });
   await database.run("INSERT INTO approvals VALUES ('a', 'k', 'open', '\"s\"', 5, ?)", [record]);
   await database.run(
     "INSERT INTO undo_changes (workspace, seq, at, call_id, root_call, session, tool, kind, path, to_path, old_state, " +
@@ -90,7 +106,9 @@ test("a store of the released version opens, and later versions are applied to i
   );
   await database.close();
   const store = await openStore({ stateFolder: folder });
-  expect(await store.approvals.list()).toMatchObject([{ id: "a", caller: { session: "s" } }]);
+  expect(await store.calls.questions({ max: 9 })).toMatchObject([
+    { id: "a", state: "waiting", caller: { session: "s" } },
+  ]);
   const [change] = await store.undo("/w").list();
   expect(change).toEqual({
     id: "1",

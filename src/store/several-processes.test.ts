@@ -31,14 +31,14 @@ const WRITER = `
   import { appendFileSync } from "node:fs";
   const [, , place, ledger, round] = process.argv;
   const store = await openStore(JSON.parse(place));
-  const haft = createHaft({ log: store.audit, journal: store.journal, tools: [
+  const haft = createHaft({ log: store.audit, calls: store.calls, tools: [
     createTool({ name: "put", kind: "write", description: "", parameters: [{ name: "n", type: "integer" }],
       run: ({ n }) => { appendFileSync(ledger, round + "-" + n + "\\n"); return n; } }),
     createTool({ name: "look", kind: "readonly", description: "", parameters: [], run: () => "seen" }),
   ] });
   for (let n = 1; ; n++) {
     void haft.execute("look");
-    const result = await haft.execute("put", { n }, { id: round + "-" + n });
+    const result = await haft.execute("put", { n }, { id: round + "-" + n, caller: { session: "s" } });
     if (result.status !== "completed") throw new Error(JSON.stringify(result));
     say("done " + result.callId);
   }`;
@@ -73,7 +73,12 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
       const store = await openStore(JSON.parse(process.argv[2]));
       say("ready");
       await new Promise((go) => process.stdin.once("data", go));
-      for (let n = 0; n < 50; n++) if ((await store.journal.begin("key" + n, "f")) === undefined) say("began " + n);
+      const row = { callId: "c", fingerprint: "f", toolName: "t", caller: { depth: 0 }, state: "running", epoch: 1, lost: 0 };
+      for (let n = 0; n < 50; n++) {
+        const owner = store.calls.processId;
+        const own = { id: owner + n, key: "key" + n, owner, repeatable: false, createdAt: 1 };
+        if ((await store.calls.insert({ ...row, ...own })).outcome === "inserted") say("began " + n);
+      }
       say("finished");
       await new Promise((go) => process.stdin.once("data", go));
       await store.close();`;
@@ -85,16 +90,12 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
     expect(new Set(began).size).toBe(50);
     expect(began).toHaveLength(50);
     const store = await openStore(place);
-    expect(await store.journal.find("key7", "f")).toEqual({ state: "running", elsewhere: true });
+    const begun = await store.calls.find("key7");
+    expect(begun).toMatchObject({ state: "running", epoch: 1 });
+    expect(await store.calls.isAlive(begun?.owner ?? "")).toBe(true);
     for (const child of running) child.process.stdin!.end("go\n");
     await Promise.all(running.map((child) => child.ended));
-    expect(await store.journal.find("key7", "f")).toEqual({ state: "unknown" });
-    expect(await store.journal.begin("key7", "f")).toEqual({ state: "unknown" });
-    expect(await store.journal.begin("key7", "f", { again: true })).toBeUndefined();
-    expect(await store.journal.begin("key7", "f", { again: true })).toMatchObject({
-      state: "running",
-      elsewhere: true,
-    });
+    expect(await store.calls.isAlive(begun?.owner ?? "")).toBe(false);
     await store.close();
   });
 
@@ -138,7 +139,7 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
     const place = await newLocation();
     const source = `
       const store = await openStore(JSON.parse(process.argv[2]));
-      const haft = createHaft({ log: store.audit, journal: store.journal, tools: [
+      const haft = createHaft({ log: store.audit, calls: store.calls, tools: [
         createTool({ name: "hang", kind: "execute", description: "", parameters: [], run: () => (say("running"), new Promise(() => {})) }),
       ] });
       setInterval(() => {}, 1000);

@@ -9,11 +9,11 @@ import {
   restrictMode,
   STATE_FILES,
 } from "../io/files/state-folder.ts";
-import { approvalsModule } from "./approvals.ts";
 import { artifactsModule } from "./artifacts.ts";
 import { auditModule } from "./audit.ts";
-import { journalModule } from "./call-journal.ts";
+import { callsModule } from "./calls.ts";
 import type { SqlDatabase } from "./database.ts";
+import { ADOPTION, EARLIER_MIGRATIONS, refuseEarlierProcesses } from "./earlier-calls.ts";
 import { jobsModule } from "./jobs.ts";
 import { pinsModule, serverQuestionsModule, signInsModule } from "./mcp-servers.ts";
 import { migrate } from "./migrations.ts";
@@ -31,11 +31,10 @@ import { undoModule } from "./undo.ts";
 
 /** Another part is one import and one line here. Closed in reverse order. */
 const STORE_MODULES = {
-  approvals: approvalsModule,
   artifacts: artifactsModule,
   audit: auditModule,
+  calls: callsModule,
   jobs: jobsModule,
-  journal: journalModule,
   keys: keysModule,
   pins: pinsModule,
   programs: programsModule,
@@ -88,9 +87,15 @@ export async function openStore(
   const closing = new CloseStack();
   closing.push("database", () => database.close());
   try {
+    await refuseEarlierProcesses(database, clock.now());
     await migrate(
       database,
-      [OWNER_MIGRATIONS, ...Object.values(STORE_MODULES).map(({ migrations }) => migrations)],
+      [
+        OWNER_MIGRATIONS,
+        ...EARLIER_MIGRATIONS,
+        ...Object.values(STORE_MODULES).map(({ migrations }) => migrations),
+        ADOPTION,
+      ],
       clock.now(),
     );
     const owners = await Owners.enter(database, clock);

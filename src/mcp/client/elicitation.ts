@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { AnswerNotifier } from "../../calls/answer-notifier.ts";
+import { AnswerNotifier } from "./answer-notifier.ts";
 import type { Clock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../../core/clock.ts";
 
 /** Wakes callers that wait for an answer: at once if this process answers, otherwise every `pollMs`. */
 export class AnswerNotifier {

@@ -1,0 +1,192 @@
+import type { MaybePromise } from "../core/stage.ts";
+import type { StoredCall } from "./stored-call.ts";
+
+/** How many questions may wait. Counted per user and session, so one caller cannot lock out others. */
+export interface OpenLimits {
+  maxOpenPerSession: number;
+  maxOpenPerUser: number;
+}
+
+export type InsertedCall =
+  | { outcome: "inserted"; row: StoredCall }
+  /** The key belongs to an earlier call. */
+  | { outcome: "known"; row: StoredCall }
+  | { outcome: "full"; open: number };
+
+/** The changes of a row; undefined if there are none. May be called several times. */
+export type RowChange = (row: StoredCall) => Partial<StoredCall> | undefined;
+
+/**
+ * Stores calls. Several processes may share one store: each method is atomic among all of them. Every implementation passes
+ * `call-store.suite.ts`.
+ */
+export interface CallStore {
+  /** Of this process, as holder and owner. */
+  readonly processId: string;
+  /** How often a waiting process looks for changes of other processes; undefined if there are none. */
+  readonly pollMs: number | undefined;
+  /** A digest of keys and fingerprints, which contain whole inputs. A store in memory needs none. */
+  digest(text: string): string;
+  /** `limits` apply to a row with a question. */
+  insert(row: StoredCall, limits?: OpenLimits): MaybePromise<InsertedCall>;
+  get(id: string): MaybePromise<StoredCall | undefined>;
+  find(key: string): MaybePromise<StoredCall | undefined>;
+  /**
+   * Changes the row if the transition applies to it; otherwise undefined. If it ends as `changed`, `next` is inserted in the
+   * same transaction.
+   */
+  change(id: string, transition: RowChange, next?: StoredCall): MaybePromise<StoredCall | undefined>;
+  /** For a call that did not happen and has no question. */
+  remove(id: string): MaybePromise<void>;
+  /** A number for each row that grows with each of its changes. */
+  versions(ids: readonly string[]): MaybePromise<ReadonlyMap<string, number>>;
+  /** Rows with a question, the newest `max`, oldest first. */
+  questions(query: { isOpen?: boolean; max: number }): MaybePromise<StoredCall[]>;
+  /** Rows that a host takes care of: not ended, and not held by `processId`. */
+  unfinished(): MaybePromise<StoredCall[]>;
+  isAlive(processId: string): MaybePromise<boolean>;
+  /** Deletes ended calls. */
+  prune(before: { questions: number; keys: number }): MaybePromise<void>;
+}
+
+/** Ended calls, deleted as a whole: deleting the first entries of a Map one by one is slow. */
+class Generation {
+  readonly byId = new Map<string, StoredCall>();
+  readonly byKey = new Map<string, StoredCall>();
+
+  add(row: StoredCall): void {
+    this.byId.set(row.id, row);
+    if (row.key !== undefined) this.byKey.set(row.key, row);
+  }
+}
+
+/** Lost with the process. */
+export class MemoryCallStore implements CallStore {
+  readonly processId = "this process";
+  readonly pollMs = undefined;
+  readonly #capacity: number;
+  readonly #open = new Map<string, StoredCall>();
+  readonly #openByKey = new Map<string, StoredCall>();
+  readonly #versions = new Map<string, number>();
+  #ended = new Generation();
+  #older = new Generation();
+
+  /** Keeps at least `capacity` ended calls, at most twice as many. */
+  constructor(capacity = 1000) {
+    this.#capacity = capacity;
+  }
+
+  digest(text: string): string {
+    return text;
+  }
+
+  insert(row: StoredCall, limits?: OpenLimits): InsertedCall {
+    const known = row.key === undefined ? undefined : this.#findByKey(row.key);
+    if (known) return { outcome: "known", row: known };
+    const full = limits && countFull(row, this.#open.values(), limits);
+    if (full !== undefined) return { outcome: "full", open: full };
+    this.#put(row.question ? structuredClone(row) : row);
+    return { outcome: "inserted", row };
+  }
+
+  get(id: string): StoredCall | undefined {
+    const row = this.#open.get(id) ?? this.#ended.byId.get(id) ?? this.#older.byId.get(id);
+    return row && copy(row);
+  }
+
+  find(key: string): StoredCall | undefined {
+    return this.#findByKey(key);
+  }
+
+  #findByKey(key: string): StoredCall | undefined {
+    const row = this.#openByKey.get(key) ?? this.#ended.byKey.get(key) ?? this.#older.byKey.get(key);
+    // Another call may have released it since.
+    return row?.key === key ? copy(row) : undefined;
+  }
+
+  change(id: string, transition: RowChange, next?: StoredCall): StoredCall | undefined {
+    const row = this.#open.get(id) ?? this.#ended.byId.get(id) ?? this.#older.byId.get(id);
+    const changes = row && transition(row);
+    if (!changes) return undefined;
+    const changed = structuredClone({ ...row, ...changes });
+    this.#drop(row);
+    this.#put(changed);
+    if (next && changed.outcome === "changed") this.#put(structuredClone(next));
+    return copy(changed);
+  }
+
+  remove(id: string): void {
+    const row = this.#open.get(id);
+    if (row) this.#drop(row);
+  }
+
+  versions(ids: readonly string[]): ReadonlyMap<string, number> {
+    return new Map(ids.map((id) => [id, this.#versions.get(id) ?? 0]));
+  }
+
+  questions({ isOpen = false, max }: { isOpen?: boolean; max: number }): StoredCall[] {
+    const ended = isOpen ? [] : [...this.#older.byId.values(), ...this.#ended.byId.values()];
+    const rows = [...ended, ...this.#open.values()].filter(({ question, state }) => {
+      return question !== undefined && (!isOpen || state === "waiting");
+    });
+    return rows
+      .sort((one, other) => one.createdAt - other.createdAt)
+      .slice(-max)
+      .map(copy);
+  }
+
+  unfinished(): StoredCall[] {
+    return [];
+  }
+
+  isAlive(): boolean {
+    return true;
+  }
+
+  prune(): void {
+    // Bounded by its capacity.
+  }
+
+  #put(row: StoredCall): void {
+    if (row.question) this.#versions.set(row.id, (this.#versions.get(row.id) ?? 0) + 1);
+    if (row.state !== "ended") {
+      this.#open.set(row.id, row);
+      if (row.key !== undefined) this.#openByKey.set(row.key, row);
+      return;
+    }
+    if (this.#ended.byId.size >= this.#capacity) {
+      for (const id of this.#older.byId.keys()) this.#versions.delete(id);
+      this.#older = this.#ended;
+      this.#ended = new Generation();
+    }
+    this.#ended.add(row);
+  }
+
+  #drop(row: StoredCall): void {
+    const { id, key } = row;
+    this.#open.delete(id);
+    if (key !== undefined && this.#openByKey.get(key) === row) this.#openByKey.delete(key);
+    for (const { byId, byKey } of [this.#ended, this.#older]) {
+      byId.delete(id);
+      if (key !== undefined && byKey.get(key) === row) byKey.delete(key);
+    }
+  }
+}
+
+function copy(row: StoredCall): StoredCall {
+  return row.question || row.result ? structuredClone(row) : { ...row };
+}
+
+/** How many questions of the same user or session wait, if there is no room for another. */
+function countFull(row: StoredCall, rows: Iterable<StoredCall>, limits: OpenLimits): number | undefined {
+  const { user, session } = row.caller;
+  let ofUser = 0;
+  let ofSession = 0;
+  for (const { state, caller, question } of rows) {
+    if (state !== "waiting" || !question || caller.user !== user) continue;
+    ofUser++;
+    if (caller.session === session) ofSession++;
+  }
+  if (ofSession >= limits.maxOpenPerSession) return ofSession;
+  return ofUser >= limits.maxOpenPerUser ? ofUser : undefined;
+}

@@ -1,0 +1,665 @@
+import { randomBytes } from "node:crypto";
+import { type Call, type CallOptions, toolOf, type ToolScope } from "../core/call.ts";
+import type { Clock } from "../core/clock.ts";
+import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
+import { canonicalJson } from "../core/json.ts";
+import { redactSecrets } from "../core/mask-secrets.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { AnyTool, Preview } from "../core/tool.ts";
+import { bindingOf, type CallWorld, changesBetween, hashOf } from "./approval-binding.ts";
+import { type Approval, type ApprovalAnswer, conflictOf, isSameAnswer, readAnswer, toApproval } from "./approval.ts";
+import { type CallStore, type InsertedCall, MemoryCallStore, type OpenLimits, type RowChange } from "./call-store.ts";
+import {
+  approve,
+  type CallOutcome,
+  cancel,
+  change,
+  claim,
+  deny,
+  end,
+  expire,
+  hold,
+  lose,
+  type MadeCall,
+  type Question,
+  release,
+  restart,
+  type StoredCall,
+  type Transition,
+} from "./stored-call.ts";
+
+export interface CallsOptions extends Partial<OpenLimits> {
+  clock: Clock;
+  store?: CallStore;
+  /** How long a question can be answered. Default: a day. */
+  lifetimeMs?: number;
+  /** How long the result of a call is kept for a caller that repeats its id. Default: 7 days. */
+  replayMs?: number;
+  /** Checks every answer, from every interface. A returned text refuses it and says why. */
+  checkAnswer?(approval: Approval, answer: ApprovalAnswer): MaybePromise<string | undefined>;
+}
+
+/** The parts of a call that cannot be stored. Known while this process lives. */
+export interface LiveCall {
+  tool: AnyTool;
+  scope: ToolScope | undefined;
+  input: unknown;
+}
+
+/** What a person is asked about a call. */
+export interface QuestionDraft {
+  world: CallWorld;
+  /** The arguments as they are stored and shown: plain data. */
+  input: unknown;
+  /** The preview as it is stored and shown; cut if it is too long. */
+  shown: Preview | undefined;
+  suggestedRules: readonly string[];
+  /** How long the caller waits for the call; 0: not at all. */
+  holdMs: number;
+  /** If nobody answers within this time, the call is refused. */
+  answerMs?: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const QUESTION_RETENTION_MS = 30 * DAY_MS;
+const PRUNE_EVERY_MS = 60 * 60_000;
+const MAX_LIVE = 10_000;
+const MAX_LISTED = 1000;
+/** How often one call may be asked about because what it acts on keeps changing. */
+export const MAX_ROUNDS = 5;
+const WRITE_RETRY_MS = 500;
+
+/**
+ * The state of calls across processes, and the only writer of it. Approvals, repeated call ids and callers that wait all
+ * use it: whoever loses a race reads the row and reports what it says (docs/decisions/0023).
+ */
+export class Calls {
+  readonly #store: CallStore;
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  readonly #watch: RowWatch;
+  readonly #limits: OpenLimits;
+  readonly #lifetimeMs: number;
+  readonly #replayMs: number;
+  readonly #checkAnswer: CallsOptions["checkAnswer"];
+  readonly #live = new Map<string, LiveCall>();
+  readonly #denying = new Map<string, Promise<unknown>>();
+  readonly #stored = new WeakMap<CallOptions, string>();
+  readonly #claimed = new WeakMap<Call, StoredCall>();
+  #prunedAt: number;
+
+  constructor(options: CallsOptions) {
+    const { clock, lifetimeMs = DAY_MS, replayMs = 7 * DAY_MS } = options;
+    this.#store = options.store ?? new MemoryCallStore();
+    this.#clock = clock;
+    this.#lifetimeMs = lifetimeMs;
+    this.#replayMs = replayMs;
+    this.#deadlines = new Deadlines(clock, lifetimeMs);
+    this.#watch = new RowWatch(this.#store, clock);
+    this.#limits = {
+      maxOpenPerSession: options.maxOpenPerSession ?? 200,
+      maxOpenPerUser: options.maxOpenPerUser ?? 1000,
+    };
+    this.#checkAnswer = options.checkAnswer;
+    this.#prunedAt = clock.monotonic();
+  }
+
+  /** Whether other processes may answer and run what was asked here. */
+  get isShared(): boolean {
+    return this.#store.pollMs !== undefined;
+  }
+
+  async get(id: string): Promise<StoredCall | undefined> {
+    const row = await this.#store.get(id);
+    return row && this.#seen(row);
+  }
+
+  /** The call with this key, if there is one. */
+  find(key: string): MaybePromise<StoredCall | undefined> {
+    return this.#store.find(this.#store.digest(key));
+  }
+
+  isSame(row: StoredCall, call: Call): boolean {
+    return row.fingerprint === this.#store.digest(fingerprintOf(call));
+  }
+
+  /** Oldest first. Of ended ones the last thousand. */
+  async questions({ isOpen }: { isOpen?: boolean } = {}): Promise<StoredCall[]> {
+    const rows = await this.#store.questions({ isOpen, max: isOpen ? Number.MAX_SAFE_INTEGER : MAX_LISTED });
+    const seen = await Promise.all(rows.map((row) => this.#seen(row)));
+    return isOpen ? seen.filter(({ state }) => state === "waiting") : seen;
+  }
+
+  /** Resolves with the row once `isDone`, or with the row as it is after `ms`. */
+  async wait(
+    id: string,
+    isDone: (row: StoredCall) => boolean,
+    { signal, ms }: { signal?: AbortSignal; ms?: number } = {},
+  ): Promise<StoredCall> {
+    const until = ms === undefined ? undefined : this.#clock.monotonic() + ms;
+    for (;;) {
+      signal?.throwIfAborted();
+      // Subscribed before the row is read, so no change is missed.
+      const listener = this.#watch.listen(id);
+      try {
+        const row = await this.get(id);
+        if (!row) throw unknownApproval(id);
+        const left = until === undefined ? undefined : until - this.#clock.monotonic();
+        if (isDone(row) || (left !== undefined && left <= 0)) return row;
+        const untilDeadline = isUnstarted(row) ? this.#deadlines.remaining(row) : undefined;
+        await listener.next(smaller(left, untilDeadline), signal);
+      } finally {
+        listener.stop();
+      }
+    }
+  }
+
+  /** Whether the caller of this call waits in this process. */
+  isHeldHere({ holder, holdUntil = 0 }: StoredCall): boolean {
+    return holder === this.#store.processId && holdUntil > this.#clock.now();
+  }
+
+  /** Whether the caller of this call waits in another live process. */
+  async isHeldElsewhere(row: StoredCall): Promise<boolean> {
+    const { holder, holdUntil = 0 } = row;
+    if (holder === undefined || holder === this.#store.processId || holdUntil <= this.#clock.now()) return false;
+    return this.#store.isAlive(holder);
+  }
+
+  /** The question about this call: the current one if nothing has changed, otherwise a new one. */
+  async ask(call: Call, draft: QuestionDraft, previous?: StoredCall): Promise<StoredCall | { full: number }> {
+    const row = this.#newQuestion(call, draft);
+    const current = previous ?? (row.key === undefined ? undefined : await this.#store.find(row.key));
+    const isOther =
+      !!current && (!this.isSame(current, call) || current.question?.binding.limits !== row.question?.binding.limits);
+    if (current && !previous && isUnstarted(current) && isOther) {
+      // The same id with other input or other limits is another question. The first one keeps the key.
+      return this.#insertQuestion({ ...row, key: undefined }, call);
+    }
+    if (current) {
+      const seen = await this.#seen(current);
+      if (!isUnstarted(seen)) return previous ? seen : this.#joinOrAsk(seen, row, call);
+      const changes = changesBetween(seen.question?.binding, row.question?.binding);
+      if (changes.length === 0) return this.#hold(seen, draft.holdMs, call);
+      return this.#askAgain(seen, row, { changes, call });
+    }
+    await this.#prune();
+    return this.#insertQuestion(row, call);
+  }
+
+  /**
+   * The first answer counts; the same one again changes nothing, another one is refused. A denial counts until the call
+   * starts.
+   */
+  answer(id: string, answer: ApprovalAnswer): Promise<StoredCall> {
+    const stored = this.#answer(id, answer);
+    if (answer?.approved !== false) return stored;
+    // If both answers come at the same time, the call does not start before the denial is stored.
+    const denying = Promise.allSettled([this.#denying.get(id), stored]);
+    this.#denying.set(id, denying);
+    void denying.then(() => this.#denying.get(id) === denying && this.#denying.delete(id));
+    return stored;
+  }
+
+  async #answer(id: string, answer: ApprovalAnswer): Promise<StoredCall> {
+    const row = await this.get(id);
+    if (!row?.question) throw unknownApproval(id);
+    const read = readAnswer(row, answer);
+    await this.#checkRight(row, answer);
+    const isExpired = (now: StoredCall): boolean => this.#isExpired(now);
+    const answered = await this.#change(id, read.approved ? approve(read, isExpired) : deny(read, isExpired));
+    if (answered) return answered;
+    const now = (await this.get(id)) ?? row;
+    if (isSameAnswer(now, answer)) return now;
+    throw conflictOf(now);
+  }
+
+  /** Starts an approved call in this process; undefined if another process starts it, or nobody may. */
+  async claim(row: StoredCall): Promise<StoredCall | undefined> {
+    await this.#denying.get(row.id);
+    const isExpired = (now: StoredCall): boolean => this.#isExpired(now);
+    return this.#change(row.id, claim(this.#store.processId, isExpired, await this.#deadHolder(row)));
+  }
+
+  /** Starts a call that needs no approval: inserts its row. Undefined if it has none. */
+  begin(call: Call, key: string): MaybePromise<InsertedCall> {
+    const { processId } = this.#store;
+    const now = this.#clock.now();
+    const row = { ...this.#rowOf(call, key), state: "running" as const, owner: processId, epoch: 1, begunAt: now };
+    return this.#store.insert(row);
+  }
+
+  /** Starts a call again that may run twice, if its outcome is unknown. */
+  async restart(row: StoredCall): Promise<StoredCall | undefined> {
+    return this.#change(row.id, restart(this.#store.processId));
+  }
+
+  /** Ends a call that this process started. If that cannot be written now, it is written later. */
+  end(
+    row: StoredCall,
+    ended: { outcome: CallOutcome; result: ToolResult; releasesKey: boolean },
+  ): MaybePromise<StoredCall | undefined> {
+    const transition = end(this.#store.processId, row.epoch, ended);
+    return this.#changeSurely(row.id, transition);
+  }
+
+  /** Deletes the row of a call that did not happen. */
+  remove({ id }: StoredCall): MaybePromise<void> {
+    const removed = this.#store.remove(id);
+    if (removed instanceof Promise) return removed.then(() => this.#watch.notify(id));
+    this.#watch.notify(id);
+  }
+
+  /** What was shown is no longer true, or not possible any more. */
+  async changed(row: StoredCall, note: string): Promise<StoredCall | undefined> {
+    return this.#change(row.id, change(this.#store.processId, note, await this.#deadHolder(row)));
+  }
+
+  async cancel(id: string, note: string): Promise<StoredCall | undefined> {
+    return this.#change(id, cancel(note));
+  }
+
+  /** Its caller treats silence as a denial, and does not wait any longer. */
+  async expire(id: string, note: string): Promise<StoredCall | undefined> {
+    return this.#change(
+      id,
+      expire(({ state }) => state === "waiting", note),
+    );
+  }
+
+  /** The caller of this call waits in this process from now on. */
+  async hold(row: StoredCall, ms: number): Promise<StoredCall> {
+    const until = this.#clock.now() + ms;
+    const held = await this.#change(row.id, hold(this.#store.processId, until, await this.#deadHolder(row)));
+    return held ?? (await this.get(row.id)) ?? row;
+  }
+
+  /** The caller does not wait any more. The question stays. Undefined if it was answered in the meantime. */
+  async release(id: string): Promise<StoredCall | undefined> {
+    return this.#change(id, release(this.#store.processId));
+  }
+
+  /** Ends what a dead process left running. Returns the row as it is now. */
+  async settleLost(row: StoredCall): Promise<StoredCall> {
+    const { owner } = row;
+    if (row.state !== "running" || owner === undefined || (await this.#store.isAlive(owner))) return row;
+    return (await this.#change(row.id, lose(owner))) ?? (await this.get(row.id)) ?? row;
+  }
+
+  /** Calls that no live process takes care of. Expires and ends those that are over. */
+  async unattended(): Promise<StoredCall[]> {
+    const found: StoredCall[] = [];
+    for (const row of await this.#store.unfinished()) {
+      const now = await this.settleLost(await this.#seen(row));
+      if (now.state === "approved" && !(await this.isHeldElsewhere(now))) found.push(now);
+    }
+    await this.#prune();
+    return found;
+  }
+
+  /** Marks a call with these options as the run of a stored call. Nobody outside can do that. */
+  markStored(options: CallOptions, id: string): void {
+    this.#stored.set(options, id);
+  }
+
+  storedIdOf(call: Call): string | undefined {
+    return this.#stored.get(call.options);
+  }
+
+  /** The row that this call runs for. It is ended with the call. */
+  setClaimed(call: Call, row: StoredCall): void {
+    this.#claimed.set(call, row);
+  }
+
+  claimedOf(call: Call): StoredCall | undefined {
+    return this.#claimed.get(call);
+  }
+
+  /** The parts of the call that this process knows, if it made the call. */
+  liveCallOf(id: string): LiveCall | undefined {
+    return this.#live.get(id);
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  async #insertQuestion(row: StoredCall, call: Call): Promise<StoredCall | { full: number }> {
+    const inserted = await this.#store.insert(row, this.#limits);
+    if (inserted.outcome === "full") return { full: inserted.open };
+    if (inserted.outcome === "known") return this.#joinOrAsk(await this.#seen(inserted.row), row, call);
+    this.#deadlines.remaining(inserted.row);
+    this.#trackLive(row.id, call);
+    return inserted.row;
+  }
+
+  /** Another process asked about the same call, or ran it. */
+  async #joinOrAsk(known: StoredCall, row: StoredCall, call: Call): Promise<StoredCall | { full: number }> {
+    if (!this.isSame(known, call)) throw keyConflict(call);
+    if (known.key === undefined) return this.#insertQuestion(row, call);
+    return known;
+  }
+
+  async #hold(row: StoredCall, ms: number, call: Call): Promise<StoredCall> {
+    this.#trackLive(row.id, call);
+    return ms > 0 ? this.hold(row, ms) : row;
+  }
+
+  async #askAgain(
+    seen: StoredCall,
+    row: StoredCall,
+    { changes, call }: { changes: readonly string[]; call: Call },
+  ): Promise<StoredCall | { full: number }> {
+    const round = (seen.question?.round ?? 1) + 1;
+    const note = `changed since it was asked: ${changes.join(", ")}`;
+    // A call that was started before is never asked again: it ends as unknown.
+    if (round > MAX_ROUNDS || seen.epoch > 0)
+      return (await this.changed(seen, note)) ?? (await this.get(seen.id)) ?? seen;
+    const question = row.question && { ...row.question, replaces: { id: seen.id, changes }, round };
+    const next = { ...row, question };
+    const dead = await this.#deadHolder(seen);
+    const changed = await this.#change(seen.id, change(this.#store.processId, note, dead), next);
+    // Answered, started or changed by another process in the meantime.
+    if (changed?.outcome !== "changed") return changed ?? (await this.get(seen.id)) ?? seen;
+    this.#trackLive(next.id, call);
+    return next;
+  }
+
+  async #checkRight(row: StoredCall, answer: ApprovalAnswer): Promise<void> {
+    const { id, toolName } = row;
+    if (answer.rights && !answer.rights.includes("approve")) {
+      const why = `it needs the right "approve"${answer.via ? `, also through ${answer.via}` : ""}`;
+      throw new ToolPermissionError(toolName, `approval "${id}" cannot be answered this way: ${why}`);
+    }
+    const why = await this.#checkAnswer?.(toApproval(row), answer);
+    if (why !== undefined) {
+      throw new ToolPermissionError(toolName, `approval "${id}" cannot be answered this way: ${why}`);
+    }
+  }
+
+  /** The current state. A question whose time is over is stored as expired when it is first seen. */
+  async #seen(row: StoredCall): Promise<StoredCall> {
+    if (!isUnstarted(row) || !this.#isExpired(row)) return row;
+    const expired = await this.#change(
+      row.id,
+      expire((now) => this.#isExpired(now)),
+    );
+    return expired ?? (await this.#store.get(row.id)) ?? row;
+  }
+
+  #isExpired(row: StoredCall): boolean {
+    return row.deadline !== undefined && this.#deadlines.remaining(row) <= 0;
+  }
+
+  async #deadHolder({ holder }: StoredCall): Promise<string | undefined> {
+    if (holder === undefined || holder === this.#store.processId) return undefined;
+    return (await this.#store.isAlive(holder)) ? undefined : holder;
+  }
+
+  async #change(id: string, transition: Transition, next?: StoredCall): Promise<StoredCall | undefined> {
+    return this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now()), next));
+  }
+
+  #changed(row: StoredCall | undefined): StoredCall | undefined {
+    if (!row) return undefined;
+    this.#deadlines.forget(row.id);
+    // A denied call is run once more, to get the denial.
+    if (row.state === "ended" && row.outcome !== "denied") this.#live.delete(row.id);
+    this.#watch.notify(row.id);
+    return row;
+  }
+
+  #changeSurely(id: string, transition: Transition): MaybePromise<StoredCall | undefined> {
+    const later = (error: unknown): never => {
+      void this.#retry(id, transition);
+      throw error;
+    };
+    try {
+      const changed = this.#store.change(id, redacted(transition, this.#clock.now()));
+      if (!(changed instanceof Promise)) return this.#changed(changed);
+      return changed.then((row) => this.#changed(row), later);
+    } catch (error) {
+      return later(error);
+    }
+  }
+
+  /** Only this process knows how the call ended. Others see it running until the end is written. */
+  async #retry(id: string, transition: Transition): Promise<void> {
+    for (;;) {
+      const isOpen = await new Promise<boolean>((resolve) => {
+        this.#clock.after(WRITE_RETRY_MS, () => resolve(!this.#watch.isClosed)).setRef(false);
+      });
+      if (!isOpen) return;
+      try {
+        this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now())));
+        return;
+      } catch {
+        // The store still cannot be written.
+      }
+    }
+  }
+
+  #newQuestion(call: Call, draft: QuestionDraft): StoredCall {
+    const { world, input, shown, suggestedRules, holdMs, answerMs } = draft;
+    const now = this.#clock.now();
+    const binding = bindingOf(call, world);
+    const question: Question = {
+      toolVersion: toolOf(call).version,
+      input,
+      reason: world.verdict.reason,
+      verdict: world.verdict,
+      preview: shown,
+      suggestedRules,
+      binding,
+      hash: hashOf(binding),
+      made: { ...madeCallOf(call), folder: world.workspace, environment: world.overlay },
+      round: 1,
+    };
+    return {
+      ...this.#rowOf(call, call.idempotencyKey === undefined ? undefined : callKey(call.caller, call.idempotencyKey)),
+      state: "waiting",
+      question,
+      epoch: 0,
+      holder: holdMs > 0 ? this.#store.processId : undefined,
+      holdUntil: holdMs > 0 ? now + holdMs : undefined,
+      deadline: now + Math.min(this.#lifetimeMs, answerMs ?? this.#lifetimeMs),
+    };
+  }
+
+  #rowOf(call: Call, key: string | undefined): Omit<StoredCall, "state" | "epoch"> {
+    return {
+      id: newId(),
+      callId: call.id,
+      key: key === undefined ? undefined : this.#store.digest(key),
+      fingerprint: this.#store.digest(fingerprintOf(call)),
+      toolName: toolOf(call).name,
+      caller: call.caller,
+      lost: 0,
+      repeatable: toolOf(call).idempotent,
+      createdAt: this.#clock.now(),
+    };
+  }
+
+  #trackLive(id: string, call: Call): void {
+    for (const oldest of this.#live.keys()) {
+      if (this.#live.size < MAX_LIVE) break;
+      this.#live.delete(oldest);
+    }
+    this.#live.set(id, { tool: toolOf(call), scope: call.scope, input: call.sent ?? call.accepted });
+  }
+
+  async #prune(): Promise<void> {
+    if (this.#clock.monotonic() - this.#prunedAt < PRUNE_EVERY_MS) return;
+    this.#prunedAt = this.#clock.monotonic();
+    const now = this.#clock.now();
+    await this.#store.prune({ questions: now - QUESTION_RETENTION_MS, keys: now - this.#replayMs });
+  }
+}
+
+/** The same key from another caller is another call. */
+export function callKey({ session, agent, user }: Call["caller"] | Partial<Call["caller"]>, key: string): string {
+  return JSON.stringify([session, agent, user, key]);
+}
+
+/** Of the input as it was sent: a schema may turn it into an instance that looks like any other. */
+function fingerprintOf(call: Call): string {
+  const tool = toolOf(call);
+  return canonicalJson([tool.name, tool.version, call.sent ?? call.accepted]);
+}
+
+export function keyConflict(call: Call): ToolError {
+  return toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
+    next: "Give every call its own id.",
+  });
+}
+
+export function unknownApproval(id: string): ToolError {
+  return toolError("invalid_input", `There is no approval "${id}"`, { next: "List the pending approvals." });
+}
+
+function isUnstarted({ state }: StoredCall): boolean {
+  return state === "waiting" || state === "approved";
+}
+
+function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect }: Call): MadeCall {
+  const { signal: _signal, onUpdate: _onUpdate, onApprovalRequested: _onApprovalRequested, ...storable } = options;
+  const { taskId: _task, userId: _user, ...data } = storable;
+  return { name: requestedName, input: sent, options: { ...data, id, caller }, scope: scope?.names(), isDirect };
+}
+
+/** An ended call is not started any more, so secrets are removed from what was shown. */
+function redacted(transition: Transition, now: number): RowChange {
+  return (row) => {
+    const changes = transition(row, now);
+    if (changes?.state !== "ended" || !row.question) return changes;
+    const { input, preview, made } = row.question;
+    const { input: _sent, environment: _environment, ...rest } = made;
+    const shown = preview ? (redactSecrets(preview) as Preview) : undefined;
+    return { ...changes, question: { ...row.question, input: redactSecrets(input), preview: shown, made: rest } };
+  };
+}
+
+/** Cannot be guessed: some interfaces let anybody answer who knows the id. */
+function newId(): string {
+  return `apr_${randomBytes(12).toString("hex")}`;
+}
+
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}
+
+/** Clocks of several machines differ by less. A larger difference means that a clock was set back. */
+const SKEW_MS = 5 * 60_000;
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * When questions expire. The wall clock is read once, when this process first sees the question; after that the monotonic
+ * clock is used. So setting the clock neither expires a question early nor revives one.
+ */
+class Deadlines {
+  readonly #clock: Clock;
+  readonly #maxMs: number;
+  readonly #deadlines = new Map<string, number>();
+
+  constructor(clock: Clock, maxMs: number) {
+    this.#clock = clock;
+    this.#maxMs = maxMs;
+  }
+
+  /** In milliseconds; zero or less if it has expired. */
+  remaining(row: StoredCall): number {
+    const now = this.#clock.monotonic();
+    let deadline = this.#deadlines.get(row.id);
+    if (deadline === undefined) this.#remember(row.id, (deadline = now + this.#leftByWallClock(row)));
+    return deadline - now;
+  }
+
+  forget(id: string): void {
+    this.#deadlines.delete(id);
+  }
+
+  #leftByWallClock({ createdAt, answeredAt = createdAt, deadline = Infinity }: StoredCall): number {
+    const wall = this.#clock.now();
+    // Asked or answered in the future: the clock was set back, and the real age is unknown.
+    if (wall < Math.max(createdAt, answeredAt) - SKEW_MS) return 0;
+    return Math.min(deadline - wall, this.#maxMs);
+  }
+
+  #remember(id: string, deadline: number): void {
+    for (const oldest of this.#deadlines.keys()) {
+      if (this.#deadlines.size < MAX_REMEMBERED) break;
+      this.#deadlines.delete(oldest);
+    }
+    this.#deadlines.set(id, deadline);
+  }
+}
+
+/** Wakes callers that wait for a row: at once if this process changes it, otherwise when the next look finds a change. */
+class RowWatch {
+  readonly #store: CallStore;
+  readonly #clock: Clock;
+  readonly #listeners = new Map<string, Set<() => void>>();
+  #seen: ReadonlyMap<string, number> = new Map();
+  #timer: NodeJS.Timeout | undefined;
+  isClosed = false;
+
+  constructor(store: CallStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  notify(id: string): void {
+    for (const wake of this.#listeners.get(id) ?? []) wake();
+  }
+
+  listen(id: string): { next(maxMs: number | undefined, signal?: AbortSignal): Promise<void>; stop(): void } {
+    let wake!: () => void;
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    const listeners = this.#listeners.get(id) ?? new Set();
+    this.#listeners.set(id, listeners.add(wake));
+    return {
+      next: async (maxMs, signal) => {
+        const timer = maxMs === undefined ? undefined : this.#clock.after(maxMs, wake);
+        signal?.addEventListener("abort", wake, { once: true });
+        if (signal?.aborted) wake();
+        this.#lookLater();
+        await woken;
+        timer?.cancel();
+        signal?.removeEventListener("abort", wake);
+      },
+      stop: () => {
+        listeners.delete(wake);
+        if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id);
+      },
+    };
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.#timer);
+    for (const id of this.#listeners.keys()) this.notify(id);
+  }
+
+  #lookLater(): void {
+    const { pollMs } = this.#store;
+    if (this.#timer || pollMs === undefined || this.isClosed) return;
+    // In real time, not by the injected clock: other processes have their own.
+    this.#timer = setTimeout(() => void this.#look(), pollMs);
+  }
+
+  /** One query for all rows that somebody waits for. */
+  async #look(): Promise<void> {
+    const ids = [...this.#listeners.keys()];
+    try {
+      const versions = ids.length === 0 ? new Map<string, number>() : await this.#store.versions(ids);
+      for (const [id, version] of versions) if (this.#seen.get(id) !== version) this.notify(id);
+      this.#seen = versions;
+    } catch {
+      // The store cannot be read now. The next look follows.
+    }
+    this.#timer = undefined;
+    if (this.#listeners.size > 0) this.#lookLater();
+  }
+}

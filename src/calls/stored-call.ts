@@ -1,0 +1,242 @@
+import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { Preview } from "../core/tool.ts";
+
+/**
+ * `waiting` for a person · `approved`, and not started · `running` in the process `owner` · `suspended` until calls that it
+ * made have ended · `ended` with an outcome.
+ */
+export type CallState = "waiting" | "approved" | "running" | "suspended" | "ended";
+
+/** `changed`: what the person saw is no longer true. `unknown`: it began, and nobody knows how it ended. */
+export type CallOutcome = "completed" | "failed" | "denied" | "expired" | "cancelled" | "changed" | "unknown";
+
+/** What an approval covers: this call, or also what its rules cover in this session or from now on. */
+export type ApprovalScope = "once" | "session" | "always";
+
+/** All that an answer is bound to. If any of it differs, the answer is not used. Hashes, except the folder. */
+export interface ApprovalBinding {
+  tool: string;
+  input: string;
+  preview: string;
+  cwd: string;
+  /** What the session itself has set. The environment of the process is no part of it. */
+  environment: string;
+  /** The caller, and what narrows the call: its mode, allowed paths and policy. */
+  limits: string;
+  /** What asks: a rule, the tool or another part of the policy. */
+  policy: string;
+}
+
+/** A call as it was made, as data: enough to run it in another process. */
+export interface MadeCall {
+  name: string;
+  /** What was sent, if a hook changed it to the input that is shown. */
+  input?: unknown;
+  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
+  /** The tool names of its toolkit, if it was made in one. */
+  scope?: readonly string[];
+  /** Whether the tool object was called, not a name. */
+  isDirect: boolean;
+  /** The workspace folder of the runtime that it was made in. */
+  folder?: string;
+  /** What its session has set in the environment of commands. */
+  environment?: Readonly<Record<string, string>>;
+}
+
+/** What a person is shown, and what the answer is bound to. */
+export interface Question {
+  toolVersion: string;
+  /** The arguments as they are shown: plain data. */
+  input: unknown;
+  reason: string;
+  verdict: Verdict;
+  /** Cut if it is too long. */
+  preview?: Preview;
+  suggestedRules: readonly string[];
+  binding: ApprovalBinding;
+  /** Hash of the binding. */
+  hash: string;
+  made: MadeCall;
+  /** The question that this one replaces, and what changed since. */
+  replaces?: { id: string; changes: readonly string[] };
+  /** 1, plus one for each replaced question. */
+  round: number;
+}
+
+/** A person's answer as it is stored. */
+export interface Answer {
+  approved: boolean;
+  by?: string;
+  via?: string;
+  reason?: string;
+  scope?: ApprovalScope;
+  rules?: readonly string[];
+  /** Whether a rule was not suggested, and may allow more than was shown. */
+  rulesEdited?: boolean;
+}
+
+/**
+ * The one record of a call that several processes may know: because a person must answer, or because it has an idempotency
+ * key. Only `Calls` writes it, by the transitions below.
+ */
+export interface StoredCall {
+  /** Of the row and of its approval. Cannot be guessed. */
+  id: string;
+  /** As the caller knows it. Not unique: models number their calls. */
+  callId: string;
+  /** Digest of the caller and the idempotency key. A call without one is never replayed. */
+  key?: string;
+  /** Digest of tool, version and input. */
+  fingerprint: string;
+  toolName: string;
+  caller: Caller;
+  state: CallState;
+  outcome?: CallOutcome;
+  question?: Question;
+  answer?: Answer;
+  /** The process whose caller waits, and until when it promises to. It runs the call if it can. */
+  holder?: string;
+  holdUntil?: number;
+  /** The process that runs it, or ran it last. */
+  owner?: string;
+  /** How often it was started. */
+  epoch: number;
+  /** How often its process disappeared. */
+  lost: number;
+  /** Nobody can answer after this time. */
+  deadline?: number;
+  /** Whether it may safely run again. */
+  repeatable: boolean;
+  /** Why it did not run, if it did not. */
+  note?: string;
+  result?: ToolResult;
+  createdAt: number;
+  answeredAt?: number;
+  begunAt?: number;
+  endedAt?: number;
+}
+
+/** Changes of a row; undefined if the transition does not apply to it. Runs while the store holds the row. */
+export type Transition = (row: StoredCall, now: number) => Partial<StoredCall> | undefined;
+
+/** An approval given at the last moment can still be used for this long. */
+const MIN_USE_MS = 60_000;
+/** A call whose processes disappear this often is not started again. */
+const MAX_LOST = 5;
+
+const NOT_STARTED: readonly CallState[] = ["waiting", "approved"];
+
+/** If it was started before, nobody can say that it did not happen. */
+function withoutRun(
+  row: StoredCall,
+  outcome: CallOutcome,
+  now: number,
+  { note, ownStarts = 0 }: { note?: string; ownStarts?: number } = {},
+): Partial<StoredCall> {
+  if (row.epoch > ownStarts) return { state: "ended", outcome: "unknown", endedAt: now, note };
+  // The call did not happen: its id may be used again. A denial stays.
+  const key = outcome === "denied" ? row.key : undefined;
+  return { state: "ended", outcome, endedAt: now, note, key };
+}
+
+/** Whether nobody can answer any more, or the answer can no longer be used. */
+export type IsExpired = (row: StoredCall) => boolean;
+
+/** Whether this process may start it: nobody else waits for it with a live caller. */
+export function mayClaim(row: StoredCall, me: string, now: number, deadHolder?: string): boolean {
+  const { holder, holdUntil = 0 } = row;
+  return holder === undefined || holder === me || holdUntil <= now || holder === deadHolder;
+}
+
+export function approve(answer: Answer, isExpired: IsExpired): Transition {
+  return (row, now) => {
+    if (row.state !== "waiting" || isExpired(row)) return undefined;
+    const deadline = Math.max(row.deadline ?? 0, now + MIN_USE_MS);
+    return { state: "approved", answer, answeredAt: now, deadline };
+  };
+}
+
+/** A denial counts until the call starts. */
+export function deny(answer: Answer, isExpired: IsExpired): Transition {
+  return (row, now) => {
+    if (!NOT_STARTED.includes(row.state) || isExpired(row)) return undefined;
+    return { ...withoutRun(row, "denied", now, { note: answer.reason }), answer, answeredAt: now };
+  };
+}
+
+export function claim(me: string, isExpired: IsExpired, deadHolder?: string): Transition {
+  return (row, now) => {
+    if (row.state !== "approved" || isExpired(row) || !mayClaim(row, me, now, deadHolder)) return undefined;
+    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now, holder: undefined };
+  };
+}
+
+/** Also replaces `unknown` by the outcome, if the same start reports it late. */
+export function end(
+  me: string,
+  epoch: number,
+  { outcome, result, releasesKey }: { outcome: CallOutcome; result: ToolResult; releasesKey: boolean },
+): Transition {
+  return (row, now) => {
+    const isOpen = row.state === "running" || (row.state === "ended" && row.outcome === "unknown");
+    if (!isOpen || row.owner !== me || row.epoch !== epoch) return undefined;
+    // This start did nothing. An earlier one may have.
+    if (outcome === "cancelled") return { ...withoutRun(row, outcome, now, { ownStarts: 1 }), result };
+    return { state: "ended", outcome, result, endedAt: now, key: releasesKey ? undefined : row.key };
+  };
+}
+
+/** What was shown is no longer true. */
+export function change(me: string, note: string, deadHolder?: string): Transition {
+  return (row, now) => {
+    if (!NOT_STARTED.includes(row.state)) return undefined;
+    if (row.state === "approved" && !mayClaim(row, me, now, deadHolder)) return undefined;
+    return withoutRun(row, "changed", now, { note });
+  };
+}
+
+/** Its caller waits in this process from now on. */
+export function hold(me: string, until: number, deadHolder?: string): Transition {
+  return (row, now) => {
+    if (!NOT_STARTED.includes(row.state) || !mayClaim(row, me, now, deadHolder)) return undefined;
+    return { holder: me, holdUntil: until };
+  };
+}
+
+/** Its caller does not wait any more, and the question stays. If it was answered, the holder continues. */
+export function release(me: string): Transition {
+  return (row) => (row.state === "waiting" && row.holder === me ? { holder: undefined } : undefined);
+}
+
+export function cancel(note: string): Transition {
+  return (row, now) => (NOT_STARTED.includes(row.state) ? withoutRun(row, "cancelled", now, { note }) : undefined);
+}
+
+export function expire(isExpired: IsExpired, note?: string): Transition {
+  return (row, now) => {
+    if (!NOT_STARTED.includes(row.state) || !isExpired(row)) return undefined;
+    const why = row.state === "waiting" ? "nobody answered in time" : "the approved call was not started in time";
+    return withoutRun(row, "expired", now, { note: note ?? why });
+  };
+}
+
+/** Its process has disappeared. */
+export function lose(deadOwner: string): Transition {
+  return (row, now) => {
+    if (row.state !== "running" || row.owner !== deadOwner) return undefined;
+    if (row.repeatable && row.lost < MAX_LOST && row.question !== undefined) {
+      return { state: "approved", holder: undefined, lost: row.lost + 1, deadline: now + MIN_USE_MS };
+    }
+    return { state: "ended", outcome: "unknown", endedAt: now };
+  };
+}
+
+/** Starts a call again whose outcome is unknown. For calls that may run twice. */
+export function restart(me: string): Transition {
+  return (row, now) => {
+    if (row.state !== "ended" || row.outcome !== "unknown") return undefined;
+    const started = { outcome: undefined, result: undefined, endedAt: undefined, owner: me, epoch: row.epoch + 1 };
+    return { ...started, state: "running", begunAt: now };
+  };
+}

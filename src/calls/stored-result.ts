@@ -1,0 +1,83 @@
+import { firstLine } from "../core/content.ts";
+import { failureOf, type ToolFailure } from "../core/error.ts";
+import type { FailedResult, PendingResult, ToolResult } from "../core/result.ts";
+import type { StoredCall } from "./stored-call.ts";
+
+/** What a caller gets for this call: the result if it has ended, otherwise what it waits for. The same for everybody. */
+export function storedResult(row: StoredCall): ToolResult {
+  if (row.state !== "ended") return pendingResult(row);
+  if (row.result) return row.result;
+  return failedResult(row, refusalOf(row));
+}
+
+/** Why a call that has ended has no result of its own. */
+export function refusalOf({ outcome, note, begunAt, toolName, answer }: StoredCall): ToolFailure {
+  const why = note ?? answer?.reason;
+  switch (outcome) {
+    case "denied":
+      return failureOf(
+        "approval_denied",
+        `Permission denied: a person denied this call${why ? `: ${why}` : ""}. Do not repeat it; ask what to do instead.`,
+      );
+    case "expired":
+      return failureOf(
+        "approval_expired",
+        `Permission denied: ${why ?? "nobody answered in time"}. The call did not run. ` +
+          "Continue without it, and say that it needs a person who answers.",
+      );
+    case "cancelled":
+      return failureOf("cancelled", `The call was cancelled before it ran${why ? `: ${why}` : ""}.`);
+    case "changed":
+      return failureOf(
+        "stale",
+        `"${toolName}" did not run: ${why ?? "what was shown to the person changed"}. Make the call again if it is still wanted.`,
+      );
+    default: {
+      const begun = begunAt === undefined ? "" : ` at ${new Date(begunAt).toISOString()}`;
+      return failureOf(
+        "unknown_outcome",
+        `"${toolName}" began${begun}, and its process ended before it reported the outcome. ` +
+          "Check its effect first. To make the call again, use a new call id.",
+      );
+    }
+  }
+}
+
+function failedResult(row: StoredCall, error: ToolFailure): FailedResult {
+  const { callId, toolName, createdAt, endedAt = createdAt } = row;
+  return {
+    callId,
+    toolName,
+    status: "failed",
+    success: false,
+    content: [{ type: "text", text: error.message }],
+    display: firstLine(error.message),
+    error,
+    metadata: {},
+    startedAt: createdAt,
+    completedAt: endedAt,
+    // The clock may have been set back since.
+    durationMs: Math.max(0, endedAt - createdAt),
+  };
+}
+
+function pendingResult({ id, callId, toolName, state, createdAt }: StoredCall): PendingResult {
+  const message =
+    state === "waiting"
+      ? `"${toolName}" has not run: it waits for an approval (${id}). ` +
+        "Do not repeat the call; continue with other work, or wait for the answer."
+      : state === "approved"
+        ? `"${toolName}" is approved (${id}) and has not started yet.`
+        : `"${toolName}" is approved (${id}) and running. Its result comes later.`;
+  return {
+    callId,
+    toolName,
+    status: "pending",
+    success: false,
+    content: [{ type: "text", text: message }],
+    display: firstLine(message),
+    pending: { kind: "approval", id },
+    metadata: {},
+    startedAt: createdAt,
+  };
+}

@@ -1,0 +1,303 @@
+import { hash } from "node:crypto";
+import type { CallStore, InsertedCall, OpenLimits, RowChange } from "../calls/call-store.ts";
+import type { Answer, CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
+import type { Caller } from "../core/call.ts";
+import { redactSecrets, secretNames } from "../core/mask-secrets.ts";
+import type { ToolResult } from "../core/result.ts";
+import type { AuditFact } from "../gate/audit-log.ts";
+import { appendFacts } from "./audit.ts";
+import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
+import { failPoint } from "./fail-point.ts";
+import { fitResult } from "./fit-result.ts";
+import {
+  flag,
+  integer,
+  json,
+  optional,
+  placeholders,
+  type StoreContext,
+  type StoreModule,
+  table,
+  text,
+} from "./table.ts";
+
+const MAX_RESULT_BYTES = 1024 * 1024;
+
+export const calls = table("calls", {
+  id: text("NOT NULL PRIMARY KEY"),
+  callId: json<string>(),
+  key: optional(text()),
+  fingerprint: text(),
+  toolName: json<string>(),
+  caller: json<Caller>(),
+  /** Of the caller, as JSON: for the limits of pending questions. */
+  userSession: text(),
+  callerUser: text(),
+  state: text<CallState>(),
+  outcome: optional(text<CallOutcome>()),
+  question: optional(json<Question>()),
+  answer: optional(json<Answer>()),
+  holder: optional(text()),
+  holdUntil: optional(integer()),
+  owner: optional(text()),
+  epoch: integer(),
+  lost: integer(),
+  deadline: optional(integer()),
+  repeatable: flag(),
+  note: optional(json<string>()),
+  result: optional<ToolResult>({ ...json<ToolResult>(), toSql: (result) => fitResult(result, MAX_RESULT_BYTES) }),
+  createdAt: integer(),
+  answeredAt: optional(integer()),
+  begunAt: optional(integer()),
+  endedAt: optional(integer()),
+  /** Grows with each change: an update that has read an older one does nothing. */
+  version: integer(),
+});
+
+type CallRow = StoredCall & { version: number };
+
+export const callsModule: StoreModule<CallStore> = {
+  migrations: {
+    name: "calls",
+    versions: [
+      [
+        calls.create,
+        "CREATE UNIQUE INDEX calls_by_key ON calls (key) WHERE key IS NOT NULL",
+        "CREATE INDEX calls_open ON calls (state) WHERE state <> 'ended'",
+        "CREATE INDEX calls_questions ON calls (created_at) WHERE question IS NOT NULL",
+        "CREATE INDEX calls_ended ON calls (ended_at) WHERE state = 'ended'",
+      ],
+    ],
+  },
+  open: (context) => new SqlCalls(context),
+};
+
+/** SQLite answers a look in some 50 µs; PostgreSQL is asked over the network. */
+const POLL_MS = { sqlite: 25, other: 50 };
+const MAX_TRIES = 100;
+const COLUMNS = calls.keys;
+
+/** Calls in a database that several processes share. */
+class SqlCalls implements CallStore {
+  readonly processId: string;
+  readonly pollMs: number;
+  readonly #context: StoreContext;
+  readonly #redact: (value: unknown) => unknown;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+    this.processId = context.owners.id;
+    this.pollMs = context.database.engine === "sqlite" ? POLL_MS.sqlite : POLL_MS.other;
+    const names = secretNames(context.secretNames ?? []);
+    this.#redact = (value) => redactSecrets(value, { names });
+  }
+
+  /** Keys and fingerprints contain the whole input, secrets included, and may be megabytes long. */
+  digest(text: string): string {
+    return hash("sha256", text);
+  }
+
+  async insert(row: StoredCall, limits?: OpenLimits): Promise<InsertedCall> {
+    if (!row.question) return this.#insertKeyed(row);
+    const inserted = await this.#context.database.transaction<InsertedCall>(async (tx) => {
+      await tx.lock("calls");
+      const known = row.key === undefined ? undefined : await findByKey(tx, row.key);
+      if (known) return { outcome: "known", row: known };
+      const full = limits && (await countFull(tx, row, limits));
+      if (full !== undefined) return { outcome: "full", open: full };
+      await this.#insertQuestion(tx, row);
+      return { outcome: "inserted", row };
+    });
+    if (inserted.outcome === "inserted") failPoint("asked");
+    return inserted;
+  }
+
+  async get(id: string): Promise<StoredCall | undefined> {
+    return (await this.#read(id))?.call;
+  }
+
+  find(key: string): Promise<StoredCall | undefined> {
+    return findByKey(this.#context.database, key);
+  }
+
+  async change(id: string, transition: RowChange, next?: StoredCall): Promise<StoredCall | undefined> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const read = await this.#read(id);
+      const changes = read && transition(read.call);
+      if (!changes) return undefined;
+      failPoint(`before ${nameOf(read.call, changes)}`);
+      const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
+      if (await this.#update(read, changed, next)) {
+        failPoint(`after ${nameOf(read.call, changes)}`);
+        return toCall(changed).call;
+      }
+      // Another process changed the row since it was read.
+    }
+    throw new Error(`Call "${id}" changed ${MAX_TRIES} times while it was written.`);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#context.database.run("DELETE FROM calls WHERE id = ? AND question IS NULL AND state <> 'ended'", [id]);
+  }
+
+  async versions(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const versions = new Map(ids.map((id) => [id, 0]));
+    for (let from = 0; from < ids.length; from += 500) {
+      const some = ids.slice(from, from + 500);
+      const sql = `SELECT id, version FROM calls WHERE id IN (${placeholders(some)})`;
+      const rows = await this.#context.database.all<{ id: string; version: number }>(sql, some);
+      for (const { id, version } of rows) versions.set(id, version);
+    }
+    return versions;
+  }
+
+  async questions({ isOpen = false, max }: { isOpen?: boolean; max: number }): Promise<StoredCall[]> {
+    const where = `WHERE question IS NOT NULL${isOpen ? " AND state = 'waiting'" : ""}`;
+    const rows = await this.#select(`${where} ORDER BY created_at DESC, id DESC LIMIT ?`, [max]);
+    return rows.map(({ call }) => call).reverse();
+  }
+
+  async unfinished(): Promise<StoredCall[]> {
+    const where = "WHERE state <> 'ended' AND (holder IS NULL OR holder <> ?) AND (owner IS NULL OR owner <> ?)";
+    return (await this.#select(where, [this.processId, this.processId])).map(({ call }) => call);
+  }
+
+  isAlive(processId: string): Promise<boolean> {
+    return this.#context.owners.isAlive(processId);
+  }
+
+  async prune({ questions, keys }: { questions: number; keys: number }): Promise<void> {
+    const { database } = this.#context;
+    await database.run("DELETE FROM calls WHERE state = 'ended' AND question IS NULL AND ended_at < ?", [keys]);
+    await database.run("DELETE FROM calls WHERE state = 'ended' AND ended_at < ?", [Math.min(questions, keys)]);
+  }
+
+  async #insertKeyed(row: StoredCall): Promise<InsertedCall> {
+    const { database } = this.#context;
+    for (;;) {
+      const { changes } = await calls.insert(database, toRow(row, 1), "ON CONFLICT DO NOTHING");
+      if (changes === 1) {
+        failPoint("begun");
+        return { outcome: "inserted", row };
+      }
+      const known = row.key === undefined ? undefined : await findByKey(database, row.key);
+      // If there is none, the earlier call was removed since: try again.
+      if (known) return { outcome: "known", row: known };
+    }
+  }
+
+  async #insertQuestion(tx: SqlTransaction, row: StoredCall): Promise<void> {
+    await calls.insert(tx, toRow(row, 1));
+    await this.#audit(tx, { kind: "approval_asked", ...factsOf(row) });
+  }
+
+  async #update(read: ReadCall, changed: CallRow, next: StoredCall | undefined): Promise<boolean> {
+    const { database } = this.#context;
+    const write = async (db: SqlRunner): Promise<boolean> => {
+      const row = toRow(changed, changed.version);
+      const set = COLUMNS.filter((key) => key !== "id");
+      const columns = set.map((key) => `${calls.list([key])} = ?`).join(", ");
+      const values = set.map((key): SqlValue => calls.toSql(key, Reflect.get(row, key)));
+      const sql = `UPDATE calls SET ${columns} WHERE id = ? AND version = ?`;
+      return (await db.run(sql, [...values, changed.id, read.version])).changes === 1;
+    };
+    if (!changed.question) return write(database);
+    return database.transaction(
+      async (tx) => {
+        if (!(await write(tx))) return false;
+        if (isDecision(read.call, changed)) await this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
+        if (next && changed.outcome === "changed") await this.#insertQuestion(tx, next);
+        return true;
+      },
+      { synced: isDecision(read.call, changed) },
+    );
+  }
+
+  #audit(tx: SqlTransaction, fact: AuditFact): Promise<void> {
+    const { clock, owners } = this.#context;
+    const data = this.#redact(fact.data ?? {}) as Record<string, unknown>;
+    return appendFacts(tx, [{ ...fact, data }], { at: clock.now(), owner: owners.id });
+  }
+
+  async #read(id: string): Promise<ReadCall | undefined> {
+    const [read] = await this.#select("WHERE id = ?", [id]);
+    return read;
+  }
+
+  async #select(where: string, values: readonly SqlValue[]): Promise<ReadCall[]> {
+    return (await calls.select(this.#context.database, COLUMNS, where, values)).map(toCall);
+  }
+}
+
+interface ReadCall {
+  call: StoredCall;
+  version: number;
+}
+
+async function findByKey(db: SqlRunner, key: string): Promise<StoredCall | undefined> {
+  const [row] = await calls.select(db, COLUMNS, "WHERE key = ?", [key]);
+  return row && toCall(row).call;
+}
+
+function toCall({ version, ...call }: CallRow): ReadCall {
+  const { userSession: _session, callerUser: _user, ...own } = call as StoredCall & Record<string, unknown>;
+  return { call: own as StoredCall, version };
+}
+
+export function toRow(call: StoredCall, version: number) {
+  const { session, user } = call.caller;
+  return {
+    ...call,
+    userSession: JSON.stringify([user ?? null, session ?? null]),
+    callerUser: JSON.stringify(user ?? null),
+    version,
+  };
+}
+
+/** How many questions of the same user or session wait, if there is no room for another. */
+async function countFull(tx: SqlRunner, row: StoredCall, limits: OpenLimits): Promise<number | undefined> {
+  const { userSession, callerUser } = toRow(row, 1);
+  const [counted] = await tx.all<{ of_user: number; of_session: number | null }>(
+    `SELECT count(*) AS of_user, sum(CASE WHEN user_session = ? THEN 1 ELSE 0 END) AS of_session
+      FROM calls WHERE state = 'waiting' AND caller_user = ?`,
+    [userSession, callerUser],
+  );
+  const ofSession = counted?.of_session ?? 0;
+  const ofUser = counted?.of_user ?? 0;
+  if (ofSession >= limits.maxOpenPerSession) return ofSession;
+  return ofUser >= limits.maxOpenPerUser ? ofUser : undefined;
+}
+
+/** Whether the question was decided: answered, or over without an answer. */
+function isDecision(before: StoredCall, { state, question }: StoredCall): boolean {
+  if (!question || before.state === state) return false;
+  return before.state === "waiting" || (before.state === "approved" && state === "ended");
+}
+
+/** The name of the transition, for tests that stop a process there. */
+function nameOf(before: StoredCall, changes: Partial<StoredCall>): string {
+  if (changes.state === "running") return "claim";
+  if (changes.state === "ended" && before.state === "running") return "end";
+  return changes.answer ? "answer" : (changes.outcome ?? "change");
+}
+
+function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
+  const { id, callId, toolName, caller, state, outcome, question, answer, note } = row;
+  const verdict = state === "approved" ? "allow" : state === "waiting" ? question?.verdict.decision : "deny";
+  const given = { answeredBy: answer?.by, answeredVia: answer?.via, scope: answer?.scope, rules: answer?.rules };
+  return {
+    callId,
+    toolName,
+    caller,
+    verdict,
+    data: {
+      approvalId: id,
+      state: state === "waiting" ? "pending" : (outcome ?? state),
+      hash: question?.hash,
+      reason: question?.reason,
+      note: note ?? answer?.reason,
+      replaces: question?.replaces,
+      ...given,
+    },
+  };
+}
