@@ -53,7 +53,7 @@ export { createRecorder, createReplay } from "./gate/record-and-replay.ts";
 export type { Recorder, Replay } from "./gate/record-and-replay.ts";
 
 // Policy and approvals
-export type { Approval, ApprovalAnswer, ApprovalStore } from "./calls/approval.ts";
+export type { Approval, ApprovalAnswer } from "./calls/approval.ts";
 export type { Approver } from "./gate/permit/approver.ts";
 export { describeApproval } from "./gate/permit/describe-approval.ts";
 export type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
@@ -70,7 +70,7 @@ export type { TaintStore } from "./gate/permit/taint.ts";
 export type { ToolPolicy } from "./gate/permit/tool-policy.ts";
 
 // What a host may replace
-export type { CallJournal } from "./calls/call-journal.ts";
+export type { CallStore } from "./calls/call-store.ts";
 export type { Clock } from "./core/clock.ts";
 export type { TokenCounter } from "./core/token-counter.ts";
 export type { AuditLog, CallLog } from "./gate/audit-log.ts";

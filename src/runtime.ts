@@ -18,11 +18,10 @@ import { admit } from "./gate/admit.ts";
 import { record, writeAhead } from "./gate/record.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
 import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
-import { type CallJournal, MemoryJournal } from "./calls/call-journal.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
 import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
 import { Executor } from "./gate/executor.ts";
-import { journalKey, idempotencyStages } from "./gate/idempotency.ts";
+import { idempotencyStages } from "./gate/idempotency.ts";
 import { preferResponse, type ResponseLength } from "./gate/response-length.ts";
 import { resolve } from "./gate/resolve.ts";
 import { ResultCache } from "./gate/result-cache.ts";
@@ -35,11 +34,13 @@ import type { JobQueue } from "./calls/job-queue.ts";
 import { createJobs, type Jobs, type WorkerOptions } from "./jobs/jobs.ts";
 import { MemoryJobs } from "./jobs/memory-job-queue.ts";
 import type { ApprovalAnswer } from "./calls/approval.ts";
-import { Approvals, type ApprovalsOptions } from "./calls/approvals.ts";
+import { storedResult } from "./calls/stored-result.ts";
+import { Approvals } from "./calls/approvals.ts";
+import type { CallStore } from "./calls/call-store.ts";
+import { callKey, Calls, type CallsOptions } from "./calls/calls.ts";
 import type { Approver } from "./gate/permit/approver.ts";
-import { hashOf } from "./calls/approval-binding.ts";
-import { permit, type Permit } from "./gate/permit/permit.ts";
-import { createResume } from "./gate/permit/resume-call.ts";
+import { Permit } from "./gate/permit/permit.ts";
+import { type FollowOptions, StoredCallRunner } from "./gate/permit/run-stored.ts";
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
 import type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
 import { createHooks } from "./gate/permit/hooks/hooks.ts";
@@ -88,9 +89,11 @@ export interface HaftOptions {
   approver?: Approver;
   /** How long a call that asks waits for an answer; without one it is denied. */
   approvalWaitMs?: number;
-  /** Where approvals are kept, for how long, and how many. */
-  approvals?: Omit<ApprovalsOptions, "clock">;
-  /** Registers `run_code`: where waiting programs are kept, and their limits. */
+  /** How long questions can be answered, how many may be pending, and how long results are kept for repeated call ids. */
+  approvals?: Omit<CallsOptions, "clock" | "store"> & { maxShownBytes?: number };
+  /** Where calls are kept that wait for a person or have an idempotency key. Default: in memory. */
+  calls?: CallStore;
+  /** Registers `run_code`: where programs that wait are kept, and what they may use. */
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
   /** Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others. */
   toolSearch?: ToolSearchOptions;
@@ -112,9 +115,7 @@ export interface HaftOptions {
   clock?: Clock;
   /** The record of calls. Default: in memory. */
   log?: CallLog;
-  /** The results of earlier calls, by their ids. Default: in memory. */
-  journal?: CallJournal;
-  /** Keeps results that were too long. Default: the workspace's, else memory. */
+  /** The whole of results that were too long. Default: the workspace's, else memory. */
   spill?: Spill;
   /** Where background calls wait for a worker. Default: in memory. `false`: callers wait for the result. */
   jobs?: JobQueue | false;
@@ -152,7 +153,7 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   middleware: true,
   clock: true,
   log: true,
-  journal: true,
+  calls: true,
   spill: true,
   jobs: true,
   worker: true,
@@ -192,9 +193,11 @@ export interface Haft {
   readonly taint: Taint;
   /** The record of every call. */
   readonly log: CallLog;
-  /** The results of earlier calls, by their ids. */
-  readonly journal: CallJournal;
-  /** Whole results that were too long for a model. */
+  /** Follows a call that waits for an approval to its end, whichever process runs it. */
+  follow(approvalId: string, options?: FollowOptions): Promise<ToolResult>;
+  /** What is known of an earlier call of this caller: its result if it has ended, `pending` if not. */
+  findCall(callId: string, caller?: Partial<Caller>): Promise<ToolResult | undefined>;
+  /** The whole of results that were too long for a model. */
   readonly spill: Spill;
   /** Background calls and the delivery of their results. */
   readonly jobs: Jobs;
@@ -243,8 +246,8 @@ export interface Haft {
   getStats(): ToolStats;
   /** How many calls are running, and how many wait. */
   load(): { running: number; waiting: number };
-  /** Continues programs whose answer came while no process was running. */
-  recoverPrograms(): Promise<void>;
+  /** Runs approved calls and programs that no process takes care of. Call it regularly in a process that stays. */
+  recover(): Promise<void>;
   /**
    * Takes no more calls, waits `graceMs` for running calls and jobs (default: 0), stops and answers the others, then ends
    * the processes of the workspace. Jobs that were stopped go back to the queue if running them again does no harm.
@@ -278,7 +281,7 @@ class Runtime {
   readonly folder: string;
   readonly tokens: TokenCounter;
   readonly log: CallLog;
-  readonly journal: CallJournal;
+  readonly calls: Calls;
   readonly spill: Spill;
   readonly approvals: Approvals;
   readonly rules: RuleSet;
@@ -290,7 +293,7 @@ class Runtime {
   readonly jobs: Jobs;
   readonly discovery: ReturnType<typeof createDiscovery> | undefined;
   readonly gate: Executor;
-  readonly answer: ReturnType<typeof createResume>;
+  readonly stored: StoredCallRunner;
   readonly layersFor: (caller: Partial<Caller>) => readonly AnyLayer[];
   /** The caller of a call without one. */
   readonly #layers: readonly AnyLayer[];
@@ -309,9 +312,9 @@ class Runtime {
     this.folder = workspace?.folder ?? options.folder ?? process.cwd();
     this.tokens = options.tokens ?? openTokenizer();
     this.log = options.log ?? new MemoryCallLog();
-    this.journal = options.journal ?? new MemoryJournal();
     this.spill = options.spill ?? workspace?.spill ?? new MemorySpill();
-    this.approvals = new Approvals({ ...options.approvals, clock: this.clock });
+    this.calls = new Calls({ ...options.approvals, clock: this.clock, store: options.calls });
+    this.approvals = new Approvals(this.calls);
     this.#warn = options.onWarning ?? ((warning) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
 
     const { policy = [] } = options;
@@ -325,7 +328,7 @@ class Runtime {
     const deadlines = new Deadlines(this.clock);
     const validation = validate();
     const hooks = this.#openHooks(validation);
-    const idempotency = idempotencyStages(this.journal, new ResultCache(this.clock));
+    const idempotency = idempotencyStages(this.calls, new ResultCache(this.clock));
     const limits = withDefaults(DEFAULT_CONCURRENCY, options.concurrency);
     this.admission = admit({ limits, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
@@ -367,7 +370,7 @@ class Runtime {
       timeouts: options.timeouts,
     });
     this.discovery = options.toolSearch && this.#openDiscovery(options.toolSearch);
-    this.answer = this.#openAnswers();
+    this.stored = this.#openStoredCalls();
 
     this.#registerTools();
     this.#reportProblems(hooks?.warnings ?? []);
@@ -400,6 +403,7 @@ class Runtime {
     const { jobs, programs, options } = this;
     const steps = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
     steps.push("the workspace", () => options.workspace?.close());
+    steps.push("stored calls", () => this.calls.close());
     steps.push("run_code", () => programs?.close());
     const jobsClosed = jobs.close(graceMs);
     steps.push("jobs", () => jobsClosed);
@@ -419,10 +423,11 @@ class Runtime {
   }
 
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
-    const { grants, taint, folder: cwd, rules, clock, events, approvals } = this;
+    const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, saveRule, workspace, approver, approvalWaitMs } = this.options;
-    return permit({
-      approvals,
+    return new Permit({
+      calls,
+      maxShownBytes: this.options.approvals?.maxShownBytes,
       clock,
       events,
       judge: createJudge({ grants, taint, hooks, cwd, requiresApproval }),
@@ -433,7 +438,7 @@ class Runtime {
         rules.add(rule, "allow", "local", cwd);
       },
       contextFor: (call) => this.gate.contextFor(call),
-      environmentOf: ({ caller }) => hashOf(workspace?.environments.environmentOf(caller.session) ?? null),
+      overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
       approver,
       waitMs: approvalWaitMs,
     });
@@ -444,9 +449,9 @@ class Runtime {
       ...code,
       clock: this.clock,
       continueCall: (call, id) => continueCall(this.gate, this.registry, call, { kind: "code", id }),
-      isOpen: async (id) => (await this.approvals.get(id))?.state === "pending",
+      isOpen: async (id) => (await this.calls.get(id))?.state !== "ended",
       isDone: async ({ options: { caller = {}, idempotencyKey, id = "" } }) =>
-        (await this.journal.find(journalKey(caller, idempotencyKey || id)))?.state === "done",
+        (await this.calls.find(callKey(caller, idempotencyKey || id)))?.state === "ended",
     });
   }
 
@@ -464,7 +469,7 @@ class Runtime {
     });
     if (queue === false) return { jobs, backgroundStage: { name: "background" } };
     const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
-      idempotencyKey === undefined ? undefined : journalKey(caller, idempotencyKey);
+      idempotencyKey === undefined ? undefined : callKey(caller, idempotencyKey);
     return { jobs, backgroundStage: background({ clock, events, registry, keyOf, submit }) };
   }
 
@@ -478,24 +483,39 @@ class Runtime {
     });
   }
 
-  /** Answers an approval. A program that waited for it continues before the approver gets the result. */
-  #openAnswers(): ReturnType<typeof createResume> {
-    const resume = createResume({
-      approvals: this.approvals,
-      permit: this.permission,
-      registry: this.registry,
-      gate: this.gate,
-      recorded: async ({ toolName, callId, caller, made }) => {
-        const entry = await this.journal.find(journalKey(caller, made.options.idempotencyKey || callId));
-        if (entry?.state === "running") return "running";
-        return entry?.state === "done" && entry.result.toolName === toolName ? entry.result : undefined;
+  #openStoredCalls(): StoredCallRunner {
+    const { calls, registry, gate, folder } = this;
+    const { workspace } = this.options;
+    return new StoredCallRunner({
+      calls,
+      registry,
+      gate,
+      folder,
+      restoreEnvironment(session, overlay) {
+        const own = workspace?.environments.of(session);
+        // A session that has set something here knows better.
+        if (!own || [...own.entries()].length > 0) return;
+        for (const [name, value] of Object.entries(overlay)) own.set(name, value);
       },
     });
-    return async (id, answer) => {
-      const result = await resume(id, answer);
-      if (result.status !== "pending") await this.programs?.answered(id);
-      return result;
-    };
+  }
+
+  /** A program that waited for the answer continues before the answerer gets the result. */
+  async answer(id: string, answer: ApprovalAnswer): Promise<ToolResult> {
+    const result = await this.stored.answer(id, answer);
+    if (result.status !== "pending") await this.programs?.answered(id);
+    return result;
+  }
+
+  async findCall(callId: string, caller: Partial<Caller>): Promise<ToolResult | undefined> {
+    const row = await this.calls.find(callKey(caller, callId));
+    return row && { ...storedResult(row), callId };
+  }
+
+  /** Runs approved calls and programs that no process takes care of. */
+  async recover(): Promise<void> {
+    await this.stored.recover();
+    await this.programs?.recover();
   }
 
   #registerTools(): void {
@@ -518,7 +538,7 @@ class Runtime {
 
 /** The public object of a runtime: bound functions, none of which runs a call without the gate. */
 function publicOf(runtime: Runtime): Haft {
-  const { registry, approvals, taint, log, journal, spill, jobs, tokens, clock, folder, events, gate } = runtime;
+  const { registry, approvals, taint, log, spill, jobs, tokens, clock, folder, events, gate } = runtime;
   const { rules, grants, layersFor } = runtime;
   return {
     registry,
@@ -533,7 +553,8 @@ function publicOf(runtime: Runtime): Haft {
     }),
     taint,
     log,
-    journal,
+    follow: (id, options) => runtime.stored.follow(id, options),
+    findCall: (callId, caller = {}) => runtime.findCall(callId, caller),
     spill,
     jobs,
     tokens,
@@ -562,7 +583,7 @@ function publicOf(runtime: Runtime): Haft {
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),
     load: () => runtime.admission.load(),
-    recoverPrograms: async () => runtime.programs?.recover(),
+    recover: () => runtime.recover(),
     shutdown: ({ graceMs = 0 } = {}) => runtime.shutdown(graceMs),
   };
 }

@@ -133,15 +133,15 @@ describe("a chain", () => {
   test("is pending while a step is, and continues under the same call id without repeating finished steps", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "add" }, { tool: "careful" }, { tool: "double" });
-    const first = await haft.execute("chain", { n: 1 }, { id: "c" });
+    const first = await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } });
     expect(first).toMatchObject({ status: "pending", pending: { kind: "approval" }, metadata: { stoppedAt: 2 } });
     expect(textOf(first.content)).toMatch(/^Step 2 of 3 \(careful\) is pending/);
     expect(runs).toEqual(["add 1"]);
-    const again = await haft.execute("chain", { n: 1 }, { id: "c" });
+    const again = await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } });
     expect(again).toMatchObject({ status: "pending", pending: first.status === "pending" ? first.pending : {} });
     await haft.approve(first.status === "pending" ? first.pending.id : "");
     expect(runs).toEqual(["add 1", "careful 2"]);
-    expect(await haft.execute("chain", { n: 1 }, { id: "c" })).toMatchObject({
+    expect(await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } })).toMatchObject({
       status: "completed",
       details: { n: 204 },
     });
@@ -151,12 +151,12 @@ describe("a chain", () => {
   test("ends with the reason if the pending step was denied", async () => {
     const { haft, chain, runs } = recordingTools();
     chain({ tool: "careful" }, { tool: "double" });
-    const first = await haft.execute("chain", { n: 1 }, { id: "c" });
+    const first = await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } });
     await haft.approvals.answer(first.status === "pending" ? first.pending.id : "", {
       approved: false,
       reason: "not today",
     });
-    const result = await haft.execute("chain", { n: 1 }, { id: "c" });
+    const result = await haft.execute("chain", { n: 1 }, { id: "c", caller: { session: "s" } });
     expect(result).toMatchObject({ status: "failed", error: { code: "approval_denied" } });
     expect(textOf(result.content)).toContain("not today");
     expect(runs).toEqual([]);

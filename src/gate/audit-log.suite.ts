@@ -111,8 +111,8 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       await haft.execute("put", { wrong: 1 }, { id: "invalid" });
       await haft.execute("ask", {}, { id: "waiting" });
       await haft.execute("break", {}, { id: "failed" });
-      await haft.execute("put", { path: "p" }, { id: "known" });
-      await haft.execute("put", { path: "p" }, { id: "known" });
+      await haft.execute("put", { path: "p" }, { id: "known", caller: { session: "s" } });
+      await haft.execute("put", { path: "p" }, { id: "known", caller: { session: "s" } });
       await haft.execute("outer", {}, { id: "outer" });
       const shown = (await collect(log.entries())).map(({ kind, callId, parentId, status }) =>
         [kind, callId, parentId, status].filter(Boolean).join(" "),

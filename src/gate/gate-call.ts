@@ -117,7 +117,9 @@ export class GateCall extends Deadline implements Call {
 
   get idempotencyKey(): string | undefined {
     const { idempotencyKey, id } = this.options;
-    return idempotencyKey === false ? undefined : (idempotencyKey ?? id);
+    if (idempotencyKey === false) return undefined;
+    // Models number their calls: an id alone means nothing outside its conversation.
+    return idempotencyKey ?? (this.caller.session === undefined ? undefined : id);
   }
 
   /** Listens to the caller's signal from now on. */

@@ -1,199 +1,231 @@
-import { fromThrown, type ToolResult } from "../core/result.ts";
-import { abortable, type Call, type Caller, toolOf } from "../core/call.ts";
-import { canonicalJson } from "../core/json.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
+import type { CallOutcome, StoredCall } from "../calls/stored-call.ts";
+import { refusalOf } from "../calls/stored-result.ts";
+import { abortable, type Call, toolOf } from "../core/call.ts";
+import { failed, fromThrown, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
-import type { CallJournal, JournalEntry } from "../calls/call-journal.ts";
 import type { ResultCache } from "./result-cache.ts";
+
+/** How often the process that runs the same call is checked: it may have ended. */
+const LIVENESS_MS = 500;
 
 /**
  * `known` answers a call that was made before, `claim` marks one as made. Permission is between them: a known result
  * needs none, and nothing is claimed that may still be refused.
  */
-export function idempotencyStages(journal: CallJournal, cache: ResultCache): { known: Stage; claim: Stage } {
-  /** Calls of this process that are being made, for those who make the same one meanwhile. */
-  const running = new Map<string, Promise<ToolResult>>();
-  const finish = new WeakMap<Call, Begun>();
+export function idempotencyStages(calls: Calls, cache: ResultCache): { known: Stage; claim: Stage } {
+  return { known: new KnownStage(calls, cache), claim: new ClaimStage(calls) };
+}
 
-  const known: Stage = {
-    name: "known",
-    enter(call) {
-      const cached = cache.find(call);
-      if (cached) return answerAgain(call, cached, "cache");
-      const key = keyOf(call);
-      if (key === undefined) return undefined;
-      const entry = journal.find(key, fingerprintOf(call));
-      return entry instanceof Promise ? entry.then((found) => answer(call, key, found)) : answer(call, key, entry);
-    },
-    leave(call, result) {
-      try {
-        cache.store(call, result);
-      } catch {
-        // The tool cannot say what its answer depends on: it is not kept, and stays an answer.
-      }
-      return result;
-    },
-    /** A write that went on after its caller was answered changes things only now. */
-    ended(call) {
-      if (call.answered) cache.drop(call);
-    },
-  };
+class KnownStage implements Stage {
+  readonly name = "known";
+  readonly #calls: Calls;
+  readonly #cache: ResultCache;
 
-  const claim: Stage = {
-    name: "claim",
-    enter(call) {
-      const key = keyOf(call);
-      if (key === undefined) return undefined;
-      // Somebody else may have begun the same call while this one was waiting for permission.
-      const meanwhile = running.get(key);
-      if (meanwhile) return join(call, meanwhile);
-      running.set(key, new Promise((resolve) => finish.set(call, { key, resolve, hasEnded: false })));
-      const begin = () => journal.begin(key, fingerprintOf(call), { again: toolOf(call).idempotent });
-      return settleThen(begin, (error, entry) => {
-        if (error === undefined && !entry) return undefined;
-        const answered = error === undefined ? answerOf(call, entry) : fromThrown(call, error);
-        settle(call, answered);
-        return answered;
-      });
-    },
-    leave(call, result) {
-      const begun = finish.get(call);
-      if (!begun) return result;
-      const write = (): MaybePromise<void> => {
-        if (isFinal(call, result)) return journal.end(begun.key, result);
-        if (begun.hasEnded || !isHandedOver(call, result)) return journal.forget(begun.key);
-        begun.forgetLater = true;
-      };
-      // What happened has happened, also where that cannot be written down. Until it is, others find the call running.
-      return settleThen(write, () => {
-        settle(call, result);
-        return result;
-      });
-    },
-    ended(call) {
-      const begun = finish.get(call);
-      if (!begun) return;
-      begun.hasEnded = true;
-      if (!begun.forgetLater) return;
-      // Where that cannot be written, it counts as running until this process ends.
-      void settleThen(
-        () => journal.forget(begun.key),
-        () => finish.delete(call),
-      );
-    },
-  };
-  return { known, claim };
-
-  function answer(call: Call, key: string, entry: JournalEntry | undefined): MaybePromise<ToolResult | undefined> {
-    if (!entry) return undefined;
-    const joined = running.get(key);
-    if (entry.state === "running" && joined) return join(call, joined);
-    if (isOrphaned(entry) && toolOf(call).idempotent) return undefined;
-    return answerOf(call, entry);
+  constructor(calls: Calls, cache: ResultCache) {
+    this.#calls = calls;
+    this.#cache = cache;
   }
 
-  function settle(call: Call, result: ToolResult): void {
-    const begun = finish.get(call);
-    if (!begun) return;
-    if (!begun.forgetLater) finish.delete(call);
-    running.delete(begun.key);
-    begun.resolve(result);
+  enter(call: Call): MaybePromise<ToolResult | undefined> {
+    const cached = this.#cache.find(call);
+    if (cached) return repeatResult(call, cached, "cache");
+    const key = keyOf(call);
+    // The run of a stored call has its row already.
+    if (key === undefined || this.#calls.storedIdOf(call) !== undefined) return undefined;
+    const row = this.#calls.find(key);
+    if (row instanceof Promise) return row.then((found) => found && this.#answer(call, found));
+    return row && this.#answer(call, row);
+  }
+
+  leave(call: Call, result: ToolResult): ToolResult {
+    try {
+      this.#cache.store(call, result);
+    } catch {
+      // The tool cannot say what its result depends on, so the result is not cached.
+    }
+    return result;
+  }
+
+  /** A write that continued after its caller was answered changes things only now. */
+  ended(call: Call): void {
+    if (call.answered) this.#cache.drop(call);
+  }
+
+  #answer(call: Call, row: StoredCall): MaybePromise<ToolResult | undefined> {
+    // The permit stage joins a question that is open, or asks another one.
+    if (row.state === "waiting" || row.state === "approved") return undefined;
+    if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
+    if (row.state === "ended") return endedResult(call, row);
+    return abortable(call, followRun(this.#calls, row)).then((ended) => ended && endedResult(call, ended));
   }
 }
 
-interface Begun {
-  key: string;
-  resolve(result: ToolResult): void;
-  /** Whether the tool's code has. */
+/** What a call that started left for its end. */
+interface Started {
+  row: StoredCall;
+  /** Whether the tool's code has ended. */
   hasEnded: boolean;
-  forgetLater?: boolean;
+  removeLater: boolean;
 }
 
-/** A job whose worker closes is somebody else's from now on; until the tool's code here has ended, it is not to begin there. */
-function isHandedOver(call: Call, result: ToolResult): boolean {
-  return call.secondPass?.kind === "job" && result.status === "failed" && result.error.code === "shutdown";
-}
+class ClaimStage implements Stage {
+  readonly name = "claim";
+  readonly #calls: Calls;
+  readonly #started = new WeakMap<Call, Started>();
 
-/** Waits for the same call, made before. */
-function join(call: Call, running: Promise<ToolResult>): Promise<ToolResult> {
-  return abortable(
-    call,
-    running.then((result) => answerAgain(call, result, "replay")),
-  );
-}
-
-function settleThen<W, T>(write: () => MaybePromise<W>, then: (error: unknown, written?: W) => T): MaybePromise<T> {
-  let written: MaybePromise<W>;
-  try {
-    written = write();
-  } catch (error) {
-    return then(error);
+  constructor(calls: Calls) {
+    this.#calls = calls;
   }
-  return written instanceof Promise ? written.then((value) => then(undefined, value), then) : then(undefined, written);
+
+  enter(call: Call): MaybePromise<ToolResult | undefined> {
+    const claimed = this.#calls.claimedOf(call);
+    if (claimed) return this.#start(call, claimed);
+    const key = keyOf(call);
+    return key === undefined ? undefined : this.#begin(call, key);
+  }
+
+  leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {
+    const started = this.#started.get(call);
+    if (!started) return result;
+    try {
+      const written = this.#end(call, started, result);
+      // What happened has happened, also if that cannot be written now.
+      if (written instanceof Promise)
+        return written.then(
+          () => result,
+          () => result,
+        );
+    } catch {
+      // As above: `Calls` writes it later.
+    }
+    return result;
+  }
+
+  ended(call: Call): void {
+    const started = this.#started.get(call);
+    if (!started) return;
+    started.hasEnded = true;
+    if (started.removeLater) void this.#remove(started.row);
+  }
+
+  /** The outcome came after the caller was answered. */
+  late(call: Call, result: ToolResult): void {
+    const started = this.#started.get(call);
+    if (!started) return;
+    const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
+    try {
+      const written = this.#calls.end(started.row, ended);
+      if (written instanceof Promise) written.catch(() => undefined);
+    } catch {
+      // `Calls` writes it later.
+    }
+  }
+
+  #start(call: Call, row: StoredCall): undefined {
+    this.#started.set(call, { row, hasEnded: false, removeLater: false });
+    return undefined;
+  }
+
+  #begin(call: Call, key: string): MaybePromise<ToolResult | undefined> {
+    const begun = this.#calls.begin(call, key);
+    if (begun instanceof Promise) return begun.then((inserted) => this.#begun(call, key, inserted));
+    return this.#begun(call, key, begun);
+  }
+
+  #begun(call: Call, key: string, inserted: Awaited<ReturnType<Calls["begin"]>>): MaybePromise<ToolResult | undefined> {
+    if (inserted.outcome === "full") throw new Error("A call without a question has no limit.");
+    if (inserted.outcome === "inserted") return this.#start(call, inserted.row);
+    return this.#join(call, key, inserted.row);
+  }
+
+  /** The same call was made before, or is being made. */
+  async #join(call: Call, key: string, row: StoredCall): Promise<ToolResult | undefined> {
+    if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
+    if (row.state === "waiting" || row.state === "approved") {
+      await this.#calls.cancel(row.id, "the call is allowed by now");
+      return this.#begin(call, key);
+    }
+    const ended = row.state === "ended" ? row : await abortable(call, followRun(this.#calls, row));
+    if (!ended) return this.#begin(call, key);
+    const known = endedResult(call, ended);
+    if (known) return known;
+    const restarted = await this.#calls.restart(ended);
+    return restarted ? this.#start(call, restarted) : this.#begin(call, key);
+  }
+
+  #end(call: Call, started: Started, result: ToolResult): MaybePromise<unknown> {
+    const { row } = started;
+    const isKept = isFinal(call, result);
+    if (isKept || row.question) {
+      return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isKept });
+    }
+    if (!started.hasEnded && isHandedOver(call, result)) {
+      started.removeLater = true;
+      return undefined;
+    }
+    return this.#calls.remove(row);
+  }
+
+  /** If that cannot be written, the call counts as running until this process ends. */
+  async #remove(row: StoredCall): Promise<void> {
+    try {
+      await this.#calls.remove(row);
+    } catch {
+      // See above.
+    }
+  }
 }
 
-/** Begun, and nobody is there who could end it. */
-function isOrphaned(entry: JournalEntry): boolean {
-  return entry.state === "unknown" || (entry.state === "running" && !entry.elsewhere);
+/** The row once another call with the same key has ended; undefined if that call did not happen and left no row. */
+async function followRun(calls: Calls, row: StoredCall): Promise<StoredCall | undefined> {
+  let now: StoredCall | undefined = await calls.settleLost(row);
+  while (now && now.state !== "ended") {
+    const { state } = now;
+    try {
+      now = await calls.settleLost(await calls.wait(row.id, (next) => next.state !== state, { ms: LIVENESS_MS }));
+    } catch {
+      now = await calls.get(row.id);
+    }
+  }
+  return now;
 }
 
-/** What a call that is not to run gets instead. */
-function answerOf(call: Call, entry: JournalEntry | undefined): ToolResult {
-  if (entry?.state === "done") return answerAgain(call, entry.result, "replay");
-  if (entry?.state === "other") return fromThrown(call, conflicting(call));
-  if (entry && !isOrphaned(entry)) return fromThrown(call, runningElsewhere());
-  return fromThrown(call, unknownOutcome());
+/** What a call gets that was made before. Undefined if it may run again: its outcome is unknown, and that does no harm. */
+function endedResult(call: Call, row: StoredCall): ToolResult | undefined {
+  if (row.outcome === "unknown" && toolOf(call).idempotent) return undefined;
+  if (row.result) return repeatResult(call, row.result, "replay");
+  return row.outcome === undefined ? undefined : failed(call, refusalOf(row));
 }
 
-function answerAgain(call: Call, result: ToolResult, how: "replay" | "cache"): ToolResult {
-  // What was repaired then was in another input than this one.
+/** A result of an earlier call, as the result of this one. */
+export function repeatResult(call: Call, result: ToolResult, how: "replay" | "cache"): ToolResult {
+  // Repairs belong to the input of the earlier call.
   const { repairs: _repairs, ...metadata } = result.metadata;
   const again = { ...result, callId: call.id, startedAt: call.startedAt, metadata: { ...metadata, known: how } };
   return structuredClone(again);
 }
 
-/** The same key from another caller is another call. */
-export function journalKey({ session, agent, user }: Partial<Caller>, idempotencyKey: string): string {
-  return JSON.stringify([session, agent, user, idempotencyKey]);
-}
-
 function keyOf(call: Call): string | undefined {
-  return call.idempotencyKey === undefined ? undefined : journalKey(call.caller, call.idempotencyKey);
+  return call.idempotencyKey === undefined ? undefined : callKey(call.caller, call.idempotencyKey);
 }
 
-/** Of the input as it was sent: a schema may turn it into an instance that looks like any other. */
-function fingerprintOf(call: Call): string {
-  const tool = toolOf(call);
-  return canonicalJson([tool.name, tool.version, call.sent ?? call.accepted]);
+/** A worker that closes hands the job over. Until the tool's code has ended here, it must not start elsewhere. */
+function isHandedOver(call: Call, result: ToolResult): boolean {
+  return call.secondPass?.kind === "job" && result.status === "failed" && result.error.code === "shutdown";
 }
 
-/** A pending call has not happened; one that failed for a passing reason may be made again where that does no harm. */
+/** A pending call has not happened. One that failed for a passing reason may be made again if that does no harm. */
 function isFinal(call: Call, result: ToolResult): boolean {
   if (result.status === "pending") return false;
   if (result.status === "completed") return true;
-  // Refused while it waited, or cancelled before its turn: nothing has happened.
+  // Refused or cancelled before it started: nothing has happened.
   if (!call.began) return false;
   return !(result.error.retryable && toolOf(call).idempotent);
 }
 
-function conflicting(call: Call): ToolError {
-  return toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
-    next: "Give every call its own id.",
-  });
-}
-
-function runningElsewhere(): ToolError {
-  return toolError("busy", "The same call is being made by another process", {
-    next: "Call again with the same id in a moment: its result is given then.",
-  });
-}
-
-function unknownOutcome(): ToolError {
-  return toolError(
-    "unknown_outcome",
-    "This call had begun when the runtime ended, and it is not known whether it happened",
-    {
-      next: "Check its effect first; to make it again, use a new call id.",
-    },
-  );
+function outcomeOf(result: ToolResult): CallOutcome {
+  if (result.status !== "failed") return "completed";
+  if (result.error.code === "unknown_outcome") return "unknown";
+  return result.error.code === "cancelled" ? "cancelled" : "failed";
 }

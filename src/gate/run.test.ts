@@ -203,7 +203,7 @@ describe("an aborted tool", () => {
     const { clock, haft } = start(() => new Promise((done) => void clock.after(5000, () => done("late"))));
     const late: unknown[] = [];
     haft.on("tool_call_settled_late", ({ succeeded, afterMs }) => void late.push({ succeeded, afterMs }));
-    const call = haft.execute("subject", {}, { timeoutMs: 1000, id: "one" });
+    const call = haft.execute("subject", {}, { timeoutMs: 1000, id: "one", caller: { session: "s" } });
     await clock.advance(1000);
     const result = await call;
     await clock.advance(10_000);

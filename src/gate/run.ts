@@ -305,10 +305,13 @@ export class RunContext extends CallContext implements ToolContext {
     const parent = callOf(this);
     const { options, idempotencyKey } = parent;
     const ordinal = step ?? ++this.#nested;
+    // The same step of the same call, made again, is recognised: that is how a chain continues after an approval.
+    const isUnique = options.id === undefined || parent.caller.session !== undefined || parent.secondPass !== undefined;
+    const stepKey =
+      idempotencyKey === undefined ? isUnique && `${parent.id}/${ordinal}` : `${idempotencyKey}/${ordinal}`;
     const nested: CallOptions = {
       id: `${parent.id}/${ordinal}`,
-      // A repeated step of the same call gets the same id: so a chain continues after an approval.
-      idempotencyKey: idempotencyKey === undefined ? undefined : `${idempotencyKey}/${ordinal}`,
+      idempotencyKey: stepKey,
       caller: parent.caller,
       signal: this.signal,
       allowedPaths: options.allowedPaths,

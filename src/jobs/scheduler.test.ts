@@ -94,7 +94,9 @@ describe("a scheduler", () => {
     await add(everyTenMinutes, { authority });
     scheduler.start();
     await clock.advance(10 * MINUTE);
-    expect(seen).toEqual([{ ...authority, caller: { ...authority.caller, task: "s" }, id: "s.1" }]);
+    expect(seen).toEqual([
+      { ...authority, caller: { ...authority.caller, task: "s" }, id: "s.1", idempotencyKey: "s.1" },
+    ]);
   });
 
   test("makes each run once if several schedulers share a store", async () => {

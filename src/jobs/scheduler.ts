@@ -214,6 +214,8 @@ export class Scheduler {
     const result = await execute(target.toolName, target.input, {
       ...rights,
       id: run.callId,
+      // Unique: no other run has it.
+      idempotencyKey: run.callId,
       caller: { ...caller, task: caller.task ?? run.scheduleId },
     });
     // The process is shutting down: the next one that takes the run makes the same call.

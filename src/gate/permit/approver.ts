@@ -1,85 +1,86 @@
+import type { Approval, ApprovalAnswer } from "../../calls/approval.ts";
+import { toApproval } from "../../calls/approval.ts";
+import type { Calls } from "../../calls/calls.ts";
+import type { StoredCall } from "../../calls/stored-call.ts";
 import type { Call } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError, ToolError } from "../../core/error.ts";
-import type { Approval, ApprovalAnswer } from "../../calls/approval.ts";
-import type { Approvals } from "../../calls/approvals.ts";
 
 /** Asks a person and waits; nothing means that nobody answered, and the call stays pending. */
 export type Approver = (approval: Approval, signal: AbortSignal) => Promise<ApprovalAnswer | undefined>;
 
 interface ApprovalRequestOptions {
-  approvals: Approvals;
+  calls: Calls;
   clock: Clock;
-  approver?: Approver;
-  waitMs?: number;
+  /** Undefined if another call waits with it for the same answer. */
+  approver: Approver | undefined;
+  /** After this time the call is refused. */
+  waitMs: number | undefined;
 }
 
 /**
- * Waits for the first answer, from the approver or through any other door. Undefined where the approver leaves the
- * question open and nobody else is waited for.
+ * Waits for the first answer, from the approver or through any other interface. Resolves with the row after it; undefined if
+ * the approver leaves the question open and nobody else is waited for.
  */
 export async function requestApproval(
   call: Call,
-  approval: Approval,
-  options: ApprovalRequestOptions,
-): Promise<Approval | undefined> {
-  const { approvals, approver, clock, waitMs } = options;
+  row: StoredCall,
+  { calls, approver, clock, waitMs }: ApprovalRequestOptions,
+): Promise<StoredCall | undefined> {
   const controller = new AbortController();
+  const { signal } = controller;
   let timer: Timer | undefined;
-  const given = new Promise<never>((_resolve, reject) => {
+  const waitForAnswer = () => calls.wait(row.id, ({ state }) => state !== "waiting", { signal });
+  const aborted = new Promise<never>((_resolve, reject) => {
     call.onAbort = reject;
     if (call.aborted) reject(call.aborted);
   });
-  const ways: Promise<Approval | undefined>[] = [given, approvals.wait(approval.id, controller.signal)];
+  const ways: Promise<StoredCall | undefined>[] = [aborted, waitForAnswer()];
   if (approver) ways.push(callApprover(approver));
   if (waitMs !== undefined)
     ways.push(new Promise((resolve) => (timer = clock.after(waitMs, () => resolve(tooLate())))));
-  // The losers of the race end when they are told to, and nobody listens to them any more.
+  // The others end with the signal, and nobody waits for them any more.
   for (const way of ways) way.catch(() => undefined);
   try {
     return await Promise.race(ways);
   } catch (thrown) {
-    await abandon(approvals, approval.id, thrown);
+    await stopWaiting(calls, row.id, thrown);
     throw thrown instanceof ToolError ? thrown : approverFailed(thrown);
   } finally {
     timer?.cancel();
     call.onAbort = undefined;
-    controller.abort(call.aborted ?? new Error("The question was answered, or is not waited for any more."));
+    controller.abort(call.aborted ?? new Error("The question was answered, or nobody waits for it any more."));
   }
 
-  async function callApprover(ask: Approver): Promise<Approval | undefined> {
-    const answer = await ask(approval, controller.signal);
-    if (controller.signal.aborted) return undefined;
-    if (answer) return keep(answer);
-    return waitMs === undefined ? undefined : approvals.wait(approval.id, controller.signal);
+  async function callApprover(ask: Approver): Promise<StoredCall | undefined> {
+    const answer = await ask(toApproval(row), signal);
+    if (signal.aborted) return undefined;
+    if (answer) return store(answer);
+    return waitMs === undefined ? undefined : waitForAnswer();
   }
 
-  async function keep(answer: ApprovalAnswer): Promise<Approval | undefined> {
+  async function store(answer: ApprovalAnswer): Promise<StoredCall | undefined> {
     try {
-      return await approvals.answer(approval.id, answer);
+      return await calls.answer(row.id, answer);
     } catch (error) {
-      // Another door was faster: its answer counts.
-      const now = await approvals.get(approval.id);
-      if (now && now.state !== "pending") return now;
+      // Another interface was faster: its answer counts.
+      const now = await calls.get(row.id);
+      if (now && now.state !== "waiting") return now;
       throw error;
     }
   }
 
-  async function tooLate(): Promise<Approval> {
-    return approvals.expire(approval, `nobody answered within ${describe(waitMs ?? 0)}`);
+  async function tooLate(): Promise<StoredCall | undefined> {
+    const expired = await calls.expire(row.id, `nobody answered within ${describe(waitMs ?? 0)}`);
+    return expired ?? calls.get(row.id);
   }
 }
 
-/** The caller is told that the call failed: a later yes must not run it behind its back. */
-export async function abandon(approvals: Approvals, id: string, why: unknown): Promise<void> {
-  // It will be made again, and finds its question.
-  if (why instanceof ToolError && why.code === "shutdown") return;
-  try {
-    await approvals.answer(id, { approved: false, reason: "nobody waits for it any more" });
-  } catch {
-    // Answered in the same moment: by now for a call that is over.
-    await approvals.void(id, "nobody waits for it any more");
-  }
+/** The caller learns that the call failed, so a later approval must not run it. */
+export async function stopWaiting(calls: Calls, id: string, why: unknown): Promise<void> {
+  // Another process, or this one after its restart, may still run it.
+  if (why instanceof ToolError && why.code === "shutdown") await calls.release(id);
+  else await calls.cancel(id, "nobody waits for it any more");
 }
 
 function describe(ms: number): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { anApproval } from "../../calls/approval-store.suite.ts";
+import { anApproval } from "../../calls/approval.fixture.ts";
 import { describeApproval, describeApprovalAsMarkup, showInline, showText } from "./describe-approval.ts";
 
 describe("a question", () => {
@@ -47,14 +47,14 @@ describe("a question", () => {
 
   test("shows the answer, and that a rule differs from the suggestion", () => {
     const answered = {
-      state: "used",
+      state: "approved",
       answeredBy: "ann",
       scope: "always",
       rules: ["Bash(*)"],
       rulesEdited: true,
     } as const;
     expect(describeApproval(anApproval(answered)).at(-1)).toBe(
-      "  state      used by ann always: Bash(*) (differs from the suggestion)",
+      "  state      approved by ann always: Bash(*) (differs from the suggestion)",
     );
   });
 

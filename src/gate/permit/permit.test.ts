@@ -44,29 +44,29 @@ describe("a call that must ask", () => {
 
   test("runs exactly once when it is approved", async () => {
     const { haft, runs } = start();
-    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
+    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
     expect(await haft.approve(id, "ann")).toMatchObject({ status: "completed", callId: "c", details: "removed" });
     expect(await haft.approve(id)).toMatchObject({ status: "completed", callId: "c", details: "removed" });
-    await expect(haft.deny(id)).rejects.toThrow(/approved already/);
-    expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({
+    await expect(haft.deny(id)).rejects.toThrow(/already approved/);
+    expect(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } })).toMatchObject({
       status: "completed",
       metadata: { known: "replay" },
     });
     expect(runs).toEqual([{ path: "a" }]);
-    expect(await haft.approvals.get(id)).toMatchObject({ state: "used", answeredBy: "ann" });
+    expect(await haft.approvals.get(id)).toMatchObject({ state: "approved", answeredBy: "ann" });
   });
 
   test("runs once when it is approved twice at the same moment", async () => {
     const { haft, runs } = start();
-    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
+    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
     await Promise.allSettled([haft.approve(id), haft.approve(id), haft.approve(id)]);
     expect(runs).toHaveLength(1);
   });
 
   test("asks no second question when it is repeated", async () => {
     const { haft } = start();
-    const first = await haft.execute("rm", { path: "a" }, { id: "c" });
-    const second = await haft.execute("rm", { path: "a" }, { id: "c" });
+    const first = await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } });
+    const second = await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } });
     expect(idOf(second)).toBe(idOf(first));
     expect(await haft.approvals.list()).toHaveLength(1);
   });
@@ -92,14 +92,19 @@ describe("a call that must ask", () => {
       {},
       { parameters: z.object({ paths: z.array(z.string()).transform((all) => new Set(all)) }) },
     );
-    await haft.approvals.answer(idOf(await haft.execute("rm", { paths: ["a"] }, { id: "c" })), { approved: true });
-    expect(await haft.execute("rm", { paths: ["everything"] }, { id: "c" })).toMatchObject({ status: "pending" });
+    await haft.approvals.answer(
+      idOf(await haft.execute("rm", { paths: ["a"] }, { id: "c", caller: { session: "s" } })),
+      { approved: true },
+    );
+    expect(await haft.execute("rm", { paths: ["everything"] }, { id: "c", caller: { session: "s" } })).toMatchObject({
+      status: "pending",
+    });
     expect(runs).toEqual([]);
   });
 
   test("is not allowed by an answer that was given for another definition of the tool", async () => {
     const { haft, runs } = start();
-    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
+    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
     haft.registry.unregister("rm");
     haft.register({
       name: "rm",
@@ -109,13 +114,15 @@ describe("a call that must ask", () => {
       run: () => runs.push("new"),
     });
     expect(await haft.approve(id)).toMatchObject({ status: "failed", error: { code: "conflict" } });
-    expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({ status: "pending" });
+    expect(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } })).toMatchObject({
+      status: "pending",
+    });
     expect(runs).toEqual([]);
   });
 
   test("is told why it was denied, and does not run", async () => {
     const { haft, runs } = start();
-    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
+    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
     const result = await haft.deny(id, "that file is needed", "ann");
     expect(result).toMatchObject({ status: "failed", error: { code: "approval_denied", actor: "policy" } });
     expect(textOf(result.content)).toMatch(/Permission denied.*that file is needed.*Do not repeat/s);
@@ -124,14 +131,14 @@ describe("a call that must ask", () => {
 
   test("keeps its first answer: the same again changes nothing, another one is refused", async () => {
     const { haft, runs } = start();
-    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
+    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
     expect(await haft.approvals.answer(id, { approved: false, by: "ann" })).toMatchObject({ state: "denied" });
     expect(await haft.approvals.answer(id, { approved: false, by: "bob" })).toMatchObject({
       state: "denied",
       answeredBy: "ann",
     });
-    await expect(haft.approvals.answer(id, { approved: true })).rejects.toThrow(/denied already by ann/);
-    await expect(haft.approve(id)).rejects.toThrow(/denied already/);
+    await expect(haft.approvals.answer(id, { approved: true })).rejects.toThrow(/already denied by ann/);
+    await expect(haft.approve(id)).rejects.toThrow(/already denied/);
     await expect(haft.approvals.answer("apr_unknown", { approved: true })).rejects.toThrow(/no approval/);
     await expect(haft.approve("apr_unknown")).rejects.toThrow(/no approval/);
     expect(runs).toEqual([]);
@@ -171,7 +178,7 @@ describe("a call that must ask", () => {
       permission: "confirm",
       run: () => runs.push("ran"),
     });
-    const result = await haft.execute(loose, {}, { id: "c" });
+    const result = await haft.execute(loose, {}, { id: "c", caller: { session: "s" } });
     expect(await haft.approve(idOf(result))).toMatchObject({ status: "completed" });
     expect(runs).toEqual(["ran"]);
   });
@@ -221,7 +228,7 @@ describe("an approver", () => {
 
   test("who said nothing may be followed by an answer from elsewhere", async () => {
     const { haft, runs } = start({ approver: async () => undefined });
-    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c" }));
+    const id = idOf(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } }));
     expect(await haft.approve(id)).toMatchObject({ status: "completed" });
     expect(runs).toHaveLength(1);
   });
@@ -236,10 +243,12 @@ describe("an approver", () => {
     ["rejects", () => Promise.reject(new Error("no terminal"))],
   ] as [string, () => Promise<undefined>][])("who %s lets nothing run, then or later", async (_how, approver) => {
     const { haft, runs } = start({ approver });
-    expect(await haft.execute("rm", { path: "a" }, { id: "c" })).toMatchObject({ status: "failed" });
+    expect(await haft.execute("rm", { path: "a" }, { id: "c", caller: { session: "s" } })).toMatchObject({
+      status: "failed",
+    });
     expect(await haft.approvals.list("pending")).toEqual([]);
     expect(await haft.approvals.list()).toHaveLength(1);
-    await expect(haft.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/denied already/);
+    await expect(haft.approve((await haft.approvals.list())[0]!.id)).rejects.toThrow(/was cancelled/);
     expect(runs).toEqual([]);
   });
 
@@ -285,6 +294,6 @@ describe("approvals in memory", () => {
     const ids = new Set<string>();
     for (let i = 0; i < 200; i++) ids.add(idOf(await haft.execute("rm", { path: `${i}` })));
     expect(ids.size).toBe(200);
-    for (const id of ids) expect(id).toMatch(/^apr_[0-9a-z]{18}$/);
+    for (const id of ids) expect(id).toMatch(/^apr_[0-9a-f]{24}$/);
   });
 });

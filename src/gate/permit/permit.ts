@@ -1,163 +1,209 @@
-import { boundPreview, showableInput } from "../../calls/approval-binding.ts";
-import type { Approval } from "../../calls/approval.ts";
-import type { Approvals } from "../../calls/approvals.ts";
+import { boundPreview, MAX_SHOWN_BYTES, showableInput } from "../../calls/approval-binding.ts";
+import { type Calls, unknownApproval } from "../../calls/calls.ts";
+import type { StoredCall } from "../../calls/stored-call.ts";
+import { refusalOf, storedResult } from "../../calls/stored-result.ts";
 import { abortable, type Call, note, toolOf, type Verdict } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
-import { toolError, ToolError, ToolPermissionError } from "../../core/error.ts";
+import { ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
-import { fromThrown, pending, type ToolResult } from "../../core/result.ts";
+import { failed, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
-import { abandon, type Approver, requestApproval } from "./approver.ts";
+import { repeatResult } from "../idempotency.ts";
+import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 
 export interface PermitOptions {
-  approvals: Approvals;
+  calls: Calls;
   clock: Clock;
   events: EventEmitter;
-  /** What a tool's preview is given. */
+  /** The context for the preview of a tool. */
   contextFor(call: Call): ToolContext;
-  /** What policy says of the call; the tool's own wish by default. Asked again after a person has answered. */
+  /** The decision of the policy. Default: the tool's own permission. Called again after a person has answered. */
   judge?(call: Call): MaybePromise<Verdict>;
   approver?: Approver;
-  /** How long a caller waits for an answer, from whatever door; then it is no. Without it, and without an approver, not at all. */
+  /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
   waitMs?: number;
-  /** Of the environment that the call would run in: a hash, or any text that differs when it does. */
-  environmentOf?(call: Call): MaybePromise<string>;
-  /** Rules that would allow calls like this one; the tool's own by default. */
+  /** Longer arguments cannot be shown in full and are refused. */
+  maxShownBytes?: number;
+  /** What the session has set in the environment of commands. */
+  overlayOf?(call: Call): Readonly<Record<string, string>> | undefined;
+  /** Rules that would allow calls like this one. Default: the rule of the tool. */
   suggestRule?(call: Call): MaybePromise<string | readonly string[] | undefined>;
-  /** Keeps a rule that a person has granted. */
+  /** Saves a rule that a person has granted. */
   remember?(scope: "session" | "always", rule: string, call: Call): MaybePromise<void>;
-}
-
-/** The permit stage, and what the calls that wait in it will be answered. */
-export interface Permit extends Stage {
-  /** The result of the call that waits for this answer in this process, once there is one. */
-  resultOf(approvalId: string): Promise<ToolResult> | undefined;
 }
 
 /** A question without a preview is better than none. */
 const MAX_PREVIEW_MS = 30_000;
-/** How often one call may be asked about because what it acts on keeps changing. */
-const MAX_ROUNDS = 5;
+/** An approver may take this long. */
+const APPROVER_HOLD_MS = 24 * 60 * 60_000;
+/** How often the process that should run a call is checked: it may have ended. */
+const LIVENESS_MS = 500;
 
-/** What happens to this particular call: it goes on, it is refused, or a person is asked. */
-export function permit(options: PermitOptions): Permit {
-  const { approvals, approver, clock, events, contextFor, waitMs, judge = judgeByTool } = options;
-  const waits = approver !== undefined || waitMs !== undefined;
-  const waiting = new Map<string, { result: Promise<ToolResult>; resolve: (result: ToolResult) => void }>();
-  const waitsFor = new WeakMap<Call, string>();
+/** Decides about a call: it continues, it is refused, or a person is asked. */
+export class Permit implements Stage {
+  readonly name = "permit";
+  readonly #options: PermitOptions;
+  readonly #calls: Calls;
+  readonly #judge: (call: Call) => MaybePromise<Verdict>;
+  readonly #holdMs: number;
+  /** Questions that the approver has been called for: a second call with the same key only waits. */
+  readonly #asking = new Set<string>();
+  readonly #announced = new WeakMap<Call, string>();
 
-  return {
-    name: "permit",
-    enter(call) {
-      const verdict = judge(call);
-      return verdict instanceof Promise ? verdict.then((judged) => follow(call, judged)) : follow(call, verdict);
-    },
-    leave(call, result) {
-      settle(call, result);
-      return result;
-    },
-    resultOf: (approvalId) => waiting.get(approvalId)?.result,
-  };
+  constructor(options: PermitOptions) {
+    this.#options = options;
+    this.#calls = options.calls;
+    this.#judge = options.judge ?? judgeByTool;
+    this.#holdMs = options.waitMs ?? (options.approver ? APPROVER_HOLD_MS : 0);
+  }
 
-  function follow(call: Call, verdict: Verdict): MaybePromise<ToolResult | undefined> {
+  enter(call: Call): MaybePromise<ToolResult | undefined> {
+    const verdict = this.#judge(call);
+    return verdict instanceof Promise
+      ? verdict.then((judged) => this.#apply(call, judged))
+      : this.#apply(call, verdict);
+  }
+
+  #apply(call: Call, verdict: Verdict): MaybePromise<ToolResult | undefined> {
     call.verdict = verdict;
-    if (verdict.decision === "allow") {
-      const resumed = approvals.resumedBy(call);
-      return resumed === undefined ? undefined : consumeApproval(call, resumed);
-    }
+    const stored = this.#calls.storedIdOf(call);
+    if (stored !== undefined) return this.#resume(call, verdict, stored);
+    if (verdict.decision === "allow") return undefined;
     if (verdict.decision !== "ask") throw denied(call, verdict);
-    return decide(call, verdict).then(
-      (early) => {
-        if (early) settle(call, early);
-        return early;
-      },
-      (thrown: unknown) => {
-        settle(call, fromThrown(call, thrown));
-        throw thrown;
-      },
-    );
+    return this.#decide(call, verdict);
   }
 
-  /** Allowed by now without the answer: which counts all the same, and is used up. */
-  async function consumeApproval(call: Call, resumed: string): Promise<undefined> {
-    if (await approvals.take(resumed)) return undefined;
-    const approval = await approvals.get(resumed);
-    throw approval && approval.state !== "used" ? refused(call, approval) : alreadyUsed(resumed);
-  }
-
-  /** Round after round: what was answered counts only where what was asked about is still so. */
-  async function decide(call: Call, verdict: Verdict): Promise<ToolResult | undefined> {
-    let requested = verdict;
-    let previous = approvals.resumedBy(call);
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      if (round > 0) requested = await judgeAgain(call, requested);
-      const approval = await ask(call, requested, previous);
-      previous = approval.id;
-      call.verdict = { ...requested, approvalId: approval.id };
-      if (approval.state === "denied") throw refused(call, approval);
-      if (approval.state === "approved") {
-        const used = await approvals.take(approval.id);
-        if (used) return resume(call, used);
-        continue;
-      }
-      await call.options.onApprovalRequested?.(approval.id);
-      announce(call, approval);
-      if (!waits) return pendingFor(call, approval);
-      const same = joinWaiting(call, approval.id);
-      if (same) return same;
-      const answered = await requestApproval(call, approval, {
-        approvals,
-        clock,
-        approver,
-        waitMs,
-      });
-      if (!answered) return pendingFor(call, approval);
-      if (answered.state === "expired") throw refused(call, answered);
+  /** The call was asked about before, perhaps in another process, and runs now if the answer allows it. */
+  async #resume(call: Call, verdict: Verdict, id: string): Promise<ToolResult | undefined> {
+    const row = await this.#calls.get(id);
+    if (!row) throw unknownApproval(id);
+    if (!isPassing(verdict) && row.state !== "ended") {
+      await this.#calls.changed(row, `the policy denies it now: ${verdict.reason}`);
+      throw denied(call, verdict);
     }
-    throw toolError("stale", `"${toolOf(call).name}" was asked about ${MAX_ROUNDS} times, and changed each time`, {
-      next: "Wait until nothing else changes what it acts on, then call it again.",
-    });
+    // A policy that allows the call by now does not ask about anything new.
+    const asked = verdict.decision === "ask" ? verdict : (row.question?.verdict ?? verdict);
+    return this.#follow(call, { verdict: asked, row, holdMs: 0 });
   }
 
-  /** Policy may have changed while a person was thinking: its no counts, its yes is not needed any more. */
-  async function judgeAgain(call: Call, requested: Verdict): Promise<Verdict> {
-    const verdict = await judge(call);
-    if (verdict.decision === "ask") return verdict;
-    if (verdict.decision === "allow") return requested;
-    call.verdict = verdict;
-    throw denied(call, verdict);
+  async #decide(call: Call, verdict: Verdict): Promise<ToolResult | undefined> {
+    const row = await this.#ask(call, verdict, this.#holdMs);
+    return this.#follow(call, { verdict, row, holdMs: this.#holdMs });
   }
 
-  async function ask(call: Call, verdict: Verdict, previous: string | undefined): Promise<Approval> {
-    const input = showableInput(call, approvals.maxShownBytes);
-    const preview = await previewed(call, previous);
-    const world = {
-      verdict,
-      preview,
-      workspace: contextFor(call).workspace,
-      environment: (await options.environmentOf?.(call)) ?? "",
-    };
-    const suggested = (await (options.suggestRule ?? suggestByTool)(call)) ?? [];
-    if (call.aborted) throw call.aborted;
-    if (previous !== undefined && (await approvals.get(previous))?.state === "used") throw alreadyUsed(previous);
-    const approval = await approvals.ask(call, {
-      world,
-      input,
-      shown: preview && boundPreview(preview, approvals.maxShownBytes),
-      suggestedRules: [suggested].flat().filter((rule) => rule !== ""),
-      waits,
-    });
-    if ("full" in approval) throw full(call, approval.full);
+  /** Follows the row until the call starts here, or until it has ended or stays pending. */
+  async #follow(
+    call: Call,
+    { verdict, row: first, holdMs }: { verdict: Verdict; row: StoredCall; holdMs: number },
+  ): Promise<ToolResult | undefined> {
+    let row = first;
+    for (;;) {
+      call.verdict = { ...verdict, approvalId: row.id };
+      switch (row.state) {
+        case "waiting": {
+          await this.#announce(call, row);
+          if (holdMs === 0) return pendingFor(call, row);
+          const answered = await this.#requestApproval(call, row);
+          if (!answered && (await this.#calls.release(row.id))) return pendingFor(call, row);
+          // Answered while the approver gave up.
+          row = answered ?? (await this.#calls.get(row.id)) ?? row;
+          break;
+        }
+        case "approved": {
+          const verified = (await this.#calls.isHeldElsewhere(row))
+            ? await abortable(call, this.#nextState(row))
+            : await this.#verify(call, { verdict, row, holdMs });
+          if (verified.id !== row.id || verified.state !== "approved") {
+            row = verified;
+            break;
+          }
+          if (await this.#calls.isHeldElsewhere(verified)) break;
+          const claimed = await this.#calls.claim(verified);
+          if (claimed) return this.#start(call, claimed);
+          row = (await this.#calls.get(row.id)) ?? row;
+          break;
+        }
+        case "running":
+        case "suspended":
+          row = await this.#calls.settleLost(await abortable(call, this.#nextState(row)));
+          break;
+        case "ended":
+          return this.#refuseOrRepeat(call, row);
+      }
+    }
+  }
+
+  #nextState(row: StoredCall): Promise<StoredCall> {
+    return this.#calls.wait(row.id, ({ state }) => state !== row.state, { ms: LIVENESS_MS });
+  }
+
+  async #requestApproval(call: Call, row: StoredCall): Promise<StoredCall | undefined> {
+    const { clock, waitMs } = this.#options;
+    const isFirst = !this.#asking.has(row.id);
+    const approver = isFirst ? this.#options.approver : undefined;
+    this.#asking.add(row.id);
+    try {
+      return await requestApproval(call, row, { calls: this.#calls, clock, approver, waitMs });
+    } finally {
+      if (isFirst) this.#asking.delete(row.id);
+    }
+  }
+
+  /** The row if the answer still applies; the new question if what was shown has changed. */
+  async #verify(
+    call: Call,
+    { verdict, row, holdMs }: { verdict: Verdict; row: StoredCall; holdMs: number },
+  ): Promise<StoredCall> {
+    // The policy may have changed in the meantime. Its denial applies; its permission is not needed any more.
+    const judged = await this.#judge(call);
+    if (!isPassing(judged)) {
+      call.verdict = judged;
+      await this.#calls.changed(row, `the policy denies it now: ${judged.reason}`);
+      throw denied(call, judged);
+    }
+    return this.#ask(call, judged.decision === "ask" ? judged : verdict, holdMs, row);
+  }
+
+  async #ask(call: Call, verdict: Verdict, holdMs: number, previous?: StoredCall): Promise<StoredCall> {
+    const {
+      maxShownBytes = MAX_SHOWN_BYTES,
+      contextFor,
+      overlayOf,
+      suggestRule = suggestByTool,
+      waitMs,
+    } = this.#options;
+    const input = showableInput(call, maxShownBytes);
+    const preview = await this.#preview(call, previous);
+    const world = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
+    const suggested = (await suggestRule(call)) ?? [];
     if (call.aborted) {
-      await abandon(approvals, approval.id, call.aborted);
+      if (previous) await stopWaiting(this.#calls, previous.id, call.aborted);
       throw call.aborted;
     }
-    return approval;
+    const row = await this.#calls.ask(
+      call,
+      {
+        world,
+        input,
+        shown: preview && boundPreview(preview, maxShownBytes),
+        suggestedRules: [suggested].flat().filter((rule) => rule !== ""),
+        holdMs,
+        answerMs: holdMs > 0 ? waitMs : undefined,
+      },
+      previous,
+    );
+    if ("full" in row) throw full(call, row.full);
+    if (call.aborted) {
+      await stopWaiting(this.#calls, row.id, call.aborted);
+      throw call.aborted;
+    }
+    return row;
   }
 
-  /** A call that its own preview finds impossible (a text that is not there) fails at once, and nobody is asked. */
-  async function previewed(call: Call, previous: string | undefined): Promise<Preview | undefined> {
+  /** If the preview finds that the call is impossible (a text that is not there), it fails at once, and nobody is asked. */
+  async #preview(call: Call, previous: StoredCall | undefined): Promise<Preview | undefined> {
+    const { clock, contextFor } = this.#options;
     const { preview } = toolOf(call);
     if (!preview) return undefined;
     let timer: Timer | undefined;
@@ -168,75 +214,65 @@ export function permit(options: PermitOptions): Permit {
       return await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {
       if (!(thrown instanceof ToolError)) return undefined;
-      if (previous !== undefined && !call.aborted) await approvals.void(previous, "it is not possible any more");
+      if (previous && call.aborted) await stopWaiting(this.#calls, previous.id, call.aborted);
+      else if (previous) await this.#calls.changed(previous, `it is not possible any more: ${thrown.message}`);
       throw thrown;
     } finally {
       timer?.cancel();
     }
   }
 
-  async function resume(call: Call, used: Approval): Promise<undefined> {
-    const by = used.answeredBy === undefined ? "approved" : `approved by ${used.answeredBy}`;
-    call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: used.id };
-    resolved(call, used);
-    const { scope, rules = [] } = used;
+  /** The approved call continues here. */
+  async #start(call: Call, row: StoredCall): Promise<undefined> {
+    const { answer } = row;
+    this.#calls.setClaimed(call, row);
+    const by = answer?.by === undefined ? "approved" : `approved by ${answer.by}`;
+    call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id };
+    this.#emitResolved(call, row, "approved");
+    const { scope, rules = [] } = answer ?? {};
     if (scope === undefined || scope === "once" || rules.length === 0) return;
     call.verdict.rule = rules.join(", ");
     try {
-      for (const rule of rules) await options.remember?.(scope, rule, call);
+      for (const rule of rules) await this.#options.remember?.(scope, rule, call);
     } catch (error) {
       note(call, "ruleNotRemembered", error instanceof Error ? error.message : String(error));
     }
   }
 
-  function refused(call: Call, approval: Approval): ToolError {
-    const reason = approval.note ?? "a person denied it";
-    call.verdict = { decision: "deny", by: "approval", reason, approvalId: approval.id };
-    resolved(call, approval);
-    return approval.state === "denied" ? deniedByPerson(approval) : unanswered(approval);
+  #refuseOrRepeat(call: Call, row: StoredCall): ToolResult {
+    if (row.result) return repeatResult(call, row.result, "replay");
+    const failure = refusalOf(row);
+    if (row.outcome === "unknown") return failed(call, failure);
+    call.verdict = { decision: "deny", by: "approval", reason: row.note ?? failure.message, approvalId: row.id };
+    this.#emitResolved(call, row, row.outcome === "denied" ? "denied" : "expired");
+    return failed(call, failure);
   }
 
-  function announce(call: Call, { id: approvalId, reason }: Approval): void {
+  async #announce(call: Call, { id, question }: StoredCall): Promise<void> {
+    if (this.#announced.get(call) === id) return;
+    this.#announced.set(call, id);
+    await call.options.onApprovalRequested?.(id);
+    const { events, clock } = this.#options;
     if (!events.hasListeners("permission_requested")) return;
-    events.emit(callEvent(call, "permission_requested", clock.now(), { approvalId, reason }));
+    const facts = { approvalId: id, reason: question?.reason ?? "" };
+    events.emit(callEvent(call, "permission_requested", clock.now(), facts));
   }
 
-  function resolved(call: Call, { id: approvalId, state, answeredBy, note: reason }: Approval): void {
+  #emitResolved(
+    call: Call,
+    { id, answer, note: reason }: StoredCall,
+    decision: "approved" | "denied" | "expired",
+  ): void {
+    const { events, clock } = this.#options;
     if (!events.hasListeners("permission_resolved")) return;
-    events.emit(
-      callEvent(call, "permission_resolved", clock.now(), {
-        approvalId,
-        decision: state === "used" ? "approved" : state === "denied" ? "denied" : "expired",
-        by: answeredBy,
-        reason,
-      }),
-    );
+    const facts = { approvalId: id, decision, by: answer?.by, reason: reason ?? answer?.reason };
+    events.emit(callEvent(call, "permission_resolved", clock.now(), facts));
   }
+}
 
-  /** Two calls that are the same one wait as one: the second is given what the first is. */
-  function joinWaiting(call: Call, approvalId: string): Promise<ToolResult> | undefined {
-    const first = waiting.get(approvalId);
-    if (first) return abortable(call, first.result.then(structuredClone<ToolResult>));
-    const before = waitsFor.get(call);
-    let resolve!: (result: ToolResult) => void;
-    const result = new Promise<ToolResult>((done) => (resolve = done));
-    // Asked anew: whoever waits for the answer to the first question waits on.
-    if (before !== undefined) {
-      void result.then(waiting.get(before)?.resolve);
-      waiting.delete(before);
-    }
-    waiting.set(approvalId, { result, resolve });
-    waitsFor.set(call, approvalId);
-    return undefined;
-  }
-
-  function settle(call: Call, result: ToolResult): void {
-    const approvalId = waitsFor.get(call);
-    if (approvalId === undefined) return;
-    waiting.get(approvalId)?.resolve(result);
-    waiting.delete(approvalId);
-    waitsFor.delete(call);
-  }
+/** Everything else is a denial, also a decision that does not exist. */
+function isPassing({ decision }: Verdict): boolean {
+  return decision === "allow" || decision === "ask";
 }
 
 const ALLOWED_BY_TOOL: Verdict = Object.freeze({ decision: "allow", by: "tool", reason: "the tool asks for nothing" });
@@ -251,15 +287,8 @@ function suggestByTool(call: Call): string | undefined {
   return toolOf(call).rule?.(call.input);
 }
 
-// What a caller is told of a call that does not run, or not yet.
-
-function pendingFor(call: Call, approval: Approval): ToolResult {
-  return pending(
-    call,
-    { kind: "approval", id: approval.id },
-    `"${approval.toolName}" has not run: a person was asked for permission (${approval.id}). ` +
-      "Do not repeat the call; go on with other work, or wait for the answer.",
-  );
+function pendingFor(call: Call, row: StoredCall): ToolResult {
+  return { ...storedResult(row), callId: call.id, startedAt: call.startedAt };
 }
 
 function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
@@ -272,29 +301,10 @@ function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
   );
 }
 
-function deniedByPerson(approval: Approval): ToolError {
-  const why = approval.note ? `: ${approval.note}` : "";
-  return toolError("approval_denied", `Permission denied: a person denied this call${why}`, {
-    next: "Do not repeat it; ask what to do instead.",
-  });
-}
-
-function unanswered({ note: why }: Approval): ToolError {
-  return toolError("approval_expired", `Permission denied: ${why ?? "nobody answered in time"}`, {
-    next: "Go on without it, and say that it needs a person who answers.",
-  });
-}
-
 function full(call: Call, open: number): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
-    `nobody can be asked, because ${open} questions are open already`,
+    `${open} questions of this caller are already pending, which is the limit`,
     "Do nothing that needs permission until some of them are answered.",
   );
-}
-
-function alreadyUsed(id: string): ToolError {
-  return toolError("conflict", `Approval "${id}" was used already: the call was made`, {
-    next: "Make the call again with the same id to read its result.",
-  });
 }

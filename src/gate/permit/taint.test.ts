@@ -9,7 +9,7 @@ import { toolError } from "../../core/error.ts";
 import { ToolRegistry } from "../../core/registry.ts";
 import type { Stage } from "../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../core/tool.ts";
-import { MemoryJournal } from "../../calls/call-journal.ts";
+import { Calls } from "../../calls/calls.ts";
 import { Executor } from "../executor.ts";
 import { idempotencyStages } from "../idempotency.ts";
 import { resolve } from "../resolve.ts";
@@ -47,7 +47,7 @@ function stage(options: Partial<TaintOptions> = {}, tools: Iterable<AnyTool> = O
       throw toolError("approval_denied", verdict.reason);
     },
   };
-  const { known, claim } = idempotencyStages(new MemoryJournal(), new ResultCache(systemClock));
+  const { known, claim } = idempotencyStages(new Calls({ clock: systemClock }), new ResultCache(systemClock));
   const stages = [resolve(registry), validate(), taint.stage, known, held, claim];
   const executor = new Executor(registry, stages, { workspace: "." });
   const execute = (name: string, caller: Partial<Caller> = { session: "s" }, more: CallOptions = {}) =>

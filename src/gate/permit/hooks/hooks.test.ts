@@ -12,7 +12,7 @@ import { ToolRegistry } from "../../../core/registry.ts";
 import type { ToolResult } from "../../../core/result.ts";
 import type { Stage } from "../../../core/stage.ts";
 import { bound, MemorySpill } from "../../bound.ts";
-import { MemoryJournal } from "../../../calls/call-journal.ts";
+import { Calls } from "../../../calls/calls.ts";
 import { Executor } from "../../executor.ts";
 import { idempotencyStages } from "../../idempotency.ts";
 import { resolve } from "../../resolve.ts";
@@ -57,7 +57,7 @@ function stage(
       verdicts.push(hooks.verdictOf(call));
     },
   };
-  const { known, claim } = idempotencyStages(new MemoryJournal(), new ResultCache(systemClock));
+  const { known, claim } = idempotencyStages(new Calls({ clock: systemClock }), new ResultCache(systemClock));
   const stages = [
     resolve(registry),
     validate(),
@@ -210,8 +210,9 @@ describe("an input that a hook replaces", () => {
 
   test("does not change the call's identity: repeated under its id, it is answered and does not run", async () => {
     const { execute, ran } = stage(pre(decides("allow", { updatedInput: { command: "other" } })));
-    await execute({ command: "ls" }, { id: "c" });
-    expect(await execute({ command: "ls" }, { id: "c" })).toMatchObject({ metadata: { known: "replay" } });
+    const options = { id: "c", caller: { session: "s" } };
+    await execute({ command: "ls" }, options);
+    expect(await execute({ command: "ls" }, options)).toMatchObject({ metadata: { known: "replay" } });
     expect(ran).toHaveLength(1);
   });
 });
