@@ -1,6 +1,6 @@
 /** What every host has: the store, the workspace, undo, and the runtime with its gate. */
 import { createHash } from "node:crypto";
-import type { Approval, ApprovalChanges, ApprovalStore } from "../calls/approval.ts";
+import type { LoadedConfig } from "../config/load-config.ts";
 import { saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
@@ -92,13 +92,10 @@ export const runtime = defineCapability({
       middleware: options.middleware,
       clock,
       log: audit,
-      journal: stored.journal,
+      calls: stored.calls,
       jobs,
       worker: runsJobs && { concurrency: config.value.jobs.concurrency },
-      approvals: {
-        store: auditedApprovals(stored.approvals, audit),
-        lifetimeMs: config.value.approvals.expireMs,
-      },
+      approvals: approvalOptions(config.value.approvals),
       taint: { store: stored.taint },
       // A program and a search reach every tool, so a host without all tools has neither.
       code: isPartial ? undefined : { store: stored.programs },
@@ -122,52 +119,13 @@ export const runtime = defineCapability({
   },
 });
 
-/** Writes questions and answers to the audit log too. An answer is written before it takes effect. */
-function auditedApprovals(approvals: ApprovalStore, audit: AuditLog): ApprovalStore {
-  return {
-    shared: approvals.shared,
-    async add(approval, limits) {
-      const added = await approvals.add(approval, limits);
-      if (added.outcome === "added") await audit.append({ kind: "approval_asked", ...factsOf(added.approval) });
-      return added;
-    },
-    async change(id, from, changes) {
-      const decided = isDecision(changes) ? await approvals.get(id) : undefined;
-      if (decided) {
-        await audit.append({ kind: "approval_answered", ...factsOf({ ...decided, ...changes }) }, { synced: true });
-      }
-      const changed = await approvals.change(id, from, changes);
-      if (decided && !changed) {
-        await audit.append({
-          kind: "note",
-          ...factsOf(decided),
-          data: { approvalId: id, note: "this answer came too late" },
-        });
-      }
-      return changed;
-    },
-    get: (id) => approvals.get(id),
-    current: (callKey) => approvals.current(callKey),
-    list: (state, max) => approvals.list(state, max),
-    prune: (before) => approvals.prune(before),
-  };
-}
-
-function isDecision({ state }: ApprovalChanges): boolean {
-  return state !== "pending" && state !== "used";
-}
-
-function factsOf(approval: Approval) {
-  const { id, callId, toolName, caller, verdict, state, hash, reason, note, scope, rules } = approval;
-  const { answeredBy, answeredVia } = approval;
-  const answer = { answeredBy, answeredVia, note, scope, rules };
-  return {
-    callId,
-    toolName,
-    caller,
-    verdict: state === "approved" ? ("allow" as const) : state === "pending" ? verdict.decision : ("deny" as const),
-    data: { approvalId: id, state, hash, reason, ...answer },
-  };
+function approvalOptions({
+  expireMs,
+  maxOpenPerUser,
+  maxOpenPerSession,
+  replayMs,
+}: LoadedConfig["value"]["approvals"]) {
+  return { lifetimeMs: expireMs, maxOpenPerUser, maxOpenPerSession, replayMs };
 }
 
 const RECENT_ENTRIES = 100;

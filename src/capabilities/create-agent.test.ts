@@ -402,16 +402,17 @@ describe("a call that is answered later", () => {
     const { agent, model } = open([{ calls: [call] }, { text: "I wait." }, { text: "Now." }, { text: "Still." }], {
       haft,
     });
-    const first = await agent.run("go");
+    const caller = { session: "s" };
+    const first = await agent.run("go", { caller });
     expect(first.stop).toBe("pending");
     const steps = model.requests.length;
     await end(haft);
-    const second = await agent.run([], { messages: first.messages, context: first.context });
+    const second = await agent.run([], { messages: first.messages, context: first.context, caller });
     expect(second).toMatchObject({ stop: "done", steps: 1 });
     expect(text(model.requests[steps]!.prompt.at(-1))).toMatch(reported);
     expect(second.context.pending()).toEqual([]);
     // Also where the context was not kept, and only what was said is.
-    const third = await agent.run("And?", { messages: [...first.messages, ...second.messages] });
+    const third = await agent.run("And?", { messages: [...first.messages, ...second.messages], caller });
     expect(third.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
     await haft.shutdown();
   });

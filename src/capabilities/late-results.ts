@@ -1,9 +1,6 @@
 import { hasEnded } from "../calls/job.ts";
 import type { Caller } from "../core/call.ts";
-import { firstLine } from "../core/content.ts";
-import { failureOf, type ToolFailure } from "../core/error.ts";
-import type { FailedResult, PendingResult, ToolResult } from "../core/result.ts";
-import { journalKey } from "../gate/idempotency.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { LateResults } from "../models/agent/agent.ts";
 import type { Haft } from "../runtime.ts";
 
@@ -53,7 +50,7 @@ export async function watchLateResults(haft: Haft, { caller, awaited }: Awaiting
   };
 }
 
-/** The same fields as in the keys of the journal. */
+/** The same fields as in the keys of stored calls. */
 function isSame(one: Partial<Caller>, other: Partial<Caller>): boolean {
   return one.session === other.session && one.agent === other.agent && one.user === other.user;
 }
@@ -65,45 +62,25 @@ export interface EarlierCall {
   pending?: PendingResult["pending"];
 }
 
-/** The result of an earlier call: from the journal if it ran, otherwise from its job or approval. */
+/** The result of an earlier call, if it has ended: of the call itself, or of its job. */
 export async function findLateResult(
   haft: Haft,
   { callId, toolName, pending }: EarlierCall,
   caller: Partial<Caller>,
 ): Promise<ToolResult | undefined> {
-  const entry = await haft.journal.find(journalKey(caller, callId));
-  if (entry?.state === "done") return { ...entry.result, callId };
-  if (entry || !pending) return undefined;
+  const known = await haft.findCall(callId, caller);
+  if (known) return known.status === "pending" ? undefined : known;
+  if (!pending) return undefined;
   if (pending.kind === "job") {
     const job = await haft.jobs.get(pending.id);
     return job?.result && hasEnded(job) ? { ...job.result, callId } : undefined;
   }
   const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
-  if (!approval || approval.state === "pending" || approval.state === "approved" || approval.state === "used")
-    return undefined;
-  // A program gets the refusal from the call that it made, continues, and reports its own end.
+  if (approval?.call.state !== "ended") return undefined;
+  // A program gets the result from the call that it made, continues, and reports its own end.
   if (toolName === "run_code") {
-    void haft.recoverPrograms().catch(() => undefined);
+    void haft.recover().catch(() => undefined);
     return undefined;
   }
-  const reason = approval.note === undefined ? "" : `: ${approval.note}`;
-  const isDenied = approval.state === "denied";
-  const message = isDenied
-    ? `A person denied this call${reason}. Do not repeat it.`
-    : "Nobody answered in time whether this call may run. It did not run.";
-  const error = failureOf(isDenied ? "approval_denied" : "approval_expired", message);
-  return refused({ callId, toolName, error, at: haft.clock.now() });
-}
-
-function refused({ error, at, ...call }: { callId: string; toolName: string; error: ToolFailure; at: number }) {
-  return {
-    ...call,
-    status: "failed",
-    success: false,
-    content: [{ type: "text", text: error.message }],
-    display: firstLine(error.message),
-    error,
-    metadata: {},
-    startedAt: at,
-  } satisfies FailedResult;
+  return { ...(await haft.follow(pending.id)), callId };
 }

@@ -1,7 +1,7 @@
 import { loadConfig, type LoadedConfig } from "../config/load-config.ts";
 import { ConfigError, showProblem } from "../config/problems.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
-import { systemClock } from "../core/clock.ts";
+import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { Undo } from "../io/files/undo.ts";
 import type { Schedules } from "../jobs/schedules.ts";
@@ -160,8 +160,9 @@ export async function openHost(
   }
   const { runtime: haft, artifacts, mcp, messages: channels } = context;
   // In the background. Only if every tool is there: a program may call any.
-  if (only === undefined) {
-    haft?.recoverPrograms().catch((error: unknown) => warn(`Waiting programs were not resumed: ${String(error)}`));
+  if (only === undefined && haft && options.runsJobs !== false) {
+    const recovery = new Recovery(haft, clock, warn);
+    closing.push("recovery", () => recovery.close());
   }
   const { store, workspace, undo, canvas, agents, sessions, schedules } = context;
   const members = {
@@ -182,6 +183,41 @@ export async function openHost(
 }
 
 const DONE = Promise.resolve();
+const RECOVERY_MS = 1000;
+
+/** Runs approved calls and programs that no process takes care of, until it is closed. */
+class Recovery {
+  readonly #haft: Haft;
+  readonly #clock: Clock;
+  readonly #warn: (warning: string) => void;
+  #timer: Timer | undefined;
+  #isClosed = false;
+  #hasWarned = false;
+
+  constructor(haft: Haft, clock: Clock, warn: (warning: string) => void) {
+    this.#haft = haft;
+    this.#clock = clock;
+    this.#warn = warn;
+    void this.#run();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#haft.recover();
+    } catch (error) {
+      if (!this.#hasWarned && !this.#isClosed) this.#warn(`Waiting calls were not resumed: ${String(error)}`);
+      this.#hasWarned = true;
+    }
+    if (this.#isClosed) return;
+    this.#timer = this.#clock.after(RECOVERY_MS, () => void this.#run());
+    this.#timer.setRef(false);
+  }
+}
 
 /** Not a member of the host: only the API uses it. */
 const OPENED = new WeakMap<object, readonly OpenCapability[]>();

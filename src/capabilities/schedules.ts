@@ -8,13 +8,11 @@ import type { Clock } from "../core/clock.ts";
 import { errorMessage, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
-import { journalKey } from "../gate/idempotency.ts";
 import { findRefusal } from "../gate/permit/tool-policy.ts";
 import { nextTime } from "../jobs/schedule-times.ts";
 import { Scheduler, type WakeSession } from "../jobs/scheduler.ts";
 import { Schedules } from "../jobs/schedules.ts";
 import type { Haft } from "../runtime.ts";
-import type { Store } from "../store/store.ts";
 import { createCronTool } from "../tools/schedules/cron.ts";
 import { type ApiServices, defineCapability } from "./capability.ts";
 
@@ -32,7 +30,7 @@ export const schedules = defineCapability({
       clock,
       wake,
       execute: (name, input, options) => runtime.execute(name, input, { ...options, signal: stopping.signal }),
-      resultOf: (run, schedule) => resultOf(run, schedule, { haft: runtime, journal: store.journal }),
+      resultOf: (run, schedule) => resultOf(run, schedule, runtime),
       onProblem(error) {
         const message = errorMessage(error);
         // Once, not at every attempt.
@@ -89,17 +87,17 @@ function check(
 async function resultOf(
   { pending, callId = "", scheduleId }: ScheduleRun,
   { authority: { caller } }: Schedule,
-  { haft, journal }: { haft: Haft } & Pick<Store, "journal">,
+  haft: Haft,
 ): Promise<ToolResult | "open" | undefined> {
   if (pending?.kind === "job") {
     const job = await haft.jobs.get(pending.id);
     return job && !hasEnded(job) ? "open" : job?.result;
   }
-  const approval = pending && (await haft.approvals.get(pending.id));
-  if (approval?.state === "pending" || approval?.state === "approved") return "open";
-  const entry = await journal.find(journalKey({ ...caller, task: caller.task ?? scheduleId }, callId));
-  if (entry?.state === "running") return "open";
-  return entry?.state === "done" ? entry.result : undefined;
+  const known = await haft.findCall(callId, { ...caller, task: caller.task ?? scheduleId });
+  if (known) return known.status === "pending" ? "open" : known;
+  const approval = pending?.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
+  if (!approval) return undefined;
+  return approval.call.state === "ended" ? haft.follow(approval.id) : "open";
 }
 
 const MAX_UPCOMING = 5;

@@ -1,4 +1,5 @@
 /** Makes a call, shows its progress, asks for approvals at the terminal, and prints its result. */
+import type { ApprovalInfo } from "../contracts/approvals.ts";
 import type { CallFrame, CallRequest } from "../contracts/calls.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { type Content, textOf } from "../core/content.ts";
@@ -224,13 +225,13 @@ export function showResult(
   return exitCodeOf(result);
 }
 
-/** The same after an approval. If another process waits for the answer, it runs the call, and there is no result here. */
-export function showApprovedResult(result: ToolResult, approvalId: string, output: Output): number {
-  const runsElsewhere = result.status === "pending" && result.pending.id === approvalId;
-  if (!runsElsewhere) return showResult(result, output);
-  output.data(result, () => []);
-  if (output.format === "text") output.info(safe(result.display ?? "Approved: the process that asked runs it."));
-  return EXIT.done;
+/** The same after an approval. A call whose approval was not used has another exit code. */
+export function showApprovedResult(result: ToolResult, { id, call }: ApprovalInfo, output: Output): number {
+  const exitCode = showResult(result, output);
+  const isAskedAgain = result.status === "pending" && result.pending.kind === "approval" && result.pending.id !== id;
+  const { outcome } = call;
+  const isUnused = outcome === "changed" || outcome === "expired" || outcome === "cancelled";
+  return isAskedAgain || (isUnused && result.status === "failed") ? EXIT.notCounted : exitCode;
 }
 
 function showPending({ pending: { kind, id }, toolName }: ToolResult & { status: "pending" }, output: Output): void {

@@ -125,6 +125,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     list: "List the tokens of programs",
     revoke: "Revoke a token",
   }),
+  single("help", "Show how to use a command, or the exit codes", async () => (await import("./commands/help.ts")).help),
   single("doctor", "Check whether everything works here", async () => (await import("./commands/doctor.ts")).doctor),
   single("completion", "Print a completion script for your shell", async () => {
     return (await import("./commands/completion.ts")).completion;

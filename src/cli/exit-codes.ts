@@ -3,7 +3,7 @@ import { ERROR_CODES, isErrorCode, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { UsageError } from "./arguments.ts";
 
-/** For scripts. The guide documents them: the numbers never change. */
+/** For scripts. The numbers never change. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -13,8 +13,23 @@ export const EXIT = {
   toolFailed: 5,
   denied: 6,
   pending: 7,
+  notCounted: 8,
   interrupted: 130,
 } as const;
+
+/** The table of `haft help exit-codes` and of the guide. */
+export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
+  [EXIT.done, "done; an approved call has completed"],
+  [EXIT.failed, "failed"],
+  [EXIT.usage, "the command line is wrong"],
+  [EXIT.unauthorized, "the server does not accept the token, or the token may not do this"],
+  [EXIT.unreachable, "the server does not answer"],
+  [EXIT.toolFailed, "the tool failed, or its outcome is unknown"],
+  [EXIT.denied, "denied by the policy or a person"],
+  [EXIT.pending, "waits for an approval, a job or an answer, or still runs"],
+  [EXIT.notCounted, "the answer was not used: already answered, expired, or what was shown has changed"],
+  [EXIT.interrupted, "interrupted"],
+];
 
 export function exitCodeOf(result: ToolResult): number {
   if (result.status === "completed") return EXIT.done;
@@ -36,11 +51,24 @@ export interface Failure {
   next?: string;
 }
 
+/** Ends a command with an exit code of its own. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+
+  constructor(
+    message: string,
+    readonly failure: Omit<Failure, "message">,
+  ) {
+    super(message);
+  }
+}
+
 /** The exit code and the words for anything that a command threw. */
 export function explainFailure(thrown: unknown): Failure {
   if (thrown instanceof UsageError) {
     return { exitCode: EXIT.usage, code: "usage", message: thrown.message, next: thrown.next };
   }
+  if (thrown instanceof CommandError) return { ...thrown.failure, message: thrown.message };
   if (isApiError(thrown)) return explainApiError(thrown);
   if (thrown instanceof ToolError) return { exitCode: EXIT.failed, code: thrown.code, message: thrown.message };
   if (!(thrown instanceof Error)) return { exitCode: EXIT.failed, code: "failed", message: String(thrown) };

@@ -1,6 +1,7 @@
 import { GLOBAL_OPTIONS, showOperand } from "./arguments.ts";
 import { COMMANDS, type CommandEntry } from "./command-table.ts";
 import type { Command, OptionSpecs } from "./command.ts";
+import { EXIT_CODES } from "./exit-codes.ts";
 import { type Paint, showColumns } from "./output.ts";
 
 /** Examples come first: most readers look for a line to change. */
@@ -44,8 +45,16 @@ export function showHelp(version: string, paint: Paint): string[] {
     "",
     paint("bold", "Exit codes"),
     "  0 done, 1 failed, 2 wrong usage, 3 not authorized, 4 not reachable, 5 the tool failed,",
-    "  6 denied by the policy or a person, 7 waits for an answer, 130 interrupted",
+    "  6 denied, 7 waits for an answer, 8 the answer was not used, 130 interrupted",
+    paint("dim", "  `haft help exit-codes` explains them."),
   ];
+}
+
+export function showExitCodes(paint: Paint): string[] {
+  return showColumns(
+    EXIT_CODES.map(([code, meaning]) => [`  ${code}`, meaning]),
+    { styles: ["cyan"], paint },
+  );
 }
 
 function showEntries(entries: readonly CommandEntry[], paint: Paint): string[] {

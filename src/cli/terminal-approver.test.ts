@@ -4,7 +4,7 @@ import { type IPty, spawn } from "@lydell/node-pty";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../../test/setup/bundle-program.ts";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
-import { anApproval } from "../calls/approval-store.suite.ts";
+import { anApproval } from "../calls/approval.fixture.ts";
 import { createTerminalApprover } from "./terminal-approver.ts";
 
 let base: string;

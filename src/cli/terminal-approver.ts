@@ -124,7 +124,7 @@ function readLine(line: string, code: string): { key: string; rest: string } {
   return given === code ? { key: key.toLowerCase(), rest: rest.join(" ") } : { key: "", rest: "" };
 }
 
-type ApprovalsClient = Pick<ApiClient, "approvals" | "calls">;
+type ApprovalsClient = Pick<ApiClient, "approvals">;
 
 /** Asks at the terminal and sends the answer. Returns the result of the call; undefined if the approval stays pending. */
 export async function promptForApproval(
@@ -137,17 +137,27 @@ export async function promptForApproval(
   const answer = await ask(toShown(info), signal);
   onAnswered?.();
   if (!answer) return undefined;
-  return resultOf(client, await client.approvals.answer(approvalId, toRequest(answer)));
+  const answered = await client.approvals.answer(approvalId, toRequest(answer));
+  return (await waitForResult(client, answered, undefined, signal)).result;
 }
 
-/** Waits for the result of the approved call, however long it runs. */
-export async function resultOf(
+/** How long one request waits. */
+export const MAX_WAIT_MS = 20_000;
+
+/** Waits for the result of the approved call, whichever process runs it; without `ms` until it has ended. */
+export async function waitForResult(
   client: ApprovalsClient,
-  { approval, result }: ApprovalAnswered,
-): Promise<ToolResult | undefined> {
-  if (result) return result;
-  for await (const frame of client.calls.watch(approval.callId)) if (frame.type === "result") return frame.result;
-  return undefined;
+  first: ApprovalAnswered,
+  ms: number | undefined,
+  signal: AbortSignal,
+): Promise<ApprovalAnswered> {
+  const until = ms === undefined ? Infinity : Date.now() + ms;
+  let answered = first;
+  while (!answered.result && Date.now() < until && !signal.aborted) {
+    const waitMs = Math.max(0, Math.min(MAX_WAIT_MS, Math.round(until - Date.now())));
+    answered = await client.approvals.result(first.approval.id, { waitMs });
+  }
+  return answered;
 }
 
 /** An approval of the API in the form that `describeApproval` takes. */

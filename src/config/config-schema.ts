@@ -296,6 +296,11 @@ export const configSchema = z.strictObject({
     .strictObject({
       waitMs: z.number().int().min(0).optional().describe("How long a call waits for its answer"),
       expireMs: milliseconds.optional().describe("When an unanswered approval expires"),
+      maxOpenPerUser: z.number().int().min(1).optional().describe("Pending approvals of one user. Default: 1000"),
+      maxOpenPerSession: z.number().int().min(1).optional().describe("Pending approvals of one session. Default: 200"),
+      replayMs: milliseconds
+        .optional()
+        .describe("How long the result of a call is kept for a caller that repeats its id. Default: 7 days"),
     })
     .optional(),
   sessions: z

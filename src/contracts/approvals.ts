@@ -6,6 +6,11 @@ import { ErrorAnswer } from "./errors.ts";
 export const ApprovalState = z.enum(["pending", "approved", "denied", "expired"]);
 export type ApprovalState = z.infer<typeof ApprovalState>;
 
+const CallProgress = z.strictObject({
+  state: z.enum(["waiting", "approved", "running", "suspended", "ended"]),
+  outcome: z.enum(["completed", "failed", "denied", "expired", "cancelled", "changed", "unknown"]).optional(),
+});
+
 export const ApprovalInfo = named(
   "ApprovalInfo",
   z.strictObject({
@@ -23,7 +28,13 @@ export const ApprovalInfo = named(
     preview: Preview.optional(),
     askedAt: Time,
     expiresAt: Time.optional(),
+    /** How long the caller waits for the call. Omitted if it does not wait. */
+    waitsUntil: Time.optional(),
     state: ApprovalState,
+    /** What became of the call itself. */
+    call: CallProgress,
+    /** The question that this one replaces, and what changed since. */
+    replaces: z.strictObject({ id: z.string(), changes: z.array(z.string()) }).optional(),
     answeredBy: z.string().optional(),
     answeredAt: Time.optional(),
     note: z.string().optional(),
@@ -43,14 +54,23 @@ const answer = {
   /** The model gets it too. */
   reason: Text.optional(),
 };
-export const ApprovalAnswerRequest = named("ApprovalAnswerRequest", z.strictObject(answer));
+/** How long a request waits for the end of the call, at most a minute. */
+const WaitMs = z.number().int().min(0).max(60_000);
+export const ApprovalAnswerRequest = named(
+  "ApprovalAnswerRequest",
+  z.strictObject({
+    ...answer,
+    /** 0: stores the answer only; a process that stays runs the call. Default: 20 seconds. */
+    waitMs: WaitMs.optional(),
+  }),
+);
 export type ApprovalAnswerRequest = z.infer<typeof ApprovalAnswerRequest>;
 
 export const ApprovalAnswered = named(
   "ApprovalAnswered",
   z.strictObject({
     approval: ApprovalInfo,
-    /** Of the approved call, if it ended soon enough. */
+    /** Of the call, if it has ended. */
     result: ToolResult.optional(),
     /** The rules that were saved. */
     rule: z.string().optional(),
@@ -94,6 +114,12 @@ export const approvals = {
     summary: "Approve or deny a call; an approved call runs",
     scope: "approve",
     body: ApprovalAnswerRequest,
+    output: ApprovalAnswered,
+  }),
+  result: endpoint("GET /api/approvals/{id}/result", {
+    summary: "The result of the call, once it has ended",
+    scope: "read",
+    query: z.strictObject({ waitMs: z.coerce.number().int().min(0).max(60_000).optional().describe("Wait this long") }),
     output: ApprovalAnswered,
   }),
   answerMany: endpoint("POST /api/approvals/answers", {

@@ -15,8 +15,8 @@ import { parseRule } from "../../gate/permit/rules/rule.ts";
 import type { Haft } from "../../runtime.ts";
 import { toErrorAnswer } from "./to-api-error.ts";
 
-/** How long an answer waits for the approved call. The result of a longer one is in the events. */
-const MAX_WAIT_MS = 20_000;
+/** How long an answer waits for the approved call. A longer one is asked for again. */
+const DEFAULT_WAIT_MS = 20_000;
 
 export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
   const find = async (id: string): Promise<Approval> => {
@@ -28,19 +28,31 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
   const answer = async (
     id: string,
-    { decision, rule, reason }: ApprovalAnswerRequest,
+    { decision, rule, reason, waitMs = DEFAULT_WAIT_MS }: ApprovalAnswerRequest,
     identity: Identity,
   ): Promise<ApprovalAnswered> => {
     requireScope(identity, "approve", "To answer");
     await find(id);
     const by = { by: identity.name, via: "http", rights: identity.scopes };
-    const running =
+    const grant = {
+      scope: decision === "deny" ? undefined : decision,
+      rule: rule === undefined ? undefined : linesOf(rule),
+    };
+    const result =
       decision === "deny"
-        ? haft.deny(id, reason, by)
-        : haft.approve(id, { ...by, scope: decision, rule: rule === undefined ? undefined : linesOf(rule), reason });
-    const result = await resultWithin(running, haft);
+        ? await resultWithin(haft.deny(id, reason, by), waitMs, haft)
+        : waitMs === 0
+          ? void (await haft.approvals.answer(id, { ...by, ...grant, reason, approved: true }))
+          : await resultWithin(haft.approve(id, { ...by, ...grant, reason }), waitMs, haft);
     const approval = describe(await find(id), haft);
     return { approval, result, rule: decision === "session" || decision === "always" ? approval.rule : undefined };
+  };
+
+  /** Only waits: running a call needs the scope of an answer. */
+  const resultOf = async (id: string, waitMs: number, signal: AbortSignal): Promise<ApprovalAnswered> => {
+    await find(id);
+    const approval = await haft.approvals.waitForEnd(id, { ms: waitMs, signal });
+    return { approval: describe(approval, haft), result: await haft.approvals.result(id) };
   };
 
   const answerOne = async (id: string, given: ApprovalAnswerRequest, by: Identity): Promise<ApprovalBatchItem> => {
@@ -59,6 +71,7 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
     },
     get: async ({ params }) => describe(await find(params.id), haft),
     answer: ({ params, body, identity }) => answer(params.id, body, identity),
+    result: ({ params, query: { waitMs = 0 }, signal }) => resultOf(params.id, waitMs, signal),
     async answerMany({ body, identity }) {
       const items = body.answers.map(({ id, ...given }) => answerOne(id, given, identity));
       return { items: await Promise.all(items) };
@@ -78,15 +91,12 @@ function linesOf(rules: string): string[] {
 }
 
 /** The result, if it comes soon; the call continues in any case. */
-async function resultWithin(running: Promise<ToolResult>, haft: Haft): Promise<ToolResult | undefined> {
+async function resultWithin(running: Promise<ToolResult>, waitMs: number, haft: Haft): Promise<ToolResult | undefined> {
   let onLate: () => void = () => undefined;
   const late = new Promise<undefined>((resolve) => (onLate = () => resolve(undefined)));
-  const timer = haft.clock.after(MAX_WAIT_MS, () => onLate());
+  const timer = haft.clock.after(waitMs, () => onLate());
   try {
     return await Promise.race([running, late]);
-  } catch (thrown) {
-    if (thrown instanceof RangeError) throw new ApiError("conflict", thrown.message, "The first answer is final.");
-    throw thrown;
   } finally {
     timer.cancel();
     running.catch(() => undefined);
@@ -109,6 +119,9 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
     preview,
     askedAt,
     expiresAt,
+    waitsUntil: approval.waitsUntil,
+    call: approval.call,
+    replaces: approval.replaces && { id: approval.replaces.id, changes: [...approval.replaces.changes] },
     state: STATE[approval.state],
     answeredBy: approval.answeredBy,
     answeredAt: approval.answeredAt,
@@ -118,12 +131,12 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
   };
 }
 
-/** A used approval stays approved. One that no longer matches its call has expired. */
+/** An approval that was cancelled, or whose call changed, cannot be answered any more. */
 const STATE: Record<Approval["state"], ApprovalState> = {
   pending: "pending",
   approved: "approved",
-  used: "approved",
   denied: "denied",
   expired: "expired",
-  void: "expired",
+  cancelled: "expired",
+  changed: "expired",
 };

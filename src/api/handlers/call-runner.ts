@@ -84,7 +84,7 @@ export class CallRunner {
     const started = this.#haft.execute(tool, input, {
       id: callId,
       // An id that the client did not choose must not make two calls one.
-      idempotencyKey: id === undefined ? false : undefined,
+      idempotencyKey: id ?? false,
       caller: session === undefined ? { user: identity.name } : { user: identity.name, session },
       signal: controller.signal,
       mode,

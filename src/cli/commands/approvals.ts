@@ -1,13 +1,15 @@
-import type { ApprovalInfo } from "../../contracts/approvals.ts";
+import type { ApprovalAnswered, ApprovalInfo } from "../../contracts/approvals.ts";
+import type { ApiClient } from "../../contracts/index.ts";
 import { describeApproval } from "../../gate/permit/describe-approval.ts";
+import { stateFolderOf } from "../../io/files/state-folder.ts";
 import { UsageError } from "../arguments.ts";
 import { showApprovedResult } from "../calls.ts";
-import { defineCommand } from "../command.ts";
-import { EXIT } from "../exit-codes.ts";
+import { defineCommand, type Invocation } from "../command.ts";
+import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
 import { askQuestion, openQuestions, showQuestion } from "../mcp-questions.ts";
 import { waitForTools } from "../mcp-servers.ts";
 import { type Output, safeLine, showColumns, showDuration, showTime } from "../output.ts";
-import { promptForApproval, resultOf, toShown } from "../terminal-approver.ts";
+import { MAX_WAIT_MS, promptForApproval, toShown, waitForResult } from "../terminal-approver.ts";
 import { isInteractive, pause } from "../terminal.ts";
 
 const CHECK_INTERVAL_MS = 1000;
@@ -38,9 +40,9 @@ const show = defineCommand({
   examples: [["haft approvals show apr_1", "who asks, why, and what exactly would run"]],
   operands: [{ name: "ID", completes: "approval" }],
   uses: ["approvals"],
-  async run({ connect, output, operands: [id = ""] }) {
+  async run({ connect, output, operands: [id = ""], ...place }) {
     const client = await connect({ connectsMcp: false });
-    output.data(await client.approvals.get(id), showApproval);
+    output.data(await findApproval(client, id, place), showApproval);
   },
 });
 
@@ -58,20 +60,36 @@ const approve = defineCommand({
     "for-session": { type: "flag", about: "Also approve what the rule matches, in this session" },
     always: { type: "flag", about: "Also approve what the rule matches, from now on" },
     rule: { type: "text", value: "RULE", about: "Instead of the suggested rule" },
+    "no-wait": { type: "flag", about: "Do not wait for the end of the call; a process that stays runs it" },
+    timeout: { type: "text", value: "SECONDS", about: "Stop waiting after this time; the call continues" },
   },
-  uses: ["approvals", "calls", "mcp"],
-  async run({ connect, url, interrupted, output, operands: [id = ""], options }) {
-    const { always, "for-session": session, rule } = options;
+  notes: ["Waits for the end of the call and prints its result, whichever process runs it."],
+  uses: ["approvals", "mcp"],
+  async run({ connect, url, interrupted, output, operands: [id = ""], options, ...place }) {
+    const { always, "for-session": session, rule, "no-wait": noWait } = options;
+    const timeoutMs = readTimeout(options.timeout);
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
     const client = await connect();
-    const requested = await client.approvals.get(id);
+    const requested = await findApproval(client, id, { url, ...place });
     for (const line of showApproval(requested)) output.info(line);
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
-    const answered = await client.approvals.answer(id, { decision, rule });
+    const waitMs = noWait ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
+    const started = Date.now();
+    let answered: ApprovalAnswered;
+    try {
+      answered = await client.approvals.answer(id, { decision, rule, waitMs });
+    } catch (thrown) {
+      if (!isApiError(thrown, "conflict")) throw thrown;
+      throw new CommandError(thrown.message, { exitCode: EXIT.notCounted, code: "conflict" });
+    }
     if (answered.rule !== undefined) output.info(`saved: ${answered.rule}`);
-    const result = await resultOf(client, answered);
-    return result ? showApprovedResult(result, id, output) : EXIT.done;
+    const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
+    const { approval, result } = noWait ? answered : await waitForResult(client, answered, left, interrupted);
+    if (result) return showApprovedResult(result, approval, output);
+    output.data(answered, () => []);
+    output.info(describeOpenCall(approval));
+    return noWait ? EXIT.done : EXIT.pending;
   },
 });
 
@@ -83,8 +101,9 @@ const deny = defineCommand({
   operands: [{ name: "ID", completes: "approval" }],
   options: { reason: { type: "text", value: "TEXT", about: "For the model" } },
   uses: ["approvals"],
-  async run({ connect, output, operands: [id = ""], options: { reason } }) {
+  async run({ connect, output, operands: [id = ""], options: { reason }, ...place }) {
     const client = await connect({ connectsMcp: false });
+    await findApproval(client, id, place);
     const { approval } = await client.approvals.answer(id, { decision: "deny", reason });
     output.data(approval, () => []);
     output.info(`${approval.id} is denied.`);
@@ -110,7 +129,7 @@ const watch = defineCommand({
         if (!asks) output.item(approval, showApproval);
         else {
           const result = await promptForApproval(client, approval.id, { terminal, signal: interrupted });
-          if (result) showApprovedResult(result, approval.id, output);
+          if (result) showApprovedResult(result, approval, output);
         }
       }
       for (const question of (await openQuestions(client)).filter(({ id }) => !seen.has(id))) {
@@ -137,6 +156,38 @@ function showApprovalList(approvals: readonly ApprovalInfo[], { paint, columns }
   const styleOf = (cell: string, column: number) =>
     column === 1 && cell.startsWith("pending") ? ("yellow" as const) : undefined;
   return showColumns(rows, { paint, styles: ["bold", undefined, "dim", "cyan"], styleOf, columns });
+}
+
+/** Questions are kept per state folder. One that was asked with another setting cannot be found here. */
+async function findApproval(
+  client: Pick<ApiClient, "approvals">,
+  id: string,
+  { url, folder, terminal }: Pick<Invocation, "url" | "folder" | "terminal">,
+): Promise<ApprovalInfo> {
+  try {
+    return await client.approvals.get(id);
+  } catch (thrown) {
+    if (url !== undefined || !isApiError(thrown, "not_found")) throw thrown;
+    const stateFolder = stateFolderOf(folder, { env: terminal.env });
+    throw new CommandError(`There is no approval "${id}" in the state folder ${stateFolder}.`, {
+      exitCode: EXIT.failed,
+      code: "not_found",
+      next: "If it was asked with another HAFT_STATE_DIR, home folder or user, use the same here.",
+    });
+  }
+}
+
+function readTimeout(seconds: string | undefined): number | undefined {
+  if (seconds === undefined) return undefined;
+  const ms = Number(seconds.replace(/s$/, "")) * 1000;
+  if (!Number.isFinite(ms) || ms < 0) throw new UsageError("--timeout takes a number of seconds.");
+  return ms;
+}
+
+/** What is known of a call that has not ended. */
+function describeOpenCall({ call, toolName }: ApprovalInfo): string {
+  if (call.state === "running") return `Approved: ${safeLine(toolName)} is running.`;
+  return `Approved: ${safeLine(toolName)} runs as soon as a process takes it. \`haft serve\` does.`;
 }
 
 /** In full: a person decides by it. */

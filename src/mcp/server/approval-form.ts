@@ -1,7 +1,7 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpService } from "./mcp-service.ts";
-import { canShowForm, type OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
+import { canShowForm, DEFAULT_HOLD_MS, type OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./server-options.ts";
 
 /** `ask`: the client must show the question and send the request again. `pending`: there is no answer. */
@@ -25,11 +25,14 @@ export async function requestPermission(id: string, context: PermissionContext):
   const { approvals } = service.runtime;
   const question = await approvals.get(id);
   if (question?.state !== "pending") return ANSWERED;
+  // The client waits here, so this process runs the call.
+  if (call.needsServing) await approvals.hold(id, service.options.holdMs ?? DEFAULT_HOLD_MS);
   const canAsk = identity.rights.includes("approve") && canShowForm(round.capabilities);
   if (canAsk && round.isModern) return { kind: "ask", question };
   if (canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
   // The client cancelled the call, so the question is withdrawn.
-  if (call.signal.aborted) await approvals.void(id, "its client cancelled it").catch(() => undefined);
+  if (call.signal.aborted) await approvals.cancel(id, "its client cancelled it").catch(() => undefined);
+  else if (call.needsServing) await approvals.release(id).catch(() => undefined);
   return { kind: "pending", question };
 }
 

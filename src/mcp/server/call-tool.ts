@@ -1,14 +1,14 @@
 import type { CallToolResult, InputRequests, InputRequiredResult } from "@modelcontextprotocol/server";
 import type { CallOptions } from "../../core/call.ts";
-import type { Clock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
+import type { Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { supportsTasks } from "../task-protocol.ts";
 import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
 import type { McpConnection, McpService, PendingCall } from "./mcp-service.ts";
-import { OpenRequest, type Round, type RoundEnd, waitWithClient } from "./open-requests.ts";
+import { DEFAULT_HOLD_MS, OpenRequest, type Round, type RoundEnd, waitWithClient } from "./open-requests.ts";
 import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
-import type { McpIdentity, McpQuestion, McpRuntime } from "./server-options.ts";
+import type { McpIdentity, McpQuestion } from "./server-options.ts";
 import { missingTasks, writeCreatedTask } from "./tasks.ts";
 import { writePending, writeResult } from "./tool-result.ts";
 
@@ -17,10 +17,6 @@ type ToolCallResponse = CallToolResult | InputRequiredResult;
 
 const METHOD = "tools/call";
 const INPUT_MS = 600_000;
-/** If another client approved the call, that client usually runs it. It gets this much time. */
-const APPROVER_FIRST_MS = 2000;
-/** The time between using an approval and the start of the call. */
-const START_MS = 200;
 const MAX_ROUNDS = 16;
 const MAX_PENDING = 1000;
 
@@ -95,14 +91,21 @@ class ToolCallRound {
   }
 
   async #run(): Promise<ToolCallResponse> {
-    const { sdk } = this.#service;
     const call = this.#call;
     const question = this.#state?.question;
+    const repeated = this.#repeated?.approvalId;
     if (this.#jobId !== undefined) this.#serveJob(this.#jobId);
+    else if (!this.#state && repeated !== undefined) return this.#continue(await this.#ask(repeated));
     else if (!this.#state) call.serve(() => this.#execute({ isRetry: this.#repeated !== undefined }));
     else if (question === undefined) this.#resumeInputs();
-    const response = question === undefined ? undefined : await this.#handleQuestion(question, takePermission);
-    if (response) return response;
+    return this.#continue(question === undefined ? undefined : await this.#handleQuestion(question, takePermission));
+  }
+
+  /** Serves the call until there is a response. */
+  async #continue(first: ToolCallResponse | undefined): Promise<ToolCallResponse> {
+    if (first) return first;
+    const { sdk } = this.#service;
+    const call = this.#call;
     for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
       const end = await call.next();
       if (end.kind === "inputs" && !call.isQueued) return this.#requireInputs(end.requests);
@@ -202,32 +205,30 @@ class ToolCallRound {
 
   /** Returns undefined if the question was answered and the call continues. */
   async #handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
-    const watch = watchCall(this.#service.runtime, this.#call.id);
-    try {
-      const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
-      const end = await ask(id, context);
-      if (end.kind === "ask") return this.#requireAnswer(end.question);
-      if (end.kind === "pending") return this.#returnPending(end.question);
-      await this.#resume(id, watch.made);
-      return undefined;
-    } finally {
-      watch.stop();
-    }
+    const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
+    const end = await ask(id, context);
+    if (end.kind === "ask") return this.#requireAnswer(end.question);
+    if (end.kind === "pending") return this.#returnPending(end.question);
+    this.#call.setQuestion(undefined);
+    // A gate that waits continues by itself.
+    if (this.#call.needsServing) this.#call.serve(() => this.#follow(id));
+    return undefined;
   }
 
-  /** After an answer: a gate that waits continues by itself. Otherwise the call is made again with its id. */
-  async #resume(id: string, madeElsewhere: Promise<void>): Promise<void> {
-    const { runtime, clock } = this.#service;
+  /** The result of the answered call, whichever process runs it. */
+  #follow(id: string): Promise<ToolResult> {
+    const { runtime, calls, options } = this.#service;
     const call = this.#call;
-    call.setQuestion(undefined);
-    if (!call.needsServing) return;
-    const question = await runtime.approvals.get(id);
-    const isApproved = question?.state === "approved" || question?.state === "used";
-    if (isApproved && question.answeredBy !== this.#identity.name) {
-      const used = runtime.approvals.waitUntilUsed(id, APPROVER_FIRST_MS).then(() => pause(clock, START_MS));
-      await Promise.race([madeElsewhere, used]);
-    }
-    call.serve(() => this.#execute({ isRetry: true }));
+    calls.set(call.id, call);
+    if (this.#isBackground) this.#service.subscribeToJobs();
+    const follow = {
+      holdMs: options.holdMs ?? DEFAULT_HOLD_MS,
+      signal: call.signal,
+      onUpdate: (update: Update) => call.round.progress(update),
+    };
+    return runtime.follow(id, follow).finally(() => {
+      if (!call.isQueued) this.#forget();
+    });
   }
 
   #requireAnswer(question: McpQuestion): ToolCallResponse {
@@ -251,7 +252,7 @@ class ToolCallRound {
   }
 
   #returnPending({ id }: McpQuestion): ToolCallResponse {
-    this.#savePending({ id: this.#call.id });
+    this.#savePending({ id: this.#call.id, approvalId: id });
     const address = this.#service.options.approvalAddress?.(id);
     return writePending(this.#call.id, { name: this.#name, kind: "approval", id }, address);
   }
@@ -293,12 +294,6 @@ class ToolCallRound {
   }
 }
 
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(ms, resolve).setRef(false);
-  });
-}
-
 /** The agent name of a client. The prefix distinguishes it from configured agents. */
 function agentNameOf(clientName: string): string {
   return `mcp:${clientName.replaceAll(/[^\w.-]/g, "_").slice(0, 60)}`;
@@ -331,19 +326,4 @@ async function waitForJobResult(
     metadata: {},
     startedAt: job.createdAt,
   };
-}
-
-/** `made` settles when another client runs the call here. After that the same call, made again, gets its result. */
-function watchCall(runtime: McpRuntime, callId: string): { made: Promise<void>; stop(): void } {
-  let resolveMade!: () => void;
-  const made = new Promise<void>((resolve) => (resolveMade = resolve));
-  const onCallEvent = (event: { callId: string }): void => {
-    if (event.callId === callId) resolveMade();
-  };
-  const stops = [
-    runtime.on("tool_call_started", onCallEvent),
-    runtime.on("tool_call_completed", onCallEvent),
-    runtime.on("tool_call_failed", onCallEvent),
-  ];
-  return { made, stop: () => stops.forEach((stop) => stop()) };
 }

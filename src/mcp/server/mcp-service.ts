@@ -17,6 +17,7 @@ import type { McpClientPeer, McpIdentity, McpJob, McpRuntime, McpServerOptions }
 export interface PendingCall {
   id: string;
   jobId?: string;
+  approvalId?: string;
 }
 
 /** The shared state of all connections of one server. */
@@ -139,7 +140,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   /** If the gate does not wait, the call returns `pending` with the approval, and no notification is needed. */
   async function notifyIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
     const question = await runtime.approvals.get(approvalId).catch(() => undefined);
-    if (question?.waits && question.state === "pending") call.setQuestion(approvalId);
+    if (question?.waitsUntil !== undefined && question.state === "pending") call.setQuestion(approvalId);
   }
 }
 

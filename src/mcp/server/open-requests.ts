@@ -446,7 +446,7 @@ function createProgress(context: ServerContext, clock: Clock): (update: Update) 
 }
 
 /** Less than the minute after which many clients cancel a request. */
-const DEFAULT_HOLD_MS = 45_000;
+export const DEFAULT_HOLD_MS = 45_000;
 
 /** Waits while the client waits. Returns undefined if the client has cancelled or would time out soon. */
 export async function waitWithClient<T>(

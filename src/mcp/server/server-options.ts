@@ -5,6 +5,7 @@ import type { EventOf, ToolEventType, Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
+import type { FollowOptions } from "../../gate/permit/run-stored.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SuspendedLimits } from "./open-requests.ts";
 import type { McpPromptSource } from "./prompts.ts";
@@ -63,6 +64,8 @@ export interface McpRuntime {
   /** The tools that a model sees now, if there are too many. */
   shownTools(options: { among: readonly AnyTool[]; caller: Partial<Caller> }): { readonly tools: readonly AnyTool[] };
   execute(name: string, input: unknown, options: CallOptions): Promise<ToolResult>;
+  /** The result of a call that waits for an approval, whichever process runs it. */
+  follow(approvalId: string, options: FollowOptions): Promise<ToolResult>;
   on<T extends ToolEventType>(type: T, listener: (event: EventOf<T>) => void): () => void;
 }
 
@@ -70,8 +73,9 @@ interface McpApprovals {
   get(id: string): Promise<McpQuestion | undefined>;
   answer(id: string, answer: McpAnswer & { by: string; via: string; rights: readonly string[] }): Promise<unknown>;
   wait(id: string, signal?: AbortSignal): Promise<McpQuestion>;
-  waitUntilUsed(id: string, ms: number): Promise<boolean>;
-  void(id: string, note: string): Promise<void>;
+  hold(id: string, ms: number): Promise<void>;
+  release(id: string): Promise<void>;
+  cancel(id: string, note: string): Promise<void>;
 }
 
 /** Background calls. */
@@ -97,8 +101,8 @@ export interface McpJob {
 export interface McpQuestion {
   readonly id: string;
   readonly state: string;
-  /** Whether the call waits for the answer and continues by itself. */
-  readonly waits: boolean;
+  /** Set if the call waits for the answer and continues by itself. */
+  readonly waitsUntil?: number;
   readonly suggestedRules: readonly string[];
   readonly expiresAt: number;
   readonly answeredBy?: string;
