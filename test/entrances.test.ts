@@ -488,7 +488,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     expect(ran).toMatchObject({ status: "completed", toolName: "keep" });
     expect(world.runs).toEqual([{ text: "hello" }]);
     expect(await world.haft.approve(idOf(result))).toMatchObject({ status: "completed", toolName: "keep" });
-    await expect(world.haft.deny(idOf(result))).rejects.toThrow(/approved already/);
+    await expect(world.haft.deny(idOf(result))).rejects.toThrow(/already approved/);
     expect(world.runs).toHaveLength(1);
     await expectRecorded(world, ran);
   });
@@ -504,7 +504,7 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     const denied = await world.haft.deny(idOf(result), "not on a Friday");
     expectFailed(denied, "approval_denied");
     expect(denied.status === "failed" && denied.error.message).toContain("not on a Friday");
-    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/denied already/);
+    await expect(world.haft.approve(idOf(result))).rejects.toThrow(/already denied/);
     expect(world.runs).toEqual([]);
     await expectRecorded(world, denied);
   });
@@ -604,7 +604,7 @@ describe("an approval", () => {
     const entrance = ENTRANCES.find(({ name }) => name === "a step of a chain")!;
     const world = await enter(entrance);
     world.asks = true;
-    world.options = { id: "call_1" };
+    world.options = { id: "call_1", caller: { session: "s" } };
     const waiting = await entrance.call(world);
     if (waiting.status !== "pending") throw new Error(waiting.display);
     await world.haft.approve(waiting.pending.id);

@@ -53,7 +53,7 @@ async function haftCall(kind) {
     ],
     run: ({ path }) => `touched ${path}`,
   });
-  const haft = createHaft({ log: store.audit, journal: store.journal, tools: [tool] });
+  const haft = createHaft({ log: store.audit, calls: store.calls, tools: [tool] });
   return async (id) => {
     const input = {
       path: `src/folder/${id}.ts`,

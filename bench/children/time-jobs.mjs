@@ -29,7 +29,7 @@ process.stdout.write(JSON.stringify(measured));
 /** Everything that a call leaves behind is written: the journal and the audit log too. */
 async function openHaft(options) {
   const { createHaft } = await importHaft();
-  const haft = createHaft({ log: store.audit, journal: store.journal, jobs: store.jobs, ...options });
+  const haft = createHaft({ log: store.audit, calls: store.calls, jobs: store.jobs, ...options });
   haft.register({
     name: "nothing",
     kind: "readonly",

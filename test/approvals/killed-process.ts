@@ -32,9 +32,9 @@ function leave(_call: unknown, result: ToolResult): ToolResult {
 }
 const haft = createHaft({
   tools: [pay],
-  journal: store.journal,
+  calls: store.calls,
   log: store.audit,
-  approvals: { store: store.approvals, pollMs: 20 },
+
   middleware: [{ name: "acknowledge", after: "record", leave }],
   ...(role === "wait" ? { approvalWaitMs: 20_000 } : {}),
 });

@@ -9,21 +9,22 @@ import { resolve } from "../../src/gate/resolve.ts";
 import { ResultCache } from "../../src/gate/result-cache.ts";
 import { validate } from "../../src/gate/validate.ts";
 import type { ApprovalAnswer } from "../../src/calls/approval.ts";
-import { Approvals, type ApprovalsOptions } from "../../src/calls/approvals.ts";
-import { permit, type PermitOptions } from "../../src/gate/permit/permit.ts";
-import { createResume } from "../../src/gate/permit/resume-call.ts";
+import { Approvals } from "../../src/calls/approvals.ts";
+import { Calls, type CallsOptions } from "../../src/calls/calls.ts";
+import { Permit, type PermitOptions } from "../../src/gate/permit/permit.ts";
+import { StoredCallRunner } from "../../src/gate/permit/run-stored.ts";
 import { createFakeClock, type FakeClock } from "../../src/testing/fake-clock.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import type { OpenedStore } from "./open-stores.ts";
 
-type Turned = Partial<Omit<PermitOptions, "approvals" | "clock" | "events" | "contextFor">>;
+type Turned = Partial<Omit<PermitOptions, "calls" | "clock" | "events" | "contextFor">>;
 
 export interface GateOptions extends Turned {
   store: OpenedStore;
   tools: readonly Registrable[];
   folder?: string;
   clock?: FakeClock;
-  approvals?: Omit<ApprovalsOptions, "clock" | "store">;
+  approvals?: Omit<CallsOptions, "clock" | "store">;
 }
 
 /** One process's gate. Several with one store are several processes. */
@@ -37,19 +38,23 @@ export function openGate({
 }: GateOptions) {
   const events = new EventEmitter();
   const registry = new ToolRegistry({ events });
-  const approvals = new Approvals({ clock, store: store.approvals, ...more });
-  const { known, claim } = idempotencyStages(store.journal, new ResultCache(clock));
+  const calls = new Calls({ clock, store: store.calls, ...more });
+  const approvals = new Approvals(calls);
+  const { known, claim } = idempotencyStages(calls, new ResultCache(clock));
   const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
-  const permission = permit({ approvals, clock, events, contextFor, ...turned });
+  const permission = new Permit({ calls, clock, events, contextFor, ...turned });
   const gate: Executor = new Executor(registry, [resolve(registry), validate(), known, permission, claim], {
     workspace: folder,
     clock,
     events,
   });
   for (const tool of tools) registry.register(tool);
-  const resume = createResume({ approvals, permit: permission, registry, gate });
+  const runner = new StoredCallRunner({ calls, registry, gate, folder });
+  const resume = (id: string, answer: ApprovalAnswer) => runner.answer(id, answer);
   return {
     approvals,
+    calls,
+    runner,
     registry,
     clock,
     events,

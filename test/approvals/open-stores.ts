@@ -1,14 +1,12 @@
 // The places where approvals are kept, each opened as often as there are processes to play.
 import { rmSync } from "node:fs";
-import { type CallJournal, MemoryJournal } from "../../src/calls/call-journal.ts";
-import { type ApprovalStore, MemoryApprovalStore } from "../../src/calls/approval.ts";
+import { type CallStore, MemoryCallStore } from "../../src/calls/call-store.ts";
 import { startPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { openStore, type StoreLocation } from "../../src/store/store.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 export interface OpenedStore {
-  approvals: ApprovalStore;
-  journal: CallJournal;
+  calls: CallStore;
   close(): Promise<void>;
 }
 
@@ -20,10 +18,10 @@ export interface StoreFactory {
 }
 
 export async function memoryStoreFactory(): Promise<StoreFactory> {
-  const [approvals, journal] = [new MemoryApprovalStore(), new MemoryJournal()];
+  const calls = new MemoryCallStore();
   return {
     name: "memory",
-    open: async () => ({ approvals, journal, close: async () => undefined }),
+    open: async () => ({ calls, close: async () => undefined }),
     remove: async () => undefined,
   };
 }
@@ -54,9 +52,9 @@ function opener(place: StoreLocation): { open: StoreFactory["open"]; closeAll: (
   const opened: OpenedStore[] = [];
   return {
     open: async () => {
-      const { approvals, journal, close } = await openStore(place);
+      const { calls, close } = await openStore(place);
       let isOpen = true;
-      const one = { approvals, journal, close: async () => (isOpen ? ((isOpen = false), close()) : undefined) };
+      const one = { calls, close: async () => (isOpen ? ((isOpen = false), close()) : undefined) };
       opened.push(one);
       return one;
     },

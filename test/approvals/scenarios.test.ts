@@ -68,7 +68,7 @@ describe.each([
       const again = idOf(await approve(requested));
       expect(again).not.toBe(requested);
       expect(await approvals.get(requested)).toMatchObject({
-        state: "void",
+        state: "changed",
         note: expect.stringContaining("the folder"),
       });
       expect(await approvals.get(again)).toMatchObject({ state: "pending", binding: { cwd: join(folder, "outside") } });
@@ -76,12 +76,12 @@ describe.each([
     });
 
     test("ap-004: another environment of the session makes it void", async () => {
-      let environment = "A";
-      const { execute, approve, approvals, ran } = await start({ environmentOf: () => environment });
+      let environment = { A: "1" };
+      const { execute, approve, approvals, ran } = await start({ overlayOf: () => environment });
       const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
-      environment = "B";
+      environment = { A: "2" };
       const again = idOf(await approve(requested));
-      expect(await approvals.get(requested)).toMatchObject({ state: "void" });
+      expect(await approvals.get(requested)).toMatchObject({ state: "changed" });
       expect(ran).toEqual([]);
       expect(await approve(again)).toMatchObject({ status: "completed" });
       expect(ran).toHaveLength(1);
@@ -116,7 +116,7 @@ describe.each([
         run: () => void ran.push("mallory"),
       });
       expect(await approve(requested)).toMatchObject({ status: "failed", error: { code: "conflict" } });
-      expect(await approvals.get(requested)).toMatchObject({ state: "void" });
+      expect(await approvals.get(requested)).toMatchObject({ state: "changed" });
       expect(ran).toEqual([]);
     });
 
@@ -129,10 +129,13 @@ describe.each([
       const requested = idOf(await execute("exec", { cmd: "w" }, newCall()));
       writeFileSync(file, "two");
       const again = idOf(await approve(requested, { by: "ann" }));
-      expect(await approvals.get(requested)).toMatchObject({ state: "void", note: expect.stringContaining("preview") });
+      expect(await approvals.get(requested)).toMatchObject({
+        state: "changed",
+        note: expect.stringContaining("preview"),
+      });
       expect(textOf((await approvals.get(again))!.preview!.content)).toBe("-two\n+new");
       expect(ran).toEqual([]);
-      await expect(approve(requested)).rejects.toThrow(/void/);
+      expect(await approve(requested)).toMatchObject({ status: "failed", error: { code: "stale" } });
       expect(await approve(again)).toMatchObject({ status: "completed" });
       expect(ran).toHaveLength(1);
     });
@@ -159,7 +162,7 @@ describe.each([
       const requested = idOf(await execute("exec", { cmd: "send" }, newCall()));
       verdict = { decision: "ask", by: "taint", reason: "the session has read untrusted text and secrets" };
       const again = idOf(await approve(requested));
-      expect(await approvals.get(requested)).toMatchObject({ state: "void" });
+      expect(await approvals.get(requested)).toMatchObject({ state: "changed" });
       expect(await approvals.get(again)).toMatchObject({ verdict: { by: "taint" } });
       expect(ran).toEqual([]);
     });
@@ -178,7 +181,7 @@ describe.each([
       const call = newCall();
       const requested = idOf(await execute("exec", { cmd: "ls" }, call));
       expect(await approve(requested)).toMatchObject({ status: "completed", callId: call.id });
-      expect(await approvals.get(requested)).toMatchObject({ state: "used", usedAt: expect.any(Number) });
+      expect(await approvals.get(requested)).toMatchObject({ state: "approved", begunAt: expect.any(Number) });
       expect(await execute("exec", { cmd: "ls" }, call)).toMatchObject({ metadata: { known: "replay" } });
       expect(await execute("exec", { cmd: "ls" }, newCall())).toMatchObject({ status: "pending" });
       expect(ran).toHaveLength(1);
@@ -204,7 +207,7 @@ describe.each([
       await approvals.answer(requested, { approved: true });
       await clock.advance(HOUR / 2);
       clock.set(-HOUR);
-      await expect(approve(requested)).rejects.toThrow(/has expired/);
+      expect(await approve(requested)).toMatchObject({ error: { code: "approval_expired" } });
       expect(await approvals.get(requested)).toMatchObject({ state: "expired" });
       clock.set(-10 * HOUR);
       expect(await approvals.get(requested)).toMatchObject({ state: "expired" });
@@ -218,9 +221,9 @@ describe.each([
       const clock = settableClock();
       clock.set(-HOUR);
       const second = await start({ clock });
-      await expect(second.approve(requested)).rejects.toThrow(/has expired/);
+      expect(await second.approve(requested)).toMatchObject({ error: { code: "approval_expired" } });
       clock.set(0);
-      await expect(second.approve(requested)).rejects.toThrow(/has expired/);
+      expect(await second.approve(requested)).toMatchObject({ error: { code: "approval_expired" } });
       expect(second.ran).toEqual([]);
     });
 
@@ -240,7 +243,7 @@ describe.each([
       await clock.advance(HOUR);
       expect(idOf(await execute("exec", { cmd: "ls" }, call))).not.toBe(requested);
       expect((await approvals.list("expired")).map(({ id }) => id)).toContain(requested);
-      await expect(approvals.answer(requested, { approved: true })).rejects.toThrow(/has expired \(nobody answered/);
+      await expect(approvals.answer(requested, { approved: true })).rejects.toThrow(/has expired: nobody answered/);
     });
   });
 
@@ -300,10 +303,12 @@ describe.each([
       const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       const first = await approvals.answer(requested, { approved: true, by: "ann" });
       expect(await approvals.answer(requested, { approved: true, by: "bob" })).toEqual(first);
-      await expect(approvals.answer(requested, { approved: false })).rejects.toThrow(/approved already by ann/);
       await expect(approvals.answer(requested, { approved: true, scope: "always" })).rejects.toThrow(
-        /approved already/,
+        /already approved by ann/,
       );
+      // A denial counts until the call starts.
+      expect(await approvals.answer(requested, { approved: false, by: "bob" })).toMatchObject({ state: "denied" });
+      await expect(approvals.answer(requested, { approved: true })).rejects.toThrow(/already denied by bob/);
       await expect(approvals.answer("apr_none", { approved: true })).rejects.toThrow(/no approval/);
     });
 
@@ -328,7 +333,7 @@ describe.each([
 
   describe("what can be asked", () => {
     test("ap-013: arguments that cannot be shown in full are refused, with length, hash and end", async () => {
-      const { execute, approvals, ran } = await start({ approvals: { maxShownBytes: 4000 } });
+      const { execute, approvals, ran } = await start({ maxShownBytes: 4000 });
       const call = newCall();
       const cmd = `${"x".repeat(200_000)} && rm -rf ~`;
       const refused = await execute("exec", { cmd }, call);
@@ -360,7 +365,7 @@ describe.each([
     test("ap-013: a preview may be cut, and then its length, hash and end are shown", async () => {
       const long = `${"y".repeat(200_000)}THE END`;
       const preview = async () => ({ title: "t", content: [text(long)] });
-      const { execute, approvals } = await start({ preview, approvals: { maxShownBytes: 4000 } });
+      const { execute, approvals } = await start({ preview, maxShownBytes: 4000 });
       const shown = (await approvals.get(idOf(await execute("exec", {}, newCall()))))!.preview!;
       expect(textOf(shown.content).length).toBeLessThan(4000);
       expect(textOf(shown.content)).toMatch(/cut: the whole has 200007 bytes, sha256:[0-9a-f]{64}/);
@@ -368,7 +373,7 @@ describe.each([
     });
 
     test("ap-021: open questions are bounded, and what is beyond is denied", async () => {
-      const { execute, approve, ran } = await start({ approvals: { maxOpenOfSession: 20 } });
+      const { execute, approve, ran } = await start({ approvals: { maxOpenPerSession: 20 } });
       const caller = { session: `flood ${Math.random()}` };
       const results = await Promise.all(
         Array.from({ length: 60 }, (_, i) =>
@@ -379,7 +384,7 @@ describe.each([
       expect(pending).toHaveLength(20);
       const denied = results.find(({ status }) => status === "failed")!;
       expect(denied).toMatchObject({ error: { code: "denied" } });
-      expect(textOf(denied.content)).toContain("20 questions are open already");
+      expect(textOf(denied.content)).toContain("20 questions of this caller are already pending");
       await approve(idOf(pending[0]!));
       expect(await execute("exec", { cmd: "later" }, { caller, id: `${Math.random()}` })).toMatchObject({
         status: "pending",
@@ -433,7 +438,7 @@ describe.each([
       verdict = { decision: "allow", by: "rule", reason: "fine" };
       expect(await denyCall(first, "no")).toMatchObject({ error: { code: "approval_denied" } });
       expect(await approve(second)).toMatchObject({ status: "completed" });
-      expect(await approvals.get(second)).toMatchObject({ state: "used" });
+      expect(await approvals.get(second)).toMatchObject({ state: "approved" });
       expect(ran).toEqual([{ cmd: "b" }]);
     });
 
@@ -481,7 +486,7 @@ describe.each([
         ["always", "Bash(a:*)", "exec"],
         ["always", "Bash(b:*)", "exec"],
       ]);
-      expect(await approvals.get(requested)).not.toHaveProperty("rulesEdited");
+      expect(await approvals.get(requested)).toMatchObject({ rulesEdited: undefined });
     });
 
     test("takes another rule, and says that it is not the one that was shown", async () => {
@@ -515,8 +520,8 @@ describe.each([
 
   describe("a caller who waits", () => {
     test("is given the answer of any door, in this process or another, and the call runs once", async () => {
-      const waiting = await start({ waitMs: HOUR, approvals: { pollMs: 50 } });
-      const api = waiting.approvals.shared ? await start() : waiting;
+      const waiting = await start({ waitMs: HOUR });
+      const api = waiting.calls.isShared ? await start() : waiting;
       const [here, there] = [newCall(), newCall()];
       const first = waiting.execute("exec", { cmd: "here" }, here);
       const second = waiting.execute("exec", { cmd: "there" }, there);

@@ -19,7 +19,7 @@ const effect = (name, permission) => createTool({
 });
 const haft = createHaft({
   tools: [effect("note", "auto"), effect("pay", "confirm")],
-  journal: store.journal, log: store.audit, approvals: { store: store.approvals, pollMs: 20 }, code: { store: store.programs },
+  calls: store.calls, log: store.audit, code: { store: store.programs },
   ...(waits === "true" ? { approvalWaitMs: 20000 } : {}),
 });
 haft.on("tool_call_completed", ({ toolName, result }) => toolName === "run_code" && say("ended: " + JSON.stringify(result.details.value)));
@@ -37,7 +37,7 @@ if (role === "run") {
   say("approved");
   setInterval(() => undefined, 1000);
 } else {
-  await haft.recoverPrograms();
+  await haft.recover();
   say("recovered");
   await haft.shutdown();
   await store.close();

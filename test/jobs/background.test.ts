@@ -29,8 +29,8 @@ function inStore(): Place {
   return {
     async open(options) {
       const store = await openStore({ stateFolder: folder });
-      const { jobs, journal, audit } = store;
-      const haft = createHaft({ jobs, journal, log: audit, ...options });
+      const { jobs, calls, audit } = store;
+      const haft = createHaft({ jobs, calls, log: audit, ...options });
       open.push({ haft, store });
       return haft;
     },
@@ -147,13 +147,15 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const haft = await place().open();
     const { tool, runs, detach } = slowTool();
     haft.register(tool);
-    const first = await haft.execute("slow", { text: "a" }, { id: "c1" });
-    const second = await haft.execute("slow", { text: "a" }, { id: "c1" });
+    const first = await haft.execute("slow", { text: "a" }, { id: "c1", caller: { session: "s" } });
+    const second = await haft.execute("slow", { text: "a" }, { id: "c1", caller: { session: "s" } });
     expect(jobOf(second)).toBe(jobOf(first));
-    expect(await haft.execute("slow", { text: "b" }, { id: "c1" })).toMatchObject({ error: { code: "conflict" } });
+    expect(await haft.execute("slow", { text: "b" }, { id: "c1", caller: { session: "s" } })).toMatchObject({
+      error: { code: "conflict" },
+    });
     detach();
     await haft.jobs.wait(jobOf(first));
-    expect(await haft.execute("slow", { text: "a" }, { id: "c1" })).toMatchObject({
+    expect(await haft.execute("slow", { text: "a" }, { id: "c1", caller: { session: "s" } })).toMatchObject({
       status: "completed",
       metadata: { known: "replay" },
     });
@@ -366,11 +368,11 @@ describe("a job that runs elsewhere", () => {
     await first.shutdown();
     const second = await storeFactory.open();
     second.register(deaf("there") as never);
-    const states: string[] = [];
-    second.jobs.subscribe((event) => void (event.type === "queued" && states.push(event.job.state)));
+    let isTaken = false;
+    second.jobs.subscribe((event) => void (isTaken ||= event.type === "started"));
     await second.jobs.work();
-    // Taken, found to be running still, and put off.
-    await until(() => states.includes("delayed"));
+    // Taken, and it waits for the end of the first run.
+    await until(() => isTaken);
     expect(begun).toEqual(["here"]);
     detach();
     expect(await second.jobs.wait(jobOf(result))).toMatchObject({ status: "completed", details: "there" });

@@ -25,8 +25,8 @@ afterAll(() => {
 const VICTIM = `
   import { appendFileSync } from "node:fs";
   const [folder, ledger, callId, kind, point] = process.argv.slice(2);
-  const { jobs, journal, audit: log } = await openStore({ stateFolder: folder });
-  const haft = createHaft({ jobs, journal, log, worker: false });
+  const { jobs, calls, audit: log } = await openStore({ stateFolder: folder });
+  const haft = createHaft({ jobs, calls, log, worker: false });
   const dieAt = (here) => {
     if (here !== point) return;
     process.kill(process.pid, "SIGKILL");
@@ -80,8 +80,8 @@ test(`killed ${ROUNDS} times: nothing accepted is lost, nothing with effects hap
 /** Another process, as far as the store knows. */
 async function resume({ ledger, callId, kind, jobId }: Record<"ledger" | "callId" | "kind" | "jobId", string>) {
   const store = await openStore({ stateFolder: folder });
-  const { jobs, journal, audit: log } = store;
-  const haft = createHaft({ jobs, journal, log });
+  const { jobs, calls, audit: log } = store;
+  const haft = createHaft({ jobs, calls, log });
   haft.register({
     ...{ name: kind, description: "Acts", parameters: [], kind: kind === "reads" ? "readonly" : "write", async: true },
     run() {

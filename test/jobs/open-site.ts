@@ -60,7 +60,7 @@ export async function openSite({ folder, program, place, tools }: SiteOptions): 
   const store = await openStore({ url: place.storeUrl });
   const haft = createHaft({
     tools: tools.map((tool) => ledgerTool(tool, ledger)),
-    journal: store.journal,
+    calls: store.calls,
     log: store.audit,
     jobs: await openQueue(place),
     worker: false,

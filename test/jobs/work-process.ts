@@ -16,7 +16,7 @@ const order = JSON.parse(process.argv[2]!) as WorkOrder;
 const store = await openStore({ url: order.place.storeUrl });
 const haft = createHaft({
   tools: order.tools.map((tool) => ledgerTool(tool, order.ledger)),
-  journal: store.journal,
+  calls: store.calls,
   log: store.audit,
   jobs: await openQueue(order.place),
 });

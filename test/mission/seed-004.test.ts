@@ -113,7 +113,7 @@ describe("权限系统", () => {
       // The same yes again tells what came of the first, and writes nothing.
       expect(await haft.approve(question!.id, "ada")).toMatchObject({ status: "completed", callId: "w1" });
       expect(onDisk("page.md")).toBe("by hand\n");
-      await expect(haft.deny(question!.id, "no", "ada")).rejects.toThrow(/approved already/);
+      await expect(haft.deny(question!.id, "no", "ada")).rejects.toThrow(/already approved/);
     });
 
     test("an open question that nobody answers expires, and then the answer is no", async () => {

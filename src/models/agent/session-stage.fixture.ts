@@ -2,8 +2,7 @@ import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
-import { MemoryJournal } from "../../calls/call-journal.ts";
-import { journalKey } from "../../gate/idempotency.ts";
+import { MemoryCallStore } from "../../calls/call-store.ts";
 import { createHaft, type Haft } from "../../runtime.ts";
 import { createFakeClock, type FakeClock } from "../../testing/fake-clock.ts";
 import type { Script } from "../../testing/scripted-model.ts";
@@ -19,7 +18,7 @@ export interface SessionStage {
   haft: Haft;
   clock: FakeClock;
   store: SessionStore;
-  journal: MemoryJournal;
+  calls: MemoryCallStore;
   sessions: Sessions;
   sessionService: SessionService;
   /** What `write_down` wrote. */
@@ -30,26 +29,26 @@ export interface SessionStage {
 export type AgentMaker = (session: Session, haft: Haft) => Agent | undefined;
 
 interface StageOptions extends Partial<Pick<SessionsOptions, "store" | "environments" | "maxWaiting">> {
-  journal?: MemoryJournal;
+  calls?: MemoryCallStore;
   sessionService?: Partial<SessionServiceOptions>;
 }
 
 /** A runtime with the session tools, a tool with side effects, and sessions with scripted agents. */
 export function stageSessions(agents: AgentMaker, options: StageOptions = {}): SessionStage {
-  const { journal = new MemoryJournal(), sessionService: serviceOptions, store: given, ...more } = options;
+  const { calls = new MemoryCallStore(), sessionService: serviceOptions, store: given, ...more } = options;
   const written: string[] = [];
   const problems: string[] = [];
   const clock = createFakeClock();
-  const haft = createHaft({ clock, journal, tools: [writeDown(written)] });
+  const haft = createHaft({ clock, calls, tools: [writeDown(written)] });
   const store = given ?? new MemorySessionStore(() => clock.now());
   const sessions = new Sessions({
     ...more,
     store,
     clock,
     onProblem: (problem) => problems.push(problem),
-    resultOf({ caller, key, agent = "main" }, { callId }) {
-      const entry = journal.find(journalKey({ ...caller, session: key, agent }, callId));
-      return entry?.state === "done" ? entry.result : undefined;
+    async resultOf({ caller, key, agent = "main" }, { callId }) {
+      const known = await haft.findCall(callId, { ...caller, session: key, agent });
+      return known?.status === "pending" ? undefined : known;
     },
     agentFor(session) {
       const agent = agents(session, haft);
@@ -62,7 +61,7 @@ export function stageSessions(agents: AgentMaker, options: StageOptions = {}): S
   for (const type of ["tool_call_completed", "tool_call_failed"] as const)
     haft.on(type, (event) => sessions.onCallEnded(event));
   onTestFinished(() => sessions.close());
-  return { haft, clock, store, journal, sessions, sessionService, written, problems };
+  return { haft, clock, store, calls, sessions, sessionService, written, problems };
 }
 
 /** A line that starts with "ask" needs an approval. */

@@ -91,12 +91,12 @@ describe("sessions", () => {
 
   test("find at start the results of calls that ended unnoticed", async () => {
     const model = oneAgent([{ calls: [{ name: "write_down", input: { line: "ask twice" } }] }, { text: "Good." }]);
-    const { sessions, haft, store, journal } = stageSessions(model.agents);
+    const { sessions, haft, store, calls } = stageSessions(model.agents);
     const { key } = await sessions.create({});
     await sessions.send(key, message("m1"), { waitMs: LONG });
     await sessions.close();
     await haft.approve((await haft.approvals.list("pending"))[0]!.id, "ann");
-    const later = stageSessions(model.agents, { store, journal });
+    const later = stageSessions(model.agents, { store, calls });
     await later.sessions.start();
     await later.sessions.settled();
     expect(await later.sessions.get(key)).toMatchObject({ state: "idle", lastText: "Good." });
@@ -146,7 +146,7 @@ describe("sessions", () => {
     await first.sessions.settled();
     expect([first.written, (await first.sessions.history(key)).at(-1)?.end]).toEqual([["once"], undefined]);
     const again = oneAgent(script.slice(1));
-    const later = stageSessions(again.agents, { store: first.store, journal: first.journal });
+    const later = stageSessions(again.agents, { store: first.store, calls: first.calls });
     await later.sessions.start();
     await later.sessions.settled();
     expect(later.written).toEqual([]);
@@ -155,7 +155,7 @@ describe("sessions", () => {
   });
 
   test("that were interrupted before a result was stored get it, and run calls that had not run", async () => {
-    const { sessions, store, written, journal, haft } = stageSessions(oneAgent([{ text: "Both are there." }]).agents);
+    const { sessions, store, written, calls, haft } = stageSessions(oneAgent([{ text: "Both are there." }]).agents);
     const { key } = await sessions.create({});
     await store.push(key, { ...message("m1"), at: 1 }, 9);
     const lease = (await store.claim(key))!;
@@ -170,7 +170,16 @@ describe("sessions", () => {
     await store.append(lease, [{ message: { role: "assistant", content } }]);
     const caller = { session: key, agent: "main", depth: 0 };
     await haft.toolkit("main", ["write_down"]).execute("write_down", { line: "made" }, { id: "c1", caller });
-    journal.begin(JSON.stringify([key, "main", null, "c3"]), "begun elsewhere");
+    const begun = { id: "r3", callId: "c3", fingerprint: "begun elsewhere", toolName: "write_down", caller };
+    const elsewhere = {
+      state: "running",
+      owner: "elsewhere",
+      epoch: 1,
+      lost: 0,
+      repeatable: false,
+      createdAt: 1,
+    } as const;
+    calls.insert({ ...begun, ...elsewhere, key: JSON.stringify([key, "main", null, "c3"]) });
     await store.release(lease, true);
     await sessions.start();
     await sessions.settled();
