@@ -147,7 +147,11 @@ class OutputFile {
 /** Fails if the system allows no more watches; polling still finds the changes. */
 function watchIfPossible(path: string, listener: () => void): FSWatcher | undefined {
   try {
-    return watch(path, { persistent: false }, listener).on("error", () => undefined);
+    const onEvent = (type: string): void => {
+      // The other events report that the name was removed.
+      if (type === "change") listener();
+    };
+    return watch(path, { persistent: false }, onEvent).on("error", () => undefined);
   } catch {
     return undefined;
   }
