@@ -44,7 +44,7 @@ import { type FollowOptions, StoredCallRunner } from "./gate/permit/run-stored.t
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
 import type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
 import { createHooks } from "./gate/permit/hooks/hooks.ts";
-import { createJudge } from "./gate/permit/verdict.ts";
+import { createJudge, wouldAllow } from "./gate/permit/verdict.ts";
 import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
 import { createPolicyView, type PolicyView } from "./gate/permit/policy-view.ts";
 import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
@@ -425,13 +425,17 @@ class Runtime {
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
     const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, saveRule, workspace, approver, approvalWaitMs } = this.options;
+    const judging = { grants, taint, hooks, cwd, requiresApproval };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
       clock,
       events,
-      judge: createJudge({ grants, taint, hooks, cwd, requiresApproval }),
-      suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd }),
+      judge: createJudge(judging),
+      async suggestRule(call) {
+        const suggested = suggestRules({ tool: toolOf(call), input: call.input, cwd });
+        return (await wouldAllow(suggested, call, judging)) ? suggested : [];
+      },
       async remember(scope, rule, call) {
         if (scope === "session") return grants.add(rule, call.caller);
         await saveRule?.(rule);

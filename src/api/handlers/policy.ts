@@ -79,17 +79,19 @@ export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<type
       });
       return { judged: judged.length, changed };
     },
+    /** The past calls that this rule would decide, through all other rules. */
     async effect({ query: { rule, decision = "allow" } }) {
       const judged = await readCalls(EFFECT_CALLS);
       const matched = new Set<PastCall>();
-      for (const text of rule.split("\n").filter((line) => line.trim() !== "")) {
-        try {
+      try {
+        const lines = rule.split("\n").filter((line) => line.trim() !== "");
+        const trial = changedRuleSet(ruleSet, { add: lines.map((text) => ({ rule: text, decision })), remove: [] });
+        for (const text of lines)
           for (const { call, matches } of previewRule({ text, list: decision }, judged)) {
-            if (matches) matched.add(call.call);
+            if (matches && trial.judge(call).decision === decision) matched.add(call.call);
           }
-        } catch (error) {
-          return { rule, judged: judged.length, matched: 0, samples: [], problem: errorMessage(error) };
-        }
+      } catch (error) {
+        return { rule, judged: judged.length, matched: 0, samples: [], problem: errorMessage(error) };
       }
       const samples = [...matched].slice(0, MAX_SAMPLES).map(({ input: _input, ...sample }) => sample);
       return { rule, judged: judged.length, matched: matched.size, samples };

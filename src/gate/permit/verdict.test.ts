@@ -21,3 +21,22 @@ test("an ask without a rule is denied if dontAsk is configured, for any mode of 
     expect(JSON.stringify(result)).toContain("The mode dontAsk asks nobody.");
   }
 });
+
+test("a rule is suggested only if it would allow the call through the whole policy", async () => {
+  const remove = createTool({
+    name: "remove",
+    description: "Removes.",
+    kind: "write",
+    parameters: z.object({ path: z.string() }),
+    permission: "confirm",
+    run: () => "removed",
+  });
+  const suggestedBy = async (options: Parameters<typeof createHaft>[0]) => {
+    const haft = createHaft({ tools: [remove], ...options });
+    await haft.execute("remove", { path: "a" });
+    return (await haft.approvals.list("pending"))[0]?.suggestedRules;
+  };
+  expect(await suggestedBy({})).not.toEqual([]);
+  expect(await suggestedBy({ rules: { ask: ["remove"] } })).toEqual([]);
+  expect(await suggestedBy({ requiresApproval: () => "Nobody has seen it yet." })).toEqual([]);
+});

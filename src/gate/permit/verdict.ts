@@ -3,11 +3,12 @@ import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { Hooks } from "./hooks/hooks.ts";
 import { settle } from "./rules/evaluate-rules.ts";
+import { RuleSet } from "./rules/rule-set.ts";
 import type { SessionGrants } from "./session-grants.ts";
 import type { Taint } from "./taint.ts";
 
 export interface JudgeOptions {
-  grants: SessionGrants;
+  grants: Pick<SessionGrants, "judge" | "ruleSetOf">;
   taint: Pick<Taint, "verdictOf">;
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval"> | undefined;
   /** The base folder of relative paths in rules. */
@@ -55,6 +56,26 @@ export function createJudge({
     const cached = hookVerdicts.get(call);
     return cached instanceof Promise ? cached.then((verdict) => stricter(asks, verdict)) : stricter(asks, cached);
   }
+}
+
+/**
+ * Whether these rules would allow the call, through the whole policy. An ask rule, a hook, taint or a definition that nobody
+ * has reviewed still asks in spite of them.
+ */
+export async function wouldAllow(
+  rules: readonly string[],
+  call: Call,
+  { grants, hooks, ...options }: JudgeOptions,
+): Promise<boolean> {
+  if (rules.length === 0) return false;
+  const sources = grants.ruleSetOf(call.caller).sources();
+  const trial = new RuleSet([...sources, { origin: "suggested", folder: options.cwd, allow: [...rules] }]);
+  const judge = createJudge({
+    ...options,
+    grants: { judge: (judged) => trial.judge(judged), ruleSetOf: () => trial },
+    hooks: hooks && { verdictOf: hooks.verdictOf, beforeApproval: () => undefined },
+  });
+  return (await judge(call)).decision === "allow";
 }
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const;
