@@ -15,9 +15,10 @@ import { RecentCalls } from "./handlers/recent-calls.ts";
 import type { ServerApiOptions } from "./handlers/server.ts";
 
 /** A host, or a runtime with some of its parts. */
-export type ApiHost = { readonly haft: Haft; readonly store?: Pick<Store, "audit"> } & Partial<
-  Pick<HaftHost, "config" | "undo">
->;
+export type ApiHost = {
+  readonly haft: Haft;
+  readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database">>;
+} & Partial<Pick<HaftHost, "config" | "undo" | "stateFolder">>;
 
 export type Resource = keyof Contracts;
 
@@ -121,6 +122,7 @@ export class HostApi {
           has: (resource) => this.has(resource),
           describe: (version) => this.#describe(version),
           warnings: () => this.warnings,
+          health: { database: store?.database, stateFolder: this.#host.stateFolder },
         });
       },
       tools: async () => {
@@ -156,7 +158,7 @@ export class HostApi {
   }
 
   #hostLoaders(): HandlerLoaders {
-    const { haft, store, config, undo } = this.#host;
+    const { haft, store, config, undo, stateFolder } = this.#host;
     const loaders: { -readonly [R in Resource]?: HandlerLoaders[R] } = {};
     if (store) {
       const { audit } = store;
@@ -164,6 +166,13 @@ export class HostApi {
       loaders.policy = async () => {
         const { createPolicyApi, pastCallsOf } = await import("./handlers/policy.ts");
         return createPolicyApi(haft, pastCallsOf(audit));
+      };
+    }
+    const database = store?.database;
+    if (database && stateFolder !== undefined) {
+      loaders.store = async () => {
+        const { createStoreApi } = await import("./handlers/store.ts");
+        return createStoreApi({ database, stateFolder, record: this.record });
       };
     }
     if (config) {

@@ -59,7 +59,7 @@ export interface HaftHost {
   readonly schedules: Schedules;
   /** The channels of the message tool. */
   readonly channels: readonly OpenChannel[];
-  /** Things to know: a damaged store that was set aside, calls that were lost, settings that are not trusted yet. */
+  /** Things to know: calls that were lost, changes that were rolled back, settings that are not trusted yet. */
   readonly warnings: readonly string[];
   /**
    * Waits `graceMs` for running calls and jobs (default: 0), ends what still runs, and writes what is not written yet. Tries

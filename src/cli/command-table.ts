@@ -88,6 +88,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     run: "Run a schedule now",
     runs: "Show the runs of a schedule",
   }),
+  ...group("store", () => import("./commands/store.ts"), {
+    check: "Check whether the store is damaged",
+    backup: "Write a backup of the store",
+    restore: "Restore the store from a backup, or what is sound of a damaged one",
+  }),
   single("undo", "Undo file changes that tools made", async () => (await import("./commands/undo.ts")).undo),
   ...group("artifacts", () => import("./commands/artifacts.ts"), {
     list: "List documents with versions, newest first",

@@ -83,6 +83,7 @@ const CONTRACTS: { readonly [Name in Resource]: () => Promise<Contract> } = {
   playground: async () => (await import("../contracts/playground.ts")).playground,
   audit: async () => (await import("../contracts/audit.ts")).audit,
   statistics: async () => (await import("../contracts/statistics.ts")).statistics,
+  store: async () => (await import("../contracts/store.ts")).store,
   undo: async () => (await import("../contracts/undo.ts")).undo,
   artifacts: async () => (await import("../contracts/artifacts.ts")).artifacts,
   canvas: async () => (await import("../contracts/canvas.ts")).canvas,

@@ -24,6 +24,7 @@ import { server } from "./server.ts";
 import { session } from "./session.ts";
 import { sessions } from "./sessions.ts";
 import { statistics } from "./statistics.ts";
+import { store } from "./store.ts";
 import { tokens } from "./tokens.ts";
 import { tools } from "./tools.ts";
 import { undo } from "./undo.ts";
@@ -39,6 +40,7 @@ export const contracts = {
   playground,
   audit,
   statistics,
+  store,
   undo,
   artifacts,
   canvas,
@@ -87,4 +89,5 @@ export type * from "./socket.ts";
 export type * from "./statistics.ts";
 export type * from "./tokens.ts";
 export type * from "./tools.ts";
+export type * from "./store.ts";
 export type * from "./undo.ts";

@@ -2,7 +2,24 @@ import { z } from "zod";
 import { Count, JsonObject, Time } from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 
-export const Health = named("Health", z.strictObject({ status: z.literal("ok") }));
+/** The answer of a request that has nothing to return. */
+export const Done = named("Done", z.strictObject({ status: z.literal("ok") }));
+export type Done = z.infer<typeof Done>;
+
+/** What a server may report without a token: words, no names and no paths. `ServerInfo.warnings` has the details. */
+export const HealthProblem = z.enum(["store_damaged", "disk_full", "database_lost", "event_loop_lag"]);
+export type HealthProblem = z.infer<typeof HealthProblem>;
+
+export const Health = named(
+  "Health",
+  z.strictObject({
+    /** `damaged`: the store is only read until a person has restored it. `degraded`: see `problems`. */
+    status: z.enum(["ok", "degraded", "damaged"]),
+    problems: z.array(HealthProblem),
+    /** The longest delay of the event loop in the last seconds. */
+    eventLoopLagMs: Count,
+  }),
+);
 export type Health = z.infer<typeof Health>;
 
 /** What a server may have in addition to tools, calls, approvals and events. */
@@ -42,7 +59,11 @@ export const ServerInfo = named(
 export type ServerInfo = z.infer<typeof ServerInfo>;
 
 export const server = {
-  health: endpoint("GET /api/health", { summary: "Whether the server responds", scope: "public", output: Health }),
+  health: endpoint("GET /api/health", {
+    summary: "Whether the server responds, and what is wrong with it",
+    scope: "public",
+    output: Health,
+  }),
   info: endpoint("GET /api/server", {
     summary: "The version, the parts and the load of this server",
     scope: "read",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Time } from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 import { Scope } from "./identity.ts";
-import { Health } from "./server.ts";
+import { Done } from "./server.ts";
 
 /** The one-time token of the printed address, exchanged for a cookie that scripts cannot read. */
 export const LoginRequest = named("LoginRequest", z.strictObject({ token: z.string().min(1).max(512) }));
@@ -32,5 +32,5 @@ export const session = {
     body: LoginRequest,
     output: SessionInfo,
   }),
-  logout: endpoint("DELETE /api/session", { summary: "End the session", scope: "authenticated", output: Health }),
+  logout: endpoint("DELETE /api/session", { summary: "End the session", scope: "authenticated", output: Done }),
 };

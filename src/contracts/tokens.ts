@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Name, page, Time } from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 import { Scope } from "./identity.ts";
-import { Health } from "./server.ts";
+import { Done } from "./server.ts";
 
 export const TokenInfo = named(
   "TokenInfo",
@@ -45,5 +45,5 @@ export const tokens = {
     status: 201,
     output: NewToken,
   }),
-  revoke: endpoint("DELETE /api/tokens/{id}", { summary: "Revoke a token", scope: "admin", output: Health }),
+  revoke: endpoint("DELETE /api/tokens/{id}", { summary: "Revoke a token", scope: "admin", output: Done }),
 };

@@ -26,6 +26,12 @@ export interface TransactionOptions {
   synced?: boolean;
 }
 
+/** What is known to be wrong. `full`: the disk; `lost`: the server of the database does not answer. */
+export interface DatabaseHealth {
+  state: "ok" | "damaged" | "full" | "lost";
+  reason?: string;
+}
+
 /**
  * What a store engine implements: one connection (SQLite) or a pool (PostgreSQL). The tables are written once on top of it,
  * and `engines.suite.ts` lists the behaviour that every engine must have.
@@ -39,6 +45,8 @@ export interface SqlDatabase extends SqlRunner {
    * inside `work` never ends.
    */
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options?: TransactionOptions): Promise<T>;
+  /** Cheap: asks the server of the database at most every few seconds, and not longer than two. */
+  health(): MaybePromise<DatabaseHealth>;
   hasTable(name: string): Promise<boolean>;
   /** Replaces BLOB and INTEGER in the SQL of a migration by the engine's own types. */
   toNativeTypes(sql: string): string;

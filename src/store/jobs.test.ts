@@ -79,6 +79,7 @@ describe("jobs in a store", () => {
     let isBroken = false;
     const wrap = (database: SqlDatabase): SqlDatabase => ({
       engine: database.engine,
+      health: () => database.health(),
       hasTable: (name) => database.hasTable(name),
       toNativeTypes: (sql) => database.toNativeTypes(sql),
       close: () => database.close(),

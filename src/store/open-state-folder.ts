@@ -137,7 +137,7 @@ async function holdStore(file: string, { folder, now }: Opening): Promise<Sqlite
   try {
     database = await openSqlite(file, { busyTimeoutMs: 1000, isChecked: true });
   } catch (error) {
-    // It is copied as it is; opening the store sets it aside and says so.
+    // It is copied as it is; opening the store reports the damage.
     if (isDamage(error)) return undefined;
     throw isBusy(error) ? inUse(file, folder, "another process") : error;
   }

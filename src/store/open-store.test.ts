@@ -14,7 +14,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ToolError } from "../core/error.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
 import { openSqlite } from "./sqlite.ts";
 import { openStore, type Store } from "./store.ts";
 
@@ -110,40 +109,36 @@ describe("a damaged file", () => {
       "text that is not UTF-8",
       (whole: Buffer) => replaced(whole, "äöü", Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0xa1, 0xa1])),
     ],
-  ])("with %s is set aside whole, a new one is begun, and that is said", async (_what, damage) => {
+  ])("with %s is refused with the file and what to do, and left as it is", async (_what, damage) => {
     const folder = await written();
     const bytes = damage(readFileSync(fileIn(folder)));
     writeFileSync(fileIn(folder), bytes);
-    writeFileSync(`${fileIn(folder)}-wal`, "left over");
-    const received: string[] = [];
-    const clock = createFakeClock(Date.UTC(2026, 10, 15, 1, 2, 3));
-    const store = await openStore(
-      { stateFolder: folder },
-      { clock, onWarning: (warning) => void received.push(warning) },
-    );
-    const aside = `${fileIn(folder)}.corrupt-20261115T010203Z`;
-    expect(store.warnings).toEqual([expect.stringContaining(aside)]);
-    expect(received).toEqual(store.warnings);
-    expect(readFileSync(aside)).toEqual(bytes);
-    expect(existsSync(`${aside}-wal`)).toBe(true);
-    expect((await store.audit.query()).entries).toEqual([]);
-    await store.audit.append({ kind: "note" });
-    await store.close();
-    const again = await openStore({ stateFolder: folder });
-    expect(again.warnings).toEqual([]);
-    expect((await again.audit.query()).entries).toHaveLength(1);
-    await again.close();
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await expect(openStore({ stateFolder: folder })).rejects.toMatchObject({
+        code: "io_error",
+        data: { store: "damaged", file: fileIn(folder) },
+        message: expect.stringMatching(/haft\.db is damaged .*haft store check.*haft store restore/),
+      });
+    }
+    expect(readFileSync(fileIn(folder)).equals(bytes)).toBe(true);
   });
 
-  test("is set aside once when several open it at the same moment, and none works on the old one", async () => {
+  test.each([
+    ["is empty", (file: string) => writeFileSync(file, "")],
+    ["is missing", (file: string) => rmSync(file)],
+  ])("that %s but had data is not replaced by a new one", async (what, damage) => {
     const folder = await written();
-    writeFileSync(fileIn(folder), "garbage ".repeat(1000));
-    const stores = await Promise.all([1, 2, 3, 4].map(() => openStore({ stateFolder: folder })));
-    expect(stores.flatMap(({ warnings }) => warnings)).toHaveLength(1);
-    expect(readdirSync(folder).filter((name) => /corrupt-[^-]*$/.test(name))).toHaveLength(1);
-    for (const { audit } of stores) await audit.append({ kind: "note" });
-    expect(await stores[0]!.audit.verify()).toMatchObject({ ok: true, count: 4 });
-    for (const store of stores) await store.close();
+    damage(fileIn(folder));
+    await expect(openStore({ stateFolder: folder })).rejects.toThrow(`it ${what}, but it has had data since`);
+    expect(existsSync(fileIn(folder)) ? readFileSync(fileIn(folder), "utf8") : "").toBe("");
+  });
+
+  test("that is empty because the first start was cut off is used", async () => {
+    const folder = newFolder();
+    writeFileSync(fileIn(folder), "");
+    const store = await openStore({ stateFolder: folder });
+    expect(store.warnings).toEqual([]);
+    await store.close();
   });
 
   test("never ends the process, and never loses entries without a word, whichever bit was flipped", async () => {
@@ -161,9 +156,9 @@ describe("a damaged file", () => {
       writeFileSync(fileIn(folder), bytes);
       const outcome = await openDamaged(folder);
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-      expect({ at, outcome }).toEqual({ at, outcome: expect.stringMatching(/^(?:intact|set aside|found|refused)$/) });
+      expect({ at, outcome }).toEqual({ at, outcome: expect.stringMatching(/^(?:intact|found|refused)$/) });
     }
-    expect(outcomes["set aside"]).toBeGreaterThan(0);
+    expect(outcomes["refused"]).toBeGreaterThan(0);
     expect(outcomes["intact"]).toBeGreaterThan(0);
   }, 600_000);
 });
@@ -186,7 +181,7 @@ describe("a store of another version", () => {
   });
 });
 
-/** What became of it; anything but the four good outcomes in its own words. */
+/** What became of it; anything but the three good outcomes in its own words. */
 async function openDamaged(folder: string): Promise<string> {
   let store: Store;
   try {
@@ -196,7 +191,6 @@ async function openDamaged(folder: string): Promise<string> {
     return error instanceof ToolError && /damaged|newer|read-only/.test(error.message) ? "refused" : String(error);
   }
   try {
-    if (store.warnings.some((warning) => warning.includes("damaged"))) return "set aside";
     if (!(await store.audit.verify()).ok) return "found";
     const { entries } = await store.audit.query();
     const reported = entries.map(({ data }) => data["i"]).join();

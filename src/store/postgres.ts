@@ -4,6 +4,7 @@ import type { MaybePromise } from "../core/stage.ts";
 import { isObject } from "../schema/json-schema.ts";
 import {
   checkParameters,
+  type DatabaseHealth,
   type SqlDatabase,
   type SqlRunner,
   type SqlTransaction,
@@ -39,20 +40,27 @@ export function isConnectionLost(error: unknown): boolean {
   );
 }
 
+/** Whether the disk of the server is full. */
+function isFull(error: unknown): boolean {
+  const { code, cause } = Object(error) as { code?: unknown; cause?: unknown };
+  return code === "53100" || (cause !== undefined && isFull(cause));
+}
+
 /** Adds what a person can do, without the password. Errors of the statement itself are returned as they are. */
 export function explainPostgres(error: unknown, url: string): unknown {
   const where = addressOf(url);
   const code = errorCode(error) ?? "";
   const text = withoutPassword(error instanceof Error ? error.message || code : String(error), url);
   // A new cause: the driver's own error may contain the address.
-  const cause = new Error(text);
+  const cause = Object.assign(new Error(text), { code });
   const fail = (what: string, next: string) =>
     toolError("unavailable", `The store at ${where} ${what}`, { next, cause });
   if (code.startsWith("28")) return fail(`refused the login (${text})`, "Check user and password in the store's URL.");
   if (code === "3D000")
     return fail(`has no such database (${text})`, "Create the database, or correct the store's URL.");
-  if (/^(?:53|57P03|54)/.test(code))
-    return fail(`has no room (${text})`, "Free some space or connections, then try again.");
+  if (/^(?:53|54)/.test(code)) return fail(`has no room (${text})`, "Free some space or connections, then try again.");
+  if (code === "57P03")
+    return fail(`is starting or restarting (${text})`, "Wait until it accepts connections, then try again.");
   if (code === "25006") return fail("is read-only", "Name the primary server in the store's URL.");
   if (code === "42501") return fail(`lacks a permission (${text})`, "Grant the user of the store's URL its schema.");
   if (isConnectionLost(error)) return fail(`cannot be reached (${text})`, "Start the server or check the store's URL.");
@@ -131,6 +139,8 @@ export interface PostgresOptions {
 /** Our transactions take milliseconds. After this time the client is gone, which TCP would notice hours later. */
 const MAX_IDLE_MS = 15_000;
 const MAX_CONNECTIONS = 10;
+const PROBE_EVERY_MS = 2000;
+const MAX_PROBE_MS = 2000;
 
 /** Connects once, so a wrong address or password fails here. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<SqlDatabase> {
@@ -196,6 +206,8 @@ class PostgresDatabase implements SqlDatabase {
   /** `Pool.end` would not wait for callers that wait for a connection. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
+  #health: DatabaseHealth = { state: "ok" };
+  #probe: { at: number; result: Promise<DatabaseHealth> } | undefined;
 
   constructor(
     pool: Pool,
@@ -219,6 +231,27 @@ class PostgresDatabase implements SqlDatabase {
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
     return this.#track(() => this.#transact(work, options));
+  }
+
+  health(): Promise<DatabaseHealth> {
+    const now = performance.now();
+    if (!this.#probe || now - this.#probe.at > PROBE_EVERY_MS) this.#probe = { at: now, result: this.#ask() };
+    return this.#probe.result;
+  }
+
+  /** Around the semaphore: callers that wait for a connection must not delay the answer. */
+  async #ask(): Promise<DatabaseHealth> {
+    const late = new Error(`no answer within ${MAX_PROBE_MS} ms`);
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<never>((_resolve, reject) => (timer = setTimeout(reject, MAX_PROBE_MS, late)));
+    try {
+      await Promise.race([this.#runner.all("SELECT 1 AS one"), timeout]);
+      return this.#health.state === "full" ? this.#health : { state: "ok" };
+    } catch (error) {
+      return { state: "lost", reason: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async hasTable(name: string): Promise<boolean> {
@@ -258,8 +291,10 @@ class PostgresDatabase implements SqlDatabase {
       };
       const result = await work({ ...runner, lock });
       await runner.run("COMMIT");
+      this.#health = { state: "ok" };
       return result;
     } catch (error) {
+      if (isFull(error)) this.#health = { state: "full", reason: String(error) };
       if (isConnectionLost(error)) broken ??= error as Error;
       if (!broken) await client.query("ROLLBACK").catch((failed: Error) => void (broken = failed));
       throw error;

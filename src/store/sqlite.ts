@@ -1,16 +1,16 @@
-import { isUtf8 } from "node:buffer";
-import { closeSync, existsSync, openSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import type Libsql from "libsql";
 import { errorCode, errorMessage, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import {
   checkParameters,
+  type DatabaseHealth,
   type SqlDatabase,
   type SqlTransaction,
   type SqlValue,
   type TransactionOptions,
 } from "./database.ts";
+import { damagedStore, findDamage, findFileDamage, MAX_CHECKED_BYTES } from "./store-check.ts";
 
 interface SqliteOptions {
   /** How long a writer waits for writers of other processes. It blocks the event loop. */
@@ -22,8 +22,6 @@ interface SqliteOptions {
 /** As the name of a file: a database of this connection only. */
 export const IN_MEMORY = ":memory:";
 let memoryDatabases = 0;
-
-const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
 
 /** Opens or creates the file. Throws SQLite's own errors for damage and locks. */
 export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
@@ -52,7 +50,12 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
 interface Prepared {
   statement: Libsql.Statement<unknown[]>;
   returnsRows: boolean;
+  isRead: boolean;
 }
+
+const READS = /^\s*(?:SELECT|PRAGMA|EXPLAIN)\b/i;
+/** How often a writer looks whether the file is still there. */
+const LOOK_MS = 1000;
 
 const MAX_STATEMENTS = 300;
 
@@ -66,7 +69,12 @@ export class SqliteDatabase implements SqlDatabase {
   readonly engine = "sqlite";
   readonly #connection: Libsql.Database;
   readonly #statements = new Map<string, Prepared>();
+  readonly #opened: BigIntStats | undefined;
   #isClosed = false;
+  /** Why nothing is written any more. */
+  #damage: string | undefined;
+  #full: string | undefined;
+  #lookedAt = performance.now();
   readonly #tx: SqlTransaction = {
     all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) => this.#all<Row>(sql, params),
     run: async (sql, params) => this.#run(sql, params),
@@ -79,6 +87,17 @@ export class SqliteDatabase implements SqlDatabase {
     readonly file: string,
   ) {
     this.#connection = connection;
+    this.#opened = file.startsWith(IN_MEMORY) ? undefined : statSync(file, { bigint: true });
+  }
+
+  health(): DatabaseHealth {
+    this.#look(0);
+    if (this.#damage !== undefined) return { state: "damaged", reason: this.#damage };
+    return this.#full === undefined ? { state: "ok" } : { state: "full", reason: this.#full };
+  }
+
+  reportDamage(reason: string): void {
+    this.#damage ??= reason;
   }
 
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
@@ -132,11 +151,13 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {
+    this.#requireSound();
     if (synced) this.#exec("PRAGMA synchronous = FULL");
     try {
       this.#exec("BEGIN IMMEDIATE");
       const result = await work(this.#tx);
       this.#exec("COMMIT");
+      this.#full = undefined;
       return result;
     } finally {
       this.#cleanUp(synced);
@@ -161,28 +182,55 @@ export class SqliteDatabase implements SqlDatabase {
     try {
       this.#connection.exec(sql);
     } catch (error) {
-      throw explainSqlite(error, this.file);
+      throw this.#explain(error);
     }
   }
 
+  /** Remembers damage and a full disk: `health` reports them, and a damaged store is only read from then on. */
+  #explain(error: unknown): unknown {
+    const explained = explainSqlite(error, this.file);
+    const text = error instanceof Error ? error.message : String(error);
+    if (isDamage(error)) this.#damage ??= text;
+    else if (sqliteCode(error) === "SQLITE_FULL") this.#full = text;
+    return explained;
+  }
+
+  /** Throws if nothing may be written. */
+  #requireSound(): void {
+    if (this.#damage === undefined) this.#look(LOOK_MS);
+    if (this.#damage !== undefined) throw damagedStore(this.file, this.#damage);
+  }
+
+  /** Without this, a process whose file was deleted would go on writing to a file that nobody can open again. */
+  #look(afterMs: number): void {
+    const now = performance.now();
+    if (!this.#opened || this.#isClosed || now - this.#lookedAt < afterMs) return;
+    this.#lookedAt = now;
+    const found = statSync(this.file, { bigint: true, throwIfNoEntry: false });
+    if (found?.ino === this.#opened.ino && found.dev === this.#opened.dev) return;
+    this.#damage ??= `it was ${found ? "replaced" : "deleted"} while this process was using it`;
+  }
+
   #all<Row extends object>(sql: string, params: readonly SqlValue[] = []): Row[] {
-    const { statement } = this.#prepare(sql, params);
+    const { statement, isRead } = this.#prepare(sql, params);
+    if (!isRead) this.#requireSound();
     try {
       // Not `get`: it leaves the statement open, so COMMIT fails, and adds `_metadata` to the row.
       return (statement.all(params.map(toBound)) as Row[]).map(fromBound);
     } catch (error) {
-      throw explainSqlite(error, this.file);
+      throw this.#explain(error);
     }
   }
 
   #run(sql: string, params: readonly SqlValue[] = []): { changes: number } {
-    const { statement, returnsRows } = this.#prepare(sql, params);
+    const { statement, returnsRows, isRead } = this.#prepare(sql, params);
+    if (!isRead) this.#requireSound();
     // With RETURNING, `run` stops at the first row.
     if (returnsRows) return { changes: this.#all(sql, params).length };
     try {
       return { changes: statement.run(params.map(toBound)).changes };
     } catch (error) {
-      throw explainSqlite(error, this.file);
+      throw this.#explain(error);
     }
   }
 
@@ -193,12 +241,12 @@ export class SqliteDatabase implements SqlDatabase {
     if (known) return known;
     try {
       const statement = this.#connection.prepare(sql);
-      const prepared = { statement, returnsRows: statement.reader };
+      const prepared = { statement, returnsRows: statement.reader, isRead: READS.test(sql) };
       if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
       this.#statements.set(sql, prepared);
       return prepared;
     } catch (error) {
-      throw explainSqlite(error, this.file);
+      throw this.#explain(error);
     }
   }
 }
@@ -219,123 +267,15 @@ function closed(file: string): Error {
   return new Error(`The store ${file} is closed.`);
 }
 
-export interface SoundSqliteOptions extends SqliteOptions {
-  now: () => number;
-  warn: (message: string) => void;
-}
-
-/** Opens the file. A damaged one is moved aside as a whole and replaced by a new one, with a warning. */
-export async function openSoundSqlite(file: string, options: SoundSqliteOptions): Promise<SqliteDatabase> {
-  const first = await tryOpen(file, options);
-  if ("database" in first) return first.database;
-  return withLock(`${file}.quarantine`, async () => {
-    // Another process may have replaced it while this one waited.
-    const again = await tryOpen(file, options);
-    if ("database" in again) return again.database;
-    const aside = setAside(file, new Date(options.now()));
-    closeSync(openSync(file, "a", 0o600));
-    const database = await openSqlite(file, options);
-    options.warn(
-      `The store ${file} was damaged (${again.damage}). It was moved to ${aside}, and a new, empty one was created: ` +
-        "earlier records, approvals and schedules are in the old file only.",
-    );
-    return database;
-  });
-}
-
-async function tryOpen(
-  file: string,
-  options: SoundSqliteOptions,
-): Promise<{ database: SqliteDatabase } | { damage: string }> {
+/** Opens the file, or throws with what to do if it is damaged. A damaged store is never replaced here. */
+export async function openSoundSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
+  const damage = findFileDamage(file);
+  if (damage !== undefined) throw damagedStore(file, damage);
   try {
-    return { database: await openSqlite(file, { ...options, isChecked: true }) };
+    return await openSqlite(file, { ...options, isChecked: true });
   } catch (error) {
-    if (isDamage(error)) return { damage: errorMessage(error) };
-    throw explainSqlite(error, file);
+    throw isDamage(error) ? damagedStore(file, errorMessage(error), error) : explainSqlite(error, file);
   }
-}
-
-/** With its WAL and journal files: they belong together. */
-function setAside(file: string, at: Date): string {
-  const stamp = at.toISOString().replace(/[-:]|\.\d+/g, "");
-  let aside = `${file}.corrupt-${stamp}`;
-  for (let count = 2; existsSync(aside); count++) aside = `${file}.corrupt-${stamp}-${count}`;
-  for (const suffix of ["-wal", "-shm", "-journal", ""]) {
-    if (existsSync(file + suffix)) renameSync(file + suffix, aside + suffix);
-  }
-  return aside;
-}
-
-const STALE_MS = 30_000;
-
-async function withLock<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  for (let waited = 0; ; waited += 50) {
-    try {
-      closeSync(openSync(lock, "wx", 0o600));
-      break;
-    } catch (error) {
-      if (errorCode(error) !== "EEXIST") throw error;
-      if (waited > STALE_MS) throw held(lock);
-      if (isStale(lock)) rmSync(lock, { force: true });
-      else await sleep(50);
-    }
-  }
-  try {
-    return await work();
-  } finally {
-    rmSync(lock, { force: true });
-  }
-}
-
-function isStale(lock: string): boolean {
-  try {
-    return Date.now() - statSync(lock).mtimeMs > STALE_MS;
-  } catch {
-    return false;
-  }
-}
-
-function held(lock: string): Error {
-  return toolError("busy", `Another process is replacing the damaged store (${lock})`, {
-    next: "Try again in a moment.",
-  });
-}
-
-/** Finds damage that SQLite itself would find only later. Reads the whole file. */
-function findDamage(connection: Libsql.Database): string | undefined {
-  const [found] = connection.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
-  if (found?.[0] !== "ok") return found?.[0] ?? "the check gave no answer";
-  const tables = read(connection, "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table'");
-  for (const table of tables) {
-    if (!isUtf8(table)) return "a table's name is not readable";
-    const name = quote(table);
-    const columns = [...read(connection, `SELECT CAST(name AS BLOB) FROM pragma_table_info(${textOf(table)})`)];
-    if (!columns.every((column) => isUtf8(column))) return `a column's name of ${name} is not readable`;
-    for (const column of columns.map(quote)) {
-      // As BLOB: libsql ends the process if text is not UTF-8.
-      for (const text of read(
-        connection,
-        `SELECT CAST(${column} AS BLOB) FROM ${name} WHERE typeof(${column}) = 'text'`,
-      )) {
-        if (!isUtf8(text)) return `${name} has text in ${column} that is not UTF-8`;
-      }
-    }
-  }
-  return undefined;
-}
-
-function* read(connection: Libsql.Database, sql: string): Generator<Uint8Array> {
-  for (const row of connection.prepare(sql).raw().iterate([]) as Iterable<[ArrayBuffer | null]>) {
-    if (row[0]) yield new Uint8Array(row[0]);
-  }
-}
-
-function quote(name: Uint8Array): string {
-  return `"${Buffer.from(name).toString("utf8").replaceAll('"', '""')}"`;
-}
-
-function textOf(name: Uint8Array): string {
-  return `'${Buffer.from(name).toString("utf8").replaceAll("'", "''")}'`;
 }
 
 /** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
@@ -365,10 +305,7 @@ function explainSqlite(error: unknown, file: string): unknown {
     return fail("is read-only", "Make the file and its folder writable, or set HAFT_STATE_DIR to another folder.");
   }
   if (isDamage(error)) {
-    return fail(
-      `is damaged (${text})`,
-      "Start Haft again: it then moves the damaged file aside and creates a new one.",
-    );
+    return damagedStore(file, text, error);
   }
   if (/^SQLITE_(?:CANTOPEN|PERM)/.test(code) || text.startsWith("ConnectionFailed")) {
     return fail(

@@ -1,4 +1,4 @@
-import { closeSync, constants, lstatSync, openSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
@@ -16,7 +16,7 @@ import type { SqlDatabase } from "./database.ts";
 import { ADOPTION, EARLIER_MIGRATIONS, refuseEarlierProcesses } from "./earlier-calls.ts";
 import { jobsModule } from "./jobs.ts";
 import { pinsModule, serverQuestionsModule, signInsModule } from "./mcp-servers.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, type Migrations } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { programsModule } from "./programs.ts";
@@ -24,7 +24,15 @@ import { schedulesModule } from "./schedules.ts";
 import { keysModule } from "./secret-keys.ts";
 import { seenFilesModule } from "./seen-files.ts";
 import { sessionsModule } from "./sessions.ts";
-import { openSoundSqlite } from "./sqlite.ts";
+import { openSoundSqlite, type SqliteDatabase } from "./sqlite.ts";
+import {
+  checkInChild,
+  findFileDamage,
+  damagedStore,
+  MAX_CHECKED_BYTES,
+  readMarker,
+  writeMarker,
+} from "./store-check.ts";
 import type { StoreContext, StoreModule } from "./table.ts";
 import { taintModule } from "./taint.ts";
 import { undoModule } from "./undo.ts";
@@ -56,7 +64,7 @@ type Parts = {
 export interface Store extends Parts {
   /** The database behind all of them. */
   readonly database: SqlDatabase;
-  /** Found on opening: a damaged file that was moved aside, calls that were lost. */
+  /** Found on opening: calls that were lost, changes that were rolled back. */
   readonly warnings: readonly string[];
   /** Writes waiting entries. If that fails it rejects, and is closed nevertheless. */
   close(): Promise<void>;
@@ -82,22 +90,16 @@ export async function openStore(
     warnings.push(warning);
     onWarning?.(warning);
   };
-  const database =
-    "url" in location ? await openPostgres(location.url) : await openFile(location.stateFolder, { clock, warn });
   const closing = new CloseStack();
+  const database =
+    "url" in location
+      ? await openPostgres(location.url)
+      : await openFile(location.stateFolder, { clock, warn, closing });
   closing.push("database", () => database.close());
   try {
     await refuseEarlierProcesses(database, clock.now());
-    await migrate(
-      database,
-      [
-        OWNER_MIGRATIONS,
-        ...EARLIER_MIGRATIONS,
-        ...Object.values(STORE_MODULES).map(({ migrations }) => migrations),
-        ADOPTION,
-      ],
-      clock.now(),
-    );
+    await migrate(database, STORE_MIGRATIONS, clock.now());
+    if (!("url" in location)) writeMarker(fileIn(location.stateFolder), clock.now());
     const owners = await Owners.enter(database, clock);
     closing.push("process owner", () => owners.leave());
     const parts = await openModules({ database, clock, owners, warn, secretNames }, closing);
@@ -108,8 +110,59 @@ export async function openStore(
   }
 }
 
-function openFile(stateFolder: string, { clock, warn }: Pick<StoreContext, "clock" | "warn">): Promise<SqlDatabase> {
-  return openSoundSqlite(prepareStoreFile(stateFolder), { now: () => clock.now(), warn });
+/** Of all parts that are opened with the store. */
+export const STORE_MIGRATIONS: readonly Migrations[] = [
+  OWNER_MIGRATIONS,
+  ...EARLIER_MIGRATIONS,
+  ...Object.values(STORE_MODULES).map(({ migrations }) => migrations),
+  ADOPTION,
+];
+
+function fileIn(stateFolder: string): string {
+  return join(stateFolder, STATE_FILES.store);
+}
+
+interface FileOptions extends Pick<StoreContext, "clock" | "warn"> {
+  closing: CloseStack;
+}
+
+async function openFile(stateFolder: string, options: FileOptions): Promise<SqlDatabase> {
+  ensureStateFolder(stateFolder);
+  // Before the file is created: a missing one may have had data.
+  const damage = findFileDamage(fileIn(stateFolder));
+  if (damage !== undefined) throw damagedStore(fileIn(stateFolder), damage);
+  const file = prepareStoreFile(stateFolder);
+  const database = await openSoundSqlite(file);
+  if (statSync(file).size > MAX_CHECKED_BYTES) checkLater(database, options);
+  return database;
+}
+
+/** Short commands end before that. */
+const CHECK_AFTER_MS = 10_000;
+const CHECK_EVERY_MS = 24 * 60 * 60_000;
+
+/** A large file is checked as a whole once a day, while a process runs. Damage makes the store read-only. */
+function checkLater(database: SqliteDatabase, { clock, warn, closing }: FileOptions): void {
+  const { file } = database;
+  const checkedAt = Date.parse(readMarker(file)?.checkedAt ?? "");
+  if (clock.now() - checkedAt < CHECK_EVERY_MS) return;
+  const stop = new AbortController();
+  const timer = clock.after(CHECK_AFTER_MS, () => {
+    checkInChild(file, stop.signal).then(
+      (damage) => {
+        if (damage === undefined) return writeMarker(file, clock.now(), true);
+        database.reportDamage(damage);
+        warn(damagedStore(file, damage).message);
+      },
+      // Stopped, or no process could be started: the next start tries again.
+      () => undefined,
+    );
+  });
+  timer.setRef(false);
+  closing.push("check of the store", () => {
+    timer.cancel();
+    stop.abort();
+  });
 }
 
 async function openModules(context: StoreContext, closing: CloseStack): Promise<Parts> {
@@ -125,10 +178,9 @@ async function openModules(context: StoreContext, closing: CloseStack): Promise<
 /** Not known on Windows. */
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
-/** Creates the folder and the file if they are missing, for this user only; returns the file's path. */
+/** Creates the file if it is missing, for this user only; returns its path. */
 function prepareStoreFile(stateFolder: string): string {
-  ensureStateFolder(stateFolder);
-  const file = join(stateFolder, STATE_FILES.store);
+  const file = fileIn(stateFolder);
   try {
     closeSync(openSync(file, constants.O_CREAT | constants.O_APPEND | constants.O_WRONLY | NO_FOLLOW, 0o600));
     if (!lstatSync(file).isFile()) throw linkedState(file);

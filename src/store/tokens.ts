@@ -4,7 +4,7 @@ import { Scope } from "../contracts/identity.ts";
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase } from "./database.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, type Migrations } from "./migrations.ts";
 import { type Column, integer, json, optional, table, text } from "./table.ts";
 
 export const SCOPES: readonly Scope[] = Scope.options;
@@ -127,9 +127,11 @@ const tokens = table("tokens", {
   expiresAt: optional(integer()),
 });
 
+export const TOKEN_MIGRATIONS: Migrations = { name: "tokens", versions: [[tokens.create]] };
+
 /** Tokens in an open database. The table is created if it is missing. */
 export async function openTokenStore(database: SqlDatabase, now: number): Promise<TokenStore> {
-  await migrate(database, [{ name: "tokens", versions: [[tokens.create]] }], now);
+  await migrate(database, [TOKEN_MIGRATIONS], now);
   return new SqlTokenStore(database);
 }
 

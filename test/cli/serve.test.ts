@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -95,13 +95,46 @@ describe("the server", () => {
     expect(broken.stderr).toContain("set HAFT_STATE_DIR");
   });
 
-  test("sets a damaged store aside, says so, and starts", async () => {
-    mkdirSync(haft.stateFolder, { recursive: true });
-    writeFileSync(join(haft.stateFolder, "haft.db"), "this is no database, whatever its name says ".repeat(200));
-    const { running } = await serve();
-    await running.waitForOutput(/warning:/, "stderr");
-    expect(readdirSync(haft.stateFolder).some((name) => name.startsWith("haft.db.corrupt-"))).toBe(true);
-    expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 0 });
+  test("does not start with a damaged store, which is checked, restored from a backup, and kept", async () => {
+    expect(await haft.run(["audit", "query"])).toMatchObject({ code: 0 });
+    expect(await haft.run(["store", "check"])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("The store is sound."),
+    });
+    expect(await haft.run(["store", "backup", "saved.db"])).toMatchObject({ code: 0 });
+    expect(existsSync(join(haft.folder, "saved.db"))).toBe(true);
+    const file = join(haft.stateFolder, "haft.db");
+    const damaged = "this is no database, whatever its name says ".repeat(200);
+    writeFileSync(file, damaged);
+    const refused = await haft.run(["serve", "--port", "0"]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(/haft\.db is damaged.*haft store check.*haft store restore/s);
+    expect(await haft.run(["store", "check"])).toMatchObject({ code: 1, stdout: expect.stringContaining("Damaged:") });
+    expect(readFileSync(file, "utf8")).toBe(damaged);
+    const restored = await haft.run(["store", "restore", "saved.db", "--json"]);
+    const { kept } = JSON.parse(restored.stdout) as { kept: string };
+    expect(readFileSync(kept, "utf8")).toBe(damaged);
+    expect(await haft.run(["audit", "query", "--search", "store_restored"])).toMatchObject({ code: 0 });
+  });
+
+  test("reports its health, refuses to write when its state folder was deleted, and still reads", async () => {
+    const { url } = await serve();
+    const health = async () => (await fetch(`${url}/api/health`)).json();
+    expect(await health()).toMatchObject({ status: "ok", problems: [] });
+    const client = createClient({ url, token: await newToken("read,call,admin") });
+    expect(await client.store.check()).toMatchObject({ engine: "sqlite", problems: [] });
+    const { file } = await client.store.backup();
+    expect(existsSync(file)).toBe(true);
+    const moved = `${haft.stateFolder}-moved`;
+    renameSync(haft.stateFolder, moved);
+    onTestFinished(() => rmSync(moved, { recursive: true, force: true }));
+    expect(await health()).toMatchObject({ status: "damaged", problems: ["store_damaged"] });
+    expect(await client.server.info()).toMatchObject({ warnings: [expect.stringContaining("was deleted while")] });
+    const read = await client.calls.execute({ tool: "read", input: { path: "README.md" } });
+    expect(read).toMatchObject({ status: "completed" });
+    const write = await client.calls.execute({ tool: "write", input: { path: "a.txt", content: "x" } });
+    expect(write.status).not.toBe("completed");
+    expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
   });
 
   test("does not listen beyond this machine without a token", async () => {

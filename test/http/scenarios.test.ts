@@ -53,7 +53,7 @@ describe("the host of a request", () => {
   test.each(["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])("of this machine, %s, is answered", async (name) => {
     const api = await openTestServer();
     const headers = { host: `${name}:${api.server.port}` };
-    expect((await ask(api, "GET", "/api/health", { headers })).json).toEqual({ status: "ok" });
+    expect((await ask(api, "GET", "/api/health", { headers })).json).toMatchObject({ status: "ok" });
   });
 });
 
@@ -446,7 +446,7 @@ describe("sv-025: what a request says of itself", () => {
     const socket = await openSocket(api);
     const agent = `\u202e\\n[ADMIN] approved ${"A".repeat(8000)}`;
     socket.write(Buffer.from(`GET /api/health HTTP/1.1\r\nHost: ${api.host}\r\nUser-Agent: ${agent}\r\n\r\n`));
-    await until(() => socket.received().includes('{"status":"ok"}'));
+    await until(() => socket.received().includes('{"status":"ok"'));
     socket.write(
       Buffer.from(
         `GET /api/nothing HTTP/1.1\r\nHost: ${api.host}\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`,

@@ -1,7 +1,10 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Handlers } from "../../contracts/contract.ts";
 import type { Contracts } from "../../contracts/index.ts";
-import { PartName, type server, type ServerInfo } from "../../contracts/server.ts";
+import { type Health, type HealthProblem, PartName, type server, type ServerInfo } from "../../contracts/server.ts";
+import { isDiskFull } from "../../io/files/state-folder.ts";
 import type { Haft } from "../../runtime.ts";
+import type { SqlDatabase } from "../../store/database.ts";
 
 export interface ServerApiOptions {
   haft: Haft;
@@ -13,20 +16,80 @@ export interface ServerApiOptions {
   describe(version: string): Promise<Record<string, unknown>>;
   /** What a person should know. */
   warnings(): readonly string[];
+  health?: HealthSources;
+}
+
+/** Whose health is reported. */
+export interface HealthSources {
+  /** Of the store. */
+  database?: Pick<SqlDatabase, "health">;
+  /** The folder whose disk must not be full. */
+  stateFolder?: string;
+}
+
+/** A delay that users notice. */
+const MAX_LAG_MS = 1000;
+const WINDOW_MS = 10_000;
+
+/** Measures from its creation on. Asking it costs little: load balancers ask every second. */
+export class HealthCheck {
+  readonly #sources: HealthSources;
+  readonly #delays = monitorEventLoopDelay({ resolution: 20 });
+  #windowEndsAt = 0;
+  #lastWindowMs = 0;
+
+  constructor(sources: HealthSources) {
+    this.#sources = sources;
+    this.#delays.enable();
+  }
+
+  async read(): Promise<Health> {
+    const { database, stateFolder } = this.#sources;
+    const eventLoopLagMs = this.#readLag();
+    const { state } = (await database?.health()) ?? { state: "ok" };
+    const problems: HealthProblem[] = [];
+    if (state === "damaged") problems.push("store_damaged");
+    if (state === "lost") problems.push("database_lost");
+    if (state === "full" || (stateFolder !== undefined && (await isDiskFull(stateFolder)))) problems.push("disk_full");
+    if (eventLoopLagMs > MAX_LAG_MS) problems.push("event_loop_lag");
+    const status = state === "damaged" ? "damaged" : problems.length > 0 ? "degraded" : "ok";
+    return { status, problems, eventLoopLagMs };
+  }
+
+  /** What is wrong, in full, for those who may read it. */
+  async warnings(): Promise<string[]> {
+    const { state, reason } = (await this.#sources.database?.health()) ?? { state: "ok", reason: undefined };
+    return state === "ok" ? [] : [`The store is ${state}${reason === undefined ? "" : `: ${reason}`}`];
+  }
+
+  /** Of this window and the one before: a delay stays visible for a while. */
+  #readLag(): number {
+    const now = performance.now();
+    // The timer itself fires every 20 ms.
+    const maxMs = Math.max(0, Math.round(this.#delays.max / 1e6) - 20);
+    const lag = Math.max(maxMs, this.#lastWindowMs);
+    if (now > this.#windowEndsAt) {
+      this.#lastWindowMs = maxMs;
+      this.#windowEndsAt = now + WINDOW_MS;
+      this.#delays.reset();
+    }
+    return lag;
+  }
 }
 
 export function createServerApi(options: ServerApiOptions): Handlers<typeof server> {
   const { haft, startedAt, info: { version = "unknown", ...info } = {}, has, warnings } = options;
+  const health = new HealthCheck(options.health ?? {});
   return {
-    health: () => ({ status: "ok" }),
-    info: () => ({
+    health: () => health.read(),
+    info: async () => ({
       name: "haft",
       version,
       ...info,
       startedAt,
       // `rules` is the endpoint of `policy` that shows the effect of a rule.
       parts: PartName.options.filter((part) => has(part === "rules" ? "policy" : part)),
-      warnings: warnings(),
+      warnings: [...warnings(), ...(await health.warnings())],
       load: haft.load(),
     }),
     openApi: () => options.describe(version),

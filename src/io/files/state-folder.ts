@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
 import { toolError } from "../../core/error.ts";
@@ -82,6 +83,19 @@ export function restrictMode(file: string, mode: number): void {
   chmodSync(file, mode);
 }
 
+/** The store, backups and long outputs need some space. */
+const MIN_FREE_BYTES = 16 * 1024 * 1024;
+
+/** Whether the disk of a folder has no space for the store. False if that is not known. */
+export async function isDiskFull(folder: string): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize < MIN_FREE_BYTES;
+  } catch {
+    return false;
+  }
+}
+
 const SET_ANOTHER = "set HAFT_STATE_DIR to the absolute path of a folder that this user may write";
 
 const ADVICE: Record<string, readonly [what: string, next: string]> = {
@@ -124,7 +138,15 @@ export interface StateRecord {
 }
 
 /** The names in a state folder. */
-export const STATE_FILES = { record: "state.json", store: "haft.db", rules: "config.yml", spills: "spill" } as const;
+export const STATE_FILES = {
+  record: "state.json",
+  store: "haft.db",
+  /** Written when the store is created. */
+  marker: "store.json",
+  backups: "backups",
+  rules: "config.yml",
+  spills: "spill",
+} as const;
 
 export function readStateRecord(folder: string): StateRecord | undefined {
   const file = path.join(folder, STATE_FILES.record);

@@ -110,6 +110,7 @@ export interface UndoStore extends UndoJournal {
   undos(): MaybePromise<UndoRun[]>;
   /** What was dropped to keep the size limit. */
   discardedChanges(): MaybePromise<DiscardedChanges | undefined>;
+  /** Before the first change of a group. */
   beginGroup(group: ChangeGroup): Promise<void>;
   /** After `rolled_back` its changes count as if they had not happened. */
   endGroup(id: string, end: GroupEnd): Promise<void>;
@@ -194,7 +195,9 @@ export interface UndoJournal {
   before(change: FileChange): Promise<string | void>;
   /** The change did not happen. Without this call it happened, or its process died. */
   abandoned?(id: string): Promise<void>;
+  /** Before the first change of several that are made as a whole. */
   beginGroup?(group: ChangeGroup): Promise<void>;
+  /** After the last change of a group. */
   endGroup?(id: string, end: GroupEnd): Promise<void>;
 }
 

@@ -1,0 +1,37 @@
+import type { Handlers } from "../../contracts/contract.ts";
+import type { store } from "../../contracts/store.ts";
+import { toolError } from "../../core/error.ts";
+import type { AuditFact } from "../../gate/audit-log.ts";
+import { checkInChild } from "../../store/store-check.ts";
+import { backUpStore, storeFileOf } from "../../store/store-restore.ts";
+import type { Store } from "../../store/store.ts";
+
+export interface StoreApiOptions {
+  database: Store["database"];
+  stateFolder: string;
+  record(fact: AuditFact): Promise<void>;
+}
+
+/** Restoring is no request: no process may use the store meanwhile. */
+export function createStoreApi({ database, stateFolder, record }: StoreApiOptions): Handlers<typeof store> {
+  return {
+    async check({ signal }) {
+      const { state, reason = state } = await database.health();
+      const known = state === "ok" ? [] : [reason];
+      if (database.engine !== "sqlite") {
+        return { engine: "postgres", place: "the configured database", problems: known, tables: [] };
+      }
+      const place = storeFileOf(stateFolder);
+      const damage = known.length === 0 ? await checkInChild(place, signal) : undefined;
+      return { engine: "sqlite", place, problems: damage === undefined ? known : [damage], tables: [] };
+    },
+    async backup() {
+      if (database.engine !== "sqlite") {
+        throw toolError("invalid_input", "The store is in PostgreSQL", { next: "Use pg_dump for a backup of it." });
+      }
+      const backup = await backUpStore(stateFolder);
+      await record({ kind: "note", data: { action: "store_backup", ...backup } });
+      return backup;
+    },
+  };
+}

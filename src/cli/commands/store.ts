@@ -1,0 +1,136 @@
+import { resolve } from "node:path";
+import type { StoreReport } from "../../contracts/store.ts";
+import { stateFolderOf } from "../../io/files/state-folder.ts";
+import { UsageError } from "../arguments.ts";
+import { defineCommand, type Invocation } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import { safeLine, showColumns } from "../output.ts";
+
+type Place = { stateFolder: string } | { url: string };
+
+/** Works without opening the store: these commands are for stores that cannot be opened. */
+async function findStore({ folder, terminal }: Pick<Invocation, "folder" | "terminal">): Promise<Place> {
+  const { env } = terminal;
+  const { loadConfig } = await import("../../config/load-config.ts");
+  const url = await loadConfig({ folder, env }).then(
+    ({ value }) => value.store.url,
+    // A broken configuration must not keep anybody from the store's file.
+    () => undefined,
+  );
+  return url === undefined ? { stateFolder: stateFolderOf(folder, { env }) } : { url };
+}
+
+function refuseUrl(what: string): never {
+  throw new UsageError(`The store is in PostgreSQL: ${what}`);
+}
+
+async function checkPostgres(url: string): Promise<StoreReport> {
+  const { openPostgres } = await import("../../store/postgres.ts");
+  const { host, pathname } = new URL(url);
+  const report: StoreReport = { engine: "postgres", place: `${host}${pathname}`, problems: [], tables: [] };
+  try {
+    const database = await openPostgres(url);
+    await database.close();
+  } catch (error) {
+    report.problems.push(error instanceof Error ? error.message : String(error));
+  }
+  return report;
+}
+
+async function checkFile(stateFolder: string): Promise<StoreReport> {
+  const { checkStoreFile } = await import("../../store/store-check.ts");
+  const { storeFileOf } = await import("../../store/store-restore.ts");
+  const { file, ...found } = await checkStoreFile(storeFileOf(stateFolder));
+  return { engine: "sqlite", place: file, ...found };
+}
+
+const check = defineCommand({
+  examples: [
+    ["haft store check", "reads the whole store; exits with 1 if it is damaged"],
+    ["haft store check --json", "for a program"],
+  ],
+  uses: ["store"],
+  async run({ url, connect, output, ...invocation }) {
+    let report: StoreReport;
+    if (url === undefined) {
+      const place = await findStore(invocation);
+      report = "url" in place ? await checkPostgres(place.url) : await checkFile(place.stateFolder);
+    } else report = await (await connect()).store.check();
+    output.data(report, ({ place, bytes, tables, problems }) => [
+      `${safeLine(place)}${bytes === undefined ? "" : `, ${bytes} bytes`}`,
+      ...showColumns(
+        tables.map(({ name, rows, problem }) => [
+          name,
+          rows === undefined ? safeLine(problem ?? "unknown") : `${rows} rows`,
+        ]),
+        { paint: output.paint },
+      ),
+      ...(problems.length === 0 ? ["The store is sound."] : problems.map((problem) => `Damaged: ${safeLine(problem)}`)),
+    ]);
+    if (report.problems.length === 0) return EXIT.done;
+    if (report.engine === "sqlite") {
+      output.info("`haft store restore` makes a new store of what is sound. The damaged file is kept.");
+    }
+    return EXIT.failed;
+  },
+});
+
+const backup = defineCommand({
+  examples: [
+    ["haft store backup", "into `backups` in the state folder; servers may go on working"],
+    ["haft store backup /mnt/backup/haft.db", "into this file, which must not exist"],
+  ],
+  operands: [{ name: "FILE", isOptional: true, completes: "file" }],
+  uses: ["store"],
+  async run({ operands: [file], url, connect, output, ...invocation }) {
+    if (url !== undefined && file !== undefined) {
+      throw new UsageError("A server writes its backup into its own state folder.", "Leave FILE out.");
+    }
+    const made = url === undefined ? await makeBackup(invocation, file) : await (await connect()).store.backup();
+    output.data(made, ({ file: written, bytes }) => [`${safeLine(written)}, ${bytes} bytes`]);
+  },
+});
+
+async function makeBackup(invocation: Pick<Invocation, "folder" | "terminal">, file: string | undefined) {
+  const place = await findStore(invocation);
+  if ("url" in place) refuseUrl("use pg_dump.");
+  const { backUpStore } = await import("../../store/store-restore.ts");
+  return backUpStore(place.stateFolder, pathOf(invocation, file));
+}
+
+/** Relative to the folder in which the command is run, not to `--folder`. */
+function pathOf({ terminal }: Pick<Invocation, "terminal">, file: string | undefined): string | undefined {
+  return file === undefined ? undefined : resolve(terminal.cwd, file);
+}
+
+const restore = defineCommand({
+  examples: [
+    ["haft store restore", "a new store of all that can be read; the old file is kept"],
+    ["haft store restore backup.db", "the store of a backup"],
+    ["haft store restore --empty", "an empty store"],
+  ],
+  operands: [{ name: "BACKUP", isOptional: true, completes: "file" }],
+  options: { empty: { type: "flag", about: "Begin with an empty store" } },
+  notes: ["Stop servers and workers of the folder first. Calls that are not in the new store may run again."],
+  async run({ operands: [file], options: { empty }, url, output, ...invocation }) {
+    if (url !== undefined) throw new UsageError("A store is restored on its own machine, without --url.");
+    if (file !== undefined && empty) throw new UsageError("Give a backup or --empty, not both.");
+    const place = await findStore(invocation);
+    if ("url" in place) refuseUrl("use pg_restore.");
+    const { restoreStore } = await import("../../store/store-restore.ts");
+    const { stateFolder } = place;
+    const result = await restoreStore({ stateFolder, backup: pathOf(invocation, file), isEmpty: empty });
+    output.data(result, ({ file: restored, kept, tables }) => [
+      ...showColumns(
+        tables
+          .filter(({ rows, isIncomplete }) => rows > 0 || isIncomplete)
+          .map(({ name, rows, isIncomplete }) => [name, `${rows} rows`, isIncomplete ? "some could not be read" : ""]),
+        { paint: output.paint },
+      ),
+      `${safeLine(restored)} is ready.`,
+      ...(kept === undefined ? [] : [`The old store is ${safeLine(kept)}.`]),
+    ]);
+  },
+});
+
+export const commands = { check, backup, restore };

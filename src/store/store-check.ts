@@ -1,0 +1,201 @@
+import { spawn } from "node:child_process";
+import { isUtf8 } from "node:buffer";
+import { closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { setPriority } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type Libsql from "libsql";
+import { toolError, type ToolError } from "../core/error.ts";
+import { STATE_FILES } from "../io/files/state-folder.ts";
+
+/** Larger files are not read as a whole at each start: see `checkInChild`. */
+export const MAX_CHECKED_BYTES = 64 * 1024 * 1024;
+
+/** What `haft store check` reports about a file. */
+export interface StoreCheck {
+  file: string;
+  bytes: number;
+  /** Empty if the store is sound. */
+  problems: string[];
+  /** Rows by table, as far as they can be counted. */
+  tables: { name: string; rows?: number; problem?: string }[];
+}
+
+/** Kept beside the store from its creation on: an empty or missing file is known to have had data. */
+interface StoreMarker {
+  createdAt: string;
+  /** When a large file was last checked as a whole. */
+  checkedAt?: string;
+}
+
+function markerOf(file: string): string {
+  return join(dirname(file), STATE_FILES.marker);
+}
+
+export function readMarker(file: string): StoreMarker | undefined {
+  try {
+    return JSON.parse(readFileSync(markerOf(file), "utf8")) as StoreMarker;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Notes that the store exists, and when it was checked. A failure is ignored: the marker protects, it is not needed. */
+export function writeMarker(file: string, now: number, isChecked = false): void {
+  const known = readMarker(file);
+  if (known && !isChecked) return;
+  const at = new Date(now).toISOString();
+  const marker: StoreMarker = { createdAt: known?.createdAt ?? at, checkedAt: isChecked ? at : undefined };
+  try {
+    writeFileSync(markerOf(file), `${JSON.stringify(marker)}\n`, { mode: 0o600 });
+  } catch {
+    // A full disk, for example.
+  }
+}
+
+/** Damage that needs no database: a file that is empty or missing although it had data, or is cut off. */
+export function findFileDamage(file: string): string | undefined {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat && !stat.isFile()) return undefined;
+  const size = stat?.size;
+  if (!size) {
+    const marker = readMarker(file);
+    const what = size === undefined ? "it is missing" : "it is empty";
+    return marker && `${what}, but it has had data since ${marker.createdAt}`;
+  }
+  // What is missing from the file may be in the WAL.
+  if (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size) return undefined;
+  const header = Buffer.alloc(100);
+  const fd = openSync(file, "r");
+  try {
+    if (readSync(fd, header, 0, header.length, 0) < header.length) return "it is cut off";
+  } finally {
+    closeSync(fd);
+  }
+  if (header.toString("latin1", 0, 15) !== "SQLite format 3") return "it is not a SQLite database";
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  const pages = header.readUInt32BE(28);
+  return size < pages * pageSize ? `it is cut off: ${size} of ${pages * pageSize} bytes are there` : undefined;
+}
+
+/** Finds damage that SQLite itself would find only later. Reads the whole file. */
+export function findDamage(connection: Libsql.Database): string | undefined {
+  const [found] = connection.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
+  if (found?.[0] !== "ok") return oneLine(found?.[0] ?? "the check gave no answer");
+  for (const table of blobs(connection, "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table'")) {
+    if (!isUtf8(table)) return "a table's name is not readable";
+    const name = Buffer.from(table).toString("utf8");
+    const columns = columnsOf(connection, name);
+    if (!columns) return `a column's name of ${name} is not readable`;
+    for (const column of columns.map(quote)) {
+      // As BLOB: libsql ends the process if text is not UTF-8.
+      const texts = `SELECT CAST(${column} AS BLOB) FROM ${quote(name)} WHERE typeof(${column}) = 'text'`;
+      for (const text of blobs(connection, texts)) {
+        if (!isUtf8(text)) return `${name} has text in ${column} that is not UTF-8`;
+      }
+    }
+  }
+  return undefined;
+}
+
+function oneLine(report: string): string {
+  return report.replace("*** in database main ***", "").replace(/\s+/g, " ").trim();
+}
+
+/** The names of a table's columns; undefined if one is not readable. */
+export function columnsOf(connection: Libsql.Database, table: string): string[] | undefined {
+  const sql = `SELECT CAST(name AS BLOB) FROM pragma_table_info('${table.replaceAll("'", "''")}')`;
+  const names = [...blobs(connection, sql)];
+  return names.every((name) => isUtf8(name)) ? names.map((name) => Buffer.from(name).toString("utf8")) : undefined;
+}
+
+export function* blobs(connection: Libsql.Database, sql: string): Generator<Uint8Array> {
+  for (const row of connection.prepare(sql).raw().iterate([]) as Iterable<[ArrayBuffer | null]>) {
+    if (row[0]) yield new Uint8Array(row[0]);
+  }
+}
+
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Checks a file as a whole. Never changes it, and works for files that the store refuses to open. */
+export async function checkStoreFile(file: string): Promise<StoreCheck> {
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  const result: StoreCheck = { file, bytes, problems: [], tables: [] };
+  const obvious = findFileDamage(file);
+  if (obvious !== undefined) result.problems.push(obvious);
+  if (bytes === 0) return result;
+  const { default: Database } = await import("libsql");
+  let connection: Libsql.Database | undefined;
+  try {
+    connection = new Database(file);
+    connection.exec("PRAGMA query_only = ON");
+    const damage = findDamage(connection);
+    if (damage !== undefined) result.problems.push(damage);
+    const names =
+      "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+    for (const name of blobs(connection, names))
+      result.tables.push(countRows(connection, Buffer.from(name).toString()));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (!result.problems.includes(message)) result.problems.push(message);
+  } finally {
+    connection?.close();
+  }
+  return result;
+}
+
+function countRows(connection: Libsql.Database, name: string): StoreCheck["tables"][number] {
+  try {
+    const [row] = connection.prepare(`SELECT count(*) AS rows FROM ${quote(name)}`).all([]) as { rows: number }[];
+    return { name, rows: row?.rows ?? 0 };
+  } catch (error) {
+    return { name, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const CHECK_SCRIPT = `
+const Database = require(process.argv[1]);
+let found;
+try {
+  const database = new Database(process.argv[2]);
+  database.exec("PRAGMA query_only = ON");
+  found = database.prepare("PRAGMA quick_check(1)").raw().all()[0][0];
+} catch (error) {
+  found = error.message;
+}
+process.stdout.write(found);`;
+
+/** Checks a large file in another process, with low priority: here it would block the event loop for seconds. */
+export function checkInChild(file: string, signal?: AbortSignal): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const libsql = createRequire(import.meta.url).resolve("libsql");
+    const stdio = ["ignore", "pipe", "ignore"] as const;
+    const child = spawn(process.execPath, ["-e", CHECK_SCRIPT, libsql, file], { stdio: [...stdio], signal });
+    child.unref();
+    try {
+      if (child.pid !== undefined) setPriority(child.pid, 10);
+    } catch {
+      // It has ended, or this user may not.
+    }
+    let output = "";
+    child.stdout?.on("data", (text: Buffer) => void (output += text.toString()));
+    child.once("error", reject);
+    child.once("close", (code) => {
+      if (code !== 0) reject(new Error(`The check of ${basename(file)} ended with ${code}.`));
+      else resolve(output === "ok" ? undefined : oneLine(output));
+    });
+  });
+}
+
+/** A store that cannot be trusted. It is never replaced without being told to. */
+export function damagedStore(file: string, reason: string, cause?: unknown): ToolError {
+  return toolError("io_error", `The store ${file} is damaged (${reason.replace(/\.$/, "")}), so Haft does not use it`, {
+    next:
+      "`haft store check` shows the damage. `haft store restore` makes a new store of what is sound, and `haft store restore " +
+      "BACKUP` one of a backup. Both keep the damaged file.",
+    data: { store: "damaged", file },
+    cause,
+  });
+}
