@@ -116,6 +116,8 @@ const GROUP_MS = 5;
 const MAX_KEPT = 10_000;
 const RETRY_MS = 500;
 const MAX_BATCH_SIZE = 1000;
+/** A caller whose calls never wait lets no timer fire. From this many waiting entries on, its next call waits for them. */
+const MAX_WAITING = 1000;
 
 interface Waiting extends AuditWrite {
   /** It records something that has happened, so it must be written later if it cannot be written now. */
@@ -167,6 +169,12 @@ class AuditWriter {
   add(fact: AuditFact, options: WriteOptions = {}): void {
     this.#push(fact, { ...options, isKept: true });
     this.#flushLater(this.#failure ? RETRY_MS : GROUP_MS);
+  }
+
+  /** Writes the waiting entries if they are many. While the store cannot be written, `MAX_KEPT` is the limit. */
+  relieve(): Promise<void> | undefined {
+    if (this.#waiting.length < MAX_WAITING || this.#failure) return undefined;
+    return this.flush().catch(() => undefined);
   }
 
   /** Writes at the end of this turn of the event loop, with all entries that wait then. */
@@ -324,6 +332,7 @@ export class SqlAuditLog implements AuditLog {
     // A call that may have changed something returns after its end is written.
     if (run !== undefined && !call.tool?.isReadOnly) return this.#writer.commit(fact, options);
     this.#writer.add(fact, options);
+    return this.#writer.relieve();
   }
 
   corrected(call: Call, result: ToolResult): Promise<void> {
