@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import type Libsql from "libsql";
 import { toolError, ToolError } from "../core/error.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
+import { ADOPTION } from "./earlier-calls.ts";
 import { migrate } from "./migrations.ts";
 import { findLiveOwners } from "./process-owners.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -145,10 +146,12 @@ async function copyBackup(backup: string, fresh: string): Promise<SavedTable[]> 
   return tables.map(({ name, rows = 0 }) => ({ name, rows, isIncomplete: false }));
 }
 
-async function createStore(file: string, now: number): Promise<void> {
+/** With `isEarlier`, with the tables of earlier versions too: opening the store converts them. */
+async function createStore(file: string, now: number, isEarlier = false): Promise<void> {
   const database = await openSqlite(file);
   try {
-    await migrate(database, [...STORE_MIGRATIONS, TOKEN_MIGRATIONS], now);
+    const migrations = isEarlier ? STORE_MIGRATIONS.filter((one) => one !== ADOPTION) : STORE_MIGRATIONS;
+    await migrate(database, [...migrations, TOKEN_MIGRATIONS], now);
   } finally {
     await database.close();
   }
@@ -164,9 +167,9 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
       next: "Restore a backup (`haft store restore BACKUP`), or begin with an empty store (`haft store restore --empty`).",
     });
   }
-  await createStore(to, now);
   const { default: Database } = await import("libsql");
   const source = new Database(from);
+  await createStore(to, now, hasTable(source, "approvals"));
   const target = new Database(to);
   try {
     source.exec("PRAGMA query_only = ON");
@@ -184,6 +187,14 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
   } finally {
     source.close();
     target.close();
+  }
+}
+
+function hasTable(connection: Libsql.Database, name: string): boolean {
+  try {
+    return columnsOf(connection, name)?.length !== 0;
+  } catch {
+    return false;
   }
 }
 
