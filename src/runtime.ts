@@ -15,7 +15,7 @@ import type { AnyTool, DialectName } from "./core/tool.ts";
 import type { TokenCounter } from "./core/token-counter.ts";
 import { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./gate/admit.ts";
-import { record, writeAhead } from "./gate/record.ts";
+import { passIfUnwritten, record, writeAhead } from "./gate/record.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
 import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
@@ -350,7 +350,7 @@ class Runtime {
       hooks?.before,
       this.permission,
       backgroundStage,
-      idempotency.claim,
+      passIfUnwritten(idempotency.claim),
       this.admission,
       writeAhead(this.log),
       bound(this.spill, {

@@ -1,6 +1,6 @@
 import { type Call, note, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import { errorMessage, failureOf } from "../core/error.ts";
+import { errorMessage, failureOf, toFailure } from "../core/error.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, type ToolResult } from "../core/result.ts";
@@ -103,6 +103,35 @@ function unwritten(call: Call, cause: unknown): ToolResult | undefined {
   }
   const message = `The call was not run because it could not be recorded (${why}). Make the store writable, then call again.`;
   return failed(call, failureOf("not_recorded", message));
+}
+
+/** What a store reports if it cannot be written. Other errors end the call. */
+const STORE_FAILURES: ReadonlySet<string> = new Set(["io_error", "unavailable"]);
+
+/**
+ * For a stage that stores something about a call. A read-only call passes it even if the store cannot be written, because
+ * of a full disk, for example; the result says so.
+ */
+export function passIfUnwritten(stage: Stage): Stage {
+  const pass = (call: Call, cause: unknown): undefined => {
+    if (!toolOf(call).isReadOnly || !STORE_FAILURES.has(toFailure(cause).code)) throw cause;
+    note(call, "unrecorded", toFailure(cause).message);
+  };
+  return {
+    name: stage.name,
+    enter(call) {
+      try {
+        const early = stage.enter?.(call);
+        return early instanceof Promise ? early.catch((cause: unknown) => pass(call, cause)) : early;
+      } catch (cause) {
+        return pass(call, cause);
+      }
+    },
+    leave: stage.leave?.bind(stage),
+    late: stage.late?.bind(stage),
+    ended: stage.ended?.bind(stage),
+    around: stage.around?.bind(stage),
+  };
 }
 
 function nothing(): undefined {

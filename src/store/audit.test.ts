@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import type { AuditProblem } from "../gate/audit-log.ts";
 import { hafted } from "../gate/audit-log.suite.ts";
+import { createHaft } from "../runtime.ts";
 import { audit } from "./audit-chain.ts";
 import { openStore, type Store, type StoreLocation } from "./store.ts";
 import type { SqlValue } from "./database.ts";
@@ -210,6 +211,18 @@ function changesOf(was: SqlValue, column: string): SqlValue[] {
   return [`${text} `, text.replace(/.$/s, (last) => (last === "x" ? "y" : "x"))].filter((value) => value !== was);
 }
 
+test("keeps few entries in memory while the caller's loop never lets the event loop turn", async () => {
+  const store = await open();
+  const haft = hafted(store.audit);
+  let hasTurned = false;
+  setImmediate(() => (hasTurned = true));
+  const calls = 3000;
+  for (let i = 0; i < calls; i += 1) await haft.execute("look", { at: "a" });
+  const [row] = await store.database.all<{ n: number }>("SELECT count(*) AS n FROM audit");
+  expect(hasTurned).toBe(false);
+  expect(row!.n).toBeGreaterThan(calls * 2 - 1100);
+});
+
 describe("a log that cannot be written", () => {
   const long = "z".repeat(1900);
 
@@ -254,6 +267,31 @@ describe("a log that cannot be written", () => {
       "call_ended a",
     ]);
     expect(await store.audit.verify()).toMatchObject({ ok: true });
+  });
+
+  test("lets a read-only call run that has an id, and does not run it twice once it can be stored", async () => {
+    const store = await open();
+    const haft = createHaft({ log: store.audit, calls: store.calls });
+    let runs = 0;
+    haft.register({
+      name: "look",
+      description: "Looks",
+      kind: "readonly",
+      parameters: [],
+      run: () => `${++runs} ${long}`,
+    });
+    const evictOldest = await fill(store);
+    const options = { id: "1", caller: { session: "s" } };
+    expect(await haft.execute("look", {}, options)).toMatchObject({
+      status: "completed",
+      metadata: { unrecorded: expect.stringContaining("disk is full") },
+    });
+    expect(store.database.health()).toMatchObject({ state: "full" });
+    await evictOldest();
+    for (let again = 0; again < 2; again += 1) await haft.execute("look", {}, { ...options, id: "2" });
+    expect(runs).toBe(2);
+    expect(store.database.health()).toEqual({ state: "ok" });
+    await haft.shutdown();
   });
 
   test("says how many entries it could not even keep", async () => {

@@ -18,7 +18,8 @@ import {
 } from "../io/files/state-folder.ts";
 import { failPoint } from "./fail-point.ts";
 import { findLiveOwners } from "./process-owners.ts";
-import { isDamage, openSqlite, type SqliteDatabase } from "./sqlite.ts";
+import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
+import { isDamage } from "./store-check.ts";
 
 export interface OpenStateFolderOptions extends StateFolderOptions {
   /** The state folder itself. Default: the one that `stateFolderOf` gives. */

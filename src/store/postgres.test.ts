@@ -1,4 +1,6 @@
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../../test/setup/until.ts";
 import { openPostgres } from "./postgres.ts";
 import { type OwnPostgres, startOwnPostgres } from "./start-postgres.fixture.ts";
 
@@ -29,6 +31,55 @@ describe("PostgreSQL", () => {
     await database.transaction((tx) => tx.run("INSERT INTO t VALUES (3)"));
     expect(await database.all("SELECT a FROM t")).toEqual([{ a: 3 }]);
     await database.close();
+  });
+
+  test("its health says that it is lost while it cannot be reached, and that it is there again", async () => {
+    const url = new URL(await server.createDatabase());
+    const postgresPort = Number(url.port);
+    const open = new Set<Socket>();
+    const proxy = createServer((client) => {
+      const upstream = connect(postgresPort, "127.0.0.1");
+      for (const [from, to] of [
+        [client, upstream],
+        [upstream, client],
+      ] as const) {
+        open.add(from);
+        from.on("error", () => to.destroy()).pipe(to);
+      }
+    });
+    const listen = (port: number): Promise<void> =>
+      new Promise((done) => proxy.listen(port, "127.0.0.1", () => done()));
+    await listen(0);
+    const { port } = proxy.address() as AddressInfo;
+    url.port = String(port);
+    const database = await openPostgres(url.href);
+    expect(await database.health()).toEqual({ state: "ok" });
+    await new Promise((done) => {
+      proxy.close(done);
+      for (const socket of open) socket.destroy();
+    });
+    await until(async () => (await database.health()).state === "lost");
+    await listen(port);
+    await until(async () => (await database.health()).state === "ok");
+    await database.close();
+    await new Promise((done) => proxy.close(done));
+  });
+
+  test("is reported as starting if it says so, and not as full", async () => {
+    const message = "the database system is starting up";
+    const fields = Buffer.from(`SFATAL\0C57P03\0M${message}\0\0`);
+    const head = Buffer.from("E\0\0\0\0");
+    head.writeInt32BE(fields.length + 4, 1);
+    const starting = createServer((client) => {
+      client.on("error", () => undefined).once("data", () => client.end(Buffer.concat([head, fields])));
+    });
+    await new Promise<void>((done) => starting.listen(0, "127.0.0.1", done));
+    const { port } = starting.address() as AddressInfo;
+    await expect(openPostgres(`postgres://haft:x@127.0.0.1:${port}/haft`)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(/is starting or restarting \(the database system is starting up\)\. Wait/),
+    });
+    await new Promise((done) => starting.close(done));
   });
 
   test("a request waits for a free connection longer than connecting may take", async () => {

@@ -207,6 +207,7 @@ class PostgresDatabase implements SqlDatabase {
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
   #health: DatabaseHealth = { state: "ok" };
+  #answeredAt = Number.NEGATIVE_INFINITY;
   #probe: { at: number; result: Promise<DatabaseHealth> } | undefined;
 
   constructor(
@@ -233,8 +234,10 @@ class PostgresDatabase implements SqlDatabase {
     return this.#track(() => this.#transact(work, options));
   }
 
-  health(): Promise<DatabaseHealth> {
+  health(): MaybePromise<DatabaseHealth> {
     const now = performance.now();
+    // A pool whose connections are all in use is no lost database.
+    if (now - this.#answeredAt < PROBE_EVERY_MS) return this.#health;
     if (!this.#probe || now - this.#probe.at > PROBE_EVERY_MS) this.#probe = { at: now, result: this.#ask() };
     return this.#probe.result;
   }
@@ -246,7 +249,7 @@ class PostgresDatabase implements SqlDatabase {
     const timeout = new Promise<never>((_resolve, reject) => (timer = setTimeout(reject, MAX_PROBE_MS, late)));
     try {
       await Promise.race([this.#runner.all("SELECT 1 AS one"), timeout]);
-      return this.#health.state === "full" ? this.#health : { state: "ok" };
+      return this.#health;
     } catch (error) {
       return { state: "lost", reason: error instanceof Error ? error.message : String(error) };
     } finally {
@@ -272,8 +275,12 @@ class PostgresDatabase implements SqlDatabase {
     if (this.#closing) return Promise.reject(new Error("The store is closed."));
     const requested = this.#semaphore.take(ask);
     const forget = (): void => void this.#underWay.delete(requested);
+    const answered = (): void => {
+      this.#answeredAt = performance.now();
+      forget();
+    };
     this.#underWay.add(requested);
-    requested.then(forget, forget);
+    requested.then(answered, forget);
     return requested;
   }
 

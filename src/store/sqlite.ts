@@ -1,6 +1,6 @@
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import type Libsql from "libsql";
-import { errorCode, errorMessage, toolError } from "../core/error.ts";
+import { errorMessage, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import {
   checkParameters,
@@ -10,7 +10,7 @@ import {
   type SqlValue,
   type TransactionOptions,
 } from "./database.ts";
-import { damagedStore, findDamage, findFileDamage, MAX_CHECKED_BYTES } from "./store-check.ts";
+import { damagedStore, findDamage, findFileDamage, isDamage, MAX_CHECKED_BYTES, sqliteCode } from "./store-check.ts";
 
 interface SqliteOptions {
   /** How long a writer waits for writers of other processes. It blocks the event loop. */
@@ -105,7 +105,11 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   run(sql: string, params?: readonly SqlValue[]): Promise<{ changes: number }> {
-    return this.#enqueue(() => this.#run(sql, params));
+    return this.#enqueue(() => {
+      const done = this.#run(sql, params);
+      this.#full = undefined;
+      return done;
+    });
   }
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -276,16 +280,6 @@ export async function openSoundSqlite(file: string, options: SqliteOptions = {})
   } catch (error) {
     throw isDamage(error) ? damagedStore(file, errorMessage(error), error) : explainSqlite(error, file);
   }
-}
-
-/** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
-function sqliteCode(error: unknown): string {
-  return errorCode(error) ?? "";
-}
-
-export function isDamage(error: unknown): boolean {
-  const isUnreadable = error instanceof Error && error.message === "unsupported file format";
-  return isUnreadable || /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error));
 }
 
 /** Adds what a person can do. Other errors, such as a violated constraint, are returned as they are. */

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
 import type Libsql from "libsql";
-import { toolError, type ToolError } from "../core/error.ts";
+import { errorCode, errorMessage, toolError, type ToolError } from "../core/error.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 
 /** Larger files are not read as a whole at each start: see `checkInChild`. */
@@ -78,6 +78,16 @@ export function findFileDamage(file: string): string | undefined {
   return size < pages * pageSize ? `it is cut off: ${size} of ${pages * pageSize} bytes are there` : undefined;
 }
 
+/** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
+export function sqliteCode(error: unknown): string {
+  return errorCode(error) ?? "";
+}
+
+export function isDamage(error: unknown): boolean {
+  const isUnreadable = error instanceof Error && error.message === "unsupported file format";
+  return isUnreadable || /^SQLITE_(?:CORRUPT|NOTADB)/.test(sqliteCode(error));
+}
+
 /** Finds damage that SQLite itself would find only later. Reads the whole file. */
 export function findDamage(connection: Libsql.Database): string | undefined {
   const [found] = connection.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
@@ -138,7 +148,14 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
     for (const name of blobs(connection, names))
       result.tables.push(countRows(connection, Buffer.from(name).toString()));
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    // A full disk, for example, is no damage.
+    const message = errorMessage(error);
+    if (result.problems.length === 0 && !isDamage(error)) {
+      throw toolError("io_error", `The store ${file} cannot be checked (${message})`, {
+        next: "Check the disk, the space on it and the rights of the file, then try again.",
+        cause: error,
+      });
+    }
     if (!result.problems.includes(message)) result.problems.push(message);
   } finally {
     connection?.close();
