@@ -87,6 +87,8 @@ export interface ApprovalAnswer {
   scope?: ApprovalScope;
   /** Instead of the suggested ones. */
   rule?: string | readonly string[];
+  /** Needed to approve a call whose effect cannot be shown (`preview.unshown`): the person knows that. */
+  confirmUnshown?: boolean;
   /** The interface that it came from. */
   via?: string;
   /** The rights of the person, if the interface knows them: without "approve" the answer is refused. */
@@ -129,7 +131,7 @@ function approvalStateOf({ state, outcome, answer }: StoredCall): ApprovalState 
 
 /** In characters. The model gets the reason. */
 const MAX_REASON_LENGTH = 4000;
-const ANSWER_KEYS = new Set(["approved", "by", "reason", "scope", "rule", "via", "rights"]);
+const ANSWER_KEYS = new Set(["approved", "by", "reason", "scope", "rule", "confirmUnshown", "via", "rights"]);
 
 /** The answer as it is stored. Throws if it is malformed, or asks for something that was not offered. */
 export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
@@ -141,6 +143,13 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
   if (typeof approved !== "boolean") throw malformed(id, '"approved" must be true or false');
   for (const [name, value] of Object.entries({ by, via, reason })) {
     if (value !== undefined && typeof value !== "string") throw malformed(id, `"${name}" must be text`);
+  }
+  const { unshown } = row.question?.preview ?? {};
+  if (approved && unshown !== undefined && answer.confirmUnshown !== true) {
+    throw badAnswer(
+      `The effect of "${id}" cannot be shown: ${unshown}`,
+      "Approve it with confirmUnshown if you want it unseen, or deny it.",
+    );
   }
   const given = { by, via, reason: reason?.slice(0, MAX_REASON_LENGTH) };
   return approved ? { approved, ...given, ...readGrant(row, scope, answer.rule) } : { approved, ...given };

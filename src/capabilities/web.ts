@@ -34,7 +34,10 @@ export const web = defineCapability({
     closing.push("web tools", () => tools.close());
     return {
       value: undefined,
-      tools: [...createHttpTools({ fetch: net.fetch, checkUrl: net.checkUrl, openSpill: workspace.spill.open }), ...tools.tools],
+      tools: [
+        ...createHttpTools({ fetch: net.fetch, checkUrl: net.checkUrl, openSpill: workspace.spill.open }),
+        ...tools.tools,
+      ],
       close: () => closing.close(),
     };
   },

@@ -69,7 +69,9 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       if (typed === undefined) return { answer: undefined };
       const { key, rest } = prompt.keys.isRaw ? { key: typed.toLowerCase(), rest: "" } : readLine(typed, prompt.code);
       const isReusable = prompt.approval.suggestedRules.length > 0;
-      if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by });
+      const approves = key === "y" || (isReusable && (key === "s" || key === "a"));
+      if (approves && !(await confirmUnshown(prompt))) return "ask again";
+      if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by, ...confirmationOf(prompt) });
       if (key === "s" && isReusable) return grant(prompt, "session", rest);
       if (key === "a" && isReusable) return grant(prompt, "always", rest);
       if (key === "n") return deny(prompt, rest);
@@ -81,7 +83,8 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
   }
 
   async function grant(prompt: OpenPrompt, scope: "session" | "always", given: string): Promise<Outcome> {
-    if (given !== "") return outcomeOf(scope, { approved: true, scope, rule: given, by });
+    const confirmed = confirmationOf(prompt);
+    if (given !== "") return outcomeOf(scope, { approved: true, scope, rule: given, by, ...confirmed });
     const { keys, signal, approval } = prompt;
     const rules: string[] = [];
     if (keys.isRaw)
@@ -93,7 +96,16 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       if (edited === undefined || edited.trim() === "") return "ask again";
       rules.push(edited.trim());
     }
-    return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, { approved: true, scope, rule: rules, by });
+    const answer = { approved: true, scope, rule: rules, by, ...confirmed };
+    return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, answer);
+  }
+
+  /** A call whose effect cannot be shown needs a second key. */
+  async function confirmUnshown({ approval, keys, signal }: OpenPrompt): Promise<boolean> {
+    if (approval.preview?.unshown === undefined) return true;
+    output.write(`\n  Its effect cannot be shown. Approve it unseen? (yes/no) `);
+    const typed = await keys.next(signal);
+    return typed?.trim().toLowerCase().startsWith("y") === true;
   }
 
   async function deny({ keys, signal }: OpenPrompt, given: string): Promise<Outcome> {
@@ -108,6 +120,10 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     output.write(`  → ${word}\n`);
     return { answer };
   }
+}
+
+function confirmationOf({ approval }: OpenPrompt): { confirmUnshown?: boolean } {
+  return approval.preview?.unshown === undefined ? {} : { confirmUnshown: true };
 }
 
 function menu({ approval, keys, code }: OpenPrompt): string {
@@ -170,8 +186,9 @@ export function toShown({ rule, cwd, hash = "", ...info }: ApprovalInfo): ShownA
   };
 }
 
-function toRequest({ approved, scope = "once", rule, reason }: ApprovalAnswer): ApprovalAnswerRequest {
+function toRequest({ approved, scope = "once", rule, reason, confirmUnshown }: ApprovalAnswer): ApprovalAnswerRequest {
   return {
+    confirmUnshown,
     decision: approved ? scope : "deny",
     rule: rule === undefined ? undefined : [rule].flat().join("\n"),
     reason,

@@ -53,6 +53,8 @@ const answer = {
   rule: Text.optional(),
   /** The model gets it too. */
   reason: Text.optional(),
+  /** Needed to approve a call whose effect cannot be shown (`preview.unshown`). */
+  confirmUnshown: z.boolean().optional(),
 };
 /** How long a request waits for the end of the call, at most a minute. */
 const WaitMs = z.number().int().min(0).max(60_000);

@@ -28,7 +28,7 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
   const answer = async (
     id: string,
-    { decision, rule, reason, waitMs = DEFAULT_WAIT_MS }: ApprovalAnswerRequest,
+    { decision, rule, reason, confirmUnshown, waitMs = DEFAULT_WAIT_MS }: ApprovalAnswerRequest,
     identity: Identity,
   ): Promise<ApprovalAnswered> => {
     requireScope(identity, "approve", "To answer");
@@ -37,6 +37,7 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
     const grant = {
       scope: decision === "deny" ? undefined : decision,
       rule: rule === undefined ? undefined : linesOf(rule),
+      confirmUnshown,
     };
     const result =
       decision === "deny"

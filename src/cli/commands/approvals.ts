@@ -60,13 +60,14 @@ const approve = defineCommand({
     "for-session": { type: "flag", about: "Also approve what the rule matches, in this session" },
     always: { type: "flag", about: "Also approve what the rule matches, from now on" },
     rule: { type: "text", value: "RULE", about: "Instead of the suggested rule" },
+    "confirm-unshown": { type: "flag", about: "Approve it although its effect cannot be shown" },
     "no-wait": { type: "flag", about: "Do not wait for the end of the call; a process that stays runs it" },
     timeout: { type: "text", value: "SECONDS", about: "Stop waiting after this time; the call continues" },
   },
   notes: ["Waits for the end of the call and prints its result, whichever process runs it."],
   uses: ["approvals", "mcp"],
   async run({ connect, url, interrupted, output, operands: [id = ""], options, ...place }) {
-    const { always, "for-session": session, rule, "no-wait": noWait } = options;
+    const { always, "for-session": session, rule, "no-wait": noWait, "confirm-unshown": confirmUnshown } = options;
     const timeoutMs = readTimeout(options.timeout);
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
@@ -78,7 +79,7 @@ const approve = defineCommand({
     const started = Date.now();
     let answered: ApprovalAnswered;
     try {
-      answered = await client.approvals.answer(id, { decision, rule, waitMs });
+      answered = await client.approvals.answer(id, { decision, rule, waitMs, confirmUnshown });
     } catch (thrown) {
       if (!isApiError(thrown, "conflict")) throw thrown;
       throw new CommandError(thrown.message, { exitCode: EXIT.notCounted, code: "conflict" });

@@ -102,6 +102,8 @@ export function approvalForm(
   { isModern }: { isModern: boolean },
 ): ElicitRequestFormParams {
   const choices = choicesOf(question);
+  const suffix = question.preview?.unshown === undefined ? "" : ", although its effect cannot be shown";
+  const titleOf = (choice: Choice): string => (choice === "deny" ? CHOICES.deny : `${CHOICES[choice]}${suffix}`);
   const decision = { type: "string" as const, title: "Decision", description: "Whether the call may run" };
   return {
     mode: "form",
@@ -110,8 +112,8 @@ export function approvalForm(
       type: "object",
       properties: {
         decision: isModern
-          ? { ...decision, oneOf: choices.map((choice) => ({ const: choice, title: CHOICES[choice] })) }
-          : { ...decision, enum: choices, enumNames: choices.map((choice) => CHOICES[choice]) },
+          ? { ...decision, oneOf: choices.map((choice) => ({ const: choice, title: titleOf(choice) })) }
+          : { ...decision, enum: choices, enumNames: choices.map(titleOf) },
         reason: { type: "string", title: "Reason", description: "For the model, if the call is denied" },
       },
       required: ["decision"],
@@ -128,7 +130,9 @@ function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer |
   if (action === "decline") return { approved: false, reason };
   const choice = action === "accept" ? choicesOf(question).find((each) => each === decision) : undefined;
   if (choice === undefined) return undefined;
-  return choice === "deny" ? { approved: false, reason } : { approved: true, scope: choice };
+  return choice === "deny"
+    ? { approved: false, reason }
+    : { approved: true, scope: choice, confirmUnshown: question.preview?.unshown !== undefined };
 }
 
 function choicesOf({ suggestedRules }: McpQuestion): Choice[] {

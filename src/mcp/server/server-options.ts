@@ -106,12 +106,14 @@ export interface McpQuestion {
   readonly suggestedRules: readonly string[];
   readonly expiresAt: number;
   readonly answeredBy?: string;
+  readonly preview?: { readonly unshown?: string };
 }
 
 export interface McpAnswer {
   approved: boolean;
   scope?: "once" | "session" | "always";
   reason?: string;
+  confirmUnshown?: boolean;
 }
 
 /** The identity of a client. The server determines it, never the client. */

@@ -27,6 +27,7 @@ const words = defineWords({
     preview: "What will happen",
     omitted: (what: string) => `Not shown here: ${what}. The exact request below has all of it.`,
     unshown: (why: string) => `This cannot be shown: ${why}`,
+    confirmUnshown: "Approve it although its effect cannot be shown",
     request: "The exact request",
     hash: "Fingerprint",
     allow: "Approve once",
@@ -51,6 +52,7 @@ const words = defineWords({
     preview: "将会发生什么",
     omitted: (what: string) => `此处未显示：${what}。下面的完整请求包含全部内容。`,
     unshown: (why: string) => `无法显示：${why}`,
+    confirmUnshown: "虽然无法显示其效果，仍然批准",
     request: "完整请求",
     hash: "指纹",
     allow: "批准一次",
@@ -68,6 +70,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
   const w = useWords(words);
   const [, go] = useLocation();
   const [reason, setReason] = useState("");
+  const [confirmsUnshown, setConfirmsUnshown] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Error>();
   const [answered, setAnswered] = useState<ApprovalAnswered>();
@@ -76,14 +79,17 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
   const isOpen = approval.state === "pending" && !answered;
   const mayAnswer = isOpen && isSettled && !busy;
 
+  const isUnshown = approval.preview?.unshown !== undefined;
+  const mayApprove = mayAnswer && (!isUnshown || confirmsUnshown);
+
   const answer = (request: ApprovalAnswerRequest): void => {
-    if (!mayAnswer) return;
+    if (request.decision === "deny" ? !mayAnswer : !mayApprove) return;
     setBusy(true);
     setProblem(undefined);
     // Stay on this card, which is no longer pending, to show the result.
     go(`/approvals/${approval.id}`, { replace: true });
     api.approvals
-      .answer(approval.id, request)
+      .answer(approval.id, isUnshown && request.decision !== "deny" ? { ...request, confirmUnshown: true } : request)
       .then(setAnswered, setProblem)
       .finally(() => {
         setBusy(false);
@@ -171,15 +177,25 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
               value={reason}
               onChange={({ target }) => setReason(target.value)}
             />
+            {isUnshown ? (
+              <label className="row">
+                <input
+                  type="checkbox"
+                  checked={confirmsUnshown}
+                  onChange={({ target }) => setConfirmsUnshown(target.checked)}
+                />{" "}
+                {w.confirmUnshown}
+              </label>
+            ) : null}
             <div className="row answers">
-              <button className="button primary" disabled={!mayAnswer} onClick={() => answer({ decision: "once" })}>
+              <button className="button primary" disabled={!mayApprove} onClick={() => answer({ decision: "once" })}>
                 <Check size={16} aria-hidden /> {w.allow} <kbd className="key">y</kbd>
               </button>
               <button className="button danger" disabled={!mayAnswer} onClick={refuse}>
                 <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
               </button>
             </div>
-            {approval.rule ? <RuleChoice offered={approval.rule} disabled={!mayAnswer} onAnswer={answer} /> : null}
+            {approval.rule ? <RuleChoice offered={approval.rule} disabled={!mayApprove} onAnswer={answer} /> : null}
           </>
         ) : (
           <p className="row">
