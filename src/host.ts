@@ -27,6 +27,7 @@ const OPTION_KEYS = keysOf<OpenOptions>({
   approver: true,
   approvalWaitMs: true,
   runsJobs: true,
+  isShortLived: true,
   connectsMcp: true,
   mcpSignIn: true,
   agentFor: true,

@@ -33,14 +33,14 @@ import { background } from "./jobs/background.ts";
 import type { JobQueue } from "./calls/job-queue.ts";
 import { createJobs, type Jobs, type WorkerOptions } from "./jobs/jobs.ts";
 import { MemoryJobs } from "./jobs/memory-job-queue.ts";
-import type { ApprovalAnswer } from "./calls/approval.ts";
+import type { ApprovalAnswer, FollowOptions } from "./calls/approval.ts";
 import { storedResult } from "./calls/stored-result.ts";
 import { Approvals } from "./calls/approvals.ts";
 import type { CallStore } from "./calls/call-store.ts";
 import { callKey, Calls, type CallsOptions } from "./calls/calls.ts";
 import type { Approver } from "./gate/permit/approver.ts";
 import { Permit } from "./gate/permit/permit.ts";
-import { type FollowOptions, StoredCallRunner } from "./gate/permit/run-stored.ts";
+import { StoredCallRunner } from "./gate/permit/run-stored.ts";
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
 import type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
 import { createHooks } from "./gate/permit/hooks/hooks.ts";
@@ -93,6 +93,8 @@ export interface HaftOptions {
   approvals?: Omit<CallsOptions, "clock" | "store"> & { maxShownBytes?: number };
   /** Where calls are kept that wait for a person or have an idempotency key. Default: in memory. */
   calls?: CallStore;
+  /** The process ends after one command: approved calls that it runs for others are waited for. Default: false. */
+  isShortLived?: boolean;
   /** Registers `run_code`: where programs that wait are kept, and what they may use. */
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
   /** Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others. */
@@ -154,6 +156,7 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   clock: true,
   log: true,
   calls: true,
+  isShortLived: true,
   spill: true,
   jobs: true,
   worker: true,
@@ -489,8 +492,9 @@ class Runtime {
 
   #openStoredCalls(): StoredCallRunner {
     const { calls, registry, gate, folder } = this;
-    const { workspace } = this.options;
+    const { workspace, isShortLived } = this.options;
     return new StoredCallRunner({
+      waitForEnd: isShortLived,
       calls,
       registry,
       gate,

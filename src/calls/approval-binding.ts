@@ -97,9 +97,10 @@ export function showableInput(call: Call, maxBytes: number): unknown {
   );
 }
 
-/** The preview as it is shown. Unlike the arguments it may be cut, with a notice of its length, hash and end. */
+/** The preview as it is shown. Unlike the arguments it may be cut; then `omitted` says so. */
 export function boundPreview(preview: Preview, maxBytes: number): Preview {
   let left = maxBytes;
+  let cutBytes = 0;
   const content = preview.content.map((block): Content => {
     const text = block.type === "text" ? block.text : undefined;
     const bytes = Buffer.byteLength(text ?? JSON.stringify(block));
@@ -108,9 +109,12 @@ export function boundPreview(preview: Preview, maxBytes: number): Preview {
       return block;
     }
     const shown = text === undefined ? "" : `${text.slice(0, Math.floor(left / 4))}\n`;
+    cutBytes += bytes - Buffer.byteLength(shown);
     left = 0;
     const end = text === undefined ? "" : `, and this is its end:\n${text.slice(-TAIL_CHARACTERS)}`;
     return { type: "text", text: `${shown}[cut: the whole has ${bytes} bytes, ${hashOf(block)}${end}]` };
   });
-  return { title: preview.title.slice(0, 1000), content };
+  const cut = cutBytes > 0 ? `${cutBytes} bytes of the preview` : undefined;
+  const omitted = [preview.omitted, cut].filter(Boolean).join("; ") || undefined;
+  return { title: preview.title.slice(0, 1000), content, omitted, unshown: preview.unshown };
 }

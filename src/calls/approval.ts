@@ -1,4 +1,4 @@
-import type { Caller, Verdict } from "../core/call.ts";
+import type { Caller, CallOptions, Verdict } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Preview } from "../core/tool.ts";
@@ -93,6 +93,16 @@ export interface ApprovalAnswer {
   via?: string;
   /** The rights of the person, if the interface knows them: without "approve" the answer is refused. */
   rights?: readonly string[];
+}
+
+/** How a caller follows a call that waits for an approval. */
+export interface FollowOptions {
+  /** Stops following, and aborts the call if this process runs it. */
+  signal?: AbortSignal;
+  /** Called with each partial result if this process runs the call. */
+  onUpdate?: CallOptions["onUpdate"];
+  /** The caller of the call waits here for this long: this process runs the call if it can. */
+  holdMs?: number;
 }
 
 /** The row as people and interfaces see it. */

@@ -29,7 +29,9 @@ export interface CallStore {
   digest(text: string): string;
   /** `limits` apply to a row with a question. */
   insert(row: StoredCall, limits?: OpenLimits): MaybePromise<InsertedCall>;
+  /** By the id of the row. */
   get(id: string): MaybePromise<StoredCall | undefined>;
+  /** By the digest of its key. */
   find(key: string): MaybePromise<StoredCall | undefined>;
   /**
    * Changes the row if the transition applies to it; otherwise undefined. If it ends as `changed`, `next` is inserted in the
@@ -44,6 +46,7 @@ export interface CallStore {
   questions(query: { isOpen?: boolean; max: number }): MaybePromise<StoredCall[]>;
   /** Rows that a host takes care of: not ended, and not held by `processId`. */
   unfinished(): MaybePromise<StoredCall[]>;
+  /** Whether the process still runs. */
   isAlive(processId: string): MaybePromise<boolean>;
   /** Deletes ended calls. */
   prune(before: { questions: number; keys: number }): MaybePromise<void>;

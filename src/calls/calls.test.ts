@@ -85,3 +85,22 @@ describe("limits of pending questions", () => {
     await expect(ask(calls, { id: "b" })).rejects.toThrow(/full/);
   });
 });
+
+describe("a call whose effect cannot be shown", () => {
+  test("is approved only with a separate confirmation", async () => {
+    const { calls } = openCalls();
+    const call = { id: "c", tool, requestedName: "t", caller: { depth: 0 }, options: {}, accepted: {}, input: {} };
+    const preview = { title: "t", content: [], unshown: "The present content is not text." };
+    const row = await calls.ask(call as unknown as Call, {
+      world: { verdict: { decision: "ask", by: "tool", reason: "" }, workspace: "/", preview },
+      input: {},
+      shown: preview,
+      suggestedRules: [],
+      holdMs: 0,
+    });
+    if ("full" in row) throw new Error("full");
+    await expect(calls.answer(row.id, { approved: true })).rejects.toThrow(/cannot be shown.*confirmUnshown/);
+    expect(await calls.get(row.id)).toMatchObject({ state: "waiting" });
+    expect(await calls.answer(row.id, { approved: true, confirmUnshown: true })).toMatchObject({ state: "approved" });
+  });
+});

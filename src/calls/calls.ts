@@ -194,12 +194,15 @@ export class Calls {
    */
   answer(id: string, answer: ApprovalAnswer): Promise<StoredCall> {
     const stored = this.#answer(id, answer);
-    if (answer?.approved !== false) return stored;
-    // If both answers come at the same time, the call does not start before the denial is stored.
-    const denying = Promise.allSettled([this.#denying.get(id), stored]);
+    if (answer?.approved === false) this.delayStart(id, stored);
+    return stored;
+  }
+
+  /** If a yes and a no come at the same time, the call does not start in this process before the no is stored. */
+  delayStart(id: string, denial: Promise<unknown>): void {
+    const denying = Promise.allSettled([this.#denying.get(id), denial]);
     this.#denying.set(id, denying);
     void denying.then(() => this.#denying.get(id) === denying && this.#denying.delete(id));
-    return stored;
   }
 
   async #answer(id: string, answer: ApprovalAnswer): Promise<StoredCall> {
@@ -261,10 +264,10 @@ export class Calls {
   }
 
   /** Its caller treats silence as a denial, and does not wait any longer. */
-  async expire(id: string, note: string): Promise<StoredCall | undefined> {
+  async expire(id: string): Promise<StoredCall | undefined> {
     return this.#change(
       id,
-      expire(({ state }) => state === "waiting", note),
+      expire(({ state }) => state === "waiting"),
     );
   }
 

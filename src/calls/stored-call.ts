@@ -213,11 +213,15 @@ export function cancel(note: string): Transition {
   return (row, now) => (NOT_STARTED.includes(row.state) ? withoutRun(row, "cancelled", now, { note }) : undefined);
 }
 
-export function expire(isExpired: IsExpired, note?: string): Transition {
+export function expire(isExpired: IsExpired): Transition {
   return (row, now) => {
     if (!NOT_STARTED.includes(row.state) || !isExpired(row)) return undefined;
-    const why = row.state === "waiting" ? "nobody answered in time" : "the approved call was not started in time";
-    return withoutRun(row, "expired", now, { note: note ?? why });
+    const answerMs = (row.deadline ?? now) - row.createdAt;
+    const why =
+      row.state === "waiting"
+        ? `nobody answered within ${showDuration(answerMs)}`
+        : "the approved call was not started in time";
+    return withoutRun(row, "expired", now, { note: why });
   };
 }
 
@@ -239,4 +243,10 @@ export function restart(me: string): Transition {
     const started = { outcome: undefined, result: undefined, endedAt: undefined, owner: me, epoch: row.epoch + 1 };
     return { ...started, state: "running", begunAt: now };
   };
+}
+
+function showDuration(ms: number): string {
+  if (ms < 1000) return `${ms} ms`;
+  const [count, unit] = ms < 120_000 ? [ms / 1000, "s"] : ms < 7_200_000 ? [ms / 60_000, "min"] : [ms / 3_600_000, "h"];
+  return `${Math.round(count)} ${unit}`;
 }

@@ -79,7 +79,7 @@ export const runtime = defineCapability({
     const { config, options, isPartial, user, rules, clock, warn, opened, workspace: files, jobs, artifacts } = context;
     const { store: stored } = context;
     const { audit } = stored;
-    const { approvalWaitMs, runsJobs = true, tools = [] } = options;
+    const { approvalWaitMs, runsJobs = true, isShortLived, tools = [] } = options;
     const configured = configuredOptions(config);
     const value = createHaft({
       ...configured,
@@ -93,6 +93,7 @@ export const runtime = defineCapability({
       clock,
       log: audit,
       calls: stored.calls,
+      isShortLived,
       jobs,
       worker: runsJobs && { concurrency: config.value.jobs.concurrency },
       approvals: approvalOptions(config.value.approvals),

@@ -42,6 +42,8 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   approvalWaitMs?: number | false;
   /** Whether background calls of this process may run in it. If not, they wait for a worker. Default: true. */
   runsJobs?: boolean;
+  /** The process ends after one command: it waits for the calls that it runs, and takes over none of other processes. */
+  isShortLived?: boolean;
   /** Whether MCP servers are started and connected. Default: true. */
   connectsMcp?: boolean;
   /** How a person signs in to remote MCP servers. If omitted, only earlier sign-ins are used. */

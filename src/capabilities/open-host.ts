@@ -160,7 +160,7 @@ export async function openHost(
   }
   const { runtime: haft, artifacts, mcp, messages: channels } = context;
   // In the background. Only if every tool is there: a program may call any.
-  if (only === undefined && haft && options.runsJobs !== false) {
+  if (only === undefined && haft && !options.isShortLived) {
     const recovery = new Recovery(haft, clock, warn);
     closing.push("recovery", () => recovery.close());
   }

@@ -145,6 +145,7 @@ export class InProcessHost {
       // Only the person at this terminal would answer, and is asked; without a terminal the approval stays pending.
       approvalWaitMs: false,
       runsJobs: this.#options.runsJobs ?? true,
+      isShortLived: true,
       connectsMcp,
       // Most commands run no program, and the result of an unconfined one has the warning too.
       onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),

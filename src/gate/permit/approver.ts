@@ -71,8 +71,7 @@ export async function requestApproval(
   }
 
   async function tooLate(): Promise<StoredCall | undefined> {
-    const expired = await calls.expire(row.id, `nobody answered within ${describe(waitMs ?? 0)}`);
-    return expired ?? calls.get(row.id);
+    return (await calls.expire(row.id)) ?? calls.get(row.id);
   }
 }
 
@@ -81,10 +80,6 @@ export async function stopWaiting(calls: Calls, id: string, why: unknown): Promi
   // Another process, or this one after its restart, may still run it.
   if (why instanceof ToolError && why.code === "shutdown") await calls.release(id);
   else await calls.cancel(id, "nobody waits for it any more");
-}
-
-function describe(ms: number): string {
-  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`;
 }
 
 /** Not the tool's fault: it has not run. */

@@ -4,7 +4,7 @@ import type { StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
 import { abortable, type Call, note, toolOf, type Verdict } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
-import { ToolError, ToolPermissionError } from "../../core/error.ts";
+import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
@@ -207,13 +207,12 @@ export class Permit implements Stage {
     const { preview } = toolOf(call);
     if (!preview) return undefined;
     let timer: Timer | undefined;
-    const tooLate = new Promise<undefined>(
-      (resolve) => (timer = clock.after(MAX_PREVIEW_MS, () => resolve(undefined))),
-    );
+    const late = unshownPreview(call, `its preview took longer than ${MAX_PREVIEW_MS / 1000} s`);
+    const tooLate = new Promise<Preview>((resolve) => (timer = clock.after(MAX_PREVIEW_MS, () => resolve(late))));
     try {
       return await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {
-      if (!(thrown instanceof ToolError)) return undefined;
+      if (!(thrown instanceof ToolError)) return unshownPreview(call, `its preview failed: ${errorMessage(thrown)}`);
       if (previous && call.aborted) await stopWaiting(this.#calls, previous.id, call.aborted);
       else if (previous) await this.#calls.changed(previous, `it is not possible any more: ${thrown.message}`);
       throw thrown;
@@ -285,6 +284,11 @@ function judgeByTool(call: Call): Verdict {
 
 function suggestByTool(call: Call): string | undefined {
   return toolOf(call).rule?.(call.input);
+}
+
+/** The person must know that there is no preview. */
+function unshownPreview(call: Call, why: string): Preview {
+  return { title: toolOf(call).name, content: [], unshown: why };
 }
 
 function pendingFor(call: Call, row: StoredCall): ToolResult {

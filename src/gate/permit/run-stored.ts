@@ -1,4 +1,4 @@
-import type { ApprovalAnswer } from "../../calls/approval.ts";
+import type { ApprovalAnswer, FollowOptions } from "../../calls/approval.ts";
 import { sha256 } from "../../calls/approval-binding.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
@@ -17,17 +17,10 @@ export interface StoredCallRunnerOptions {
   gate: Gate;
   /** The folder that this runtime serves. It runs no calls of another one. */
   folder: string;
+  /** Whether commands run to their end, because this process cannot leave them in the background. */
+  waitForEnd?: boolean;
   /** Sets what the session of the call has set, if this process does not know the session. */
   restoreEnvironment?(session: string | undefined, overlay: Readonly<Record<string, string>>): void;
-}
-
-export interface FollowOptions {
-  /** Stops following, and aborts the call if this process runs it. */
-  signal?: AbortSignal;
-  /** Called with each partial result if this process runs the call. */
-  onUpdate?: CallOptions["onUpdate"];
-  /** The caller of the call waits here for this long: this process runs the call if it can. */
-  holdMs?: number;
 }
 
 /** How often the process that should run a call is checked: it may have ended. */
@@ -45,13 +38,18 @@ export class StoredCallRunner {
 
   /** Answers a question and resolves with the result of the call, whichever process runs it. */
   async answer(id: string, answer: ApprovalAnswer): Promise<ToolResult> {
+    const stored = this.#store(id, answer);
+    if (answer.approved === false) this.#options.calls.delayStart(id, stored);
+    const { row, wasHeld } = await stored;
+    // Nobody else records that the call was denied.
+    return row.outcome === "denied" && !wasHeld ? this.#run(row) : this.follow(id);
+  }
+
+  async #store(id: string, answer: ApprovalAnswer): Promise<{ row: StoredCall; wasHeld: boolean }> {
     const { calls } = this.#options;
     const before = await calls.get(id);
-    const isHeld = before !== undefined && (await this.#isHeld(before));
-    const row = await calls.answer(id, answer);
-    // Nobody else records that the call was denied.
-    if (row.outcome === "denied" && before?.state === "waiting" && !isHeld) return this.#run(row);
-    return this.follow(id);
+    const wasHeld = before !== undefined && (before.state !== "waiting" || (await this.#isHeld(before)));
+    return { row: await calls.answer(id, answer), wasHeld };
   }
 
   /** The result of the call once it has ended. Runs the call if it is approved and no live process waits for it. */
@@ -112,6 +110,7 @@ export class StoredCallRunner {
     const input = live ? live.input : (made.input ?? question.input);
     const scope = live ? live.scope : made.scope && rebuildScope(made.scope, registry);
     const options: CallOptions = { ...made.options, ...listeners };
+    if (this.#options.waitForEnd) options.waitForEnd = true;
     calls.markStored(options, row.id);
     const tool = live?.tool ?? this.#findShown(row, scope);
     const refuse = (refusal: ToolError) => gate.execute(made.name, input, options, { refusal });

@@ -5,7 +5,7 @@ import type { EventOf, ToolEventType, Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
-import type { FollowOptions } from "../../gate/permit/run-stored.ts";
+import type { FollowOptions } from "../../calls/approval.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SuspendedLimits } from "./open-requests.ts";
 import type { McpPromptSource } from "./prompts.ts";
