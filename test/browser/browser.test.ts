@@ -218,7 +218,7 @@ describe.skipIf(isMissing)("the browser tool", () => {
       { action: "act", kind: "evaluate", script: "for (;;);" },
       { timeoutMs: 1_500, caller: { session: "main" } },
     );
-    expect(endless).toMatchObject({ success: false, error: { code: "timeout" } });
+    expect(endless).toMatchObject({ success: false, error: { code: "unknown_outcome" } });
     expect((await at.browse({ action: "tabs" })).content).not.toEqual(before);
     expect(await at.browse({ action: "act", kind: "click" })).toMatchObject({ error: { code: "invalid_input" } });
   });
