@@ -2,7 +2,7 @@ import type { LucideIcon } from "lucide-react";
 import type { ComponentType, LazyExoticComponent } from "react";
 import type { Words } from "./language.tsx";
 
-/** One page of the console. A new page is one such file and a line in `pages.ts`. */
+/** One page of the console. A new page is a `<name>-route.ts` with a `Page`, its `<name>-view.tsx`, and a line in `pages.ts`. */
 export interface Page {
   /** The first part of its address. The page uses the rest. */
   path: string;

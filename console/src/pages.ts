@@ -1,18 +1,18 @@
-import { approvalsPage } from "./pages/approvals/approvals-page.ts";
-import { artifactsPage } from "./pages/artifacts/artifacts-page.ts";
-import { auditPage } from "./pages/audit/audit-page.ts";
-import { canvasPage } from "./pages/canvas/canvas-page.ts";
-import { callsPage } from "./pages/calls/calls-page.ts";
-import { jobsPage } from "./pages/jobs/jobs-page.ts";
-import { mcpPage } from "./pages/mcp/mcp-page.ts";
-import { channelsPage } from "./pages/channels/channels-page.ts";
+import { approvalsPage } from "./pages/approvals/approvals-route.ts";
+import { artifactsPage } from "./pages/artifacts/artifacts-route.ts";
+import { auditPage } from "./pages/audit/audit-route.ts";
+import { canvasPage } from "./pages/canvas/canvas-route.ts";
+import { callsPage } from "./pages/calls/calls-route.ts";
+import { jobsPage } from "./pages/jobs/jobs-route.ts";
+import { mcpPage } from "./pages/mcp/mcp-route.ts";
+import { channelsPage } from "./pages/channels/channels-route.ts";
 import type { Page } from "./page.ts";
-import { playgroundPage } from "./pages/playground/playground-page.ts";
-import { policyPage } from "./pages/policy/policy-page.ts";
-import { schedulesPage } from "./pages/schedules/schedules-page.ts";
-import { sessionsPage } from "./pages/sessions/sessions-page.ts";
-import { statisticsPage } from "./pages/statistics/statistics-page.ts";
-import { toolsPage } from "./pages/tools/tools-page.ts";
+import { playgroundPage } from "./pages/playground/playground-route.ts";
+import { policyPage } from "./pages/policy/policy-route.ts";
+import { schedulesPage } from "./pages/schedules/schedules-route.ts";
+import { sessionsPage } from "./pages/sessions/sessions-route.ts";
+import { statisticsPage } from "./pages/statistics/statistics-route.ts";
+import { toolsPage } from "./pages/tools/tools-route.ts";
 
 /** In the order of the side bar. */
 export const PAGES: readonly Page[] = [

@@ -7,7 +7,7 @@ import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import { CodeThreads } from "./code-thread.ts";
 import { MemoryProgramStore, type ProgramStore, type StoredProgram } from "./program-store.ts";
-import { ProgramBudget, type ProgramLimits } from "./program-budget.ts";
+import { DEFAULT_PROGRAM_LIMITS, ProgramBudget, type ProgramLimits } from "./program-budget.ts";
 import { type ProgramEnd, type ProgramHost, type ProgramStart, runProgram } from "./run-program.ts";
 
 export interface CodeRunnerOptions {
@@ -33,19 +33,13 @@ export interface ProgramToRun {
 
 /** A snapshot is an image of the virtual machine. Only the same engine can restore it. */
 const ENGINE = "quickjs-wasi/3.6";
-const DEFAULT_LIMITS: ProgramLimits = {
-  cpuMs: 5000,
-  memoryBytes: 64 * 1024 * 1024,
-  maxCalls: 1000,
-  maxPrintedBytes: 64 * 1024,
-};
 
 export type CodeRunner = ReturnType<typeof createCodeRunner>;
 
 /** Runs programs, and resumes those that waited for a person, also those of an earlier process. */
 export function createCodeRunner(options: CodeRunnerOptions) {
   const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
-  const limits = withDefaults(DEFAULT_LIMITS, options.limits);
+  const limits = withDefaults(DEFAULT_PROGRAM_LIMITS, options.limits);
   const threads = new CodeThreads({ clock });
   /** Claimed by `resume` for the call that it makes next. */
   const claimed = new Map<string, StoredProgram>();

@@ -2,13 +2,22 @@ import type { Call, CallBudget } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 
 export interface ProgramLimits {
-  /** CPU time, without the time of its calls. */
+  /** CPU time, without the time of its calls. Default: 5000. */
   cpuMs: number;
+  /** Default: 1000. */
   maxCalls: number;
+  /** Default: 64 KiB. */
   maxPrintedBytes: number;
-  /** Of the virtual machine. */
+  /** Of the virtual machine. Default: 64 MiB. */
   memoryBytes: number;
 }
+
+export const DEFAULT_PROGRAM_LIMITS: ProgramLimits = {
+  cpuMs: 5000,
+  maxCalls: 1000,
+  maxPrintedBytes: 64 * 1024,
+  memoryBytes: 64 * 1024 * 1024,
+};
 
 /** What a program and everything that it calls have used. */
 export interface Spent {

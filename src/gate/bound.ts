@@ -23,7 +23,7 @@ const DEFAULT_RESULT_BYTES = 50 * 1024;
 export interface ResultLimits {
   maxResultBytes?: number | undefined;
   maxResultTokens?: number | undefined;
-  /** Counts tokens for `maxTokens`. */
+  /** Counts tokens for `maxResultTokens`. */
   tokens?: TokenCounter;
 }
 

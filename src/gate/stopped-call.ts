@@ -10,7 +10,7 @@ const REPEATABLE_GRACE_MS = 250;
 
 /**
  * The outcome of a call that was stopped while its tool ran: by its caller, its time limit or shutdown. If the tool may have
- * had an effect, only the tool's own answer counts; without one the outcome is unknown (docs/decisions/0022).
+ * had an effect, only the tool's own answer counts; without one the outcome is unknown (docs/decisions/0024).
  */
 
 /** Whether the stopped call can be made again without doing anything twice. */
