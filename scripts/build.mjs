@@ -34,7 +34,7 @@ const COMMAND_LINE = {
   ],
   /** What the most frequent commands load, each in one file: every command, `config show`, `tools call`, `tools list`. */
   layers: {
-    start: ["cli/run-cli", "cli/terminal"],
+    start: ["cli/run-cli", "cli/terminal", "cli/help", "io/files/package-folder"],
     client: [
       ...["cli/connect", "cli/in-process", "cli/running-server", "config/load-config", "cli/commands/config"],
       ...["contracts/configuration", "api/handlers/configuration"],
