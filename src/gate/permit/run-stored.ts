@@ -83,11 +83,6 @@ export class StoredCallRunner {
     }
   }
 
-  /** Waits for the calls that this object runs. */
-  async settle(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
-  }
-
   /** Whether a caller waits for it, here or in another live process. */
   async #isHeld(row: StoredCall): Promise<boolean> {
     return this.#options.calls.isHeldHere(row) || (await this.#options.calls.isHeldElsewhere(row));
