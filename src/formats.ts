@@ -56,6 +56,6 @@ export type { ClientToolDefinition } from "./models/frameworks/tool-definitions.
 export { createToolCallParser, parseToolCalls } from "./models/text/tool-call-parser.ts";
 export type { ParsedText, ParsedToolCall, ToolCallEvent, ToolCallParser } from "./models/text/tool-call-parser.ts";
 export { formatToolResult } from "./models/text/format-tool-result.ts";
-export { TEXT_FORMATS } from "./models/text/text-format.ts";
-export type { TextFormatName } from "./models/text/text-format.ts";
+export { TEXT_FORMATS } from "./core/text-formats.ts";
+export type { TextFormatName } from "./core/text-formats.ts";
 export { writeToolInstructions } from "./models/text/tool-instructions.ts";

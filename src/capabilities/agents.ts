@@ -11,7 +11,7 @@ import { didYouMean } from "../core/nearest-name.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
-import { TEXT_FORMATS, type TextFormatName } from "../models/text/text-format.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../core/text-formats.ts";
 import { runtimeGateOf } from "../core/gate.ts";
 import { isToolAllowed } from "../gate/permit/tool-policy.ts";
 import type { Haft } from "../runtime.ts";

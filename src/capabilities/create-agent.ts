@@ -15,7 +15,7 @@ import { isLanguageModel, type LanguageModel } from "../models/agent/language-mo
 import type { SkillLibrary } from "../models/agent/skills.ts";
 import { writeSystemPrompt } from "../models/agent/system-prompt.ts";
 import { createTextCallingFormat, createTextModel } from "../models/agent/text-model.ts";
-import type { TextFormatName } from "../models/text/text-format.ts";
+import type { TextFormatName } from "../core/text-formats.ts";
 import type { Haft } from "../runtime.ts";
 import type { Subagents } from "../tools/agents/call-subagent.ts";
 import { watchLateResults } from "./late-results.ts";

@@ -1,44 +1,9 @@
 import { z } from "zod";
+import { TEXT_FORMATS } from "../core/text-formats.ts";
 import { CallMode, JsonObject, Name, page, ToolFailure } from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 import { Explanation } from "./policy.ts";
 
-/** The formats in which models write calls as text. */
-const TEXT_FORMATS = [
-  "xml",
-  "hermes",
-  "anthropic-xml",
-  "anthropic-xml-legacy",
-  "qwen3-coder",
-  "seed-oss",
-  "minicpm5-xml",
-  "cline-xml",
-  "glm",
-  "deepseek-v3",
-  "deepseek-v3.1",
-  "deepseek-dsml",
-  "kimi-k2",
-  "kimi-k3",
-  "minimax-m2",
-  "minimax-m3",
-  "mistral",
-  "llama3-json",
-  "llama4-pythonic",
-  "lfm2-pythonic",
-  "olmo3-pythonic",
-  "harmony",
-  "gemma4",
-  "functiongemma",
-  "granite",
-  "phi4-mini",
-  "jamba",
-  "nemotron",
-  "cohere",
-  "internlm",
-  "gigachat",
-  "apertus",
-  "json",
-] as const;
 export const TextFormatName = z.enum(TEXT_FORMATS);
 export type TextFormatName = z.infer<typeof TextFormatName>;
 

@@ -32,7 +32,8 @@ const PLACES: readonly Place[] = [
   { place: "testing", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "all" },
   { place: "runtime.ts", layer: 5, mayImport: ["below", "workspace.ts"], builtins: "all" },
   { place: "workspace.ts", layer: 5, mayImport: ["below"], builtins: "all" },
-  { place: "contracts", layer: 4, mayImport: ["types of core"], builtins: "none" },
+  // Values of core too: lists of names that schemas and code share.
+  { place: "contracts", layer: 4, mayImport: ["core"], builtins: "none" },
   {
     place: "config",
     layer: 4,

@@ -12,7 +12,7 @@ import { createAgentsModel, createModel7 } from "../../src/models/frameworks/scr
 import { createAnthropicReader, toAnthropicTools } from "../../src/models/providers/anthropic.ts";
 import { textFormat } from "../../src/models/text/format-table.ts";
 import { formatToolResult } from "../../src/models/text/format-tool-result.ts";
-import type { TextFormatName } from "../../src/models/text/text-format.ts";
+import type { TextFormatName } from "../../src/core/text-formats.ts";
 import { createToolCallParser } from "../../src/models/text/tool-call-parser.ts";
 
 interface Called {

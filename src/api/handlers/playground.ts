@@ -8,7 +8,7 @@ import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { exampleInput, textFormat } from "../../models/text/format-table.ts";
 import { formatToolResult } from "../../models/text/format-tool-result.ts";
-import { TEXT_FORMATS } from "../../models/text/text-format.ts";
+import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { type ParsedToolCall, parseToolCalls } from "../../models/text/tool-call-parser.ts";
 import type { Haft } from "../../runtime.ts";
 import type { RecentCalls } from "./recent-calls.ts";

@@ -1,7 +1,7 @@
 import type { CallRequest } from "../../contracts/calls.ts";
 import type { JudgedCall, ParsedAnswer } from "../../contracts/playground.ts";
 import type { ToolResult } from "../../core/result.ts";
-import { TEXT_FORMATS } from "../../models/text/text-format.ts";
+import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { readSource } from "../call-input.ts";
 import { makeCall, showResult } from "../calls.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";

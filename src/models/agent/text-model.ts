@@ -4,7 +4,7 @@ import type { AnyTool, DialectName } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { textFormat } from "../text/format-table.ts";
 import { formatToolResult } from "../text/format-tool-result.ts";
-import type { TextFormatName } from "../text/text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
 import { createToolCallParser, type ToolCallEvent } from "../text/tool-call-parser.ts";
 import { writeToolInstructions } from "../text/tool-instructions.ts";
 import type { AgentModel, Message, MessagePart, ModelDelta, ToolCallPart } from "./agent.ts";

@@ -9,7 +9,8 @@ import {
   readJson,
   skipBlanks,
 } from "./json-reader.ts";
-import type { CallReader, Section, TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { CallReader, Section } from "./text-format.ts";
 import {
   atMarker,
   attempt,

@@ -2,7 +2,7 @@ import { failureOf, toFailure, type ToolFailure } from "../../core/error.ts";
 import { parseJson } from "../../core/parse-json.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { Malformed, type Source } from "./text-source.ts";
-import type { TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
 import type { ParsedToolCall, ToolCallEvent } from "./tool-call-parser.ts";
 
 /** Limits of one text, far above what a model writes. */

@@ -3,7 +3,8 @@ import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { bareSection, pythonicSection } from "./bare-calls.ts";
 import { fencedSection, JSON_FORMATS } from "./json-formats.ts";
 import { clineSection, invokeSection, TAG_FORMATS } from "./tag-formats.ts";
-import { type Section, TEXT_FORMATS, type TextFormat, type TextFormatName, type ToolTable } from "./text-format.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
+import type { Section, TextFormat, ToolTable } from "./text-format.ts";
 import { atMarker, lookPastSpace, markerSet } from "./text-source.ts";
 import { TOKEN_FORMATS } from "./token-formats.ts";
 import { toolCallSection } from "./tool-call-section.ts";
@@ -18,21 +19,6 @@ export function textFormat(name: TextFormatName): TextFormat {
   return format;
 }
 
-/** Formats whose markers occur in plain prose or in several formats. `makeSections` recognises them in one way for all. */
-const SHARED: ReadonlySet<TextFormatName> = new Set([
-  "xml",
-  "hermes",
-  "qwen3-coder",
-  "glm",
-  "minicpm5-xml",
-  "cline-xml",
-  "json",
-  "llama4-pythonic",
-  "olmo3-pythonic",
-  "anthropic-xml-legacy",
-  "deepseek-v3",
-]);
-
 let sectionsWithoutTools: readonly Section[] | undefined;
 
 /** The sections of every format, each marker once. Only the tags that are tool names depend on the tools. */
@@ -42,7 +28,9 @@ export function allSections(tools: ToolTable): readonly Section[] {
 }
 
 function makeSections(tools: ToolTable): Section[] {
-  const own = TEXT_FORMATS.filter((name) => !SHARED.has(name)).flatMap((name) => textFormat(name).sections(tools));
+  const own = TEXT_FORMATS.map(textFormat)
+    .filter(({ sharesMarkers }) => !sharesMarkers)
+    .flatMap((format) => format.sections(tools));
   return [
     toolCallSection("xml", "hermes", "qwen3-coder", "glm", "anthropic-xml"),
     functionCallsSection(),

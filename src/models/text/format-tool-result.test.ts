@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { textFormat } from "./format-table.ts";
 import { formatToolResult } from "./format-tool-result.ts";
-import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
 const FORMATS: readonly TextFormatName[] = ["xml", "anthropic-xml", "hermes"];

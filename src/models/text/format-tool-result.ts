@@ -1,7 +1,8 @@
 import { type Content, isContentList } from "../../core/content.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { allSections } from "./format-table.ts";
-import { createToolTable, type TextFormatName, type ToolLike } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import { createToolTable, type ToolLike } from "./text-format.ts";
 import { markerPattern } from "./text-source.ts";
 import { cdata } from "./write-calls.ts";
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { callsOf, readEveryWay, readInChunks } from "./read-every-way.fixture.ts";
-import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
 const TOOLS = [

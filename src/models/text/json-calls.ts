@@ -20,7 +20,8 @@ import {
   readMembers,
   skipBlanks,
 } from "./json-reader.ts";
-import type { CallReader, Section, TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { CallReader, Section } from "./text-format.ts";
 import { repairJson } from "./text-values.ts";
 
 export interface JsonCalls {

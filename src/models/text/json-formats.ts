@@ -2,7 +2,8 @@ import { bareSection } from "./bare-calls.ts";
 import { notAToolName } from "./call-recorder.ts";
 import { closeOrSkip, jsonSection, readArgumentsObject, readJsonCalls } from "./json-calls.ts";
 import { OPEN_LIST, OPEN_OBJECT } from "./json-reader.ts";
-import type { CallReader, Section, TextFormat, TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { CallReader, Section, TextFormat } from "./text-format.ts";
 import { atMarker, attempt, markerSet, type Reading, skipSpace } from "./text-source.ts";
 import { readShort, toolCallSection } from "./tool-call-section.ts";
 import { nameAndArguments, writeEach, writeList } from "./write-calls.ts";
@@ -44,6 +45,7 @@ function* readBody(reader: CallReader): Reading {
 
 const HERMES: TextFormat = {
   name: "hermes",
+  sharesMarkers: true,
   sections: () => [toolCallSection("hermes")],
   write: writeEach((call) => `<tool_call>\n${JSON.stringify(nameAndArguments(call))}\n</tool_call>`),
 };
@@ -54,6 +56,7 @@ export function fencedSection(tentative: true | "known tools only"): Section {
 
 const JSON_TEXT: TextFormat = {
   name: "json",
+  sharesMarkers: true,
   sections: () => [fencedSection(true), bareSection({ json: "json" })],
   write(calls) {
     const [first, ...rest] = calls.map(nameAndArguments);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { textFormat } from "./format-table.ts";
-import { TEXT_FORMATS, type TextFormatName } from "./text-format.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import { TextParser } from "./tool-call-parser.ts";
 
 const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { callsOf, readEveryWay, readInChunks } from "./read-every-way.fixture.ts";
-import type { TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
 const TOOLS = [

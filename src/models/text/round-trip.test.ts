@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { textFormat } from "./format-table.ts";
-import { TEXT_FORMATS } from "./text-format.ts";
+import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
 const TOOLS = [

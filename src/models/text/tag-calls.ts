@@ -2,7 +2,8 @@ import type { JsonType } from "../../schema/json-schema.ts";
 import { jsonReader, readArguments } from "./json-calls.ts";
 import { escaped, OPEN_OBJECT } from "./json-reader.ts";
 import { atTag, readTag, readTagValue, simpleTagAt, type Tag, type TagStyle, type ValueEnds } from "./tag-reader.ts";
-import type { CallReader, Section, TextFormatName, ToolTable } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { CallReader, Section, ToolTable } from "./text-format.ts";
 import {
   atMarker,
   attempt,

@@ -5,6 +5,7 @@ import { cdata, textOfValue, writeEach, writeTags } from "./write-calls.ts";
 
 const XML: TextFormat = {
   name: "xml",
+  sharesMarkers: true,
   sections: () => [toolCallSection("xml")],
   notes: [
     "Put every value into <![CDATA[ and ]]>, as it is: no escaping is needed, and it may have several lines.",
@@ -42,6 +43,7 @@ const ANTHROPIC: TextFormat = {
 const ANTHROPIC_LEGACY: TextFormat = {
   ...ANTHROPIC,
   name: "anthropic-xml-legacy",
+  sharesMarkers: true,
   write: writeEach(
     writeTags(
       (name) => `<invoke>\n<tool_name>${name}</tool_name>\n<parameters>\n`,
@@ -56,6 +58,7 @@ const functionSection = tagSection({ shape: FUNCTION_SHAPE, heads: FUNCTION_HEAD
 
 const QWEN3_CODER: TextFormat = {
   name: "qwen3-coder",
+  sharesMarkers: true,
   sections: () => [toolCallSection("qwen3-coder"), functionSection],
   write: writeEach(
     writeTags(
@@ -87,6 +90,7 @@ const SEED_OSS: TextFormat = {
 
 const MINICPM5: TextFormat = {
   name: "minicpm5-xml",
+  sharesMarkers: true,
   sections: () => [
     tagSection({
       shape: { ...FUNCTION_SHAPE, format: "minicpm5-xml", trim: "none", markup: "cdata" },
@@ -119,6 +123,7 @@ export function clineSection({ names }: ToolTable): Section {
 
 const CLINE: TextFormat = {
   name: "cline-xml",
+  sharesMarkers: true,
   sections: (tools) => [clineSection(tools)],
   reasoning: [["<thinking>", "</thinking>"]],
   write: writeEach(
@@ -132,6 +137,7 @@ const CLINE: TextFormat = {
 
 const GLM: TextFormat = {
   name: "glm",
+  sharesMarkers: true,
   sections: () => [toolCallSection("glm")],
   write: writeEach(
     writeTags(

@@ -1,48 +1,10 @@
 import { declarationOf } from "../../core/definition.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
 import { type AnyTool, isTool } from "../../core/tool.ts";
 import type { JsonSchema, JsonType } from "../../schema/json-schema.ts";
 import { propertiesOf, schemaAt, typesOf } from "../../schema/schema-properties.ts";
 import type { CallRecorder } from "./call-recorder.ts";
 import type { FoundMarker, Reading, Source } from "./text-source.ts";
-
-/** The formats in which models write calls as text. */
-export const TEXT_FORMATS = [
-  "xml",
-  "hermes",
-  "anthropic-xml",
-  "anthropic-xml-legacy",
-  "qwen3-coder",
-  "seed-oss",
-  "minicpm5-xml",
-  "cline-xml",
-  "glm",
-  "deepseek-v3",
-  "deepseek-v3.1",
-  "deepseek-dsml",
-  "kimi-k2",
-  "kimi-k3",
-  "minimax-m2",
-  "minimax-m3",
-  "mistral",
-  "llama3-json",
-  "llama4-pythonic",
-  "lfm2-pythonic",
-  "olmo3-pythonic",
-  "harmony",
-  "gemma4",
-  "functiongemma",
-  "granite",
-  "phi4-mini",
-  "jamba",
-  "nemotron",
-  "cohere",
-  "internlm",
-  "gigachat",
-  "apertus",
-  "json",
-] as const;
-/** A way in which models write calls as text. */
-export type TextFormatName = (typeof TEXT_FORMATS)[number];
 
 /** What readers of sections work with. */
 export interface CallReader {
@@ -69,6 +31,8 @@ export interface Section {
 export interface TextFormat {
   readonly name: TextFormatName;
   sections(tools: ToolTable): readonly Section[];
+  /** Its markers occur in plain prose or in other formats: `allSections` recognises them in one way for all. */
+  readonly sharesMarkers?: boolean;
   /** Pairs of markers around reasoning, in addition to those of all formats. */
   readonly reasoning?: readonly (readonly [string, string])[];
   /** Control tokens without a meaning here; they are skipped. */

@@ -1,7 +1,8 @@
 import { bareSection, pythonicSection } from "./bare-calls.ts";
 import { jsonReader, readArguments, readArgumentsObject, tooManyCalls } from "./json-calls.ts";
 import { OPEN_OBJECT } from "./json-reader.ts";
-import type { CallReader, Section, TextFormat, TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { CallReader, Section, TextFormat } from "./text-format.ts";
 import {
   atMarker,
   attempt,
@@ -218,14 +219,17 @@ function deepseek(name: TextFormatName, write: TextFormat["write"]): TextFormat 
 
 const DEEPSEEK_AROUND = { before: "<｜tool▁calls▁begin｜>", after: "<｜tool▁calls▁end｜>" };
 
-const DEEPSEEK_V3 = deepseek(
-  "deepseek-v3",
-  writeEach(
-    ({ name, input }) =>
-      `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n${JSON.stringify(input)}\n\`\`\`<｜tool▁call▁end｜>`,
-    DEEPSEEK_AROUND,
+const DEEPSEEK_V3: TextFormat = {
+  ...deepseek(
+    "deepseek-v3",
+    writeEach(
+      ({ name, input }) =>
+        `<｜tool▁call▁begin｜>function<｜tool▁sep｜>${name}\n\`\`\`json\n${JSON.stringify(input)}\n\`\`\`<｜tool▁call▁end｜>`,
+      DEEPSEEK_AROUND,
+    ),
   ),
-);
+  sharesMarkers: true,
+};
 
 const DEEPSEEK_V31 = deepseek(
   "deepseek-v3.1",
@@ -282,6 +286,7 @@ function pythonic(name: TextFormatName, open: string, close: string, isList: boo
 
 const LLAMA4: TextFormat = {
   name: "llama4-pythonic",
+  sharesMarkers: true,
   sections: () => [
     pythonicSection({ format: "llama4-pythonic", open: ["<|python_start|>"], close: ["<|python_end|>"] }),
     bareSection({ python: "llama4-pythonic", onlyAtLineStart: true }),
@@ -309,7 +314,7 @@ export const TOKEN_FORMATS: readonly TextFormat[] = [
   HARMONY,
   LLAMA4,
   pythonic("lfm2-pythonic", "<|tool_call_start|>", "<|tool_call_end|>", true),
-  pythonic("olmo3-pythonic", "<function_calls>", "</function_calls>", false),
+  { ...pythonic("olmo3-pythonic", "<function_calls>", "</function_calls>", false), sharesMarkers: true },
   gemma("gemma4", "<|tool_call>", "<tool_call|>", '<|"|>'),
   gemma("functiongemma", "<start_function_call>", "<end_function_call>", "<escape>"),
 ];

@@ -2,15 +2,8 @@ import { nextCallId } from "../../core/call.ts";
 import type { ToolFailure } from "../../core/error.ts";
 import { CallRecorder } from "./call-recorder.ts";
 import { allSections, explainMalformed, textFormat } from "./format-table.ts";
-import {
-  type CallReader,
-  createToolTable,
-  type Section,
-  TEXT_FORMATS,
-  type TextFormatName,
-  type ToolLike,
-  type ToolTable,
-} from "./text-format.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
+import { type CallReader, createToolTable, type Section, type ToolLike, type ToolTable } from "./text-format.ts";
 import {
   awaitLength,
   type FoundMarker,

@@ -14,7 +14,8 @@ import {
   XML_SHAPE,
 } from "./tag-calls.ts";
 import { readRawValue, type Tag, type ValueEnds } from "./tag-reader.ts";
-import type { CallReader, Section, TextFormatName } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { CallReader, Section } from "./text-format.ts";
 import {
   atMarker,
   attempt,

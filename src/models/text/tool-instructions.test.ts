@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createTool } from "../../core/create-tool.ts";
 import { writeToolInstructions, ToolPromptGenerator } from "./tool-instructions.ts";
-import { TEXT_FORMATS } from "./text-format.ts";
+import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
 
 const search = createTool({

@@ -4,7 +4,8 @@ import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { exampleInput, textFormat } from "./format-table.ts";
 import { formatToolResult } from "./format-tool-result.ts";
-import type { TextFormatName, ToolLike } from "./text-format.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import type { ToolLike } from "./text-format.ts";
 
 export interface ToolInstructionOptions {
   /** The format in which the model should write its calls. Default: `xml`. */
