@@ -10,6 +10,7 @@ import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { EngineOptions } from "../store/bullmq/engine.ts";
+import { urlEngineOf } from "../store/url-engines.ts";
 import { defineCapability } from "./capability.ts";
 
 export interface JobQueueHost {
@@ -48,12 +49,15 @@ export function openJobQueue(
     if (redisUrl !== undefined) throw needsStore();
     return embedded;
   }
+  const { openQueue, title } = urlEngineOf(url);
+  if (redisUrl === undefined && !openQueue) throw needsRedis(title);
   return whenNeeded(async () => {
-    const { openPostgresEngine, openRedisEngine } = await import("../store/bullmq/engine.ts");
     const { openBullMqJobs } = await import("../store/bullmq/bullmq-jobs.ts");
-    const engine = await (redisUrl === undefined
-      ? openPostgresEngine(url, { load })
-      : openRedisEngine(redisUrl, { load }));
+    const engine =
+      redisUrl === undefined
+        ? await openQueue?.(url, { load })
+        : await (await import("../store/bullmq/engine.ts")).openRedisEngine(redisUrl, { load });
+    if (!engine) throw needsRedis(title);
     return openBullMqJobs(engine, { clock });
   }, warn);
 }
@@ -98,6 +102,10 @@ function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => vo
       await (await opened?.catch(() => undefined))?.close();
     },
   };
+}
+
+function needsRedis(title: string): Error {
+  return toolError("conflict", `A store in ${title} has no queue for jobs`, { next: "Set jobs.redisUrl." });
 }
 
 function needsStore(): Error {

@@ -19,6 +19,7 @@ import {
   type StoredToken,
   type TokenStore,
 } from "../store/tokens.ts";
+import { placeOf } from "../store/url-engines.ts";
 import { publishServer } from "./running-server.ts";
 import { userName } from "./terminal.ts";
 
@@ -143,11 +144,10 @@ function localUrlOf({ url, port }: HttpServer): string {
   return /^http:\/\/(?:0\.0\.0\.0|\[::\])[:/]/.test(url) ? `http://127.0.0.1:${port}` : url;
 }
 
-function storeOf({ store, config, stateFolder }: HaftHost): { kind: "sqlite" | "postgres"; place: string } {
-  if (store.database.engine === "sqlite") return { kind: "sqlite", place: join(stateFolder, STATE_FILES.store) };
-  const { host, pathname } = new URL(config.value.store.url ?? "postgres://");
-  // Without the user and the password.
-  return { kind: "postgres", place: `${host}${pathname}` };
+function storeOf({ store, config, stateFolder }: HaftHost): { kind: string; place: string } {
+  const { url } = config.value.store;
+  const place = url === undefined ? join(stateFolder, STATE_FILES.store) : placeOf(url);
+  return { kind: store.database.engine, place };
 }
 
 /**

@@ -48,7 +48,8 @@ export const ServerInfo = named(
     version: z.string(),
     startedAt: Time,
     workspace: z.string().optional(),
-    store: z.strictObject({ kind: z.enum(["memory", "sqlite", "postgres"]), place: z.string().optional() }).optional(),
+    /** `kind`: the engine, such as `sqlite` or `postgres`. */
+    store: z.strictObject({ kind: z.string(), place: z.string().optional() }).optional(),
     sandbox: z.strictObject({ kind: z.string(), enforced: z.boolean(), reason: z.string().optional() }).optional(),
     parts: z.array(PartName),
     /** What a person should know: no TLS, no sandbox, a broken rule. */

@@ -5,7 +5,8 @@ import { endpoint, named } from "./contract.ts";
 export const StoreReport = named(
   "StoreReport",
   z.strictObject({
-    engine: z.enum(["sqlite", "postgres"]),
+    /** `sqlite`, or the engine of `store.url`, such as `postgres`. */
+    engine: z.string(),
     /** The file, or the address without user and password. */
     place: z.string(),
     bytes: Count.optional(),

@@ -17,7 +17,6 @@ import { ADOPTION, EARLIER_MIGRATIONS, refuseEarlierProcesses } from "./earlier-
 import { jobsModule } from "./jobs.ts";
 import { pinsModule, serverQuestionsModule, signInsModule } from "./mcp-servers.ts";
 import { migrate, type Migrations } from "./migrations.ts";
-import { openPostgres } from "./postgres.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { programsModule } from "./programs.ts";
 import { schedulesModule } from "./schedules.ts";
@@ -36,6 +35,7 @@ import {
 import type { StoreContext, StoreModule } from "./table.ts";
 import { taintModule } from "./taint.ts";
 import { undoModule } from "./undo.ts";
+import { urlEngineOf } from "./url-engines.ts";
 
 /** Another part is one import and one line here. Closed in reverse order. */
 const STORE_MODULES = {
@@ -70,7 +70,7 @@ export interface Store extends Parts {
   close(): Promise<void>;
 }
 
-/** A SQLite file in a state folder (an absolute path, see `stateFolderOf`), or a PostgreSQL database. */
+/** A SQLite file in a state folder (an absolute path, see `stateFolderOf`), or a database server by its address (`url-engines.ts`). */
 export type StoreLocation = { stateFolder: string } | { url: string };
 
 export interface StoreOptions {
@@ -93,7 +93,7 @@ export async function openStore(
   const closing = new CloseStack();
   const database =
     "url" in location
-      ? await openPostgres(location.url)
+      ? await urlEngineOf(location.url).open(location.url)
       : await openFile(location.stateFolder, { clock, warn, closing });
   closing.push("database", () => database.close());
   try {

@@ -19,7 +19,7 @@ export function createStoreApi({ database, stateFolder, record }: StoreApiOption
       const { state, reason = state } = await database.health();
       const known = state === "ok" ? [] : [reason];
       if (database.engine !== "sqlite") {
-        return { engine: "postgres", place: "the configured database", problems: known, tables: [] };
+        return { engine: database.engine, place: "the configured database", problems: known, tables: [] };
       }
       const place = storeFileOf(stateFolder);
       const damage = known.length === 0 ? await checkInChild(place, signal) : undefined;
@@ -27,7 +27,9 @@ export function createStoreApi({ database, stateFolder, record }: StoreApiOption
     },
     async backup() {
       if (database.engine !== "sqlite") {
-        throw toolError("invalid_input", "The store is in PostgreSQL", { next: "Use pg_dump for a backup of it." });
+        throw toolError("invalid_input", `The store is on a database server (${database.engine})`, {
+          next: "Use the backup program of that server: pg_dump for PostgreSQL.",
+        });
       }
       const backup = await backUpStore(stateFolder);
       await record({ kind: "note", data: { action: "store_backup", ...backup } });

@@ -5,7 +5,7 @@ import type { ToolInfo, tools } from "../../contracts/tools.ts";
 import { declarationOf } from "../../core/definition.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { originGroups, TOOL_GROUPS } from "../../gate/permit/tool-groups.ts";
+import { groupsOf, TOOL_GROUPS } from "../../gate/permit/tool-groups.ts";
 import type { Haft } from "../../runtime.ts";
 import type { CallMetrics } from "./call-metrics.ts";
 
@@ -36,7 +36,7 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
       mode,
       permission: permissionOf(tool),
       labels: [...labels],
-      groups: groupsOf(tool),
+      groups: allGroupsOf(tool),
       origin,
       parameters: declarationOf(tool).parameters,
       output: output?.jsonSchema,
@@ -66,9 +66,9 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
   };
 }
 
-function groupsOf(tool: AnyTool): string[] {
-  const groups = Object.entries(TOOL_GROUPS).filter(([, names]) => names.includes(tool.name));
-  return [...groups.map(([group]) => group), ...originGroups(tool)];
+function allGroupsOf(tool: AnyTool): string[] {
+  const byName = Object.keys(TOOL_GROUPS).filter((group) => TOOL_GROUPS[group]?.includes(tool.name));
+  return [...new Set([...byName, ...groupsOf(tool)])];
 }
 
 /** Undefined if it depends on the input; such a tool may also throw without one. */

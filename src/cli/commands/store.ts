@@ -20,16 +20,18 @@ async function findStore({ folder, terminal }: Pick<Invocation, "folder" | "term
   return url === undefined ? { stateFolder: stateFolderOf(folder, { env }) } : { url };
 }
 
-function refuseUrl(what: string): never {
-  throw new UsageError(`The store is in PostgreSQL: ${what}`);
+async function refuseUrl(url: string, purpose: "backUp" | "restore"): Promise<never> {
+  const { urlEngineOf } = await import("../../store/url-engines.ts");
+  const { title, tools } = urlEngineOf(url);
+  throw new UsageError(`The store is in ${title}: use ${tools[purpose]}.`);
 }
 
-async function checkPostgres(url: string): Promise<StoreReport> {
-  const { openPostgres } = await import("../../store/postgres.ts");
-  const { host, pathname } = new URL(url);
-  const report: StoreReport = { engine: "postgres", place: `${host}${pathname}`, problems: [], tables: [] };
+async function checkUrl(url: string): Promise<StoreReport> {
+  const { placeOf, urlEngineOf } = await import("../../store/url-engines.ts");
+  const engine = urlEngineOf(url);
+  const report: StoreReport = { engine: engine.name, place: placeOf(url), problems: [], tables: [] };
   try {
-    const database = await openPostgres(url);
+    const database = await engine.open(url);
     await database.close();
   } catch (error) {
     report.problems.push(error instanceof Error ? error.message : String(error));
@@ -54,7 +56,7 @@ const check = defineCommand({
     let report: StoreReport;
     if (url === undefined) {
       const place = await findStore(invocation);
-      report = "url" in place ? await checkPostgres(place.url) : await checkFile(place.stateFolder);
+      report = "url" in place ? await checkUrl(place.url) : await checkFile(place.stateFolder);
     } else report = await (await connect()).store.check();
     output.data(report, ({ place, bytes, tables, problems }) => [
       `${safeLine(place)}${bytes === undefined ? "" : `, ${bytes} bytes`}`,
@@ -93,7 +95,7 @@ const backup = defineCommand({
 
 async function makeBackup(invocation: Pick<Invocation, "folder" | "terminal">, file: string | undefined) {
   const place = await findStore(invocation);
-  if ("url" in place) refuseUrl("use pg_dump.");
+  if ("url" in place) return refuseUrl(place.url, "backUp");
   const { backUpStore } = await import("../../store/store-restore.ts");
   return backUpStore(place.stateFolder, pathOf(invocation, file));
 }
@@ -116,7 +118,7 @@ const restore = defineCommand({
     if (url !== undefined) throw new UsageError("A store is restored on its own machine, without --url.");
     if (file !== undefined && empty) throw new UsageError("Give a backup or --empty, not both.");
     const place = await findStore(invocation);
-    if ("url" in place) refuseUrl("use pg_restore.");
+    if ("url" in place) return refuseUrl(place.url, "restore");
     const { restoreStore } = await import("../../store/store-restore.ts");
     const { stateFolder } = place;
     const result = await restoreStore({ stateFolder, backup: pathOf(invocation, file), isEmpty: empty });

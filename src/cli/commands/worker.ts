@@ -2,6 +2,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { safe } from "../output.ts";
 import type { Tool } from "../../core/tool.ts";
+import { urlEngineOf } from "../../store/url-engines.ts";
 
 const GRACE_MS = 30_000;
 
@@ -42,9 +43,10 @@ export const worker = defineCommand({
       if (tools.length === 0) host.schedules.start();
       const taken = host.haft.registry.list().filter(takes);
       const { store, jobs } = host.config.value;
-      const queue = store.url === undefined ? "file" : jobs.redisUrl === undefined ? "postgres" : "redis";
+      const queue =
+        store.url === undefined ? "file" : jobs.redisUrl === undefined ? host.store.database.engine : "redis";
       output.item({ worker: workerName, queue, tools: taken.map((tool) => tool.name), pid: process.pid }, () => [
-        `Worker ${safe(workerName)} runs jobs of ${taken.length} tools from the ${QUEUE_NAMES[queue]}.`,
+        `Worker ${safe(workerName)} runs jobs of ${taken.length} tools from the ${nameOfQueue(queue, store.url)}.`,
       ]);
       await waitForAbort(interrupted);
       output.info(running.running > 0 ? `Ending; waiting for ${running.running} running jobs…` : "Ending…");
@@ -56,7 +58,10 @@ export const worker = defineCommand({
   },
 });
 
-const QUEUE_NAMES = { file: "store of this folder", postgres: "PostgreSQL store", redis: "Redis queue" };
+function nameOfQueue(queue: string, url: string | undefined): string {
+  if (queue === "redis") return "Redis queue";
+  return url === undefined ? "store of this folder" : `${urlEngineOf(url).title} store`;
+}
 
 /** Keeps the process alive: a worker that waits for jobs has no other handle that would. */
 function waitForAbort(signal: AbortSignal): Promise<void> {

@@ -1,13 +1,6 @@
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import {
-  groupNamed,
-  isOriginGroup,
-  normalizeToolName,
-  originGroups,
-  profileNamed,
-  TOOL_GROUPS,
-} from "./tool-groups.ts";
+import { groupNamed, isOriginGroup, normalizeToolName, groupsOf, profileNamed, TOOL_GROUPS } from "./tool-groups.ts";
 import type { PolicyConfig } from "./policy-layers.ts";
 import { appliesTo, type ToolPolicy } from "./tool-policy.ts";
 
@@ -78,7 +71,7 @@ function lintList(entries: readonly string[], where: string, tools: Known): stri
 function lintGroup(entry: string, where: string, tools: Known): string[] {
   const key = entry.trim().toLowerCase();
   if (key === "group:plugins" || key === "group:mcp" || (!tools && isOriginGroup(entry))) return [];
-  const known = [...Object.keys(TOOL_GROUPS), "group:plugins", "group:mcp", ...(tools ?? []).flatMap(originGroups)];
+  const known = [...Object.keys(TOOL_GROUPS), "group:plugins", "group:mcp", ...(tools ?? []).flatMap(groupsOf)];
   if (known.includes(key)) return [];
   const hint = didYouMean(entry, known) ?? `Groups are: ${[...new Set(known)].join(", ")}.`;
   return [`"${entry}" in ${where} is not a group, so it matches no tool. ${hint}`];

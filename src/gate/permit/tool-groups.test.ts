@@ -1,42 +1,71 @@
-import { expect, onTestFinished, test } from "vitest";
-import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
-import { openWorkspace } from "../../workspace.ts";
-import { TOOL_GROUPS } from "./tool-groups.ts";
-import { isToolAllowedByPolicy } from "./tool-policy.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { toCategory, ToolCategory } from "../../core/category.ts";
+import { createTool } from "../../core/create-tool.ts";
+import type { ToolOrigin } from "../../core/tool.ts";
+import { groupsOf, TOOL_GROUPS } from "./tool-groups.ts";
+import { isToolAllowed, isToolAllowedByPolicy } from "./tool-policy.ts";
 
-/** Tools of capabilities that are not opened here. */
-const LATER = [
-  ...["web_search", "web_fetch", "http_get", "http_post", "http_request", "browser", "canvas", "message", "cron"],
-  ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status"],
-  ...["create_artifact", "read_artifact", "update_artifact", "rewrite_artifact"],
-  ...["list_artifacts", "diff_artifact", "grep_artifact"],
-  ...[
-    "call_subagent",
-    "stop_response",
-    "cli_response",
-    "skill",
-    "run_code",
-    "tool_search",
-    "list_mcp_resources",
-    "read_mcp_resource",
-  ],
-];
+const toolOf = (name: string, category: string, origin: ToolOrigin) =>
+  createTool({ name, description: "A tool.", kind: "readonly", category, origin, parameters: [], run: () => "done" });
 
-test("every built-in tool is in exactly one group", async () => {
-  const folder = temporaryFolder("haft-groups-");
-  const workspace = openWorkspace(folder);
-  onTestFinished(async () => {
-    await workspace.close();
+/** The name and category of every built-in tool, also of those that need a browser or a server, from the sources. */
+function readBuiltInTools(): { name: string; category: string }[] {
+  const src = join(import.meta.dirname, "..", "..");
+  return readdirSync(src, { recursive: true, encoding: "utf8" })
+    .filter((file) => /^(tools|code)[/\\].*\.ts$/.test(file) && !/\.(test|suite|fixture)\.ts$/.test(file))
+    .flatMap((file) => {
+      const whole = readFileSync(join(src, file), "utf8");
+      const tools = whole.split("createTool({").slice(1);
+      return tools.map((source) => {
+        const [, constant = "", text = new RegExp(`const ${constant} = "(\\w+)"`).exec(whole)?.[1]] =
+          /^    name: (?:(\w+)|"(\w+)"),$/m.exec(source) ?? [];
+        const category = /^    category: (?:ToolCategory\.|")(\w+)"?,$/m.exec(source)?.[1];
+        if (!text || !category) throw new Error(`${file}: a tool whose name or category this test cannot read`);
+        return { name: text, category: toCategory(category) };
+      });
+    });
+}
+
+const BUILT_IN = readBuiltInTools();
+
+describe("groups", () => {
+  test("contain each built-in tool by its category, in agreement with the names", () => {
+    expect(BUILT_IN.length).toBeGreaterThan(40);
+    for (const { name, category } of BUILT_IN) {
+      const [group, ...others] = groupsOf(toolOf(name, category, { type: "builtin" }));
+      expect(Object.keys(TOOL_GROUPS), name).toContain(group);
+      expect(others, name).toEqual(category === ToolCategory.MCP ? ["group:mcp"] : []);
+      const byName = Object.keys(TOOL_GROUPS).filter((each) => TOOL_GROUPS[each]!.includes(name));
+      expect([group, undefined], name).toContain(byName[0]);
+    }
   });
-  const names = [...workspace.tools.map(({ name }) => name), ...LATER];
-  expect(workspace.tools.length).toBeGreaterThan(15);
-  for (const name of names) {
-    const groups = Object.entries(TOOL_GROUPS).filter(([, members]) => members.includes(name));
+
+  test("list no name that is not a tool", () => {
+    const names = BUILT_IN.map(({ name }) => name);
     expect(
-      groups.map(([group]) => group),
-      name,
-    ).toHaveLength(1);
-  }
+      Object.values(TOOL_GROUPS)
+        .flat()
+        .filter((name) => !names.includes(name)),
+    ).toEqual([]);
+  });
+
+  test("contain a new built-in tool without an entry, and no tool of another origin because of its category", () => {
+    const policies = [{ deny: ["group:fs"] }, { allow: ["group:fs"] }, { profile: "coding" }];
+    const decide = (origin: ToolOrigin) =>
+      policies.map((policy) => isToolAllowed(toolOf("count_lines", "file", origin), policy));
+    expect(decide({ type: "builtin" })).toEqual([false, true, true]);
+    expect(decide({ type: "own" })).toEqual([true, false, false]);
+    expect(decide({ type: "mcp", server: "files" })).toEqual([true, false, false]);
+    expect(decide({ type: "plugin", plugin: "files" })).toEqual([true, false, false]);
+  });
+
+  test("deny a tool of any origin that has the name of a member", () => {
+    for (const origin of [{ type: "own" }, { type: "mcp", server: "files" }] satisfies ToolOrigin[]) {
+      expect(isToolAllowed(toolOf("read", "custom", origin), { deny: ["group:fs"] })).toBe(false);
+    }
+  });
 });
 
 test("the built-in profiles contain exactly the tools of their table", () => {

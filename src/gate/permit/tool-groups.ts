@@ -2,7 +2,28 @@ import { ToolCategory } from "../../core/category.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
 
-/** Named groups of built-in tools. Plugins and MCP servers have their own groups: see `originGroups`. */
+/** A built-in tool is in the group of its category. */
+const GROUP_OF_CATEGORY: Readonly<Record<Exclude<ToolCategory, "custom">, string>> = {
+  file: "group:fs",
+  search: "group:fs",
+  runtime: "group:runtime",
+  system: "group:runtime",
+  code: "group:runtime",
+  network: "group:web",
+  session: "group:sessions",
+  message: "group:messaging",
+  ui: "group:ui",
+  automation: "group:automation",
+  data: "group:data",
+  mcp: "group:resources",
+  artifact: "group:artifacts",
+  agent: "group:agents",
+};
+
+/**
+ * The names that belong to a group whoever provides the tool: a host's own `exec` is in `group:runtime` too. A new built-in
+ * tool needs no entry, because `groupsOf` reads its category.
+ */
 export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:fs": [
     "read",
@@ -64,11 +85,19 @@ export function isOriginGroup(entry: string): boolean {
   return /^group:(?:plugins|mcp|plugin:.+|mcp:.+)$/.test(entry.trim().toLowerCase());
 }
 
-/** The groups of a tool by its origin, or by the origin of what it reads. */
-export function originGroups({ origin, category }: AnyTool): readonly string[] {
+/** The groups of a tool: of a built-in one by its category, of others by their origin. */
+export function groupsOf({ origin, category }: AnyTool): readonly string[] {
   if (origin.type === "plugin") return ["group:plugins", `group:plugin:${origin.plugin.toLowerCase()}`];
   if (origin.type === "mcp") return ["group:mcp", `group:mcp:${origin.server.toLowerCase()}`];
-  return origin.type === "builtin" && category === ToolCategory.MCP ? ["group:mcp"] : [];
+  // The category of any other tool is only a label: it must not put the tool into a group that a policy allows.
+  if (origin.type !== "builtin" || !hasGroup(category)) return [];
+  const group = GROUP_OF_CATEGORY[category];
+  // What these tools read comes from MCP servers.
+  return category === ToolCategory.MCP ? [group, "group:mcp"] : [group];
+}
+
+function hasGroup(category: string): category is keyof typeof GROUP_OF_CATEGORY {
+  return Object.hasOwn(GROUP_OF_CATEGORY, category);
 }
 
 /** The built-in profiles. */

@@ -4,7 +4,7 @@ import {
   foldToolName,
   groupNamed,
   normalizeToolName,
-  originGroups,
+  groupsOf,
   type ProfileName,
   profileNamed,
   type Profiles,
@@ -80,7 +80,7 @@ function subjectOf(tool: AnyTool): Subject {
     const isForeign = tool.origin.type !== "builtin" && tool.origin.type !== "own";
     subject = {
       names: [...new Set([...all.map(normalizeToolName), ...own])],
-      groups: originGroups(tool),
+      groups: groupsOf(tool),
       ownNames: isForeign ? own : undefined,
     };
     subjects.set(tool, subject);
@@ -103,7 +103,7 @@ function refusalOf(subject: Subject, policy: ToolPolicy): Refusal | undefined {
 
 function matches(entry: string, { names, groups }: Subject): boolean {
   const { members, name } = readEntry(entry);
-  return members ? names.some((one) => members.has(one)) : isOneOf(name, names, groups);
+  return (members !== undefined && names.some((one) => members.has(one))) || isOneOf(name, names, groups);
 }
 
 function admitsOwnName(entry: string, { ownNames = [], groups }: Subject): boolean {

@@ -46,7 +46,7 @@ function createSessionsListTool(access: SessionAccess) {
       limit: z.number().int().min(1).max(200).default(50).describe("At most this many"),
     }),
     kind: "readonly",
-    category: ToolCategory.SYSTEM,
+    category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "conversation"],
     origin: { type: "builtin" },
     async run({ state, limit }, { caller }) {
@@ -79,7 +79,7 @@ function createSessionsHistoryTool(access: SessionAccess) {
     }),
     parameterAliases: { sessionKey: "session", includeTools: "include_tools" },
     kind: "readonly",
-    category: ToolCategory.SYSTEM,
+    category: ToolCategory.SESSION,
     tags: ["session", "agent", "conversation", "messages"],
     origin: { type: "builtin" },
     async run({ session: target, limit, include_tools: showTools }, { caller }) {
@@ -152,7 +152,7 @@ function createSessionsSendTool(access: SessionAccess) {
     }),
     parameterAliases: { sessionKey: "session", label: "session", timeoutSeconds: "timeout_seconds" },
     kind: "execute",
-    category: ToolCategory.SYSTEM,
+    category: ToolCategory.SESSION,
     tags: ["session", "agent", "message", "ask"],
     origin: { type: "builtin" },
     // A repeated call is the same message: the session accepts it once.
@@ -226,7 +226,7 @@ function createSessionsSpawnTool(access: SessionAccess) {
     }),
     parameterAliases: { agentId: "agent", toolNames: "tools" },
     kind: "execute",
-    category: ToolCategory.SYSTEM,
+    category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "background", "parallel"],
     origin: { type: "builtin" },
     // A repeated call spawns no second session.
@@ -256,7 +256,7 @@ function createSessionsStopTool(access: SessionAccess) {
     parameters: z.object({ session: z.string().min(1).max(1000).describe("Key or label of the session") }),
     parameterAliases: { sessionKey: "session" },
     kind: "execute",
-    category: ToolCategory.SYSTEM,
+    category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "cancel"],
     origin: { type: "builtin" },
     idempotent: true,
@@ -283,7 +283,7 @@ function createSessionStatusTool(access: SessionAccess, { clock }: { clock: Cloc
     }),
     parameterAliases: { sessionKey: "session" },
     kind: "readonly",
-    category: ToolCategory.SYSTEM,
+    category: ToolCategory.SESSION,
     tags: ["session", "status", "usage", "agent"],
     origin: { type: "builtin" },
     async run({ session: target }, { caller }) {
