@@ -1,0 +1,51 @@
+// The tool of the harness, as a plugin: all processes load it, the command line too. Each effect is a line in a file that
+// Haft does not know.
+import { appendFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+
+const failAt = process.env.HAFT_FAIL_AT;
+const ledger = process.env.LEDGER;
+
+function failPoint(name) {
+  if (failAt !== name) return;
+  process.kill(process.pid, "SIGKILL");
+  // The signal takes a moment to arrive; nothing may happen until then.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+function priceOf(workspace, item) {
+  try {
+    return readFileSync(join(workspace, `${item}.price`), "utf8");
+  } catch {
+    return "1";
+  }
+}
+
+export default {
+  manifest: { id: "ledger", tools: ["pay"] },
+  register(api) {
+    api.registerTool({
+      name: "pay",
+      description: "Pays once: a line in the ledger",
+      kind: "execute",
+      parameters: {
+        type: "object",
+        properties: { item: { type: "string" }, ms: { type: "number" } },
+        required: ["item", "ms"],
+      },
+      permission: "confirm",
+      preview: async ({ item }, { workspace }) => ({
+        title: "Pay",
+        content: [{ type: "text", text: `Pays ${priceOf(workspace, item)}` }],
+      }),
+      async run({ item, ms }) {
+        failPoint("before effect");
+        appendFileSync(ledger, `${item} ${process.pid}\n`);
+        failPoint("after effect");
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        return `paid ${item}`;
+      },
+    });
+  },
+};

@@ -1,0 +1,73 @@
+// A process that uses the library: takes orders as lines on stdin, and prints what it got. argv: the workspace, and how long
+// a call waits for its approval in milliseconds (0: it does not wait).
+import { createInterface } from "node:readline";
+import type { ToolResult } from "../../../src/core/result.ts";
+import { ToolError } from "../../../src/core/error.ts";
+import { openHaft } from "../../../src/host.ts";
+
+/** The input of `pay`. */
+export interface Payment {
+  item: string;
+  /** How long it takes after its effect. */
+  ms: number;
+}
+
+export type Order = { n: number } & (
+  | { do: "ask" | "ask by program" | "ask by job"; callId: string; session: string; input: Payment }
+  | { do: "approve" | "deny" | "follow"; id: string }
+);
+
+/** `completed`, `pending`, or an error code; and the id of what it waits for. */
+export interface Reply {
+  n: number;
+  said: string;
+  text: string;
+  pending?: { kind: string; id: string };
+}
+
+const [, , folder = ".", waitMs = "0"] = process.argv;
+const host = await openHaft(folder, { approvalWaitMs: Number(waitMs) || false, onWarning: () => undefined });
+const { haft } = host;
+
+async function execute(order: Order): Promise<ToolResult> {
+  switch (order.do) {
+    case "ask":
+    case "ask by job": {
+      const background = order.do === "ask by job" || undefined;
+      return haft.execute("pay", order.input, { id: order.callId, caller: { session: order.session }, background });
+    }
+    case "ask by program": {
+      const code = `return await tools.pay(${JSON.stringify(order.input)})`;
+      return haft.execute("run_code", { code }, { id: order.callId, caller: { session: order.session } });
+    }
+    case "approve":
+      return haft.approve(order.id, { by: "library" });
+    case "deny":
+      return haft.deny(order.id, "not now", { by: "library" });
+    case "follow":
+      return haft.follow(order.id);
+  }
+}
+
+async function answer(order: Order): Promise<Reply> {
+  try {
+    let result = await execute(order);
+    // The approved call became a job.
+    if (result.status === "pending" && result.pending.kind === "job") result = await haft.jobs.wait(result.pending.id);
+    const said = result.status === "failed" ? result.error.code : result.status;
+    return {
+      n: order.n,
+      said,
+      text: result.display,
+      pending: result.status === "pending" ? result.pending : undefined,
+    };
+  } catch (error) {
+    return { n: order.n, said: error instanceof ToolError ? error.code : "error", text: String(error) };
+  }
+}
+
+process.stdout.write("ready\n");
+for await (const line of createInterface({ input: process.stdin })) {
+  void answer(JSON.parse(line) as Order).then((reply) => process.stdout.write(`${JSON.stringify(reply)}\n`));
+}
+await host.close();

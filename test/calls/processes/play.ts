@@ -1,0 +1,267 @@
+// Plays one schedule with real processes, and collects what every party was told.
+import { writeFileSync } from "node:fs";
+import { loadavg, cpus } from "node:os";
+import { join } from "node:path";
+import type { StoredCall } from "../../../src/calls/stored-call.ts";
+import type { CallToMake, Told } from "./parties.ts";
+import type { AnswererName, AskerName, Schedule } from "./schedule.ts";
+import type { Site } from "./site.ts";
+
+export interface Heard extends Told {
+  party: string;
+  /** The question that it is about; undefined for an asker. */
+  approvalId?: string;
+  /** Whether it said that it waits for the end of the call. */
+  waits: boolean;
+  approves?: boolean;
+}
+
+export interface Played {
+  schedule: Schedule;
+  item: string;
+  heard: Heard[];
+  /** The questions about the call, oldest first. */
+  rows: StoredCall[];
+  effects: number;
+  /** Parties that were not told anything in time. */
+  hung: string[];
+  /** Whether a process was killed. */
+  hasKilled: boolean;
+}
+
+interface Asking {
+  told: Promise<Told>;
+  waits: boolean;
+  kill(): void;
+  /** How this asker gets the result after it was told `pending`. */
+  later(pendingId: string): Promise<Told>;
+}
+
+/** Nobody waits longer than this after the others are done. On a busy machine processes take longer. */
+export function patienceMs(): number {
+  return 5_000 * Math.max(1, (2 * loadavg()[0]!) / cpus().length);
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function play(schedule: Schedule, site: Site): Promise<Played> {
+  return new Round(schedule, site).play();
+}
+
+class Round {
+  readonly #schedule: Schedule;
+  readonly #site: Site;
+  readonly #call: CallToMake;
+  readonly #heard: Heard[] = [];
+  readonly #hung: string[] = [];
+  #hasKilled = false;
+
+  constructor(schedule: Schedule, site: Site) {
+    this.#schedule = schedule;
+    this.#site = site;
+    const item = `item-${schedule.seed}-${Math.random().toString(36).slice(2, 8)}`;
+    this.#call = { callId: `call-${item}`, session: `session-${item}`, input: { item, ms: schedule.effectMs } };
+  }
+
+  async play(): Promise<Played> {
+    const { asker, answers, kill, changes, effectMs, repeats } = this.#schedule;
+    const { item } = this.#call.input;
+    const asking = this.#ask(asker, kill?.who === "asker" ? kill.at : undefined);
+    const asked = this.#listen(`asker (${asker})`, asking.told, { waits: asking.waits });
+    const question = await this.#firstQuestion(asked);
+    if (changes) writeFileSync(join(this.#site.folder, `${item}.price`), "2");
+    if (kill?.who === "asker" && typeof kill.at === "number") {
+      void pause(kill.at).then(() => ((this.#hasKilled = true), asking.kill()));
+    }
+    const answered = answers.map(async ({ by, approves, delayMs }, index) => {
+      await pause(delayMs);
+      return this.#answer(by, {
+        id: question,
+        approves,
+        killAt: kill?.who === "answerer" && index === 0 ? kill.at : undefined,
+      });
+    });
+    await Promise.all(answered);
+    await this.#answerTheRest();
+    await this.#within("nobody ran it", this.#untilEnded(), effectMs);
+    const first = await this.#within(`asker (${asker})`, asked, effectMs);
+    const isLater = first?.said === "pending" && first.pending !== undefined;
+    // For an MCP client the same call again is another call, once it has the result.
+    if (isLater || (repeats && !asker.startsWith("MCP"))) await this.#askLater(asking, first?.pending?.id ?? question);
+    const rows = await this.#site.rowsOf(item);
+    const effects = this.#site.effectsOf(item);
+    return {
+      schedule: this.#schedule,
+      item,
+      heard: this.#heard,
+      rows,
+      effects,
+      hung: this.#hung,
+      hasKilled: this.#hasKilled,
+    };
+  }
+
+  /** The id of the question. If the asker was killed before it asked, another one asks. */
+  async #firstQuestion(asked: Promise<Told>): Promise<string> {
+    let told: Told | undefined;
+    void asked.then((end) => (told = end));
+    for (;;) {
+      const hasEnded = told !== undefined;
+      const [row] = await this.#site.rowsOf(this.#call.input.item);
+      if (row) return row.id;
+      if (hasEnded) throw new Error(`Nobody was asked: ${JSON.stringify(told)}`);
+      await pause(10);
+    }
+  }
+
+  /** Questions that are still open: their answerer was killed, or what was shown has changed. The person tries again. */
+  async #answerTheRest(): Promise<void> {
+    for (let rounds = 0; rounds < 5; rounds++) {
+      const rows = await this.#site.rowsOf(this.#call.input.item);
+      const open = rows.find(({ state }) => state === "waiting");
+      if (open) await this.#answer("library", { id: open.id, approves: true });
+      else if (rows.every(({ state }) => state === "ended")) return;
+      else await pause(20);
+    }
+  }
+
+  async #untilEnded(): Promise<void> {
+    for (;;) {
+      const rows = await this.#site.rowsOf(this.#call.input.item);
+      const open = rows.find(({ state }) => state === "waiting");
+      if (open) await this.#answer("library", { id: open.id, approves: true });
+      else if (rows.every(({ state }) => state === "ended")) return;
+      await pause(20);
+    }
+  }
+
+  async #askLater(asking: Asking, pendingId: string): Promise<void> {
+    const { effectMs, asker } = this.#schedule;
+    const name = `asker later (${asker})`;
+    for (let tries = 0; tries < 200; tries++) {
+      const later = await this.#within(name, asking.later(pendingId), effectMs);
+      if (!later) return;
+      // A program or a job needs a moment after the call that it waited for.
+      if (later.said === "busy" || (later.said === "pending" && (asker === "program" || asker === "job"))) {
+        await pause(50);
+        continue;
+      }
+      this.#heard.push({ ...later, party: name, waits: true });
+      return;
+    }
+    this.#hung.push(name);
+  }
+
+  #listen(party: string, told: Promise<Told>, more: Omit<Heard, "party" | keyof Told>): Promise<Told> {
+    return told.then((end) => {
+      if (end.said === "killed" || end.said === "gone") this.#hasKilled = true;
+      this.#heard.push({ ...end, ...more, party });
+      return end;
+    });
+  }
+
+  async #within<T>(what: string, work: Promise<T>, extraMs: number): Promise<T | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => {
+        this.#hung.push(what);
+        resolve(undefined);
+      }, patienceMs() + extraMs);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #ask(asker: AskerName, killAt: KillAt): Asking {
+    const site = this.#site;
+    const call = this.#call;
+    const isFresh = killAt !== undefined;
+    const failAt = typeof killAt === "string" ? killAt : undefined;
+    switch (asker) {
+      case "library that waits":
+      case "library that leaves":
+      case "program":
+      case "job": {
+        const waits = asker === "library that waits";
+        const party = isFresh ? site.freshLibrary(waits, failAt) : site.library(waits);
+        const what = asker === "program" ? "ask by program" : asker === "job" ? "ask by job" : "ask";
+        return {
+          waits,
+          told: party.order({ do: what, ...call }),
+          kill: () => party.kill(),
+          // With its id: the process that asked may be dead.
+          later: () => site.library(false).order({ do: what, ...call }),
+        };
+      }
+      case "command line": {
+        const { item, ms } = call.input;
+        const words = [
+          "tools",
+          "call",
+          "pay",
+          `item=${item}`,
+          `ms:=${ms}`,
+          "--session",
+          call.session,
+          "--id",
+          call.callId,
+        ];
+        if (!this.#schedule.usesServer) words.push("--no-server");
+        const run = site.command(words, { failAt });
+        return { waits: false, told: run.told, kill: run.kill, later: () => site.command(words).told };
+      }
+      case "MCP that holds":
+      case "MCP that leaves": {
+        const waits = asker === "MCP that holds";
+        const party = isFresh ? site.freshMcp(waits, failAt) : site.mcp(waits);
+        // A server that is new has no memory of the client's calls, so the approval is asked about.
+        const later = isFresh
+          ? (id: string) => site.library(false).order({ do: "follow", id })
+          : () => party.call(call);
+        return { waits, told: party.call(call), kill: () => party.kill(), later };
+      }
+      case "HTTP": {
+        const party = isFresh ? site.freshServer(failAt) : site.server();
+        const later = (id: string): Promise<Told> => site.server().follow(id);
+        return { waits: false, told: party.call(call), kill: () => party.kill(), later };
+      }
+    }
+  }
+
+  async #answer(
+    by: AnswererName,
+    { id, approves, killAt }: { id: string; approves: boolean; killAt?: KillAt },
+  ): Promise<void> {
+    const { told, kill } = this.#startAnswer(by, id, approves, killAt);
+    if (typeof killAt === "number") void pause(killAt).then(() => ((this.#hasKilled = true), kill()));
+    const name = `answerer (${by})`;
+    const heard = this.#listen(name, told, { approvalId: id, waits: true, approves });
+    await this.#within(name, heard, this.#schedule.effectMs);
+  }
+
+  #startAnswer(by: AnswererName, id: string, approves: boolean, killAt: KillAt): Pick<Asking, "told" | "kill"> {
+    const site = this.#site;
+    const isFresh = killAt !== undefined;
+    const failAt = typeof killAt === "string" ? killAt : undefined;
+    switch (by) {
+      case "library": {
+        const party = isFresh ? site.freshLibrary(false, failAt) : site.library(false);
+        return { told: party.order({ do: approves ? "approve" : "deny", id }), kill: () => party.kill() };
+      }
+      case "HTTP": {
+        const party = isFresh ? site.freshServer(failAt) : site.server();
+        return { told: party.answer(id, approves ? "once" : "deny"), kill: () => party.kill() };
+      }
+      case "command line": {
+        const words = ["approvals", approves ? "approve" : "deny", id];
+        if (!this.#schedule.usesServer) words.push("--no-server");
+        return site.command(words, { failAt });
+      }
+    }
+  }
+}
+
+type KillAt = string | number | undefined;

@@ -1,0 +1,91 @@
+// Askers and answerers in processes of their own: whoever is killed, a call runs at most once and after an approval, and
+// every party is told what the row and the ledger say.
+//
+// HAFT_SEED=n plays one schedule. With HAFT_FULL=1: 1,000 schedules; HAFT_SEED=n.. continues with that one.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startPostgres, type TestPostgres } from "../../../src/store/start-postgres.fixture.ts";
+import { bundleProgram } from "../../setup/bundle-program.ts";
+import { temporaryFolder } from "../../setup/temporary-folder.ts";
+import { judge } from "./judge.ts";
+import { play } from "./play.ts";
+import { describeSchedule, type Engine, scheduleOf } from "./schedule.ts";
+import { type Programs, Site } from "./site.ts";
+
+const FULL = process.env["HAFT_FULL"] === "1";
+const COUNT = FULL ? 1000 : 50;
+const AT_ONCE = 3;
+const INLINED = ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore"];
+
+let programs: Programs;
+let postgres: TestPostgres | undefined;
+const base = temporaryFolder("haft-calls-");
+const sites = new Map<Engine, Promise<Site>>();
+
+beforeAll(async () => {
+  const options = { isSplit: true, inlined: INLINED };
+  programs = {
+    cli: await bundleProgram("src/cli/main.ts", join(base, "cli"), options),
+    library: await bundleProgram("test/calls/processes/library-party.ts", join(base, "library"), options),
+  };
+});
+
+afterAll(async () => {
+  for (const site of sites.values()) await (await site).close();
+  await postgres?.stop();
+});
+
+function siteOf(engine: Engine): Promise<Site> {
+  const opening = sites.get(engine) ?? openSite(engine);
+  sites.set(engine, opening);
+  return opening;
+}
+
+async function openSite(engine: Engine): Promise<Site> {
+  const folder = join(base, engine);
+  mkdirSync(folder);
+  if (engine === "SQLite") return Site.open({ base: folder, programs });
+  postgres ??= await startPostgres();
+  return Site.open({ base: folder, programs, storeUrl: await postgres.createDatabase() });
+}
+
+/** `7`: only that one; `7..`: from there on. */
+function seeds(): number[] {
+  const wanted = /^(\d+)(\.\.)?$/.exec(process.env["HAFT_SEED"] ?? "");
+  const from = wanted ? Number(wanted[1]) : 0;
+  const to = wanted && !wanted[2] ? from + 1 : COUNT;
+  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+}
+
+test(
+  "a call runs at most once, after an approval, and every party is told what happened",
+  async () => {
+    const left = seeds();
+    const faults: string[] = [];
+    let killed = 0;
+    const worker = async (): Promise<void> => {
+      for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
+        const schedule = scheduleOf(seed);
+        const started = performance.now();
+        try {
+          const played = await play(schedule, await siteOf(schedule.engine));
+          if (played.hasKilled) killed++;
+          const found = judge(played);
+          if (found.length > 0) {
+            const heard = played.heard.map(({ party, said, approves }) => `${party} ${approves ?? ""}: ${said}`);
+            faults.push([describeSchedule(schedule), ...found, ...heard].join("\n  "));
+          }
+        } catch (error) {
+          faults.push(`${describeSchedule(schedule)}\n  ${String(error)}`);
+        }
+        if (process.env["HAFT_SHOW"])
+          process.stderr.write(`${Math.round(performance.now() - started)} ms ${describeSchedule(schedule)}\n`);
+        if (FULL && seed % 20 === 0) process.stderr.write(`seed ${seed}: ${faults.length} faults, ${killed} killed\n`);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    expect(faults, faults.join("\n")).toEqual([]);
+  },
+  FULL ? 4 * 60 * 60_000 : 300_000,
+);

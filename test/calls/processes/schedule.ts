@@ -1,0 +1,102 @@
+// What happens in one round of the harness, derived from its seed.
+
+export const ASKERS = [
+  "library that waits",
+  "library that leaves",
+  "command line",
+  "MCP that holds",
+  "MCP that leaves",
+  "HTTP",
+  "program",
+  "job",
+] as const;
+export type AskerName = (typeof ASKERS)[number];
+
+export const ANSWERERS = ["command line", "HTTP", "library"] as const;
+export type AnswererName = (typeof ANSWERERS)[number];
+
+export const ENGINES = ["SQLite", "PostgreSQL"] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** Where a process that runs the call may be killed. */
+const RUN_POINTS = ["before claim", "after claim", "before effect", "after effect", "before end", "after end"] as const;
+const ANSWER_POINTS = ["before answer", "after answer", ...RUN_POINTS] as const;
+const ASKER_POINTS = ["asked", ...RUN_POINTS] as const;
+
+export interface AnswerPlan {
+  by: AnswererName;
+  approves: boolean;
+  /** After the question was seen. */
+  delayMs: number;
+}
+
+export interface KillPlan {
+  who: "asker" | "answerer";
+  /** A named point, or the time after the question was seen. */
+  at: string | number;
+}
+
+export interface Schedule {
+  seed: number;
+  engine: Engine;
+  asker: AskerName;
+  /** The first one may be killed. */
+  answers: [AnswerPlan, ...AnswerPlan[]];
+  effectMs: number;
+  kill?: KillPlan;
+  /** What the preview shows changes before the answer. */
+  changes: boolean;
+  /** The command line uses the running server of the workspace. */
+  usesServer: boolean;
+  /** The asker asks again with the same call id at the end. */
+  repeats: boolean;
+}
+
+export function scheduleOf(seed: number): Schedule {
+  const random = randomOf(seed);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+  const isLikely = (share: number): boolean => random() < share;
+  const delay = (max: number): number => Math.floor(random() * max);
+  // Each combination of engine, asker and answerer comes once in 48 seeds.
+  const engine = ENGINES[seed % ENGINES.length]!;
+  const asker = ASKERS[Math.floor(seed / 2) % ASKERS.length]!;
+  const by = ANSWERERS[Math.floor(seed / 16) % ANSWERERS.length]!;
+  const first: AnswerPlan = { by, approves: isLikely(0.85), delayMs: delay(120) };
+  const answers: Schedule["answers"] = [first];
+  if (isLikely(0.25)) answers.push({ by: pick(ANSWERERS), approves: isLikely(0.6), delayMs: delay(200) });
+  const schedule: Schedule = {
+    seed,
+    engine,
+    asker,
+    answers,
+    effectMs: isLikely(0.5) ? 0 : delay(300),
+    changes: isLikely(0.12),
+    usesServer: isLikely(0.5),
+    repeats: isLikely(0.4),
+  };
+  if (isLikely(0.4)) {
+    const who = pick(["asker", "answerer"] as const);
+    const points = who === "asker" ? ASKER_POINTS : ANSWER_POINTS;
+    schedule.kill = { who, at: isLikely(0.8) ? pick(points) : delay(400) };
+  }
+  return schedule;
+}
+
+/** Mulberry32: the same numbers for the same seed, on every machine. */
+function randomOf(seed: number): () => number {
+  let state = (seed * 2_654_435_761) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export function describeSchedule({ seed, engine, asker, answers, kill, ...more }: Schedule): string {
+  const by = answers.map(
+    ({ by: name, approves, delayMs }) => `${name} ${approves ? "approves" : "denies"} after ${delayMs} ms`,
+  );
+  const killed = kill ? `, kill of the ${kill.who} at ${kill.at}` : "";
+  return `seed ${seed}: ${engine}, ${asker}, ${by.join(", ")}${killed}, ${JSON.stringify(more)}`;
+}

@@ -1,0 +1,160 @@
+// A workspace with its store, and the processes that work in it. Those that nobody kills are started once and reused.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { StoredCall } from "../../../src/calls/stored-call.ts";
+import { openStore, type Store } from "../../../src/store/store.ts";
+import { stateFolderOf } from "../../../src/io/files/state-folder.ts";
+import { ROOT } from "../../architecture/read-entries.ts";
+import {
+  LibraryParty,
+  McpParty,
+  runCommand,
+  SERVER_TOKEN,
+  ServerParty,
+  type Start,
+  startProcess,
+  type Told,
+} from "./parties.ts";
+
+export interface Programs {
+  cli: string;
+  library: string;
+}
+
+export interface SiteOptions {
+  base: string;
+  programs: Programs;
+  /** Of a PostgreSQL database. Default: SQLite in the state folder. */
+  storeUrl?: string;
+}
+
+const LANGUAGES = ["C", "C.UTF-8", "de_DE.UTF-8", "zh_CN.UTF-8", "tr_TR.UTF-8"];
+const UMASKS = ["022", "077", "002", "027"];
+/** How long the parties that wait say that they wait. */
+export const HOLD_MS = 60_000;
+/** The MCP server that does not wait long. */
+export const SHORT_HOLD_MS = 150;
+
+export class Site {
+  readonly folder: string;
+  readonly store: Store;
+  readonly #base: string;
+  readonly #programs: Programs;
+  readonly #storeUrl: string | undefined;
+  readonly #ledger: string;
+  readonly #roles = new Map<string, LibraryParty | McpParty | ServerParty>();
+  readonly #fresh: { kill(): void }[] = [];
+  #variations = 0;
+
+  private constructor({ base, programs, storeUrl }: SiteOptions, folder: string, store: Store) {
+    this.#base = base;
+    this.#programs = programs;
+    this.#storeUrl = storeUrl;
+    this.folder = folder;
+    this.store = store;
+    this.#ledger = join(base, "ledger");
+    writeFileSync(this.#ledger, "", { mode: 0o666 });
+  }
+
+  static async open(options: SiteOptions): Promise<Site> {
+    const folder = join(options.base, "work");
+    mkdirSync(folder, { recursive: true });
+    const stateFolder = stateFolderOf(folder, { env: { HAFT_STATE_DIR: join(options.base, "state") } });
+    mkdirSync(stateFolder, { recursive: true });
+    const store = await openStore(options.storeUrl === undefined ? { stateFolder } : { url: options.storeUrl });
+    return new Site(options, folder, store);
+  }
+
+  /** How often the effect of this payment happened. */
+  effectsOf(item: string): number {
+    const lines = readFileSync(this.#ledger, "utf8").split("\n");
+    return lines.filter((line) => line.startsWith(`${item} `)).length;
+  }
+
+  /** The questions about this payment, oldest first. */
+  async rowsOf(item: string): Promise<StoredCall[]> {
+    const rows = await this.store.calls.questions({ max: 1000 });
+    return rows.filter(({ question }) => (question?.input as { item?: string } | undefined)?.item === item);
+  }
+
+  library(waits: boolean): LibraryParty {
+    return this.#role(waits ? "library that waits" : "library", () => this.freshLibrary(waits));
+  }
+
+  mcp(holds: boolean): McpParty {
+    return this.#role(holds ? "MCP that holds" : "MCP", () => this.freshMcp(holds));
+  }
+
+  server(): ServerParty {
+    return this.#role("server", () => this.freshServer());
+  }
+
+  freshLibrary(waits: boolean, failAt?: string): LibraryParty {
+    const args = [this.folder, waits ? String(HOLD_MS) : "0"];
+    return this.#keep(new LibraryParty(this.#start(this.#programs.library, args, failAt)));
+  }
+
+  freshMcp(holds: boolean, failAt?: string): McpParty {
+    const hold = holds ? `${HOLD_MS / 1000}s` : `${SHORT_HOLD_MS}ms`;
+    const args = ["mcp", "--folder", this.folder, "--hold", hold];
+    return this.#keep(new McpParty(this.#start(this.#programs.cli, args, failAt)));
+  }
+
+  freshServer(failAt?: string): ServerParty {
+    const args = ["serve", this.folder, "--port", "0", "--no-open", "--jsonl"];
+    return this.#keep(new ServerParty(this.#start(this.#programs.cli, args, failAt)));
+  }
+
+  /** Runs `haft WORDS` in this workspace. `env` replaces variables. */
+  command(
+    words: readonly string[],
+    { failAt, env = {} }: { failAt?: string; env?: Record<string, string | undefined> } = {},
+  ): { told: Promise<Told & { code: number | null }>; kill(): void } {
+    const start = this.#start(this.#programs.cli, [...words, "-C", this.folder, "--json"], failAt);
+    for (const [name, value] of Object.entries(env)) {
+      if (value === undefined) delete start.env[name];
+      else start.env[name] = value;
+    }
+    const child = startProcess(start);
+    const run = { told: runCommand(child), kill: () => void child.kill("SIGKILL") };
+    return this.#keep(run);
+  }
+
+  async close(): Promise<void> {
+    for (const party of this.#fresh) party.kill();
+    await this.store.close();
+  }
+
+  #role<P extends LibraryParty | McpParty | ServerParty>(name: string, start: () => P): P {
+    const running = this.#roles.get(name) ?? start();
+    this.#roles.set(name, running);
+    return running as P;
+  }
+
+  #keep<P extends { kill(): void }>(party: P): P {
+    this.#fresh.push(party);
+    return party;
+  }
+
+  /** The next variation of what must have no effect. */
+  #start(program: string, args: readonly string[], failAt: string | undefined): Start {
+    const n = this.#variations++;
+    const home = join(this.#base, `home-${n}`);
+    const cwd = join(this.#base, `cwd-${n % 3}`);
+    mkdirSync(join(home, ".config", "haft"), { recursive: true });
+    mkdirSync(cwd, { recursive: true });
+    const plugins = [join(ROOT, "test/calls/processes/ledger-plugin.mjs")];
+    writeFileSync(join(home, ".config", "haft", "config.json"), JSON.stringify({ plugins }));
+    const env: Record<string, string> = {
+      PATH: n % 2 === 0 ? `/opt/bin-${n}:${process.env["PATH"]}` : `${process.env["PATH"]}:/opt/bin-${n}`,
+      LANG: LANGUAGES[n % LANGUAGES.length]!,
+      HOME: home,
+      HAFT_STATE_DIR: join(this.#base, "state"),
+      HAFT_SERVER_TOKEN: SERVER_TOKEN,
+      LEDGER: this.#ledger,
+    };
+    if (this.#storeUrl !== undefined) env["HAFT_STORE_URL"] = this.#storeUrl;
+    if (failAt !== undefined) env["HAFT_FAIL_AT"] = failAt;
+    return { program, args, env, cwd, umask: UMASKS[n % UMASKS.length]! };
+  }
+}
