@@ -19,13 +19,16 @@ import {
   deny,
   end,
   expire,
+  giveBack,
   hold,
   lose,
   type MadeCall,
   type Question,
   release,
   restart,
+  resume,
   type StoredCall,
+  suspend,
   type Transition,
 } from "./stored-call.ts";
 
@@ -247,6 +250,21 @@ export class Calls {
     return this.#changeSurely(row.id, transition);
   }
 
+  /** This process ends before the tool began: another one may start the call. */
+  giveBack(row: StoredCall): Promise<StoredCall | undefined> {
+    return this.#change(row.id, giveBack(this.#store.processId, row.epoch));
+  }
+
+  /** The call is a job now, which `result` names. `began`: whether its tool may have done something. */
+  suspend(row: StoredCall, result: ToolResult, began: boolean): Promise<StoredCall | undefined> {
+    return this.#change(row.id, suspend(this.#store.processId, row.epoch, { result, began }));
+  }
+
+  /** Starts the call of a job in this process, its worker. */
+  resume(row: StoredCall): Promise<StoredCall | undefined> {
+    return this.#change(row.id, resume(this.#store.processId));
+  }
+
   /** Deletes the row of a call that did not happen. */
   remove({ id }: StoredCall): MaybePromise<void> {
     const removed = this.#store.remove(id);
@@ -310,13 +328,16 @@ export class Calls {
     return this.#stored.get(call.options);
   }
 
-  /** The row that this call runs for. It is ended with the call. */
+  /** This call runs for the row. */
   setClaimed(call: Call, row: StoredCall): void {
     this.#claimed.set(call, row);
   }
 
-  claimedOf(call: Call): StoredCall | undefined {
-    return this.#claimed.get(call);
+  /** The row that this call runs for, once: who takes it ends it. */
+  takeClaimed(call: Call): StoredCall | undefined {
+    const row = this.#claimed.get(call);
+    this.#claimed.delete(call);
+    return row;
   }
 
   /** The parts of the call that this process knows, if it made the call. */

@@ -4,7 +4,7 @@ import type { Preview } from "../core/tool.ts";
 
 /**
  * `waiting` for a person · `approved`, and not started · `running` in the process `owner` · `suspended` until calls that it
- * made have ended · `ended` with an outcome.
+ * made, or its job, have ended · `ended` with an outcome.
  */
 export type CallState = "waiting" | "approved" | "running" | "suspended" | "ended";
 
@@ -187,6 +187,35 @@ export function end(
   };
 }
 
+/** Its owner has not begun it and ends: another process may start it. */
+export function giveBack(me: string, epoch: number): Transition {
+  return (row, now) => {
+    if (row.state !== "running" || row.owner !== me || row.epoch !== epoch) return undefined;
+    const deadline = Math.max(row.deadline ?? 0, now + MIN_USE_MS);
+    return { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined, deadline };
+  };
+}
+
+/** Its job runs it, perhaps in another process. `result` says which job. `began`: whether this start may have done something. */
+export function suspend(
+  me: string,
+  epoch: number,
+  { result, began }: { result: ToolResult; began: boolean },
+): Transition {
+  return (row) => {
+    if (row.state !== "running" || row.owner !== me || row.epoch !== epoch) return undefined;
+    return { state: "suspended", owner: undefined, epoch: began ? epoch : epoch - 1, result };
+  };
+}
+
+/** The worker of its job starts it. */
+export function resume(me: string): Transition {
+  return (row, now) => {
+    if (row.state !== "suspended") return undefined;
+    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now };
+  };
+}
+
 /** What was shown is no longer true. */
 export function change(me: string, note: string, deadHolder?: string): Transition {
   return (row, now) => {
@@ -210,7 +239,10 @@ export function release(me: string): Transition {
 }
 
 export function cancel(note: string): Transition {
-  return (row, now) => (NOT_STARTED.includes(row.state) ? withoutRun(row, "cancelled", now, { note }) : undefined);
+  return (row, now) => {
+    if (!NOT_STARTED.includes(row.state) && row.state !== "suspended") return undefined;
+    return { ...withoutRun(row, "cancelled", now, { note }), result: undefined };
+  };
 }
 
 export function expire(isExpired: IsExpired): Transition {
@@ -229,10 +261,12 @@ export function expire(isExpired: IsExpired): Transition {
 export function lose(deadOwner: string): Transition {
   return (row, now) => {
     if (row.state !== "running" || row.owner !== deadOwner) return undefined;
+    // The queue gives the job to another worker.
+    if (row.repeatable && row.result?.status === "pending") return { state: "suspended", lost: row.lost + 1 };
     if (row.repeatable && row.lost < MAX_LOST && row.question !== undefined) {
       return { state: "approved", holder: undefined, lost: row.lost + 1, deadline: now + MIN_USE_MS };
     }
-    return { state: "ended", outcome: "unknown", endedAt: now };
+    return { state: "ended", outcome: "unknown", endedAt: now, result: undefined };
   };
 }
 

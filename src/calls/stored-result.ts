@@ -5,8 +5,9 @@ import type { StoredCall } from "./stored-call.ts";
 
 /** What a caller gets for this call: the result if it has ended, otherwise what it waits for. The same for everybody. */
 export function storedResult(row: StoredCall): ToolResult {
+  // A call that is a job has a result that names the job.
+  if (row.result && (row.state === "ended" || row.state === "suspended")) return row.result;
   if (row.state !== "ended") return pendingResult(row);
-  if (row.result) return row.result;
   return failedResult(row, refusalOf(row));
 }
 

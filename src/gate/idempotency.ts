@@ -57,7 +57,11 @@ class KnownStage implements Stage {
     if (row.state === "waiting" || row.state === "approved") return undefined;
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
     if (row.state === "ended") return endedResult(call, row);
-    return abortable(call, followRun(this.#calls, row)).then((ended) => ended && endedResult(call, ended));
+    if (row.state === "suspended" && row.result) {
+      // Its job runs it now, or has to.
+      return call.secondPass?.kind === "job" ? undefined : repeatResult(call, row.result, "replay");
+    }
+    return abortable(call, followRun(this.#calls, row)).then((now) => now && this.#answer(call, now));
   }
 }
 
@@ -79,8 +83,10 @@ class ClaimStage implements Stage {
   }
 
   enter(call: Call): MaybePromise<ToolResult | undefined> {
-    const claimed = this.#calls.claimedOf(call);
+    const claimed = this.#calls.takeClaimed(call);
     if (claimed) return this.#start(call, claimed);
+    const asked = askedIdOf(call);
+    if (asked !== undefined) return this.#resume(call, asked);
     const key = keyOf(call);
     return key === undefined ? undefined : this.#begin(call, key);
   }
@@ -104,6 +110,10 @@ class ClaimStage implements Stage {
 
   ended(call: Call): void {
     const started = this.#started.get(call);
+    const asked = askedIdOf(call);
+    // The job was cancelled before it ran.
+    if (!started && asked !== undefined && call.aborted?.code === "cancelled")
+      this.#calls.cancel(asked, call.aborted.message).catch(() => undefined);
     if (!started) return;
     started.hasEnded = true;
     if (started.removeLater) void this.#remove(started.row);
@@ -127,6 +137,21 @@ class ClaimStage implements Stage {
     return undefined;
   }
 
+  /** The job of an approved call. Its row has the result if a worker ended before it could report that. */
+  async #resume(call: Call, id: string): Promise<ToolResult | undefined> {
+    const key = keyOf(call);
+    const row = await this.#calls.get(id);
+    // A job that somebody tries again after its end is another run.
+    const isRetried = call.idempotencyKey?.startsWith(`job:${call.secondPass?.id}#`);
+    if (!row || isRetried || row.state === "waiting" || row.state === "approved")
+      return key === undefined ? undefined : this.#begin(call, key);
+    const now = row.state === "running" ? await abortable(call, followRun(this.#calls, row)) : row;
+    const known = now?.state === "ended" ? endedResult(call, now) : undefined;
+    if (known) return known;
+    const started = now && ((await this.#calls.resume(now)) ?? (await this.#calls.restart(now)));
+    return started ? this.#start(call, started) : this.#resume(call, id);
+  }
+
   #begin(call: Call, key: string): MaybePromise<ToolResult | undefined> {
     const begun = this.#calls.begin(call, key);
     if (begun instanceof Promise) return begun.then((inserted) => this.#begun(call, key, inserted));
@@ -146,20 +171,21 @@ class ClaimStage implements Stage {
       await this.#calls.cancel(row.id, "the call is allowed by now");
       return this.#begin(call, key);
     }
-    const ended = row.state === "ended" ? row : await abortable(call, followRun(this.#calls, row));
-    if (!ended) return this.#begin(call, key);
-    const known = endedResult(call, ended);
+    if (row.state === "suspended" && row.result) return repeatResult(call, row.result, "replay");
+    if (row.state !== "ended") {
+      const now = await abortable(call, followRun(this.#calls, row));
+      return now ? this.#join(call, key, now) : this.#begin(call, key);
+    }
+    const known = endedResult(call, row);
     if (known) return known;
-    const restarted = await this.#calls.restart(ended);
+    const restarted = await this.#calls.restart(row);
     return restarted ? this.#start(call, restarted) : this.#begin(call, key);
   }
 
   #end(call: Call, started: Started, result: ToolResult): MaybePromise<unknown> {
     const { row } = started;
-    const isKept = isFinal(call, result);
-    if (isKept || row.question) {
-      return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isKept });
-    }
+    if (row.question) return endAsked(this.#calls, call, row, result);
+    if (isFinal(call, result)) return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: false });
     if (!started.hasEnded && isHandedOver(call, result)) {
       started.removeLater = true;
       return undefined;
@@ -177,13 +203,32 @@ class ClaimStage implements Stage {
   }
 }
 
-/** The row once another call with the same key has ended; undefined if that call did not happen and left no row. */
+/** Writes how a call that a person was asked about ended here. */
+export function endAsked(
+  calls: Calls,
+  call: Call,
+  row: StoredCall,
+  result: ToolResult,
+): MaybePromise<StoredCall | undefined> {
+  if (result.status === "pending" && result.pending.kind === "job") return calls.suspend(row, result, call.began);
+  // Another attempt follows, or another worker takes the job over.
+  if (row.result && call.secondPass?.again?.(call, result)) return calls.suspend(row, row.result, call.began);
+  const isStopped = result.status === "failed" && result.error.code === "shutdown" && !call.began;
+  if (isStopped) return calls.giveBack(row);
+  return calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) });
+}
+
+/** The question that was answered before the call became a job. */
+function askedIdOf({ secondPass }: Call): string | undefined {
+  return secondPass?.kind === "job" ? secondPass.verdict.approvalId : undefined;
+}
+
+/** The row once no process runs it any more; undefined if that call did not happen and left no row. */
 async function followRun(calls: Calls, row: StoredCall): Promise<StoredCall | undefined> {
   let now: StoredCall | undefined = await calls.settleLost(row);
-  while (now && now.state !== "ended") {
-    const { state } = now;
+  while (now?.state === "running") {
     try {
-      now = await calls.settleLost(await calls.wait(row.id, (next) => next.state !== state, { ms: LIVENESS_MS }));
+      now = await calls.settleLost(await calls.wait(row.id, ({ state }) => state !== "running", { ms: LIVENESS_MS }));
     } catch {
       now = await calls.get(row.id);
     }

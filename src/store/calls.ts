@@ -158,8 +158,12 @@ class SqlCalls implements CallStore {
   }
 
   async unfinished(): Promise<StoredCall[]> {
-    const where = "WHERE state <> 'ended' AND (holder IS NULL OR holder <> ?) AND (owner IS NULL OR owner <> ?)";
-    return (await this.#select(where, [this.processId, this.processId])).map(({ call }) => call);
+    // A call of this process whose caller has stopped waiting is nobody's.
+    const isHeldHere = "holder = ? AND hold_until > ?";
+    const isRunHere = "owner = ? AND state = 'running'";
+    const where = `WHERE state <> 'ended' AND (holder IS NULL OR NOT (${isHeldHere})) AND (owner IS NULL OR NOT (${isRunHere}))`;
+    const rows = await this.#select(where, [this.processId, this.#context.clock.now(), this.processId]);
+    return rows.map(({ call }) => call);
   }
 
   isAlive(processId: string): Promise<boolean> {

@@ -146,4 +146,24 @@ describe.each([
     expect(await fresh.approve(requested)).toMatchObject({ status: "completed" });
     expect(sent).toHaveLength(1);
   });
+
+  test("an approved call that has not begun when its process shuts down runs in another one", async () => {
+    const sent: unknown[] = [];
+    let hasStarted = (): void => undefined;
+    const started = new Promise<void>((resolve) => (hasStarted = resolve));
+    let proceed = (): void => undefined;
+    const delay = new Promise<void>((resolve) => (proceed = resolve));
+    const delayed = { name: "delayed", after: "permit", enter: () => (hasStarted(), delay) } as const;
+    const ending = await startProcess({ tools: [sendTool(sent)], middleware: [delayed] });
+    const requested = idOf(await ending.execute("send", { text: "x" }, { id: newId() }));
+    const result = ending.approve(requested);
+    await started;
+    const closed = ending.shutdown();
+    proceed();
+    expect(await result).toMatchObject({ status: "failed", error: { code: "shutdown" } });
+    await closed;
+    const fresh = await startProcess({ tools: [sendTool(sent)] });
+    expect(await fresh.follow(requested)).toMatchObject({ status: "completed" });
+    expect(sent).toHaveLength(1);
+  });
 });

@@ -209,6 +209,32 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     expect(await haft.jobs.wait(jobOf(queued))).toMatchObject({ status: "completed", details: "ran" });
   });
 
+  test("that asks, with an id, runs as its job after the approval, and its approval has the result", async () => {
+    const haft = await place().open();
+    const { tool, runs, detach } = slowTool("slow", { permission: "confirm" });
+    haft.register(tool);
+    const options = { id: "c1", caller: { session: "s" } };
+    const approvalId = jobOf(await haft.execute("slow", {}, options));
+    const queued = await haft.approve(approvalId);
+    expect(queued).toMatchObject({ status: "pending", pending: { kind: "job" } });
+    expect(await haft.execute("slow", {}, options)).toMatchObject({ pending: { kind: "job", id: jobOf(queued) } });
+    detach();
+    expect(await haft.jobs.wait(jobOf(queued))).toMatchObject({ status: "completed" });
+    expect((await haft.approvals.get(approvalId))?.call).toEqual({ state: "ended", outcome: "completed" });
+    expect(await haft.execute("slow", {}, options)).toMatchObject({ status: "completed" });
+    expect(runs).toHaveLength(1);
+  });
+
+  test("that was approved and then cancelled has not run, and its approval says so", async () => {
+    const haft = await place().open({ worker: false });
+    const { tool } = slowTool("slow", { permission: "confirm" });
+    haft.register(tool);
+    const approvalId = jobOf(await haft.execute("slow"));
+    await haft.jobs.cancel(jobOf(await haft.approve(approvalId)));
+    const { call } = await haft.approvals.waitForEnd(approvalId);
+    expect(call).toEqual({ state: "ended", outcome: "cancelled" });
+  });
+
   test("can be wished for, and wished away; from inside a tool it is waited for", async () => {
     const haft = await place().open();
     haft.register({ name: "inline", description: "Inline", parameters: [], run: () => 1 });

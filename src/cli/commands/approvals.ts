@@ -13,6 +13,8 @@ import { MAX_WAIT_MS, promptForApproval, toShown, waitForResult } from "../termi
 import { isInteractive, pause } from "../terminal.ts";
 
 const CHECK_INTERVAL_MS = 1000;
+/** A command that ends soon runs no job, and no call of others: both would be cut off. */
+const SHORT = { connectsMcp: false, runsJobs: false };
 
 const list = defineCommand({
   examples: [
@@ -29,7 +31,7 @@ const list = defineCommand({
   },
   uses: ["approvals"],
   async run({ connect, output, options: { state = "pending" } }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect(SHORT);
     const page = await client.approvals.list(state === "all" ? {} : { state });
     output.list(page, (approvals) => showApprovalList(approvals, output));
     if (page.items.length === 0) output.info(state === "pending" ? "Nothing waits for an answer." : "There are none.");
@@ -41,7 +43,7 @@ const show = defineCommand({
   operands: [{ name: "ID", completes: "approval" }],
   uses: ["approvals"],
   async run({ connect, output, operands: [id = ""], ...place }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect(SHORT);
     output.data(await findApproval(client, id, place), showApproval);
   },
 });
@@ -71,7 +73,7 @@ const approve = defineCommand({
     const timeoutMs = readTimeout(options.timeout);
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
-    const client = await connect();
+    const client = await connect({ runsJobs: false });
     const requested = await findApproval(client, id, { url, ...place });
     for (const line of showApproval(requested)) output.info(line);
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
@@ -103,7 +105,7 @@ const deny = defineCommand({
   options: { reason: { type: "text", value: "TEXT", about: "For the model" } },
   uses: ["approvals"],
   async run({ connect, output, operands: [id = ""], options: { reason }, ...place }) {
-    const client = await connect({ connectsMcp: false });
+    const client = await connect(SHORT);
     await findApproval(client, id, place);
     const { approval } = await client.approvals.answer(id, { decision: "deny", reason });
     output.data(approval, () => []);
@@ -173,7 +175,9 @@ async function findApproval(
     throw new CommandError(`There is no approval "${id}" in the state folder ${stateFolder}.`, {
       exitCode: EXIT.failed,
       code: "not_found",
-      next: "If it was asked with another HAFT_STATE_DIR, home folder or user, use the same here.",
+      next:
+        "`haft approvals list` shows those of this folder. " +
+        "If it was asked with another HAFT_STATE_DIR, home folder or user, use the same here.",
     });
   }
 }

@@ -9,7 +9,7 @@ import { callEvent, type EventEmitter } from "../../core/events.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
-import { repeatResult } from "../idempotency.ts";
+import { endAsked, repeatResult } from "../idempotency.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 
 export interface PermitOptions {
@@ -63,6 +63,15 @@ export class Permit implements Stage {
     return verdict instanceof Promise
       ? verdict.then((judged) => this.#apply(call, judged))
       : this.#apply(call, verdict);
+  }
+
+  /** A call that starts here and does not reach its tool: it became a job, was refused or stopped. */
+  leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {
+    const row = this.#calls.takeClaimed(call);
+    if (!row) return result;
+    const done = (): ToolResult => result;
+    // If that cannot be written, the outcome is unknown once this process has ended.
+    return Promise.resolve(endAsked(this.#calls, call, row, result)).then(done, done);
   }
 
   #apply(call: Call, verdict: Verdict): MaybePromise<ToolResult | undefined> {
@@ -124,8 +133,9 @@ export class Permit implements Stage {
           row = (await this.#calls.get(row.id)) ?? row;
           break;
         }
-        case "running":
         case "suspended":
+          return repeatResult(call, storedResult(row), "replay");
+        case "running":
           row = await this.#calls.settleLost(await abortable(call, this.#nextState(row)));
           break;
         case "ended":

@@ -32,7 +32,11 @@ export async function requestPermission(id: string, context: PermissionContext):
   if (canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
   // The client cancelled the call, so the question is withdrawn.
   if (call.signal.aborted) await approvals.cancel(id, "its client cancelled it").catch(() => undefined);
-  else if (call.needsServing) await approvals.release(id).catch(() => undefined);
+  else if (call.needsServing) {
+    await approvals.release(id).catch(() => undefined);
+    // Answered at the last moment: this process still holds it, and runs it.
+    if ((await approvals.get(id))?.state === "approved") return ANSWERED;
+  }
   return { kind: "pending", question };
 }
 

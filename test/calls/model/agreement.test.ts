@@ -36,6 +36,7 @@ function pairsFor(dead: number | undefined): Record<string, Pair> {
       statement: (row) => model.end(row, ME, 2, "cancelled"),
       transition: product.end(me, 2, ended("cancelled")),
     },
+    "give back": { statement: (row) => model.giveBack(row, ME, 1), transition: product.giveBack(me, 1) },
     change: {
       statement: (row) => model.change(row, ME, deemedDead),
       transition: product.change(me, "the file", deadName),

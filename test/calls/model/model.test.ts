@@ -81,6 +81,18 @@ const SMALL = {
     faults: { kills: 1, changes: 1, cancels: 1 },
     ends: ["completed by host", "cancelled", "unknown", "changed, completed by host"],
   },
+  "a process that ends and a kill": {
+    permission: "ask",
+    faults: { shutdowns: 1, kills: 1 },
+    ends: ["completed by host", "completed by answerer 1", "denied", "unknown"],
+  },
+  "a repeatable call, a process that ends and a lost lease": {
+    permission: "ask",
+    isRepeatable: true,
+    answerers: 2,
+    faults: { shutdowns: 1, lostLeases: 1 },
+    ends: ["completed by host", "denied"],
+  },
   "an allowed call with a duplicate": {
     permission: "allow",
     hasDuplicate: true,
@@ -208,6 +220,7 @@ const WITHOUT: Record<Needed, Finding> = {
   "claim: state": { in: "one answerer", as: "runs twice" },
   "claim: deadline": { in: "only the asker has the tool", as: "wrong deadline" },
   "claim: after verification": { in: "a kill and a change", as: "not what was shown" },
+  "give back: its own start": { in: "a repeatable call, a process that ends and a lost lease", as: "false report" },
   "change: state": { in: "a kill and a change", as: "false report" },
   "change: epoch": {
     in: "a repeatable call, a duplicate, answerers without the tool, a lost lease and a change",

@@ -36,6 +36,8 @@ interface Faults {
   cancels: number;
   /** The tool fails. */
   failures: number;
+  /** A process that has started the call is told to end before it begins. */
+  shutdowns: number;
 }
 
 /** With what only an observer outside knows. */
@@ -95,7 +97,15 @@ export class CallProtocol implements Model<CallState> {
 
   constructor(configuration: Configuration, leftOut: readonly Condition[] = []) {
     this.#configuration = configuration;
-    this.#faults = { kills: 0, lostLeases: 0, changes: 0, cancels: 0, failures: 0, ...configuration.faults };
+    this.#faults = {
+      kills: 0,
+      lostLeases: 0,
+      changes: 0,
+      cancels: 0,
+      failures: 0,
+      shutdowns: 0,
+      ...configuration.faults,
+    };
     this.#members = membersOf(configuration);
     this.#statements = new Statements(leftOut);
     const caller = configuration.permission === "ask" ? "start" : "ask";
@@ -188,6 +198,12 @@ export class CallProtocol implements Model<CallState> {
       const at = parties[me]?.at ?? "done";
       if (isMortal && AT_WORK.includes(at))
         addFault("kills", `${name} is killed before "${at}"`, (to) => (to.parties[me] = partyAt("dead")));
+      if (isMortal && at === "run")
+        addFault("shutdowns", `${name} gives it back and ends`, (to) => {
+          const { row, epoch } = partyOf(to, me);
+          this.#statements.giveBack(rowOf(to, row), me, epoch);
+          to.parties[me] = partyAt("dead");
+        });
       if (at === "run") addFault("failures", `${name}: the tool fails`, (to) => willEnd(to, me, "failed"));
       if (deemedDead[me] || !rows.some((row) => isLeasedBy(row, me))) continue;
       const deemDead: Change = (to) => (to.deemedDead[me] = true);

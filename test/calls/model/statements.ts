@@ -47,6 +47,7 @@ export type Condition =
   | "claim: after verification"
   | "end: owner and epoch"
   | "end: state"
+  | "give back: its own start"
   | "change: state"
   | "change: epoch"
   | "release: state"
@@ -119,6 +120,18 @@ export class Statements {
     if (outcome === "cancelled") this.#endWithoutRun(row, outcome, 1);
     else this.#finish(row, outcome);
     row.result = epoch;
+    return true;
+  }
+
+  /** Its owner has not begun it and ends: another process may start it. */
+  giveBack(row: Row, me: number, epoch: number): boolean {
+    const isOwn = row.state === "running" && row.owner === me && row.epoch === epoch;
+    if (!isOwn && this.has("give back: its own start")) return false;
+    row.state = "approved";
+    row.outcome = "";
+    row.owner = NOBODY;
+    row.epoch = epoch - 1;
+    row.isDeadlineOver = false;
     return true;
   }
 
