@@ -262,8 +262,11 @@ export class ServerParty {
       const received = await send();
       return readResult(JSON.stringify(received), JSON.stringify(received));
     } catch (error) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      const isDead = this.child.exitCode !== null || this.child.signalCode !== null;
+      // The connection may be lost a moment before the process is known to be dead.
+      const isDead = await Promise.race([
+        childEnd(this.child).then(() => true),
+        new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 2000)),
+      ]);
       return isDead ? GONE : { said: "error", text: String(error) };
     }
   }
