@@ -51,7 +51,8 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     { call, source, language, runs }: ProgramToRun,
     host: Omit<ProgramHost, "save">,
   ): Promise<ProgramEnd> {
-    const key = keyOf(call.options);
+    const { id = "", idempotencyKey, caller = {} } = call.options;
+    const key = keyOf(caller, idempotencyKey || id);
     const stored = claimed.get(key) ?? (await store.claim(key));
     claimed.delete(key);
     if (!stored && (await store.list()).some((one) => one.key === key)) throw runsElsewhere();
@@ -84,7 +85,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   }
 
   async function leaveProgram(call: Call, result: ToolResult): Promise<void> {
-    const key = keyOf({ id: call.id, caller: call.caller });
+    const key = keyOf(call.caller, call.stepKey);
     // If removing fails, the program is not run again: the journal has its result.
     try {
       if (result.status === "pending") {
@@ -127,8 +128,8 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   }
 }
 
-function keyOf({ id, caller = {} }: { id?: string; caller?: Partial<Caller> }): string {
-  return canonicalJson([caller.session, caller.agent, caller.user, id]);
+function keyOf({ session, agent, user }: Partial<Caller>, key: string): string {
+  return canonicalJson([session, agent, user, key]);
 }
 
 /** Failures after which the same call may be repeated. */

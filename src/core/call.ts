@@ -228,6 +228,8 @@ export interface Call {
   readonly requestedName: string;
   /** Set if the caller chose an id: two calls with the same key are one call. */
   readonly idempotencyKey: string | undefined;
+  /** The first part of the keys of its nested calls; the same when the call continues later. No other call has it. */
+  readonly stepKey: string;
   /** On whose behalf it is made. */
   readonly caller: Caller;
   /** The caller's options. */
@@ -347,7 +349,7 @@ export function continuationOf(call: Call): CallToContinue {
   return {
     name: `${tool.name}@${tool.version}`,
     input: call.sent ?? call.accepted,
-    options: { ...options, id: call.id, caller: call.caller },
+    options: { ...options, id: call.id, idempotencyKey: call.stepKey, caller: call.caller },
     toolkit: call.scope ? [...call.scope.names()] : undefined,
     verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
   };

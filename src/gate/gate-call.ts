@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type Call,
   type CallBudget,
@@ -85,6 +86,7 @@ export class GateCall extends Deadline implements Call {
   // Private at run time: middleware gets the call and must not read or set these.
   readonly #host: RunHost;
   readonly #secondPass: SecondPass | undefined;
+  #stepKey: string | undefined = undefined;
 
   constructor(
     host: RunHost,
@@ -120,6 +122,13 @@ export class GateCall extends Deadline implements Call {
     if (idempotencyKey === false) return undefined;
     // Models number their calls: an id alone means nothing outside its conversation.
     return idempotencyKey ?? (this.caller.session === undefined ? undefined : id);
+  }
+
+  get stepKey(): string {
+    const { idempotencyKey, options } = this;
+    if (idempotencyKey !== undefined) return idempotencyKey;
+    if (options.id === undefined || this.caller.session !== undefined) return this.id;
+    return (this.#stepKey ??= `${this.id} ${randomUUID()}`);
   }
 
   /** Listens to the caller's signal from now on. */

@@ -303,15 +303,12 @@ export class RunContext extends CallContext implements ToolContext {
     const { step, onApprovalRequested } = given;
     const problem = unknownKey("A nested call", given, NESTED_KEYS);
     const parent = callOf(this);
-    const { options, idempotencyKey } = parent;
+    const { options } = parent;
     const ordinal = step ?? ++this.#nested;
-    // The same step of the same call, made again, is recognised: that is how a chain continues after an approval.
-    const isUnique = options.id === undefined || parent.caller.session !== undefined || parent.secondPass !== undefined;
-    const stepKey =
-      idempotencyKey === undefined ? isUnique && `${parent.id}/${ordinal}` : `${idempotencyKey}/${ordinal}`;
     const nested: CallOptions = {
       id: `${parent.id}/${ordinal}`,
-      idempotencyKey: stepKey,
+      // The same step of the same call, made again, is recognised: that is how a chain continues after an approval.
+      idempotencyKey: `${parent.stepKey}/${ordinal}`,
       caller: parent.caller,
       signal: this.signal,
       allowedPaths: options.allowedPaths,

@@ -24,7 +24,7 @@ function open(options: HaftOptions = {}) {
   haft.on("*", (event) => void events.push(event));
   onTestFinished(() => haft.shutdown());
   const code = (source: string, id?: string): Promise<ToolResult> =>
-    haft.execute("run_code", { code: source }, id === undefined ? {} : { id });
+    haft.execute("run_code", { code: source }, id === undefined ? {} : { id, caller: { session: "s" } });
   return { haft, ran, events, code };
 }
 

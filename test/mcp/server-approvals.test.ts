@@ -65,7 +65,7 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
       const [form] = answer.mock.calls[0] as unknown as [{ message: string }];
       expect(form.message).toMatch(/send asks for permission[^]*"hello"/);
       const [approval] = await haft.approvals.list();
-      expect(approval).toMatchObject({ state: "used" });
+      expect(approval).toMatchObject({ state: "approved" });
       const names = { user: approval?.caller.user, answeredBy: approval?.answeredBy };
       expect(new Set(Object.values(names)).size, "who is asked is who calls").toBe(1);
     });
@@ -192,8 +192,8 @@ test("a waiting call that its client cancels can no longer be approved", async (
   const id = await firstQuestion(haft);
   controller.abort(new Error("never mind"));
   await expect(calling).rejects.toThrow("never mind");
-  await vi.waitFor(async () => expect((await haft.approvals.get(id))?.state).toBe("void"));
-  await expect(haft.approve(id)).rejects.toThrow(/void/);
+  await vi.waitFor(async () => expect((await haft.approvals.get(id))?.state).toBe("cancelled"));
+  await expect(haft.approve(id)).rejects.toThrow(/was cancelled/);
   expect(sent).toEqual([]);
 });
 
