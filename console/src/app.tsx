@@ -68,7 +68,7 @@ function SignedIn() {
   const { language } = useLanguage();
   const [pathname] = useLocation();
   const server = useApi("server", "info", []);
-  const parts = server.data?.parts as readonly string[] | undefined;
+  const parts = server.data?.parts;
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
   const open = (useApi("approvals", "list", [{ state: "pending" }]).data?.items.length ?? 0) + requested;
   const signInProblem = useFinishedSignIn();

@@ -1,5 +1,6 @@
 import type { LucideIcon } from "lucide-react";
 import type { ComponentType, LazyExoticComponent } from "react";
+import type { ApiClient } from "../../src/contracts/index.ts";
 import type { Words } from "./language.tsx";
 
 /** One page of the console. A new page is a `<name>-route.ts` with a `Page`, its `<name>-view.tsx`, and a line in `pages.ts`. */
@@ -9,6 +10,6 @@ export interface Page {
   icon: LucideIcon;
   words: Words<{ title: string }>;
   view: LazyExoticComponent<ComponentType>;
-  /** The page is shown only if the server has this part. */
-  needs?: string;
+  /** The page is shown only if the server has this resource. */
+  needs?: keyof ApiClient;
 }

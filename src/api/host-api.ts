@@ -119,7 +119,7 @@ export class HostApi {
           haft,
           startedAt: this.startedAt,
           info,
-          has: (resource) => this.has(resource),
+          parts: () => this.#parts(),
           describe: (version) => this.#describe(version),
           warnings: () => this.warnings,
           health: { database: store?.database, stateFolder: this.#host.stateFolder },
@@ -190,6 +190,11 @@ export class HostApi {
       };
     }
     return loaders;
+  }
+
+  #parts(): string[] {
+    const ofEveryServer = new Set([...Object.keys(this.#runtimeLoaders()), "session"]);
+    return Object.keys(this.#loaders).filter((resource) => !ofEveryServer.has(resource));
   }
 
   async #describe(version: string): Promise<Record<string, unknown>> {

@@ -28,6 +28,7 @@ import type { HostArtifacts } from "./artifacts.ts";
 import type { HostCanvas } from "./canvas.ts";
 import type { HostConfinement } from "./confinement.ts";
 import type { HostMcp } from "./mcp.ts";
+import type { CapabilityLoaders } from "./open-host.ts";
 import type { AgentFor, HostSessions } from "./sessions.ts";
 
 /** How a folder is opened: overrides of its configuration, and what a program provides. */
@@ -58,7 +59,7 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   onWarning?: (warning: string) => void;
 }
 
-/** What a capability gives to others, by its name. */
+/** What capabilities give to others, by their names. One that no other names needs no entry. */
 export interface CapabilityValues {
   store: Store;
   confinement: HostConfinement;
@@ -77,14 +78,13 @@ export interface CapabilityValues {
   sessions: HostSessions;
   schedules: Schedules;
   tokens: TokenStore;
-  plugins: undefined;
 }
 
-type AnyName = keyof CapabilityValues;
+type ValueName = keyof CapabilityValues;
 /** Every host has these. */
 export type BaseName = "store" | "workspace" | "undo" | "runtime";
 /** An optional part of a host. */
-export type CapabilityName = Exclude<AnyName, BaseName>;
+export type CapabilityName = Exclude<keyof CapabilityLoaders, BaseName>;
 
 /** What every capability is given, besides the values of those that it names. */
 export interface CapabilityContext {
@@ -128,9 +128,9 @@ export interface OpenCapability<Value = unknown> {
  * If `open` throws, it has closed what it had opened.
  */
 export interface Capability<
-  Name extends AnyName = AnyName,
-  Needs extends AnyName = AnyName,
-  Uses extends AnyName = AnyName,
+  Name extends string = string,
+  Needs extends ValueName = ValueName,
+  Uses extends ValueName = ValueName,
 > {
   readonly name: Name;
   /** The sections of the configuration that it reads. */
@@ -141,13 +141,13 @@ export interface Capability<
   readonly uses?: readonly Uses[];
   open(
     context: CapabilityContext & Pick<CapabilityValues, Needs> & Partial<Pick<CapabilityValues, Uses>>,
-  ): MaybePromise<OpenCapability<CapabilityValues[Name]>>;
+  ): MaybePromise<OpenCapability<Name extends ValueName ? CapabilityValues[Name] : undefined>>;
 }
 
 export function defineCapability<
-  const Name extends AnyName,
-  const Needs extends AnyName = never,
-  const Uses extends AnyName = never,
+  const Name extends string,
+  const Needs extends ValueName = never,
+  const Uses extends ValueName = never,
 >(capability: Capability<Name, Needs, Uses>): Capability<Name, Needs, Uses> {
   return capability;
 }
@@ -155,4 +155,3 @@ export function defineCapability<
 export type AnyCapability = Pick<Capability, "name" | "config" | "needs" | "uses"> & {
   open(context: CapabilityContext & Partial<CapabilityValues>): MaybePromise<OpenCapability>;
 };
-export type CapabilityLoaders = { readonly [Name in AnyName]: () => MaybePromise<AnyCapability> };

@@ -3,6 +3,7 @@ import { ConfigError, showProblem } from "../config/problems.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
+import type { MaybePromise } from "../core/stage.ts";
 import type { Undo } from "../io/files/undo.ts";
 import type { Schedules } from "../jobs/schedules.ts";
 import type { ServerQuestions } from "../mcp/client/elicitation.ts";
@@ -20,7 +21,6 @@ import type {
   ApiServices,
   BaseName,
   CapabilityContext,
-  CapabilityLoaders,
   CapabilityName,
   CapabilityValues,
   HostOptions,
@@ -84,7 +84,7 @@ export type PartialHost<Name extends CapabilityName> = Omit<HaftHost, Capability
   Pick<HaftHost, CapabilityMembers[Name & keyof CapabilityMembers]>;
 
 /** A new capability is one file and one line here. Loaded when it is opened. */
-export const CAPABILITIES: CapabilityLoaders = {
+export const CAPABILITIES = loadersOf({
   store: async () => (await import("./base.ts")).store,
   confinement: async () => (await import("./confinement.ts")).confinement,
   workspace: async () => (await import("./base.ts")).workspace,
@@ -102,7 +102,15 @@ export const CAPABILITIES: CapabilityLoaders = {
   schedules: async () => (await import("./schedules.ts")).schedules,
   tokens: async () => (await import("./tokens.ts")).tokens,
   plugins: async () => (await import("./plugins.ts")).plugins,
-};
+});
+export type CapabilityLoaders = typeof CAPABILITIES;
+
+/** Keeps the names, and not the type of each capability: these depend on each other. */
+function loadersOf<Name extends string>(
+  loaders: Readonly<Record<Name, () => MaybePromise<AnyCapability>>>,
+): Readonly<Record<Name, () => MaybePromise<AnyCapability>>> {
+  return loaders;
+}
 
 type Name = keyof CapabilityLoaders;
 const NAMES = Object.keys(CAPABILITIES) as Name[];

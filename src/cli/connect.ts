@@ -71,8 +71,8 @@ async function openConnection(target: ConnectionTarget, options: ConnectOptions)
   }
 }
 
-/** Each contract is loaded for the commands that use it: the schemas of all take tens of milliseconds. */
-const CONTRACTS: { readonly [Name in Resource]: () => Promise<Contract> } = {
+/** Loads only the contracts that a command uses: the schemas of all take tens of milliseconds. Others still work, slower. */
+const CONTRACTS: { readonly [Name in Resource]?: () => Promise<Contract> } = {
   server: async () => (await import("../contracts/server.ts")).server,
   session: async () => (await import("../contracts/session.ts")).session,
   tokens: async () => (await import("../contracts/tokens.ts")).tokens,
@@ -98,8 +98,12 @@ const CONTRACTS: { readonly [Name in Resource]: () => Promise<Contract> } = {
 };
 
 async function loadContracts(uses: readonly Resource[]): Promise<Record<string, Contract>> {
-  const loaded = await Promise.all(uses.map(async (name) => [name, await CONTRACTS[name]()] as const));
+  const loaded = await Promise.all(uses.map(async (name) => [name, await loadContract(name)] as const));
   return Object.fromEntries(loaded);
+}
+
+async function loadContract(name: Resource): Promise<Contract> {
+  return CONTRACTS[name]?.() ?? (await import("../contracts/index.ts")).contracts[name];
 }
 
 function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress {

@@ -22,25 +22,6 @@ export const Health = named(
 );
 export type Health = z.infer<typeof Health>;
 
-/** What a server may have in addition to tools, calls, approvals and events. */
-export const PartName = z.enum([
-  "policy",
-  "audit",
-  "undo",
-  "artifacts",
-  "canvas",
-  "configuration",
-  "rules",
-  "tokens",
-  "mcp",
-  "channels",
-  "questions",
-  "jobs",
-  "schedules",
-  "sessions",
-]);
-export type PartName = z.infer<typeof PartName>;
-
 export const ServerInfo = named(
   "ServerInfo",
   z.strictObject({
@@ -51,7 +32,8 @@ export const ServerInfo = named(
     /** `kind`: the engine, such as `sqlite` or `postgres`. */
     store: z.strictObject({ kind: z.string(), place: z.string().optional() }).optional(),
     sandbox: z.strictObject({ kind: z.string(), enforced: z.boolean(), reason: z.string().optional() }).optional(),
-    parts: z.array(PartName),
+    /** The resources that it has in addition to those of every server; `rules` if it has `policy`. */
+    parts: z.array(z.string()),
     /** What a person should know: no TLS, no sandbox, a broken rule. */
     warnings: z.array(z.string()),
     load: z.strictObject({ running: Count, waiting: Count }),

@@ -1,7 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Handlers } from "../../contracts/contract.ts";
-import type { Contracts } from "../../contracts/index.ts";
-import { type Health, type HealthProblem, PartName, type server, type ServerInfo } from "../../contracts/server.ts";
+import type { Health, HealthProblem, server, ServerInfo } from "../../contracts/server.ts";
 import { isDiskFull } from "../../io/files/state-folder.ts";
 import type { Haft } from "../../runtime.ts";
 import type { SqlDatabase } from "../../store/database.ts";
@@ -10,8 +9,8 @@ export interface ServerApiOptions {
   haft: Haft;
   startedAt: number;
   info?: Partial<Pick<ServerInfo, "version" | "workspace" | "store" | "sandbox">>;
-  /** Whether this server has a resource. */
-  has(resource: keyof Contracts): boolean;
+  /** The resources that this server has in addition to those of every server. */
+  parts(): readonly string[];
   /** The OpenAPI document. */
   describe(version: string): Promise<Record<string, unknown>>;
   /** What a person should know. */
@@ -78,7 +77,7 @@ export class HealthCheck {
 }
 
 export function createServerApi(options: ServerApiOptions): Handlers<typeof server> {
-  const { haft, startedAt, info: { version = "unknown", ...info } = {}, has, warnings } = options;
+  const { haft, startedAt, info: { version = "unknown", ...info } = {}, warnings } = options;
   const health = new HealthCheck(options.health ?? {});
   return {
     health: () => health.read(),
@@ -88,7 +87,7 @@ export function createServerApi(options: ServerApiOptions): Handlers<typeof serv
       ...info,
       startedAt,
       // `rules` is the endpoint of `policy` that shows the effect of a rule.
-      parts: PartName.options.filter((part) => has(part === "rules" ? "policy" : part)),
+      parts: options.parts().flatMap((part) => (part === "policy" ? [part, "rules"] : [part])),
       warnings: [...warnings(), ...(await health.warnings())],
       load: haft.load(),
     }),
