@@ -32,7 +32,7 @@ const PLACES: readonly Place[] = [
   { place: "testing", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "all" },
   { place: "runtime.ts", layer: 5, mayImport: ["below", "workspace.ts"], builtins: "all" },
   { place: "workspace.ts", layer: 5, mayImport: ["below"], builtins: "all" },
-  // Values of core too: lists of names that schemas and code share.
+  // Of core only files that import nothing, such as lists of names: contract.test.ts checks it.
   { place: "contracts", layer: 4, mayImport: ["core"], builtins: "none" },
   {
     place: "config",
