@@ -29,11 +29,11 @@ const server: McpServerConfig = {
   startTimeoutMs: 200_000,
   timeoutMs: 200_000,
 };
-const signIns = new Map<string, StoredSignIn>();
+const stored = new Map<string, StoredSignIn>();
 const tokens: SignInStore = {
-  get: (name) => structuredClone(signIns.get(name)),
-  set: (name, signIn) => void signIns.set(name, signIn),
-  delete: (name) => void signIns.delete(name),
+  get: (name) => structuredClone(stored.get(name)),
+  set: (name, signIn) => void stored.set(name, signIn),
+  delete: (name) => void stored.delete(name),
 };
 if (context.client_id !== undefined) {
   const { client_id, client_secret } = context;

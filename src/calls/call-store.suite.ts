@@ -75,7 +75,8 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
         row: { id: row.id },
       });
       const first = keyed(`k_${row.id}`, store.processId);
-      const begun = await Promise.all([store, another].map((one) => one.insert({ ...first, id: crypto.randomUUID() })));
+      const insert = async (one: CallStore) => one.insert({ ...first, id: crypto.randomUUID() });
+      const begun = await Promise.all([insert(store), insert(another)]);
       expect(begun.map(({ outcome }) => outcome).sort()).toEqual(["inserted", "known"]);
     });
 

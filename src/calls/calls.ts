@@ -70,7 +70,7 @@ const PRUNE_EVERY_MS = 60 * 60_000;
 const MAX_LIVE = 10_000;
 const MAX_LISTED = 1000;
 /** How often one call may be asked about because what it acts on keeps changing. */
-export const MAX_ROUNDS = 5;
+const MAX_ROUNDS = 5;
 const WRITE_RETRY_MS = 500;
 
 /**

@@ -144,7 +144,7 @@ function withoutRun(
 export type IsExpired = (row: StoredCall) => boolean;
 
 /** Whether this process may start it: nobody else waits for it with a live caller. */
-export function mayClaim(row: StoredCall, me: string, now: number, deadHolder?: string): boolean {
+function mayClaim(row: StoredCall, me: string, now: number, deadHolder?: string): boolean {
   const { holder, holdUntil = 0 } = row;
   return holder === undefined || holder === me || holdUntil <= now || holder === deadHolder;
 }

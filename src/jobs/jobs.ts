@@ -209,7 +209,7 @@ class JobService {
 
   work(own: WorkerOptions = {}): Promise<JobWorker> {
     this.#listen();
-    this.#starting ??= this.#startWorker({ ...(this.#options.worker || {}), ...own });
+    this.#starting ??= this.#startWorker({ ...(this.#options.worker || undefined), ...own });
     // A worker that could not start may be started again.
     this.#starting.catch(() => (this.#starting = undefined));
     return this.#starting;
