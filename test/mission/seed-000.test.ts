@@ -629,6 +629,7 @@ describe("安全与权限 (safety)", () => {
     const never = (category: string) => ({
       name: `never_${category}`,
       description: "Never ends",
+      kind: "readonly" as const,
       category,
       parameters: [],
       run: () => new Promise<never>(() => {}),
@@ -775,6 +776,7 @@ describe("配置 (configuration)", () => {
     haft.register({
       name: "never",
       description: "Never ends",
+      kind: "readonly",
       parameters: [],
       run: () => new Promise<never>(() => {}),
     });
@@ -903,6 +905,7 @@ describe("错误处理 (errors)", () => {
     haft.register({
       name: "never",
       description: "Never ends",
+      kind: "readonly",
       parameters: [],
       run: () => new Promise<never>(() => {}),
     });
