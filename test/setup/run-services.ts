@@ -1,6 +1,7 @@
 // Runs once, in vitest's own process, for all test files of a run.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import process from "node:process";
 import { text } from "node:stream/consumers";
 import type { TestProject } from "vitest/node";
 import type { LaunchedPostgres } from "./launch-postgres.ts";
@@ -16,6 +17,7 @@ declare module "vitest" {
 export default async function startServices(project: TestProject): Promise<() => Promise<void>> {
   // What the root provides is there for all projects.
   if (!project.isRootProject()) return async () => undefined;
+  keepExitCode();
   let postgres: Promise<LaunchedPostgres> | undefined;
   let isEnding = false;
   /** Databases that no test needs any more: hundreds of them fill a disk. */
@@ -54,4 +56,13 @@ export default async function startServices(project: TestProject): Promise<() =>
       () => undefined,
     );
   };
+}
+
+/** The package of the PostgreSQL server ends the process with code 0 when nothing is left to do, also after failed tests. */
+function keepExitCode(): void {
+  let code: typeof process.exitCode;
+  process.prependListener("beforeExit", () => (code ??= process.exitCode));
+  process.on("exit", () => {
+    if (code) process.exitCode = code;
+  });
 }
