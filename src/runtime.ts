@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
 import { createTool as makeTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
+import { toolError } from "./core/error.ts";
 import { EventEmitter, type EventOf, type Listener, type ToolEvent, type ToolEventType } from "./core/events.ts";
 import { bindGate, continueCall, type Gate, provideDefaultGate, runtimeGateOf } from "./core/gate.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
@@ -586,8 +587,8 @@ function publicOf(runtime: Runtime): Haft {
     execute: ((target: AnyTool | string, input?: unknown, options?: CallOptions) =>
       gate.execute(target, input, options)) as Execute,
     executeMany: (calls, options) => gate.executeMany(calls, options),
-    approve: (id, answer) => runtime.answer(id, { ...answererOf(answer), approved: true }),
-    deny: (id, reason, answer) => runtime.answer(id, { ...answererOf(answer), approved: false, reason }),
+    approve: async (id, answer) => runtime.answer(id, { ...answererOf(answer), approved: true }),
+    deny: async (id, reason, answer) => runtime.answer(id, { ...answererOf(answer), approved: false, reason }),
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),
     load: () => runtime.admission.load(),
@@ -598,7 +599,13 @@ function publicOf(runtime: Runtime): Haft {
 
 /** A string is the name of the person who answers. */
 function answererOf<Answer extends object>(answer: string | Answer | undefined): Answer | { by: string } | undefined {
-  return typeof answer === "string" ? { by: answer } : answer;
+  if (typeof answer === "string") return { by: answer };
+  if (answer && "approved" in answer) {
+    throw toolError("invalid_input", 'The answer of approve() and deny() has no field "approved"', {
+      next: "Remove it, or use approvals.answer().",
+    });
+  }
+  return answer;
 }
 
 let defaultHaft: Haft | undefined;

@@ -10,6 +10,7 @@ import type { AnyTool, Preview } from "../core/tool.ts";
 import { bindingOf, type CallWorld, changesBetween, hashOf } from "./approval-binding.ts";
 import { type Approval, type ApprovalAnswer, conflictOf, isSameAnswer, readAnswer, toApproval } from "./approval.ts";
 import { type CallStore, type InsertedCall, MemoryCallStore, type OpenLimits, type RowChange } from "./call-store.ts";
+import { replacedResult } from "./stored-result.ts";
 import {
   approve,
   type CallOutcome,
@@ -308,6 +309,12 @@ export class Calls {
     return (await this.#change(row.id, lose(owner))) ?? (await this.get(row.id)) ?? row;
   }
 
+  /** The question that replaced this one, because what was shown had changed. */
+  async replacementOf({ outcome, result }: StoredCall): Promise<StoredCall | undefined> {
+    if (outcome !== "changed" || result?.status !== "pending") return undefined;
+    return this.get(result.pending.id);
+  }
+
   /** Calls that no live process takes care of. Expires and ends those that are over. */
   async unattended(): Promise<StoredCall[]> {
     const found: StoredCall[] = [];
@@ -383,7 +390,12 @@ export class Calls {
     const question = row.question && { ...row.question, replaces: { id: seen.id, changes }, round };
     const next = { ...row, question };
     const dead = await this.#deadHolder(seen);
-    const changed = await this.#change(seen.id, change(this.#store.processId, note, dead), next);
+    const transition = change(this.#store.processId, note, dead);
+    const replace: Transition = (current, now) => {
+      const changes = transition(current, now);
+      return changes?.outcome === "changed" ? { ...changes, result: replacedResult(seen, note, next.id) } : changes;
+    };
+    const changed = await this.#change(seen.id, replace, next);
     // Answered, started or changed by another process in the meantime.
     if (changed?.outcome !== "changed") return changed ?? (await this.get(seen.id)) ?? seen;
     this.#trackLive(next.id, call);

@@ -70,6 +70,20 @@ function pendingResult({ id, callId, toolName, state, createdAt }: StoredCall): 
       : state === "approved"
         ? `"${toolName}" is approved (${id}) and has not started yet.`
         : `"${toolName}" is approved (${id}) and running. Its result comes later.`;
+  return pendingFor({ callId, toolName, createdAt }, id, message);
+}
+
+/** What the caller and the person get for a question that was replaced by the question `next`. */
+export function replacedResult(row: StoredCall, why: string, next: string): PendingResult {
+  const message = `"${row.toolName}" has not run: ${why}. A new question asks about it (${next}).`;
+  return pendingFor(row, next, message);
+}
+
+function pendingFor(
+  { callId, toolName, createdAt }: Pick<StoredCall, "callId" | "toolName" | "createdAt">,
+  id: string,
+  message: string,
+): PendingResult {
   return {
     callId,
     toolName,

@@ -41,6 +41,29 @@ describe("a call that was made before", () => {
     expect(runs()).toBe(1);
   });
 
+  test("and ended after its caller was answered has the late result, which replaces the unknown outcome", async () => {
+    const clock = createFakeClock();
+    let end = (_value: string): void => undefined;
+    const slow = new Promise<string>((resolve) => (end = resolve));
+    const { haft, runs } = counting(() => slow, { kind: "execute" }, { clock });
+    const controller = new AbortController();
+    const options = { id: "x", caller };
+    const stopped = haft.execute("count", {}, { ...options, signal: controller.signal });
+    await clock.advance(1);
+    controller.abort();
+    await clock.advance(60_000);
+    expect(await stopped).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
+    expect(await haft.execute("count", {}, options)).toMatchObject({ error: { code: "unknown_outcome" } });
+    end("done");
+    await clock.advance(1);
+    expect(await haft.execute("count", {}, options)).toMatchObject({
+      status: "completed",
+      details: "done",
+      metadata: { known: "replay" },
+    });
+    expect(runs()).toBe(1);
+  });
+
   test("is not known if it has no key", async () => {
     const { haft, runs } = counting();
     const options = { id: "x", caller, idempotencyKey: false } as const;

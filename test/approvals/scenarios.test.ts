@@ -135,7 +135,7 @@ describe.each([
       });
       expect(textOf((await approvals.get(again))!.preview!.content)).toBe("-two\n+new");
       expect(ran).toEqual([]);
-      expect(await approve(requested)).toMatchObject({ status: "failed", error: { code: "stale" } });
+      expect(await approve(requested)).toMatchObject({ status: "pending", pending: { kind: "approval", id: again } });
       expect(await approve(again)).toMatchObject({ status: "completed" });
       expect(ran).toHaveLength(1);
     });

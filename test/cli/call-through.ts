@@ -20,7 +20,7 @@ interface Called {
 
 /** `haft tools call NAME - --json`, with the input on stdin; what is printed is the result. */
 export async function callByCommandLine({ haft, name, input, options }: Called): Promise<ToolResult> {
-  const { mode, id, caller, policy } = options;
+  const { mode, id, caller, policy, signal: _signal, ...others } = options;
   const words = ["tools", "call", name, "-", "--json"];
   if (mode !== undefined) words.push("--mode", mode);
   if (id !== undefined) words.push("--id", id);
@@ -29,6 +29,7 @@ export async function callByCommandLine({ haft, name, input, options }: Called):
     if (allow.length > 0) words.push("--allow", allow.join(","));
     if (deny.length > 0) words.push("--deny", deny.join(","));
   }
+  for (const [option, value] of Object.entries(others)) words.push(`--${option}`, String(value));
   const stdin = new PassThrough();
   stdin.end(JSON.stringify(input));
   let printed = "";

@@ -28,9 +28,9 @@ async function open(haft: Haft) {
   return { server, token };
 }
 
-/** The options of a call that a request can have. */
-function requestOf({ name: tool, input, options: { id, mode, policy, allowedPaths } }: Called): CallRequest {
-  return JSON.parse(JSON.stringify({ tool, input, id, mode, policy, allowedPaths })) as CallRequest;
+/** The options of the call, also those that a request cannot have. The server knows the caller by its token. */
+function requestOf({ name: tool, input, options: { caller, signal: _signal, ...options } }: Called): CallRequest {
+  return JSON.parse(JSON.stringify({ tool, input, session: caller?.session, ...options })) as CallRequest;
 }
 
 export async function callOverHttp(called: Called): Promise<ToolResult> {

@@ -20,16 +20,26 @@ export function callOverMcpHttp(called: Called): Promise<ToolResult> {
   return call(called, async (serving) => connectV2((await serveOverHttp(called.haft, serving)).url, { as: "caller" }));
 }
 
+/** What a client may try to say about a call. */
+function metaOf(options: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(options).flatMap(([name, value]) => [
+      [`haft/${name}`, value],
+      [name, value],
+    ]),
+  );
+}
+
 const ENDINGS = ["tool_call_completed", "tool_call_failed", "tool_call_pending"];
 
 async function call(
-  { haft, name, input, options: { mode, policy } }: Called,
+  { haft, name, input, options: { mode, policy, id: _id, caller: _caller, signal: _signal, ...others } }: Called,
   connect: (serving: { call: CallOptions }) => Promise<Client>,
 ): Promise<ToolResult> {
   const client = await connect({ call: { mode, policy } });
   let answer: { _meta?: Record<string, unknown> } | undefined;
   const answered = client
-    .callTool({ name, arguments: input as Record<string, unknown> })
+    .callTool({ name, arguments: input as Record<string, unknown>, _meta: metaOf(others) })
     .then((result) => (answer = result));
   // A call that needs an approval waits for a while, and then returns pending.
   while (

@@ -1,4 +1,4 @@
-import type { ApprovalAnswered, ApprovalInfo } from "../../contracts/approvals.ts";
+import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../contracts/approvals.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { describeApproval } from "../../gate/permit/describe-approval.ts";
 import { stateFolderOf } from "../../io/files/state-folder.ts";
@@ -79,13 +79,7 @@ const approve = defineCommand({
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
     const waitMs = noWait ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
     const started = Date.now();
-    let answered: ApprovalAnswered;
-    try {
-      answered = await client.approvals.answer(id, { decision, rule, waitMs, confirmUnshown });
-    } catch (thrown) {
-      if (!isApiError(thrown, "conflict")) throw thrown;
-      throw new CommandError(thrown.message, { exitCode: EXIT.notCounted, code: "conflict" });
-    }
+    const answered = await sendAnswer(client, id, { decision, rule, waitMs, confirmUnshown });
     if (answered.rule !== undefined) output.info(`saved: ${answered.rule}`);
     const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
     const { approval, result } = noWait ? answered : await waitForResult(client, answered, left, interrupted);
@@ -107,7 +101,7 @@ const deny = defineCommand({
   async run({ connect, output, operands: [id = ""], options: { reason }, ...place }) {
     const client = await connect(SHORT);
     await findApproval(client, id, place);
-    const { approval } = await client.approvals.answer(id, { decision: "deny", reason });
+    const { approval } = await sendAnswer(client, id, { decision: "deny", reason });
     output.data(approval, () => []);
     output.info(`${approval.id} is denied.`);
   },
@@ -179,6 +173,20 @@ async function findApproval(
         "`haft approvals list` shows those of this folder. " +
         "If it was asked with another HAFT_STATE_DIR, home folder or user, use the same here.",
     });
+  }
+}
+
+/** An answer that is not used has an exit code of its own. */
+async function sendAnswer(
+  client: Pick<ApiClient, "approvals">,
+  id: string,
+  answer: ApprovalAnswerRequest,
+): Promise<ApprovalAnswered> {
+  try {
+    return await client.approvals.answer(id, answer);
+  } catch (thrown) {
+    if (!isApiError(thrown, "conflict")) throw thrown;
+    throw new CommandError(thrown.message, { exitCode: EXIT.notCounted, code: "conflict" });
   }
 }
 

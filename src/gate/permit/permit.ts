@@ -138,8 +138,11 @@ export class Permit implements Stage {
         case "running":
           row = await this.#calls.settleLost(await abortable(call, this.#nextState(row)));
           break;
-        case "ended":
-          return this.#refuseOrRepeat(call, row);
+        case "ended": {
+          const next = await this.#calls.replacementOf(row);
+          if (!next) return this.#refuseOrRepeat(call, row);
+          row = holdMs > 0 && next.state !== "ended" ? await this.#calls.hold(next, holdMs) : next;
+        }
       }
     }
   }

@@ -89,6 +89,10 @@ export class LibraryParty {
     this.#child.kill("SIGKILL");
   }
 
+  get isDead(): boolean {
+    return this.#child.signalCode === "SIGKILL";
+  }
+
   #settle(n: number, told: Told): void {
     this.#replies.get(n)?.(told);
     this.#replies.delete(n);
@@ -141,6 +145,7 @@ export class McpParty {
   readonly #transport: StdioClientTransport;
   readonly #ready: Promise<unknown>;
   #isKilled = false;
+  #wasReady = false;
 
   constructor(start: Start) {
     const { env, cwd } = start;
@@ -152,7 +157,10 @@ export class McpParty {
       stderr: "ignore",
     });
     this.#ready = this.#client.connect(this.#transport);
-    this.#ready.catch(() => undefined);
+    this.#ready.then(
+      () => (this.#wasReady = true),
+      () => undefined,
+    );
   }
 
   get pid(): number | undefined {
@@ -170,12 +178,17 @@ export class McpParty {
       return { said: error ? error.code : result.isError ? "error" : "completed", text };
     } catch (error) {
       // The server died: the client knows that, and nothing else.
-      return this.#isKilled || !isAlive(this.pid) ? GONE : { said: "error", text: String(error) };
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return this.isDead || !isAlive(this.pid) ? GONE : { said: "error", text: String(error) };
     }
   }
 
   async close(): Promise<void> {
     await this.#client.close();
+  }
+
+  get isDead(): boolean {
+    return this.#isKilled || (this.#wasReady && !isAlive(this.pid));
   }
 
   kill(): void {
@@ -249,6 +262,10 @@ export class ServerParty {
     this.child.kill("SIGTERM");
   }
 
+  get isDead(): boolean {
+    return this.child.signalCode === "SIGKILL";
+  }
+
   kill(): void {
     this.child.kill("SIGKILL");
   }
@@ -265,9 +282,9 @@ export class ServerParty {
       // The connection may be lost a moment before the process is known to be dead.
       const isDead = await Promise.race([
         childEnd(this.child).then(() => true),
-        new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 2000)),
+        new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 10_000)),
       ]);
-      return isDead ? GONE : { said: "error", text: String(error) };
+      return isDead ? GONE : { said: "error", text: `${String(error)} ${String((error as Error).cause)}` };
     }
   }
 

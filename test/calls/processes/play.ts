@@ -29,6 +29,11 @@ export interface Played {
   hasKilled: boolean;
 }
 
+/** A process that is started for one round. */
+interface Victim {
+  readonly isDead: boolean;
+}
+
 interface Asking {
   told: Promise<Told>;
   waits: boolean;
@@ -54,6 +59,7 @@ class Round {
   readonly #call: CallToMake;
   readonly #heard: Heard[] = [];
   readonly #hung: string[] = [];
+  readonly #victims: Victim[] = [];
   #hasKilled = false;
 
   constructor(schedule: Schedule, site: Site) {
@@ -90,6 +96,7 @@ class Round {
     if (isLater || (repeats && !asker.startsWith("MCP"))) await this.#askLater(asking, first?.pending?.id ?? question);
     const rows = await this.#site.rowsOf(item);
     const effects = this.#site.effectsOf(item);
+    if (this.#victims.some(({ isDead }) => isDead)) this.#hasKilled = true;
     return {
       schedule: this.#schedule,
       item,
@@ -138,9 +145,15 @@ class Round {
   async #askLater(asking: Asking, pendingId: string): Promise<void> {
     const { effectMs, asker } = this.#schedule;
     const name = `asker later (${asker})`;
+    let id = pendingId;
     for (let tries = 0; tries < 200; tries++) {
-      const later = await this.#within(name, asking.later(pendingId), effectMs);
+      const later = await this.#within(name, asking.later(id), effectMs);
       if (!later) return;
+      // What was shown has changed: there is another question.
+      if (later.pending?.kind === "approval" && later.pending.id !== id) {
+        ({ id } = later.pending);
+        continue;
+      }
       // A program or a job needs a moment after the call that it waited for.
       if (later.said === "busy" || (later.said === "pending" && (asker === "program" || asker === "job"))) {
         await pause(50);
@@ -158,6 +171,11 @@ class Round {
       this.#heard.push({ ...end, ...more, party });
       return end;
     });
+  }
+
+  #victim<P extends Victim>(party: P): P {
+    this.#victims.push(party);
+    return party;
   }
 
   async #within<T>(what: string, work: Promise<T>, extraMs: number): Promise<T | undefined> {
@@ -186,7 +204,7 @@ class Round {
       case "program":
       case "job": {
         const waits = asker === "library that waits";
-        const party = isFresh ? site.freshLibrary(waits, failAt) : site.library(waits);
+        const party = isFresh ? this.#victim(site.freshLibrary(waits, failAt)) : site.library(waits);
         const what = asker === "program" ? "ask by program" : asker === "job" ? "ask by job" : "ask";
         return {
           waits,
@@ -216,7 +234,7 @@ class Round {
       case "MCP that holds":
       case "MCP that leaves": {
         const waits = asker === "MCP that holds";
-        const party = isFresh ? site.freshMcp(waits, failAt) : site.mcp(waits);
+        const party = isFresh ? this.#victim(site.freshMcp(waits, failAt)) : site.mcp(waits);
         // A server that is new has no memory of the client's calls, so the approval is asked about.
         const later = isFresh
           ? (id: string) => site.library(false).order({ do: "follow", id })
@@ -224,7 +242,7 @@ class Round {
         return { waits, told: party.call(call), kill: () => party.kill(), later };
       }
       case "HTTP": {
-        const party = isFresh ? site.freshServer(failAt) : site.server();
+        const party = isFresh ? this.#victim(site.freshServer(failAt)) : site.server();
         const later = (id: string): Promise<Told> => site.server().follow(id);
         return { waits: false, told: party.call(call), kill: () => party.kill(), later };
       }
@@ -248,11 +266,11 @@ class Round {
     const failAt = typeof killAt === "string" ? killAt : undefined;
     switch (by) {
       case "library": {
-        const party = isFresh ? site.freshLibrary(false, failAt) : site.library(false);
+        const party = isFresh ? this.#victim(site.freshLibrary(false, failAt)) : site.library(false);
         return { told: party.order({ do: approves ? "approve" : "deny", id }), kill: () => party.kill() };
       }
       case "HTTP": {
-        const party = isFresh ? site.freshServer(failAt) : site.server();
+        const party = isFresh ? this.#victim(site.freshServer(failAt)) : site.server();
         return { told: party.answer(id, approves ? "once" : "deny"), kill: () => party.kill() };
       }
       case "command line": {

@@ -1,7 +1,7 @@
 // Askers and answerers in processes of their own: whoever is killed, a call runs at most once and after an approval, and
 // every party is told what the row and the ledger say.
 //
-// HAFT_SEED=n plays one schedule. With HAFT_FULL=1: 1,000 schedules; HAFT_SEED=n.. continues with that one.
+// HAFT_SEED=n plays one schedule. `npm run test:full -- calls` plays 1,000; HAFT_SEED=n.. continues with that one.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -50,12 +50,12 @@ async function openSite(engine: Engine): Promise<Site> {
   return Site.open({ base: folder, programs, storeUrl: await postgres.createDatabase() });
 }
 
-/** `7`: only that one; `7..`: from there on. */
+/** `7`: only that one; `7..`: from there on; `7..20`: up to that one. */
 function seeds(): number[] {
-  const wanted = /^(\d+)(\.\.)?$/.exec(process.env["HAFT_SEED"] ?? "");
-  const from = wanted ? Number(wanted[1]) : 0;
-  const to = wanted && !wanted[2] ? from + 1 : COUNT;
-  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index);
+  const [, first, isRange, last] = /^(\d+)(\.\.)?(\d+)?$/.exec(process.env["HAFT_SEED"] ?? "") ?? [];
+  const from = Number(first ?? 0);
+  const to = last !== undefined ? Number(last) : first !== undefined && !isRange ? from : COUNT - 1;
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
 }
 
 test(
