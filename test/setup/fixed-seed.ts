@@ -5,4 +5,5 @@ import fc from "fast-check";
  * looks for new ones, and a number repeats a run.
  */
 const requested = process.env["HAFT_SEED"];
-if (requested !== "random") fc.configureGlobal({ seed: requested === undefined ? 20_261_115 : Number(requested) });
+if (requested !== "random")
+  fc.configureGlobal({ seed: requested === undefined ? 20_261_115 : Number.parseInt(requested, 10) });

@@ -30,11 +30,14 @@ const list = defineCommand({
     },
   },
   uses: ["approvals"],
-  async run({ connect, output, options: { state = "pending" } }) {
+  async run({ connect, output, url, folder, terminal, options: { state = "pending" } }) {
     const client = await connect(SHORT);
     const page = await client.approvals.list(state === "all" ? {} : { state });
     output.list(page, (approvals) => showApprovalList(approvals, output));
-    if (page.items.length === 0) output.info(state === "pending" ? "Nothing waits for an answer." : "There are none.");
+    if (page.items.length > 0) return;
+    // Questions are kept per state folder, and one that was asked with another setting is not in this one.
+    const where = url === undefined ? ` in the state folder ${stateFolderOf(folder, { env: terminal.env })}` : "";
+    output.info(state === "pending" ? `Nothing waits for an answer${where}.` : `There are none${where}.`);
   },
 });
 

@@ -25,13 +25,8 @@ export interface Played {
   effects: number;
   /** Parties that were not told anything in time. */
   hung: string[];
-  /** Whether a process was killed. */
+  /** Whether a process was killed meanwhile, of this round or of another. */
   hasKilled: boolean;
-}
-
-/** A process that is started for one round. */
-interface Victim {
-  readonly isDead: boolean;
 }
 
 interface Asking {
@@ -41,6 +36,9 @@ interface Asking {
   /** How this asker gets the result after it was told `pending`. */
   later(pendingId: string): Promise<Told>;
 }
+
+/** A queue gives the job of a dead worker to another one after some time. */
+const LOST_JOB_MS = 90_000;
 
 /** Nobody waits longer than this after the others are done. On a busy machine processes take longer. */
 export function patienceMs(): number {
@@ -59,12 +57,12 @@ class Round {
   readonly #call: CallToMake;
   readonly #heard: Heard[] = [];
   readonly #hung: string[] = [];
-  readonly #victims: Victim[] = [];
-  #hasKilled = false;
+  readonly #deathsBefore: number;
 
   constructor(schedule: Schedule, site: Site) {
     this.#schedule = schedule;
     this.#site = site;
+    this.#deathsBefore = site.deaths;
     const item = `item-${schedule.seed}-${Math.random().toString(36).slice(2, 8)}`;
     this.#call = { callId: `call-${item}`, session: `session-${item}`, input: { item, ms: schedule.effectMs } };
   }
@@ -77,7 +75,7 @@ class Round {
     const question = await this.#firstQuestion(asked);
     if (changes) writeFileSync(join(this.#site.folder, `${item}.price`), "2");
     if (kill?.who === "asker" && typeof kill.at === "number") {
-      void pause(kill.at).then(() => ((this.#hasKilled = true), asking.kill()));
+      void pause(kill.at).then(() => asking.kill());
     }
     const answered = answers.map(async ({ by, approves, delayMs }, index) => {
       await pause(delayMs);
@@ -96,7 +94,6 @@ class Round {
     if (isLater || (repeats && !asker.startsWith("MCP"))) await this.#askLater(asking, first?.pending?.id ?? question);
     const rows = await this.#site.rowsOf(item);
     const effects = this.#site.effectsOf(item);
-    if (this.#victims.some(({ isDead }) => isDead)) this.#hasKilled = true;
     return {
       schedule: this.#schedule,
       item,
@@ -104,7 +101,7 @@ class Round {
       rows,
       effects,
       hung: this.#hung,
-      hasKilled: this.#hasKilled,
+      hasKilled: this.#site.deaths > this.#deathsBefore,
     };
   }
 
@@ -167,24 +164,21 @@ class Round {
 
   #listen(party: string, told: Promise<Told>, more: Omit<Heard, "party" | keyof Told>): Promise<Told> {
     return told.then((end) => {
-      if (end.said === "killed" || end.said === "gone") this.#hasKilled = true;
       this.#heard.push({ ...end, ...more, party });
       return end;
     });
   }
 
-  #victim<P extends Victim>(party: P): P {
-    this.#victims.push(party);
-    return party;
-  }
-
   async #within<T>(what: string, work: Promise<T>, extraMs: number): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => {
-        this.#hung.push(what);
-        resolve(undefined);
-      }, patienceMs() + extraMs);
+      timer = setTimeout(
+        () => {
+          this.#hung.push(what);
+          resolve(undefined);
+        },
+        patienceMs() + extraMs + (this.#schedule.asker === "job" ? LOST_JOB_MS : 0),
+      );
     });
     try {
       return await Promise.race([work, late]);
@@ -204,7 +198,7 @@ class Round {
       case "program":
       case "job": {
         const waits = asker === "library that waits";
-        const party = isFresh ? this.#victim(site.freshLibrary(waits, failAt)) : site.library(waits);
+        const party = isFresh ? site.freshLibrary(waits, failAt) : site.library(waits);
         const what = asker === "program" ? "ask by program" : asker === "job" ? "ask by job" : "ask";
         return {
           waits,
@@ -234,7 +228,7 @@ class Round {
       case "MCP that holds":
       case "MCP that leaves": {
         const waits = asker === "MCP that holds";
-        const party = isFresh ? this.#victim(site.freshMcp(waits, failAt)) : site.mcp(waits);
+        const party = isFresh ? site.freshMcp(waits, failAt) : site.mcp(waits);
         // A server that is new has no memory of the client's calls, so the approval is asked about.
         const later = isFresh
           ? (id: string) => site.library(false).order({ do: "follow", id })
@@ -242,7 +236,7 @@ class Round {
         return { waits, told: party.call(call), kill: () => party.kill(), later };
       }
       case "HTTP": {
-        const party = isFresh ? this.#victim(site.freshServer(failAt)) : site.server();
+        const party = isFresh ? site.freshServer(failAt) : site.server();
         const later = (id: string): Promise<Told> => site.server().follow(id);
         return { waits: false, told: party.call(call), kill: () => party.kill(), later };
       }
@@ -254,7 +248,7 @@ class Round {
     { id, approves, killAt }: { id: string; approves: boolean; killAt?: KillAt },
   ): Promise<void> {
     const { told, kill } = this.#startAnswer(by, id, approves, killAt);
-    if (typeof killAt === "number") void pause(killAt).then(() => ((this.#hasKilled = true), kill()));
+    if (typeof killAt === "number") void pause(killAt).then(() => kill());
     const name = `answerer (${by})`;
     const heard = this.#listen(name, told, { approvalId: id, waits: true, approves });
     await this.#within(name, heard, this.#schedule.effectMs);
@@ -266,11 +260,11 @@ class Round {
     const failAt = typeof killAt === "string" ? killAt : undefined;
     switch (by) {
       case "library": {
-        const party = isFresh ? this.#victim(site.freshLibrary(false, failAt)) : site.library(false);
+        const party = isFresh ? site.freshLibrary(false, failAt) : site.library(false);
         return { told: party.order({ do: approves ? "approve" : "deny", id }), kill: () => party.kill() };
       }
       case "HTTP": {
-        const party = isFresh ? this.#victim(site.freshServer(failAt)) : site.server();
+        const party = isFresh ? site.freshServer(failAt) : site.server();
         return { told: party.answer(id, approves ? "once" : "deny"), kill: () => party.kill() };
       }
       case "command line": {

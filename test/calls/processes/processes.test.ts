@@ -89,3 +89,26 @@ test(
   },
   FULL ? 4 * 60 * 60_000 : 300_000,
 );
+
+test("without the setting and with another home, a command says which state folder it uses", async () => {
+  const folder = join(base, "other-state");
+  mkdirSync(folder);
+  const site = await Site.open({ base: folder, programs });
+  try {
+    const asked = await site.command(["tools", "call", "pay", "item=a", "ms:=0"]).told;
+    const id = asked.pending?.id ?? "";
+    // The home of the account is not a test's to write to, so another state folder comes from the standard variable.
+    const env = { HAFT_STATE_DIR: undefined, XDG_STATE_HOME: folder };
+    const place = `in the state folder ${join(folder, "haft")}`;
+    const approve = await site.command(["approvals", "approve", id], { env }).told;
+    expect(approve).toMatchObject({ code: 1, text: expect.stringContaining(place) });
+    expect(approve.text).toMatch(/There is no approval .*HAFT_STATE_DIR/);
+    const list = await site.command(["approvals", "list"], { env }).told;
+    expect(list.text).toContain(`Nothing waits for an answer ${place}`);
+    expect(site.effectsOf("a")).toBe(0);
+    expect(await site.command(["approvals", "approve", id]).told).toMatchObject({ said: "completed", code: 0 });
+    expect(site.effectsOf("a")).toBe(1);
+  } finally {
+    await site.close();
+  }
+});

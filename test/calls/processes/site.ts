@@ -35,6 +35,11 @@ export const HOLD_MS = 60_000;
 /** The MCP server that does not wait long. */
 export const SHORT_HOLD_MS = 150;
 
+interface Party {
+  readonly isDead: boolean;
+  kill(): void;
+}
+
 export class Site {
   readonly folder: string;
   readonly store: Store;
@@ -43,7 +48,7 @@ export class Site {
   readonly #storeUrl: string | undefined;
   readonly #ledger: string;
   readonly #roles = new Map<string, LibraryParty | McpParty | ServerParty>();
-  readonly #fresh: { kill(): void }[] = [];
+  readonly #fresh: Party[] = [];
   #variations = 0;
 
   private constructor({ base, programs, storeUrl }: SiteOptions, folder: string, store: Store) {
@@ -109,15 +114,20 @@ export class Site {
   command(
     words: readonly string[],
     { failAt, env = {} }: { failAt?: string; env?: Record<string, string | undefined> } = {},
-  ): { told: Promise<Told & { code: number | null }>; kill(): void } {
+  ): Party & { told: Promise<Told & { code: number | null }> } {
     const start = this.#start(this.#programs.cli, [...words, "-C", this.folder, "--json"], failAt);
     for (const [name, value] of Object.entries(env)) {
       if (value === undefined) delete start.env[name];
       else start.env[name] = value;
     }
     const child = startProcess(start);
-    const run = { told: runCommand(child), kill: () => void child.kill("SIGKILL") };
-    return this.#keep(run);
+    return this.#keep({
+      told: runCommand(child),
+      get isDead() {
+        return child.signalCode === "SIGKILL";
+      },
+      kill: () => void child.kill("SIGKILL"),
+    });
   }
 
   async close(): Promise<void> {
@@ -131,7 +141,12 @@ export class Site {
     return running as P;
   }
 
-  #keep<P extends { kill(): void }>(party: P): P {
+  /** How many processes were killed so far. One that is killed may run the call of another round. */
+  get deaths(): number {
+    return this.#fresh.filter(({ isDead }) => isDead).length;
+  }
+
+  #keep<P extends Party>(party: P): P {
     this.#fresh.push(party);
     return party;
   }

@@ -1,0 +1,25 @@
+// npm run test:full [-- PART…]: the slow variants of the tests, all of them or those of the named parts.
+import process from "node:process";
+import { findTool, runTool } from "./run-tool.mjs";
+
+const PARTS = {
+  core: ["src/core/misbehaving-tools.test.ts"],
+  io: ["src/io"],
+  text: ["src/models/text"],
+  store: ["src/store"],
+  approvals: ["test/approvals"],
+  calls: ["test/calls"],
+  jobs: ["test/jobs"],
+  schedules: ["test/schedules"],
+  sessions: ["test/sessions"],
+  code: ["test/code"],
+};
+
+const given = process.argv.slice(2);
+const unknown = given.filter((part) => !Object.hasOwn(PARTS, part));
+if (unknown.length > 0) {
+  process.stderr.write(`No part is named ${unknown.join(", ")}. There are: ${Object.keys(PARTS).join(", ")}.\n`);
+  process.exit(2);
+}
+const files = (given.length > 0 ? given : Object.keys(PARTS)).flatMap((part) => PARTS[part]);
+process.exitCode = runTool(findTool("vitest"), ["run", ...files], { env: { ...process.env, HAFT_FULL: "1" } });
