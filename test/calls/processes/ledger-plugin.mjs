@@ -23,8 +23,25 @@ function priceOf(workspace, item) {
 }
 
 export default {
-  manifest: { id: "ledger", tools: ["pay"] },
+  manifest: { id: "ledger", tools: ["pay", "spend"] },
   register(api) {
+    api.registerTool({
+      name: "spend",
+      description: "Spends once, without asking: a line in the ledger",
+      kind: "execute",
+      parameters: {
+        type: "object",
+        properties: { item: { type: "string" }, before: { type: "number" }, ms: { type: "number" } },
+        required: ["item", "before", "ms"],
+      },
+      permission: "auto",
+      async run({ item, before, ms }) {
+        await new Promise((resolve) => setTimeout(resolve, before));
+        appendFileSync(ledger, `${item} ${process.pid}\n`);
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        return `spent ${item}`;
+      },
+    });
     api.registerTool({
       name: "pay",
       description: "Pays once: a line in the ledger",

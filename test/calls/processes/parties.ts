@@ -210,11 +210,13 @@ export const SERVER_TOKEN = "hft_harness_0123456789abcdef0123456789abcdef";
 /** `haft serve`, over HTTP. */
 export class ServerParty {
   readonly child: ChildProcess;
+  readonly ended: Promise<ChildEnd>;
   readonly #url: Promise<string>;
 
   constructor(start: Start) {
     this.child = startProcess(start);
     this.child.stdin!.on("error", () => undefined).end();
+    this.ended = childEnd(this.child);
     let errors = "";
     this.child.stderr!.on("data", (chunk) => (errors += String(chunk)));
     this.#url = new Promise((resolve, reject) => {
@@ -222,7 +224,7 @@ export class ServerParty {
         const { url } = JSON.parse(line) as { url?: string };
         if (url !== undefined) resolve(url);
       });
-      void childEnd(this.child).then(() => reject(new Error(`The server ended: ${errors}`)));
+      void this.ended.then(() => reject(new Error(`The server ended: ${errors}`)));
     });
     this.#url.catch(() => undefined);
   }
@@ -233,6 +235,10 @@ export class ServerParty {
 
   async ready(): Promise<void> {
     await this.#url;
+  }
+
+  async url(): Promise<string> {
+    return (await this.#url).replace(/\/$/, "");
   }
 
   async call({ callId, session, input }: CallToMake): Promise<Told> {
@@ -281,7 +287,7 @@ export class ServerParty {
     } catch (error) {
       // The connection may be lost a moment before the process is known to be dead.
       const isDead = await Promise.race([
-        childEnd(this.child).then(() => true),
+        this.ended.then(() => true),
         new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 10_000)),
       ]);
       return isDead ? GONE : { said: "error", text: `${String(error)} ${String((error as Error).cause)}` };
@@ -289,8 +295,7 @@ export class ServerParty {
   }
 
   async #send(method: string, path: string, body?: unknown): Promise<Json> {
-    const url = await this.#url;
-    const response = await fetch(`${url.replace(/\/$/, "")}${path}`, {
+    const response = await fetch(`${await this.url()}${path}`, {
       method,
       headers: { authorization: `Bearer ${SERVER_TOKEN}`, "content-type": "application/json" },
       body: body === undefined ? undefined : JSON.stringify(body),

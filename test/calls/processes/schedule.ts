@@ -83,7 +83,7 @@ export function scheduleOf(seed: number): Schedule {
 }
 
 /** Mulberry32: the same numbers for the same seed, on every machine. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = (seed * 2_654_435_761) >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
