@@ -71,11 +71,11 @@ describe.runIf(FULL)("with servers of their own", () => {
         else if (stop === "SIGTERM") {
           const answered = spend(server, call);
           await pause(stopAt);
-          server.close();
+          const closed = server.close();
           answer = await answered.catch((error: Error) => ({
             error: { code: "no answer", message: String(error.cause) },
           }));
-          await server.ended;
+          await closed;
         } else {
           const controller = new AbortController();
           const answered = spend(server, call, controller.signal).catch(() => undefined);
@@ -137,8 +137,7 @@ describe.runIf(FULL)("with servers of their own", () => {
       for (let index = 0; index < servers.length; index++) {
         await pause(2000);
         const old = servers[index]!;
-        old.close();
-        await old.ended;
+        await old.close();
         servers[index] = site.freshServer();
         await servers[index]!.ready();
       }

@@ -146,6 +146,7 @@ export class McpParty {
   readonly #ready: Promise<unknown>;
   #isKilled = false;
   #wasReady = false;
+  #isClosed = false;
 
   constructor(start: Start) {
     const { env, cwd } = start;
@@ -184,11 +185,12 @@ export class McpParty {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#client.close();
   }
 
   get isDead(): boolean {
-    return this.#isKilled || (this.#wasReady && !isAlive(this.pid));
+    return this.#isKilled || (this.#wasReady && !this.#isClosed && !isAlive(this.pid));
   }
 
   kill(): void {
@@ -264,8 +266,9 @@ export class ServerParty {
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.child.kill("SIGTERM");
+    await this.ended;
   }
 
   get isDead(): boolean {

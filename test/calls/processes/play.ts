@@ -57,6 +57,7 @@ class Round {
   readonly #call: CallToMake;
   readonly #heard: Heard[] = [];
   readonly #hung: string[] = [];
+  readonly #started: { readonly isDead: boolean; close(): Promise<void> }[] = [];
   readonly #deathsBefore: number;
 
   constructor(schedule: Schedule, site: Site) {
@@ -94,6 +95,8 @@ class Round {
     if (isLater || (repeats && !asker.startsWith("MCP"))) await this.#askLater(asking, first?.pending?.id ?? question);
     const rows = await this.#site.rowsOf(item);
     const effects = this.#site.effectsOf(item);
+    // They end in order, perhaps while they run calls of other rounds.
+    for (const party of this.#started) if (!party.isDead) void party.close();
     return {
       schedule: this.#schedule,
       item,
@@ -169,6 +172,11 @@ class Round {
     });
   }
 
+  #own<P extends { readonly isDead: boolean; close(): Promise<void> }>(party: P): P {
+    this.#started.push(party);
+    return party;
+  }
+
   async #within<T>(what: string, work: Promise<T>, extraMs: number): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
@@ -198,7 +206,7 @@ class Round {
       case "program":
       case "job": {
         const waits = asker === "library that waits";
-        const party = isFresh ? site.freshLibrary(waits, failAt) : site.library(waits);
+        const party = isFresh ? this.#own(site.freshLibrary(waits, failAt)) : site.library(waits);
         const what = asker === "program" ? "ask by program" : asker === "job" ? "ask by job" : "ask";
         return {
           waits,
@@ -228,7 +236,7 @@ class Round {
       case "MCP that holds":
       case "MCP that leaves": {
         const waits = asker === "MCP that holds";
-        const party = isFresh ? site.freshMcp(waits, failAt) : site.mcp(waits);
+        const party = isFresh ? this.#own(site.freshMcp(waits, failAt)) : site.mcp(waits);
         // A server that is new has no memory of the client's calls, so the approval is asked about.
         const later = isFresh
           ? (id: string) => site.library(false).order({ do: "follow", id })
@@ -236,7 +244,7 @@ class Round {
         return { waits, told: party.call(call), kill: () => party.kill(), later };
       }
       case "HTTP": {
-        const party = isFresh ? site.freshServer(failAt) : site.server();
+        const party = isFresh ? this.#own(site.freshServer(failAt)) : site.server();
         const later = (id: string): Promise<Told> => site.server().follow(id);
         return { waits: false, told: party.call(call), kill: () => party.kill(), later };
       }
@@ -260,11 +268,11 @@ class Round {
     const failAt = typeof killAt === "string" ? killAt : undefined;
     switch (by) {
       case "library": {
-        const party = isFresh ? site.freshLibrary(false, failAt) : site.library(false);
+        const party = isFresh ? this.#own(site.freshLibrary(false, failAt)) : site.library(false);
         return { told: party.order({ do: approves ? "approve" : "deny", id }), kill: () => party.kill() };
       }
       case "HTTP": {
-        const party = isFresh ? site.freshServer(failAt) : site.server();
+        const party = isFresh ? this.#own(site.freshServer(failAt)) : site.server();
         return { told: party.answer(id, approves ? "once" : "deny"), kill: () => party.kill() };
       }
       case "command line": {

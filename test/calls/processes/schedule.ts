@@ -71,10 +71,10 @@ export function scheduleOf(seed: number): Schedule {
     answers,
     effectMs: isLikely(0.5) ? 0 : delay(300),
     changes: isLikely(0.12),
-    usesServer: isLikely(0.5),
-    repeats: isLikely(0.4),
+    usesServer: isLikely(0.75),
+    repeats: isLikely(0.25),
   };
-  if (isLikely(0.4)) {
+  if (isLikely(0.33)) {
     const who = pick(["asker", "answerer"] as const);
     const points = who === "asker" ? ASKER_POINTS : ANSWER_POINTS;
     schedule.kill = { who, at: isLikely(0.8) ? pick(points) : delay(400) };
