@@ -79,7 +79,7 @@ export async function build({ force = false } = {}) {
     entries: [COMMAND_LINE.entry],
     inlined: COMMAND_LINE.inlined,
     chunks: "cli/chunks",
-    groups: groupModules(fresh, COMMAND_LINE.layers),
+    codeSplitting: { groups: groupModules(fresh, COMMAND_LINE.layers) },
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
   });
   await bundle(fresh, { entries: ENTRIES, inlined: [], chunks: "chunks" });
@@ -93,7 +93,7 @@ export async function build({ force = false } = {}) {
  * Puts each entry and what it loads into few files: a hundred small ones take four times as long to import. The modules
  * stay beside them for the scripts that measure a single one; they are not published.
  */
-async function bundle(folder, { entries, inlined, chunks, groups = [], minify = false }) {
+async function bundle(folder, { entries, inlined, chunks, ...output }) {
   const { rolldown } = await import("rolldown");
   const isInlined = (id) => inlined.some((name) => id === name || id.startsWith(`${name}/`));
   const bundled = await rolldown({
@@ -112,8 +112,7 @@ async function bundle(folder, { entries, inlined, chunks, groups = [], minify = 
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: `${chunks}/[name]-[hash].js`,
-    codeSplitting: { groups },
-    minify,
+    ...output,
   });
   await bundled.close();
 }
@@ -139,7 +138,7 @@ function staticImports(folder, entries) {
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (found.has(file)) continue;
     found.add(file);
-    for (const [, name] of readFileSync(file, "utf8").matchAll(
+    for (const [, name = ""] of readFileSync(file, "utf8").matchAll(
       /^(?:import|export)(?:\s[^"';=(]*?\sfrom)?\s*["']([^"']+)["']/gm,
     )) {
       if (name.startsWith(".")) queue.push(resolve(dirname(file), name));

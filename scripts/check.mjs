@@ -62,7 +62,7 @@ function countCopies(folder) {
     ...readdirSync(join(folder, "chunks")).map((name) => join(folder, "chunks", name)),
   ];
   const texts = bundled.map((file) => readFileSync(file, "utf8"));
-  return texts.reduce((sum, text) => sum + text.split(/\bToolError = class|class ToolError extends/).length - 1, 0);
+  return texts.reduce((sum, text) => sum + text.split(/\bToolError ?= ?class|class ToolError extends/).length - 1, 0);
 }
 
 async function firstFailure(...steps) {

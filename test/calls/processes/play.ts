@@ -41,7 +41,7 @@ interface Asking {
 const LOST_JOB_MS = 90_000;
 
 /** Nobody waits longer than this after the others are done. On a busy machine processes take longer. */
-export function patienceMs(): number {
+function patienceMs(): number {
   return 5_000 * Math.max(1, (2 * loadavg()[0]!) / cpus().length);
 }
 

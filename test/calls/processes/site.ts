@@ -31,9 +31,9 @@ export interface SiteOptions {
 const LANGUAGES = ["C", "C.UTF-8", "de_DE.UTF-8", "zh_CN.UTF-8", "tr_TR.UTF-8"];
 const UMASKS = ["022", "077", "002", "027"];
 /** How long the parties that wait say that they wait. */
-export const HOLD_MS = 60_000;
+const HOLD_MS = 60_000;
 /** The MCP server that does not wait long. */
-export const SHORT_HOLD_MS = 150;
+const SHORT_HOLD_MS = 150;
 
 interface Party {
   readonly isDead: boolean;
