@@ -1,13 +1,13 @@
 import { firstLine } from "../core/content.ts";
 import { failureOf, type ToolFailure } from "../core/error.ts";
-import type { FailedResult, PendingResult, ToolResult } from "../core/result.ts";
+import { type FailedResult, type PendingResult, pendingResult, type ToolResult } from "../core/result.ts";
 import type { StoredCall } from "./stored-call.ts";
 
 /** What a caller gets for this call: the result if it has ended, otherwise what it waits for. The same for everybody. */
 export function storedResult(row: StoredCall): ToolResult {
   // A call that is a job has a result that names the job.
   if (row.result && (row.state === "ended" || row.state === "suspended")) return row.result;
-  if (row.state !== "ended") return pendingResult(row);
+  if (row.state !== "ended") return stillOpen(row);
   return failedResult(row, refusalOf(row));
 }
 
@@ -62,7 +62,8 @@ function failedResult(row: StoredCall, error: ToolFailure): FailedResult {
   };
 }
 
-function pendingResult({ id, callId, toolName, state, createdAt }: StoredCall): PendingResult {
+function stillOpen(row: StoredCall): PendingResult {
+  const { id, toolName, state } = row;
   const message =
     state === "waiting"
       ? `"${toolName}" has not run: it waits for an approval (${id}). ` +
@@ -70,7 +71,7 @@ function pendingResult({ id, callId, toolName, state, createdAt }: StoredCall): 
       : state === "approved"
         ? `"${toolName}" is approved (${id}) and has not started yet.`
         : `"${toolName}" is approved (${id}) and running. Its result comes later.`;
-  return pendingFor({ callId, toolName, createdAt }, id, message);
+  return pendingFor(row, id, message);
 }
 
 /** What the caller and the person get for a question that was replaced by the question `next`. */
@@ -80,19 +81,9 @@ export function replacedResult(row: StoredCall, why: string, next: string): Pend
 }
 
 function pendingFor(
-  { callId, toolName, createdAt }: Pick<StoredCall, "callId" | "toolName" | "createdAt">,
+  { callId, toolName, createdAt: startedAt }: StoredCall,
   id: string,
   message: string,
 ): PendingResult {
-  return {
-    callId,
-    toolName,
-    status: "pending",
-    success: false,
-    content: [{ type: "text", text: message }],
-    display: firstLine(message),
-    pending: { kind: "approval", id },
-    metadata: {},
-    startedAt: createdAt,
-  };
+  return pendingResult({ callId, toolName, startedAt }, { kind: "approval", id }, message);
 }

@@ -125,10 +125,15 @@ export function fromThrown(call: Call, thrown: unknown): FailedResult {
   return failed(call, toFailure(thrown));
 }
 
-export function pending(call: Call, waitingFor: PendingResult["pending"], message: string): PendingResult {
+/** A pending result of a call that is known only as data. */
+export function pendingResult(
+  call: Pick<PendingResult, "callId" | "toolName" | "startedAt">,
+  waitingFor: PendingResult["pending"],
+  message: string,
+): PendingResult {
   return {
-    callId: call.id,
-    toolName: toolOf(call).name,
+    callId: call.callId,
+    toolName: call.toolName,
     status: "pending",
     success: false,
     content: [{ type: "text", text: message }],
@@ -137,4 +142,9 @@ export function pending(call: Call, waitingFor: PendingResult["pending"], messag
     metadata: {},
     startedAt: call.startedAt,
   };
+}
+
+export function pending(call: Call, waitingFor: PendingResult["pending"], message: string): PendingResult {
+  const { id: callId, startedAt } = call;
+  return pendingResult({ callId, toolName: toolOf(call).name, startedAt }, waitingFor, message);
 }

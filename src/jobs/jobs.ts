@@ -8,7 +8,7 @@ import { toolError, type ToolError } from "../core/error.ts";
 import type { EventEmitter, Update } from "../core/events.ts";
 import type { Gate } from "../core/gate.ts";
 import type { ToolRegistry } from "../core/registry.ts";
-import type { PendingResult, ToolResult } from "../core/result.ts";
+import { type PendingResult, pendingResult, type ToolResult } from "../core/result.ts";
 import type { ToolCallParams } from "../core/tool-call-context.ts";
 import type { AnyTool } from "../core/tool.ts";
 
@@ -326,19 +326,9 @@ function reportUpdate(onUpdate: CallOptions["onUpdate"], update: Parameters<NonN
   }
 }
 
-function stillPending({ id, call: { callId, toolName }, createdAt }: Job): ToolResult {
+function stillPending({ id, call: { callId, toolName }, createdAt: startedAt }: Job): ToolResult {
   const message = `Job ${id} has not ended, and this process no longer waits for it. Ask for it later.`;
-  return {
-    callId,
-    toolName,
-    status: "pending",
-    success: false,
-    content: [{ type: "text", text: message }],
-    display: message,
-    pending: { kind: "job", id },
-    metadata: {},
-    startedAt: createdAt,
-  };
+  return pendingResult({ callId, toolName, startedAt }, { kind: "job", id }, message);
 }
 
 /** How many workers may end with a job before the job is not tried again. */

@@ -2,7 +2,7 @@ import type { CallToolResult, InputRequests, InputRequiredResult } from "@modelc
 import type { CallOptions } from "../../core/call.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
-import type { ToolResult } from "../../core/result.ts";
+import { pendingResult, type ToolResult } from "../../core/result.ts";
 import { supportsTasks } from "../task-protocol.ts";
 import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
 import type { McpConnection, McpService, PendingCall } from "./mcp-service.ts";
@@ -314,16 +314,6 @@ async function waitForJobResult(
   const job = await jobs.get(id);
   if (!job) throw removed();
   const { callId, toolName } = job.call;
-  const message = `Job ${id} has not ended.`;
-  return {
-    callId,
-    toolName,
-    status: "pending",
-    success: false,
-    content: [{ type: "text", text: message }],
-    display: message,
-    pending: { kind: "job", id },
-    metadata: {},
-    startedAt: job.createdAt,
-  };
+  const waiting = { callId, toolName, startedAt: job.createdAt };
+  return pendingResult(waiting, { kind: "job", id }, `Job ${id} has not ended.`);
 }
