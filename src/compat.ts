@@ -58,7 +58,7 @@ export class ToolExecutor {
   }
 }
 
-/** Which tools a model is told of, and in which words. */
+/** Which tools are declared to a model, and under which names. */
 export interface DeclarationOptions {
   /** The family of names. */
   dialect?: DialectName;

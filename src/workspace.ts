@@ -33,20 +33,20 @@ export { createArtifactTools } from "./tools/artifacts/artifact-tools.ts";
 export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | "privatePaths"> {
   /** Absolute path of the folder that keeps outputs which are too long to show. Default: what `stateFolderOf` gives. */
   stateFolder?: string;
-  /** Whether a file must have been read before it is changed; on unless said otherwise. */
+  /** Whether a file must have been read before it is changed. Default: true. */
   requireReadBeforeEdit?: boolean;
-  /** A larger file is read in ranges only, and no range may be larger; no limit where absent. */
+  /** A larger file is read in ranges, and no range may be larger. Default: no limit. */
   maxReadBytes?: number;
   /**
-   * Somebody vouches for the repository, so that git may run unasked where it only reads. Where its configuration names
-   * programs it still asks, and what is known to make git start helpers is switched off.
+   * The repository is trusted: git commands that only read run without an approval. They still ask if its configuration
+   * names programs. Settings that make git start other programs are disabled.
    */
   trustedRepository?: boolean;
   /** Remembers, beyond this process, which session has read which file. */
   seenFiles?: SeenFiles;
-  /** Told of every change of a file before it happens. */
+  /** Gets every change of a file before it happens. */
   journal?: UndoJournal;
-  /** Confines commands where this machine can. Without it they may do whatever the user may who runs this. */
+  /** Confines commands if this machine can. Without it they have all rights of the user who runs this process. */
   sandbox?: Omit<SandboxOptions, "files" | "clock">;
   /** Default: the system's. */
   clock?: Clock;

@@ -30,7 +30,7 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       expect(await queue.log("unknown")).toEqual([]);
     });
 
-    test("a worker runs it, and when its end is told its result can be read, by others too", async () => {
+    test("a worker runs it, and its result can be read, also by other processes, when its end is reported", async () => {
       const another = await opened.another();
       const seen: (Job | undefined)[] = [];
       const reported = new Promise<void>((resolve) => {
@@ -353,7 +353,7 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       expect(await ended(queue, job)).toMatchObject({ state: "completed", attempt: 1 });
     });
 
-    test("several workers in several places run every job once, and everybody hears of each end once", async () => {
+    test("several workers in several processes run every job once, and each subscriber gets each end once", async () => {
       const another = await opened.another();
       const ran: string[] = [];
       const run = async (job: Job): Promise<JobOutcome> => {
@@ -432,7 +432,7 @@ function cancelledOf(job: Job): ToolResult {
   return failedJob(job, Object.assign(closingWorker(), { code: "cancelled" }), 1);
 }
 
-/** The job once it has ended, whether that was told before or is told later. */
+/** The job once it has ended. The event may have been emitted before. */
 async function ended(queue: JobQueue, { id }: Job, round = 1): Promise<Job> {
   let found: Job | undefined;
   await until(async () => {
