@@ -152,26 +152,3 @@ export function foldName(name: string): string {
   const visible = name.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   return visible.toUpperCase().toLowerCase().normalize("NFKC");
 }
-
-/** Globs of files whose content some program executes, or that extend what an agent may do. */
-export const EXECUTED_NAMES: readonly string[] = [
-  ".git",
-  ".gitconfig",
-  ".gitmodules",
-  ".ripgreprc",
-  ".mcp.json",
-  ".yarnrc.yml",
-  ".pnpmfile.cjs",
-  ".bash{rc,_profile,_login,_logout,_aliases}",
-  ".profile",
-  ".zsh{rc,env}",
-  ".z{profile,login,logout}",
-  ".inputrc",
-  ".vscode",
-  ".idea",
-  ".claude",
-  ".cursor",
-  ".codex",
-  ".gemini",
-  "haft.config.*",
-];

@@ -173,3 +173,28 @@ describe("isPathAllowed", () => {
     expect(answers).toEqual([false, false, true, true, false]);
   });
 });
+
+describe("the configuration of a repository", () => {
+  const write = (text: string): string => {
+    mkdirSync(join(workspace, ".git"));
+    const path = join(workspace, ".git/config");
+    writeFileSync(path, text);
+    return path;
+  };
+
+  it.each([
+    '[remote "origin"]\n\turl = https://me:s3cret@example.com/a.git\n',
+    '[remote "origin"]\n\turl = https://ghp_0123456789abcdefghij@example.com/a.git\n',
+    '[http "https://example.com/"]\n\textraheader = AUTHORIZATION: basic eDp5\n',
+  ])("is a secret if it contains a password: %j", (text) => {
+    const path = write(text);
+    expect(reasonOf(createPathPolicy({ workspace }), path)).toBe("protected");
+    expect(reasonOf(createPathPolicy({ workspace, permitGlobs: [".git/config"] }), path)).toBe("allowed");
+  });
+
+  it("can be read if it contains none", () => {
+    const path = write('[remote "origin"]\n\turl = git@example.com:a/b.git\n\turl = https://me@example.com/a.git\n');
+    expect(reasonOf(createPathPolicy({ workspace }), path)).toBe("allowed");
+    expect(reasonOf(createPathPolicy({ workspace }), path, "write")).toBe("protected");
+  });
+});

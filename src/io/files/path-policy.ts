@@ -2,7 +2,9 @@ import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import picomatch from "picomatch";
 import type { Files } from "./files.ts";
-import { EXECUTED_NAMES, expandHome, foldName, isInside, realRoot, realRoots } from "./path-name.ts";
+import { EXECUTED_NAMES } from "./executed-names.ts";
+import { expandHome, foldName, isInside, realRoot, realRoots } from "./path-name.ts";
+import { isGitConfigWithSecret, SECRET_GLOBS, SECRET_GLOBS_WITH_EXCEPTIONS } from "./secret-paths.ts";
 
 export { isInside, isPathAllowed } from "./path-name.ts";
 
@@ -55,7 +57,7 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
         ...realRoots(options.readOnlyPaths ?? [], workspace).map((path) => ({ path, writable: false })),
       ],
     ],
-    denials: compileDenials([...DEFAULT_DENY_RULES, ...denyRules], permitted),
+    denials: withGitCredentials(compileDenials([...DEFAULT_DENY_RULES, ...denyRules], permitted), permitted),
     privatePaths: outermost(realRoots(options.privatePaths ?? [], workspace)),
   };
 }
@@ -158,51 +160,11 @@ interface DenyRule {
   except?: readonly string[];
 }
 
-const SECRETS = [
-  ".env",
-  ".envrc",
-  "*.pem",
-  "*.key",
-  "*.p12",
-  "*.pfx",
-  "*.jks",
-  "*.keystore",
-  "*.kdbx",
-  "*.ppk",
-  ".ssh",
-  ".gnupg",
-  ".password-store",
-  ".azure",
-  ".netrc",
-  "_netrc",
-  ".npmrc",
-  ".pypirc",
-  ".pgpass",
-  ".my.cnf",
-  ".htpasswd",
-  ".dockercfg",
-  ".git-credentials",
-  ".vault-token",
-  ".terraformrc",
-  ".*_history",
-  ".aws/credentials",
-  ".aws/config",
-  ".docker/config.json",
-  ".kube/config",
-  ".config/gcloud",
-  ".config/gh/hosts.yml",
-  ".cargo/credentials*",
-  ".gem/credentials",
-  ".terraform.d/credentials.tfrc.json",
-  "/etc/{shadow,gshadow,sudoers}*",
-];
-
 /** Always apply, except to paths that `permitGlobs` permits. They also apply to paths that do not exist yet. */
 export const DEFAULT_DENY_RULES: readonly DenyRule[] = [
-  { glob: ".env.*", on: "all", except: [".env.{example,sample,template,dist}"] },
-  { glob: "id_{rsa,dsa,ecdsa,ed25519}*", on: "all", except: ["*.pub"] },
-  ...SECRETS.map((glob): DenyRule => ({ glob, on: "all" })),
-  ...EXECUTED_NAMES.map((glob): DenyRule => ({ glob, on: "write" })),
+  ...SECRET_GLOBS_WITH_EXCEPTIONS.map((rule): DenyRule => ({ ...rule, on: "all" })),
+  ...SECRET_GLOBS.map((glob): DenyRule => ({ glob, on: "all" })),
+  ...EXECUTED_NAMES.filter(({ isRefused }) => isRefused).map(({ glob }): DenyRule => ({ glob, on: "write" })),
   // The user's own configuration, if the home folder is the workspace.
   { glob: ".config/haft", on: "all" },
   // The state of an earlier version, and what is left of it after the migration.
@@ -236,6 +198,16 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
       match(folded).some((hit) => !excepts.some((except) => isExcepted(hit, except))),
     );
     return denied === undefined || permits.some((permit) => permit(folded).length > 0) ? null : denied.glob;
+  };
+}
+
+/** The configuration of a repository is a secret if it contains a password. Only its content tells. */
+function withGitCredentials(byName: Denials, permitted: readonly string[]): Denials {
+  const isPermitted = compileDenials(permitted.map((glob) => ({ glob, on: "all" })));
+  return (path, operation) => {
+    const glob = byName(path, operation);
+    if (glob !== null || operation === "write" || !isGitConfigWithSecret(path.real)) return glob;
+    return isPermitted(path, operation) === null ? ".git/config with a password" : null;
   };
 }
 

@@ -2,7 +2,7 @@ import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { CommandPart } from "../../../core/signature.ts";
 import { isInside } from "../../../io/files/path-name.ts";
 import type { CompiledRule } from "./compile-rule.ts";
-import { isProtectedName, isProtectedPath, mayBecomeProtected } from "./protected-paths.ts";
+import { isProtectedName, mayBecomeProtected, protectionOf } from "./protected-paths.ts";
 import type { IndexedRule, RulesOfTool } from "./rule-set.ts";
 import { isReadOnlyPart, type Subject, type SubjectPath } from "./rule-subject.ts";
 
@@ -64,15 +64,13 @@ function judgePlanMode({ subject, mode }: Case): Verdict | undefined {
   return { decision: "deny", by: "mode", reason: "In plan mode only read-only tools run." };
 }
 
-function judgeProtected({ subject }: Case): Verdict | undefined {
+function judgeProtected({ subject, mode }: Case): Verdict | undefined {
   if (!subject.has.changes) return undefined;
-  const path = [...subject.changes, ...subject.commandChanges()].find((one) => isProtectedPath(one, subject.bases));
-  if (!path) return undefined;
-  return {
-    decision: "ask",
-    by: "policy",
-    reason: `${path.given} is protected: programs execute what is there, or it decides what is allowed.`,
-  };
+  for (const path of [...subject.changes, ...subject.commandChanges()]) {
+    const why = protectionOf(path, subject.bases, mode === "acceptEdits");
+    if (why !== undefined) return { decision: "ask", by: "policy", reason: `${path.given} is protected: ${why}.` };
+  }
+  return undefined;
 }
 
 function judgeUnread({ subject, rules, mode }: Case): Verdict | undefined {

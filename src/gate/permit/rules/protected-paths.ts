@@ -1,23 +1,62 @@
-import { EXECUTED_NAMES, foldName, isInside, realRoot } from "../../../io/files/path-name.ts";
+import { EXECUTED_NAMES, type ExecutedName } from "../../../io/files/executed-names.ts";
+import { foldName, isInside, realRoot } from "../../../io/files/path-name.ts";
 import { compileGlob, expandBraces } from "../../../io/files/glob-pattern.ts";
 import { stateRootOf } from "../../../io/files/state-folder.ts";
 import type { PathBases, SubjectPath } from "./rule-subject.ts";
 
-const ALL = [...EXECUTED_NAMES, ".haft"].flatMap(expandBraces);
-const PLAIN = new Set(ALL.filter((name) => !name.includes("*")));
-/** A quick test: nearly every path has neither. */
-const HINT = /\/\.|\/haft/;
-const OPEN = ALL.filter((name) => name.includes("*")).map((glob) => compileGlob(glob));
+interface NameMatcher {
+  /** The reason why one of the names is protected. */
+  find(names: readonly string[]): string | undefined;
+}
+
+/** Names whose change every mode asks about, and those that only `acceptEdits` asks about. */
+const OF_PROGRAMS = EXECUTED_NAMES.filter(({ isRefused }) => isRefused);
+const OF_STATE: ExecutedName = { glob: ".haft", why: "it is the state of Haft", isRefused: true };
+const ALWAYS = matcherOf([...OF_PROGRAMS, OF_STATE]);
+const IN_EDITS = matcherOf(EXECUTED_NAMES.filter(({ isRefused }) => !isRefused));
+/** A quick test: nearly every path has no such beginning of a name. */
+const HINT = hintOf([...EXECUTED_NAMES, OF_STATE]);
 
 /**
- * Whether a change there makes a program execute it, or loosens these rules: every mode asks. The
- * file tools refuse such paths; a shell does not.
+ * Why a change of the path makes a program execute it, or loosens these rules; undefined if it does neither. Such
+ * changes are asked about. The file tools refuse some of these paths; a shell refuses none. `isEdit`: the mode accepts
+ * edits by itself, so more names are asked about.
  */
-export function isProtectedPath(path: SubjectPath, { foldedCwd }: PathBases): boolean {
+export function protectionOf(path: SubjectPath, { foldedCwd }: PathBases, isEdit: boolean): string | undefined {
   const name = path.foldedName();
   const real = path.foldedReal();
-  if (isInside(real, foldedStateRoot())) return true;
-  return hasProtectedName(name, foldedCwd) || (real !== name && hasProtectedName(real, foldedCwd));
+  if (isInside(real, foldedStateRoot())) return OF_STATE.why;
+  return reasonFor(name, foldedCwd, isEdit) ?? (real === name ? undefined : reasonFor(real, foldedCwd, isEdit));
+}
+
+function matcherOf(list: readonly ExecutedName[]): NameMatcher {
+  const plain = new Map<string, string>();
+  const open: { matches(name: string): boolean; why: string }[] = [];
+  const paths: { path: string; why: string }[] = [];
+  for (const { glob, why } of list) {
+    for (const each of expandBraces(glob)) {
+      const folded = foldName(each);
+      if (folded.includes("/")) paths.push({ path: `/${folded}/`, why });
+      else if (folded.includes("*")) open.push({ matches: compileGlob(folded).matches, why });
+      else plain.set(folded, why);
+    }
+  }
+  return {
+    find(names) {
+      for (const name of names) {
+        const why = plain.get(name) ?? open.find(({ matches }) => matches(name))?.why;
+        if (why !== undefined) return why;
+      }
+      const whole = `/${names.join("/")}/`;
+      return paths.find(({ path }) => whole.includes(path))?.why;
+    },
+  };
+}
+
+function hintOf(list: readonly ExecutedName[]): RegExp {
+  const starts = list.map(({ glob }) => foldName(glob).split(/[/*{]/)[0] ?? "");
+  const others = starts.filter((start) => !start.startsWith("."));
+  return new RegExp(`/(?:\\.|${others.map((start) => start.replace(/\W/g, "\\$&")).join("|")})`);
 }
 
 let stateRoot: string | undefined;
@@ -28,8 +67,7 @@ function foldedStateRoot(): string {
 
 /** A single name, not a path. */
 export function isProtectedName(name: string): boolean {
-  const folded = foldName(name);
-  return PLAIN.has(folded) || OPEN.some((glob) => glob.matches(folded));
+  return ALWAYS.find([foldName(name)]) !== undefined;
 }
 
 /**
@@ -50,10 +88,11 @@ export function mayBecomeProtected(word: string): boolean {
   });
 }
 
-function hasProtectedName(name: string, folders: readonly string[]): boolean {
+function reasonFor(name: string, folders: readonly string[], isEdit: boolean): string | undefined {
   // A workspace inside, say, `.claude/` is not protected as a whole.
   const folder = folders.find((each) => each !== "/" && name.startsWith(`${each}/`));
   const below = name.slice(folder?.length ?? 0);
-  if (!HINT.test(below)) return false;
-  return below.split("/").some((part) => PLAIN.has(part) || OPEN.some((glob) => glob.matches(part)));
+  if (!HINT.test(below)) return undefined;
+  const names = below.split("/").filter((part) => part !== "");
+  return ALWAYS.find(names) ?? (isEdit ? IN_EDITS.find(names) : undefined);
 }

@@ -488,6 +488,34 @@ describe("modes", () => {
     expect(judge({}, name, input, mode).decision).toBe(expected);
   });
 
+  test.each([
+    ".husky/pre-commit",
+    ".github/workflows/ci.yml",
+    ".exrc",
+    ".gdbinit",
+    ".devcontainer/devcontainer.json",
+    ".zed/tasks.json",
+    "mise.toml",
+    ".gitattributes",
+    "node_modules/.bin/tsc",
+    "package.json",
+    "packages/web/package.json",
+    "PACKAGE.JSON",
+    "CLAUDE.md",
+    "lefthook.yml",
+    "conftest.py",
+  ])("acceptEdits asks about %s and says why; a rule allows it", (path) => {
+    const edit = { path, content: "" };
+    const asked = judge({}, "write", edit, "acceptEdits");
+    expect(asked).toMatchObject({ decision: "ask", reason: expect.stringMatching(/is protected: \w+ .+\.$/) });
+    expect(judge({ allow: ["Edit"] }, "write", edit).decision).toBe("allow");
+  });
+
+  test.each(["package-lock.json", "src/package.ts", "github/workflows/a.yml", "docs/mise.md", "my.gdbinit.txt"])(
+    "acceptEdits writes %s",
+    (path) => expect(judge({}, "write", { path, content: "" }, "acceptEdits").decision).toBe("allow"),
+  );
+
   test("an ask rule asks in bypassPermissions, and denies in dontAsk", () => {
     expect(judge({ ask: ["Edit"] }, "write", write, "bypassPermissions").decision).toBe("ask");
     expect(judge({ ask: ["Edit"] }, "write", write, "dontAsk").decision).toBe("deny");
