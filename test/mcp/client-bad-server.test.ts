@@ -214,10 +214,11 @@ describe("a server's processes", () => {
     expect(env).not.toHaveProperty("NODE_OPTIONS");
   });
 
-  test("mc-037: escape codes of a result are removed from the line for a person", async () => {
+  test("mc-037: escape codes and hidden characters of a result reach neither a person nor the model", async () => {
     const { haft } = await connectHub([scripted("bad")]);
     const result = await haft.execute("mcp__bad__escape_codes");
     expect(result.display).toBe("cleared\\u{202e}");
+    expect(result).toMatchObject({ content: [{ text: "cleared" }], details: "cleared" });
     expect(result.success).toBe(true);
   });
 });

@@ -3,6 +3,7 @@ import { type Content, firstLine, text, textOf } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { failureOf, toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { disarmText } from "../../core/untrusted-text.ts";
 import { type AnyTool, type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 import type { Schema } from "../../schema/schema.ts";
@@ -162,35 +163,48 @@ function outcomeUnknown(server: string, cause: unknown) {
 function readResult(result: MCPCallResult): ToolOutput {
   const { content: blocks, structuredContent, isError } = result;
   const content = blocks.map(readBlock);
-  if (content.length === 0 && structuredContent !== undefined) content.push(text(JSON.stringify(structuredContent)));
+  if (content.length === 0 && structuredContent !== undefined)
+    content.push(text(disarmText(JSON.stringify(structuredContent))));
   const joined = textOf(content);
   const output: ToolOutput = {
     content,
     details: structuredContent === undefined ? joined : structuredContent,
-    // A terminal would interpret control codes.
-    display: showHiddenCharacters(stripTerminalCodes(firstLine(joined))),
+    // A person sees that something was hidden there. A terminal would interpret control codes.
+    display: showHiddenCharacters(stripTerminalCodes(firstLine(rawText(blocks) ?? joined))),
   };
   if (isError) output.error = failureOf("failed", joined || "The tool failed without a reason.", "MCPToolError");
   return output;
 }
 
+function rawText(blocks: MCPCallResult["content"]): string | undefined {
+  return blocks.find((block) => block.type === "text")?.text;
+}
+
+/** What a server writes is as foreign as a web page: it reaches the model without hidden characters and call markers. */
 export function readBlock(block: MCPCallResult["content"][number]): Content {
   switch (block.type) {
     case "text":
-      return { type: "text", text: block.text };
+      return { type: "text", text: disarmText(block.text) };
     case "image":
     case "audio":
       return { type: block.type, data: block.data, mimeType: block.mimeType };
     case "resource": {
       const { uri, mimeType } = block.resource;
-      const body = "text" in block.resource ? { text: block.resource.text } : { blob: block.resource.blob };
+      const body = "text" in block.resource ? { text: disarmText(block.resource.text) } : { blob: block.resource.blob };
       return { type: "resource", resource: { uri, mimeType, ...body } };
     }
     case "resource_link": {
       const { uri, name, title, description, mimeType } = block;
-      return { type: "resource_link", uri, name, title, description, mimeType };
+      return {
+        type: "resource_link",
+        uri: disarmText(uri),
+        name: disarmText(name),
+        title: title && disarmText(title),
+        description: description && disarmText(description),
+        mimeType,
+      };
     }
     default:
-      return text(JSON.stringify(block));
+      return text(disarmText(JSON.stringify(block)));
   }
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Content, text } from "../../core/content.ts";
+import { disarmText } from "../../core/untrusted-text.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -137,7 +138,7 @@ function createReadMcpResourceTool(servers: ResourceServers) {
 }
 
 function toContent({ uri, mimeType, text: body, blob }: ResourceContent): Content {
-  if (body !== undefined) return text(body);
+  if (body !== undefined) return text(disarmText(body));
   const data = blob ?? "";
   if (mimeType?.startsWith("image/")) return { type: "image", data, mimeType };
   if (mimeType?.startsWith("audio/")) return { type: "audio", data, mimeType };
