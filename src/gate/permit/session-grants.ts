@@ -43,7 +43,8 @@ export class SessionGrants {
 
   /** The rules for a caller: the common ones and its own grants. */
   ruleSetOf(caller: Partial<Grantee>): RuleSet {
-    const grants = this.#sessions.get(keyOf(caller));
+    // Most runtimes have no grants: making the key of an empty map was a tenth of the time of a call.
+    const grants = this.#sessions.size === 0 ? undefined : this.#sessions.get(keyOf(caller));
     if (!grants) return this.#ruleSet;
     const of = this.#ruleSet.compiled();
     if (grants.ruleSet?.of !== of) {

@@ -46,7 +46,8 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
     leave(call, result) {
       if (!hasEntered(call, result)) return result;
       const labels = labelsOfCall(call, given, result);
-      const brought = (["untrusted_input", "sensitive_data"] as const).filter((label) => labels.has(label));
+      if (labels.length === 0) return result;
+      const brought = (["untrusted_input", "sensitive_data"] as const).filter((label) => labels.includes(label));
       return brought.length === 0 ? result : remember(call, result, brought);
     },
   };
@@ -55,9 +56,9 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
     stage,
     verdictOf(call) {
       const labels = labelsOfCall(call, given);
-      if (!labels.has("outside_effect")) return undefined;
+      if (!labels.includes("outside_effect")) return undefined;
       const judge = (marks: readonly TaintMark[]): Verdict | undefined =>
-        judged(call, marks, labels.has("sensitive_data"));
+        judged(call, marks, labels.includes("sensitive_data"));
       try {
         const marks = marksOf(call);
         return marks instanceof Promise ? marks.then(judge, (why) => unreadable(call, why)) : judge(marks);
@@ -162,13 +163,13 @@ function unreadable(call: Call, why: unknown): Verdict {
 /** The user's labels, by name, group or `*` pattern, in addition to the tools' own. */
 type UserLabels = Readonly<Record<string, readonly TaintLabel[]>>;
 
-/** The labels of a call: from the tool, from the user, and defaults. */
-function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): ReadonlySet<TaintLabel> {
+/** The labels of a call: from the tool, from the user, and defaults. Every call asks twice, and most have none. */
+function labelsOfCall(call: Call, given: UserLabels = {}, result?: ToolResult): readonly TaintLabel[] {
   const tool = toolOf(call);
-  const labels = new Set(declared(tool, call.input, result));
-  if (tool.labels.length === 0) for (const label of assumed(tool)) labels.add(label);
-  for (const [entry, more] of Object.entries(given)) {
-    if (appliesTo(entry, tool)) for (const label of more) labels.add(label);
+  let labels = declared(tool, call.input, result);
+  if (tool.labels.length === 0 && tool.origin.type === "mcp") labels = [...labels, ...assumed(tool)];
+  for (const entry of Object.keys(given)) {
+    if (appliesTo(entry, tool)) labels = [...labels, ...(given[entry] ?? [])];
   }
   return labels;
 }
@@ -184,8 +185,7 @@ function declared(tool: AnyTool, input: unknown, result?: ToolResult): readonly 
 }
 
 /** Default for a server without annotations: untrusted answers and effects on the outside. */
-function assumed({ origin, isReadOnly }: AnyTool): readonly TaintLabel[] {
-  if (origin.type !== "mcp") return [];
+function assumed({ isReadOnly }: AnyTool): readonly TaintLabel[] {
   return isReadOnly ? ["untrusted_input"] : ["untrusted_input", "outside_effect"];
 }
 

@@ -31,16 +31,20 @@ export function createJudge({
   return (call) => {
     const byRules = grants.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd }, call.caller);
     if (byRules.decision === "deny") return byRules;
-    const mode = grants.ruleSetOf(call.caller).modeOf(call.options.mode);
     const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), requiredVerdict(call));
     const tainted = taint.verdictOf(call);
     const combine = (verdict: Verdict | undefined): MaybePromise<Verdict> => {
-      const strictest = settle(stricter(strict, verdict), mode);
+      const strictest = settled(call, stricter(strict, verdict));
       if (call.secondPass && strictest.decision !== "deny") return call.secondPass.verdict;
       return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
     };
     return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
   };
+
+  function settled(call: Call, verdict: Verdict): Verdict {
+    if (verdict.decision !== "ask") return verdict;
+    return settle(verdict, grants.ruleSetOf(call.caller).modeOf(call.options.mode));
+  }
 
   function requiredVerdict(call: Call): Verdict | undefined {
     const reason = requiresApproval?.(toolOf(call));

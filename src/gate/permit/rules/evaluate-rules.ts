@@ -1,5 +1,6 @@
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { CommandPart } from "../../../core/signature.ts";
+import type { AnyTool } from "../../../core/tool.ts";
 import { isInside } from "../../../io/files/path-name.ts";
 import type { CompiledRule } from "./compile-rule.ts";
 import { isProtectedName, mayBecomeProtected, protectionOf } from "./protected-paths.ts";
@@ -23,12 +24,12 @@ export interface JudgeStep {
 export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "deny rules", look: ({ subject, rules }) => judgeList(subject, rules, "deny") },
   { name: "ask rules", look: ({ subject, rules }) => judgeList(subject, rules, "ask") },
-  { name: "plan mode", look: judgePlanMode },
+  { name: "plan mode", look: ({ subject, mode }) => planVerdict(subject.tool, mode) },
   { name: "protected paths", look: judgeProtected },
   { name: "unreadable parts", look: judgeUnread },
   { name: "mode", look: judgeMode },
   { name: "allow rules", look: judgeAllow },
-  { name: "the tool itself", look: judgeTool },
+  { name: "the tool itself", look: ({ subject }) => toolVerdict(subject.tool, subject.input) },
 ];
 
 export function judgeCase(one: Case): Verdict {
@@ -37,6 +38,14 @@ export function judgeCase(one: Case): Verdict {
     if (verdict) return settle(verdict, one.mode);
   }
   return settle({ decision: "ask", by: "policy", reason: "Nothing allows it." }, one.mode);
+}
+
+/**
+ * As `judgeCase`, for a call that no rule can match and whose tool has no signature: without paths, commands and addresses
+ * only the mode and the tool decide.
+ */
+export function judgeWithoutRules(tool: AnyTool, input: unknown, mode: CallMode): Verdict {
+  return settle(planVerdict(tool, mode) ?? bypassVerdict(mode) ?? toolVerdict(tool, input), mode);
 }
 
 /** In the mode dontAsk, ask becomes deny. */
@@ -59,8 +68,8 @@ function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): 
   return undefined;
 }
 
-function judgePlanMode({ subject, mode }: Case): Verdict | undefined {
-  if (mode !== "plan" || subject.tool.isReadOnly) return undefined;
+function planVerdict(tool: AnyTool, mode: CallMode): Verdict | undefined {
+  if (mode !== "plan" || tool.isReadOnly) return undefined;
   return { decision: "deny", by: "mode", reason: "In plan mode only read-only tools run." };
 }
 
@@ -82,10 +91,14 @@ function judgeUnread({ subject, rules, mode }: Case): Verdict | undefined {
   return { decision: "ask", by: "policy", reason: `${problem} So no rule can allow it.` };
 }
 
+function bypassVerdict(mode: CallMode): Verdict | undefined {
+  if (mode !== "bypassPermissions") return undefined;
+  return { decision: "allow", by: "mode", reason: "The mode bypassPermissions allows everything else." };
+}
+
 function judgeMode({ subject, mode }: Case): Verdict | undefined {
-  if (mode === "bypassPermissions") {
-    return { decision: "allow", by: "mode", reason: "The mode bypassPermissions allows everything else." };
-  }
+  const bypass = bypassVerdict(mode);
+  if (bypass) return bypass;
   const { changes, tool } = subject;
   if (mode !== "acceptEdits" || tool.kind !== "write" || changes.length === 0) return undefined;
   if (!changes.every((path) => isInWorkspace(path, subject))) return undefined;
@@ -107,7 +120,7 @@ function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
   return { decision: "allow", by: "rule", reason: which, ...ruleFacts(covering) };
 }
 
-function judgeTool({ subject: { tool, input } }: Case): Verdict {
+function toolVerdict(tool: AnyTool, input: unknown): Verdict {
   return tool.permission(input) === "auto"
     ? { decision: "allow", by: "tool", reason: `"${tool.name}" does not ask for this.` }
     : { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs.` };

@@ -7,6 +7,7 @@ import type { CallMode } from "../../../core/call.ts";
 import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { openWorkspace, type Workspace } from "../../../workspace.ts";
+import { judgeCase } from "./evaluate-rules.ts";
 import { RuleSet } from "./rule-set.ts";
 import type { RuleSource } from "./rule.ts";
 
@@ -526,6 +527,43 @@ describe("modes", () => {
     const ruleSet = (origin: string) => new RuleSet([{ origin, defaultMode: "bypassPermissions" } as RuleSource]);
     expect(ruleSet("user").defaultMode).toBe("bypassPermissions");
     expect(ruleSet("project").defaultMode).toBe("default");
+  });
+});
+
+describe("a tool without a signature that no rule names", () => {
+  const plain = (config: { kind: "readonly" | "write"; permission?: "auto" | "confirm" }): AnyTool =>
+    createTool({ ...config, name: "plain", description: "Does.", parameters: z.object({}), run: () => "done" });
+  const tools = [
+    plain({ kind: "readonly" }),
+    plain({ kind: "write", permission: "confirm" }),
+    plain({ kind: "write" }),
+  ];
+  const modes = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] as const;
+
+  test.each(modes)("gets the verdict of the full list of checks in the mode %s", (mode) => {
+    const ruleSet = new RuleSet([{ origin: "user", deny: ["other"] }]);
+    for (const tool of tools) {
+      const call = { tool, input: {}, mode, cwd: root, home };
+      expect(ruleSet.judge(call)).toEqual(judgeCase(ruleSet.caseOf(call)));
+    }
+  });
+
+  test("follows rules and modes that change while it is in use", () => {
+    const ruleSet = new RuleSet();
+    const decide = () => ruleSet.judge({ tool: tools[1]!, input: {}, cwd: root, home }).decision;
+    expect(decide()).toBe("ask");
+    ruleSet.add("plain", "deny", "user");
+    expect(decide()).toBe("deny");
+    ruleSet.remove("plain", "deny", "user");
+    expect(decide()).toBe("ask");
+    ruleSet.replace({ origin: "user", defaultMode: "bypassPermissions" });
+    expect(decide()).toBe("allow");
+    ruleSet.replace({ origin: "managed", mayBypass: false });
+    expect(decide()).toBe("ask");
+    ruleSet.drop("managed");
+    expect(decide()).toBe("allow");
+    ruleSet.drop("user");
+    expect(decide()).toBe("ask");
   });
 });
 

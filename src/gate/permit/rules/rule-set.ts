@@ -4,7 +4,7 @@ import type { CallMode, Verdict } from "../../../core/call.ts";
 import { checkKeys, keysOf } from "../../../core/check-keys.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
-import { type Case, judgeCase } from "./evaluate-rules.ts";
+import { type Case, judgeCase, judgeWithoutRules } from "./evaluate-rules.ts";
 import { type PathBases, pathBasesFor, readSubject } from "./rule-subject.ts";
 import { type Rule, RULE_LISTS, type RuleList, type RuleSource } from "./rule.ts";
 
@@ -53,6 +53,8 @@ export class RuleSet {
   #compiled: CompiledRule[] = [];
   #problems: string[] = [];
   #indexOf = createRuleIndex([]);
+  #configuredMode: CallMode | undefined;
+  #mayBypass = true;
   #bases: { cwd: string; home: string; bases: PathBases } | undefined;
 
   /** The most general source first: the last mode applies. */
@@ -63,7 +65,10 @@ export class RuleSet {
 
   /** The rules' verdict on a call. */
   judge(call: JudgedCall): Verdict {
-    return judgeCase(this.caseOf(call));
+    const { tool, input, mode } = call;
+    return tool.signature === undefined && this.#indexOf(tool).isEmpty
+      ? judgeWithoutRules(tool, input, this.modeOf(mode))
+      : judgeCase(this.caseOf(call));
   }
 
   /** The judged call, for explanations and trials of single rules. */
@@ -107,16 +112,12 @@ export class RuleSet {
 
   /** The mode for a call that requests this one: a call cannot loosen the configured mode. */
   modeOf(requested: CallMode | undefined): CallMode {
-    // A project's file cannot set bypassPermissions: its author is not the user who runs it.
-    const configured = this.#sources.findLast(
-      ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
-    )?.defaultMode;
+    const configured = this.#configuredMode;
     const mode =
       requested && (configured === undefined || isAtLeastAsStrict(requested, configured))
         ? requested
         : (configured ?? "default");
-    const mayBypass = this.#sources.every((source) => source.mayBypass !== false);
-    return mode === "bypassPermissions" && !mayBypass ? "default" : mode;
+    return mode === "bypassPermissions" && !this.#mayBypass ? "default" : mode;
   }
 
   /** Adds a rule at run time, such as one that a person granted. Throws a TypeError if it is not a rule. */
@@ -165,6 +166,11 @@ export class RuleSet {
 
   #build(sources: RuleSource[]): void {
     this.#sources = sources;
+    // A project's file cannot set bypassPermissions: its author is not the user who runs it.
+    this.#configuredMode = sources.findLast(
+      ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
+    )?.defaultMode;
+    this.#mayBypass = sources.every((source) => source.mayBypass !== false);
     this.#problems = [];
     const compiled: CompiledRule[] = [];
     for (const { origin, folder, ...lists } of sources) {
@@ -205,7 +211,10 @@ export interface IndexedRule {
   isNamed: boolean;
 }
 
-export type RulesOfTool = Readonly<Record<RuleList, readonly IndexedRule[]>>;
+export interface RulesOfTool extends Readonly<Record<RuleList, readonly IndexedRule[]>> {
+  /** No rule can match a call of the tool. */
+  readonly isEmpty: boolean;
+}
 
 /** The rules that can match a tool, cached per tool. */
 function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool) => RulesOfTool {
@@ -217,7 +226,8 @@ function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool) => Rul
         rules
           .filter((rule) => rule.list === list && rule.appliesTo(tool))
           .map((rule) => ({ rule, isNamed: rule.target.names(tool) }));
-      found = { deny: of("deny"), ask: of("ask"), allow: of("allow") };
+      const [deny, ask, allow] = [of("deny"), of("ask"), of("allow")];
+      found = { deny, ask, allow, isEmpty: deny.length + ask.length + allow.length === 0 };
       known.set(tool, found);
     }
     return found;
