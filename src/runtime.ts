@@ -332,7 +332,7 @@ class Runtime {
     const deadlines = new Deadlines(this.clock);
     const validation = validate();
     const hooks = this.#openHooks(validation);
-    const idempotency = idempotencyStages(this.calls, new ResultCache(this.clock));
+    const idempotency = idempotencyStages(this.calls, new ResultCache(this.clock), this.log);
     const limits = withDefaults(DEFAULT_CONCURRENCY, options.concurrency);
     this.admission = admit({ limits, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);

@@ -36,7 +36,7 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
   const NOW = 5000;
 
   const changeIn = async (store: CallStore, id: string, transition: Transition, next?: StoredCall) =>
-    store.change(id, (row) => transition(row, NOW), next);
+    store.change(id, (row) => transition(row, NOW), { next });
 
   async function add(store: CallStore, more: Partial<StoredCall> = {}): Promise<StoredCall> {
     const inserted = await store.insert(aQuestion(more), LIMITS);

@@ -16,6 +16,19 @@ export type InsertedCall =
 /** The changes of a row; undefined if there are none. May be called several times. */
 export type RowChange = (row: StoredCall) => Partial<StoredCall> | undefined;
 
+/** An entry of the audit log about a change. Both are written in one transaction, or neither. */
+export interface ChangeEntry {
+  /** Writes the entry if `apply` has changed something; resolves with what `apply` returned. */
+  commitWith(apply: (transaction: never) => Promise<boolean>): Promise<boolean>;
+}
+
+/** What is written together with a change of a row. */
+export interface WithChange {
+  /** Inserted if the row ends as `changed`. */
+  next?: StoredCall;
+  entry?: ChangeEntry;
+}
+
 /**
  * Stores calls. Several processes may share one store: each method is atomic among all of them. Every implementation passes
  * `call-store.suite.ts`.
@@ -33,11 +46,8 @@ export interface CallStore {
   get(id: string): MaybePromise<StoredCall | undefined>;
   /** By the digest of its key. */
   find(key: string): MaybePromise<StoredCall | undefined>;
-  /**
-   * Changes the row if the transition applies to it; otherwise undefined. If it ends as `changed`, `next` is inserted in the
-   * same transaction.
-   */
-  change(id: string, transition: RowChange, next?: StoredCall): MaybePromise<StoredCall | undefined>;
+  /** Changes the row if the transition applies to it; otherwise undefined. `together` is part of the same transaction. */
+  change(id: string, transition: RowChange, together?: WithChange): MaybePromise<StoredCall | undefined>;
   /** For a call that did not happen and has no question. */
   remove(id: string): MaybePromise<void>;
   /** A number for each row that grows with each of its changes. */
@@ -107,7 +117,7 @@ export class MemoryCallStore implements CallStore {
     return row?.key === key ? copy(row) : undefined;
   }
 
-  change(id: string, transition: RowChange, next?: StoredCall): StoredCall | undefined {
+  change(id: string, transition: RowChange, { next }: WithChange = {}): StoredCall | undefined {
     const row = this.#open.get(id) ?? this.#ended.byId.get(id) ?? this.#older.byId.get(id);
     const changes = row && transition(row);
     if (!changes) return undefined;

@@ -9,7 +9,14 @@ import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, Preview } from "../core/tool.ts";
 import { bindingOf, type CallWorld, changesBetween, hashOf } from "./approval-binding.ts";
 import { type Approval, type ApprovalAnswer, conflictOf, isSameAnswer, readAnswer, toApproval } from "./approval.ts";
-import { type CallStore, type InsertedCall, MemoryCallStore, type OpenLimits, type RowChange } from "./call-store.ts";
+import {
+  type CallStore,
+  type ChangeEntry,
+  type InsertedCall,
+  MemoryCallStore,
+  type OpenLimits,
+  type RowChange,
+} from "./call-store.ts";
 import { replacedResult } from "./stored-result.ts";
 import {
   approve,
@@ -242,13 +249,14 @@ export class Calls {
     return this.#change(row.id, restart(this.#store.processId));
   }
 
-  /** Ends a call that this process started. If that cannot be written now, it is written later. */
+  /** Ends a call that this process started. If that cannot be written now, it is written later, without the entry. */
   end(
     row: StoredCall,
     ended: { outcome: CallOutcome; result: ToolResult; releasesKey: boolean },
+    entry?: ChangeEntry,
   ): MaybePromise<StoredCall | undefined> {
     const transition = end(this.#store.processId, row.epoch, ended);
-    return this.#changeSurely(row.id, transition);
+    return this.#changeSurely(row.id, transition, entry);
   }
 
   /** This process ends before the tool began: another one may start the call. */
@@ -434,7 +442,7 @@ export class Calls {
   }
 
   async #change(id: string, transition: Transition, next?: StoredCall): Promise<StoredCall | undefined> {
-    return this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now()), next));
+    return this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now()), { next }));
   }
 
   #changed(row: StoredCall | undefined): StoredCall | undefined {
@@ -446,13 +454,13 @@ export class Calls {
     return row;
   }
 
-  #changeSurely(id: string, transition: Transition): MaybePromise<StoredCall | undefined> {
+  #changeSurely(id: string, transition: Transition, entry?: ChangeEntry): MaybePromise<StoredCall | undefined> {
     const later = (error: unknown): never => {
       void this.#retry(id, transition);
       throw error;
     };
     try {
-      const changed = this.#store.change(id, redacted(transition, this.#clock.now()));
+      const changed = this.#store.change(id, redacted(transition, this.#clock.now()), { entry });
       if (!(changed instanceof Promise)) return this.#changed(changed);
       return changed.then((row) => this.#changed(row), later);
     } catch (error) {

@@ -1,3 +1,4 @@
+import type { ChangeEntry } from "../calls/call-store.ts";
 import type { Call, Caller, Verdict } from "../core/call.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -156,6 +157,11 @@ export interface CallLog {
   begun(call: Call): MaybePromise<void>;
   /** The call was answered. Without an earlier `begun` it was refused or is pending. */
   closed(call: Call, result: ToolResult): MaybePromise<void>;
+  /**
+   * The entry that `closed` or, if the result is late, `corrected` would write, to be written together with a change of
+   * the call's state. Once it is written, the other method does nothing.
+   */
+  endEntry?(call: Call, result: ToolResult, isLate: boolean): ChangeEntry;
   /** The real result of a call that was closed as `unknown_outcome`. */
   corrected?(call: Call, result: ToolResult): MaybePromise<void>;
   /** Newest last. */

@@ -1,9 +1,11 @@
+import type { ChangeEntry } from "../calls/call-store.ts";
 import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
 import type { CallOutcome, StoredCall } from "../calls/stored-call.ts";
 import { refusalOf } from "../calls/stored-result.ts";
 import { abortable, type Call, toolOf } from "../core/call.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
+import type { CallLog } from "./audit-log.ts";
 import type { ResultCache } from "./result-cache.ts";
 
 /** How often the process that runs the same call is checked: it may have ended. */
@@ -13,8 +15,12 @@ const LIVENESS_MS = 500;
  * `known` answers a call that was made before, `claim` marks one as made. Permission is between them: a known result
  * needs none, and nothing is claimed that may still be refused.
  */
-export function idempotencyStages(calls: Calls, cache: ResultCache): { known: Stage; claim: Stage } {
-  return { known: new KnownStage(calls, cache), claim: new ClaimStage(calls) };
+export function idempotencyStages(
+  calls: Calls,
+  cache: ResultCache,
+  log?: Pick<CallLog, "endEntry">,
+): { known: Stage; claim: Stage } {
+  return { known: new KnownStage(calls, cache), claim: new ClaimStage(calls, log) };
 }
 
 class KnownStage implements Stage {
@@ -65,6 +71,8 @@ class KnownStage implements Stage {
   }
 }
 
+function nothing(): void {}
+
 /** What a call that started left for its end. */
 interface Started {
   row: StoredCall;
@@ -76,10 +84,12 @@ interface Started {
 class ClaimStage implements Stage {
   readonly name = "claim";
   readonly #calls: Calls;
+  readonly #log: Pick<CallLog, "endEntry"> | undefined;
   readonly #started = new WeakMap<Call, Started>();
 
-  constructor(calls: Calls) {
+  constructor(calls: Calls, log: Pick<CallLog, "endEntry"> | undefined) {
     this.#calls = calls;
+    this.#log = log;
   }
 
   enter(call: Call): MaybePromise<ToolResult | undefined> {
@@ -120,15 +130,16 @@ class ClaimStage implements Stage {
   }
 
   /** The outcome came after the caller was answered. */
-  late(call: Call, result: ToolResult): void {
+  late(call: Call, result: ToolResult): MaybePromise<void> {
     const started = this.#started.get(call);
     if (!started) return;
     const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
     try {
-      const written = this.#calls.end(started.row, ended);
-      if (written instanceof Promise) written.catch(() => undefined);
+      const written = this.#calls.end(started.row, ended, this.#log?.endEntry?.(call, result, true));
+      // If it cannot be written now, `Calls` writes it later.
+      if (written instanceof Promise) return written.then(nothing, nothing);
     } catch {
-      // `Calls` writes it later.
+      // As above.
     }
   }
 
@@ -184,8 +195,10 @@ class ClaimStage implements Stage {
 
   #end(call: Call, started: Started, result: ToolResult): MaybePromise<unknown> {
     const { row } = started;
-    if (row.question) return endAsked(this.#calls, call, row, result);
-    if (isFinal(call, result)) return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: false });
+    const entry = result.status === "pending" ? undefined : this.#log?.endEntry?.(call, result, false);
+    if (row.question) return endAsked(this.#calls, call, row, result, entry);
+    if (isFinal(call, result))
+      return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: false }, entry);
     if (!started.hasEnded && isHandedOver(call, result)) {
       started.removeLater = true;
       return undefined;
@@ -209,13 +222,14 @@ export function endAsked(
   call: Call,
   row: StoredCall,
   result: ToolResult,
+  entry?: ChangeEntry,
 ): MaybePromise<StoredCall | undefined> {
   if (result.status === "pending" && result.pending.kind === "job") return calls.suspend(row, result, call.began);
   // Another attempt follows, or another worker takes the job over.
   if (row.result && call.secondPass?.again?.(call, result)) return calls.suspend(row, row.result, call.began);
   const isStopped = result.status === "failed" && result.error.code === "shutdown" && !call.began;
   if (isStopped) return calls.giveBack(row);
-  return calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) });
+  return calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) }, entry);
 }
 
 /** The question that was answered before the call became a job. */

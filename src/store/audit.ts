@@ -1,5 +1,6 @@
 import { hash as hashText } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ChangeEntry } from "../calls/call-store.ts";
 import type { Call } from "../core/call.ts";
 import { definitionHash } from "../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../core/mask-secrets.ts";
@@ -119,11 +120,15 @@ const MAX_BATCH_SIZE = 1000;
 /** A caller whose calls never wait lets no timer fire. From this many waiting entries on, its next call waits for them. */
 const MAX_WAITING = 1000;
 
+/** A change that an entry records. The entry is written only if it changes something. */
+type ApplyChange = (tx: SqlTransaction) => Promise<boolean>;
+
 interface Waiting extends AuditWrite {
+  apply?: ApplyChange;
   /** It records something that has happened, so it must be written later if it cannot be written now. */
   isKept: boolean;
   synced: boolean;
-  settle?: (error?: unknown) => void;
+  settle?: (error?: unknown, isApplied?: boolean) => void;
 }
 
 /** Entries that could not be kept in memory either. */
@@ -178,9 +183,15 @@ class AuditWriter {
   }
 
   /** Writes at the end of this turn of the event loop, with all entries that wait then. */
-  commit(fact: AuditFact, options: WriteOptions = {}): Promise<void> {
+  async commit(fact: AuditFact, options: WriteOptions = {}): Promise<void> {
+    await this.commitWith(fact, options);
+  }
+
+  /** The same, together with a change. False if it changed nothing: then the entry is not written. */
+  commitWith(fact: AuditFact, options: WriteOptions & { apply?: ApplyChange } = {}): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      const settle = (error?: unknown): void => (error === undefined ? resolve() : reject(error as Error));
+      const settle: Waiting["settle"] = (error, isApplied = true) =>
+        error === undefined ? resolve(isApplied) : reject(error as Error);
       if (!this.#push(fact, options, settle)) return reject(this.#failure);
       if (this.#isDueNext) return;
       this.#isDueNext = true;
@@ -209,7 +220,11 @@ class AuditWriter {
     }
   }
 
-  #push(fact: AuditFact, { opens, closes, isKept = false, synced = false }: WriteOptions, settle?: Waiting["settle"]) {
+  #push(
+    fact: AuditFact,
+    { opens, closes, isKept = false, synced = false, apply }: WriteOptions & { apply?: ApplyChange },
+    settle?: Waiting["settle"],
+  ) {
     const at = this.#now();
     if (isKept && this.#waiting.length >= MAX_KEPT && this.#failure) {
       this.#dropped ??= { count: 0, since: at, until: at, reason: this.#failure.message };
@@ -223,6 +238,7 @@ class AuditWriter {
       closes,
       isKept,
       synced,
+      apply,
       settle,
     });
     return true;
@@ -237,8 +253,9 @@ class AuditWriter {
       this.#waiting = this.#waiting.slice(group.length);
       const gap = isLast ? this.#dropped : undefined;
       if (gap) this.#dropped = undefined;
+      let unapplied: ReadonlySet<AuditWrite>;
       try {
-        await this.#write(
+        unapplied = await this.#write(
           gap ? [...group, this.#gapOf(gap)] : group,
           group.some(({ synced }) => synced),
         );
@@ -249,12 +266,22 @@ class AuditWriter {
         throw error;
       }
       this.#failure = undefined;
-      for (const { settle } of group) settle?.();
+      for (const waiting of group) waiting.settle?.(undefined, !unapplied.has(waiting));
     }
   }
 
-  async #write(writes: readonly AuditWrite[], synced: boolean): Promise<AuditRow[]> {
-    return await this.#database.transaction((tx) => appendAudit(tx, writes), { synced });
+  /** Returns the entries that were not written, because their changes did not apply. */
+  #write(writes: readonly (AuditWrite & { apply?: ApplyChange })[], synced: boolean): Promise<ReadonlySet<AuditWrite>> {
+    return this.#database.transaction(
+      async (tx) => {
+        const unapplied = new Set<AuditWrite>();
+        for (const write of writes) if (write.apply && !(await write.apply(tx))) unapplied.add(write);
+        const applied = writes.filter((write) => !unapplied.has(write));
+        if (applied.length > 0) await appendAudit(tx, applied);
+        return unapplied;
+      },
+      { synced },
+    );
   }
 
   #keep(group: readonly Waiting[], error: Error): void {
@@ -304,6 +331,9 @@ export class SqlAuditLog implements AuditLog {
   readonly #redact: Redact;
   /** Running calls, with a unique name for the run: callers may use a call id twice. */
   readonly #runs = new WeakMap<Call, string>();
+  /** Calls whose end was written together with their state. */
+  readonly #writtenEnds = new WeakSet<Call>();
+  readonly #writtenCorrections = new WeakSet<Call>();
   #nextRun = 1;
 
   constructor(context: StoreContext) {
@@ -326,6 +356,7 @@ export class SqlAuditLog implements AuditLog {
   }
 
   closed(call: Call, result: ToolResult): MaybePromise<void> {
+    if (this.#writtenEnds.has(call)) return;
     const run = this.#runs.get(call);
     const fact = describeAnswer(call, result, { began: run !== undefined, redact: this.#redact });
     const options = { closes: run, isKept: true };
@@ -335,9 +366,36 @@ export class SqlAuditLog implements AuditLog {
     return this.#writer.relieve();
   }
 
-  corrected(call: Call, result: ToolResult): Promise<void> {
+  endEntry(call: Call, result: ToolResult, isLate: boolean): ChangeEntry {
+    const run = isLate ? undefined : this.#runs.get(call);
+    const written = isLate ? this.#writtenCorrections : this.#writtenEnds;
+    return {
+      commitWith: async (apply) => {
+        const fact = describeAnswer(call, this.#timed(call, result), {
+          began: isLate || run !== undefined,
+          redact: this.#redact,
+        });
+        const isWritten = await this.#writer.commitWith(isLate ? { ...fact, kind: "call_corrected" } : fact, {
+          closes: run,
+          apply: apply as ApplyChange,
+        });
+        if (isWritten) written.add(call);
+        return isWritten;
+      },
+    };
+  }
+
+  async corrected(call: Call, result: ToolResult): Promise<void> {
+    if (this.#writtenCorrections.has(call)) return;
     const fact = describeAnswer(call, result, { began: true, redact: this.#redact });
-    return this.#writer.commit({ ...fact, kind: "call_corrected" }, { isKept: true });
+    await this.#writer.commit({ ...fact, kind: "call_corrected" }, { isKept: true });
+  }
+
+  /** The gate measures a call when it leaves the last stage. This entry is written before that. */
+  #timed(call: Call, result: ToolResult): ToolResult {
+    if (result.durationMs !== undefined) return result;
+    const durationMs = this.#context.clock.monotonic() - call.startedMonotonic;
+    return { ...result, durationMs, completedAt: call.startedAt + Math.round(durationMs) };
   }
 
   append(fact: AuditFact, { synced = false } = {}): Promise<void> {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { CallStore, InsertedCall, OpenLimits, RowChange } from "../calls/call-store.ts";
+import type { CallStore, InsertedCall, OpenLimits, RowChange, WithChange } from "../calls/call-store.ts";
 import type { Answer, CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
 import type { Caller } from "../core/call.ts";
 import { redactSecrets, secretNames } from "../core/mask-secrets.ts";
@@ -120,14 +120,14 @@ class SqlCalls implements CallStore {
     return findByKey(this.#context.database, key);
   }
 
-  async change(id: string, transition: RowChange, next?: StoredCall): Promise<StoredCall | undefined> {
+  async change(id: string, transition: RowChange, together: WithChange = {}): Promise<StoredCall | undefined> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const read = await this.#read(id);
       const changes = read && transition(read.call);
       if (!changes) return undefined;
       failPoint(`before ${nameOf(read.call, changes)}`);
       const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
-      if (await this.#update(read, changed, next)) {
+      if (await this.#update(read, changed, together)) {
         failPoint(`after ${nameOf(read.call, changes)}`);
         return toCall(changed).call;
       }
@@ -195,7 +195,7 @@ class SqlCalls implements CallStore {
     await this.#audit(tx, { kind: "approval_asked", ...factsOf(row) });
   }
 
-  async #update(read: ReadCall, changed: CallRow, next: StoredCall | undefined): Promise<boolean> {
+  async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
     const { database } = this.#context;
     const write = async (db: SqlRunner): Promise<boolean> => {
       const row = toRow(changed, changed.version);
@@ -205,6 +205,7 @@ class SqlCalls implements CallStore {
       const sql = `UPDATE calls SET ${columns} WHERE id = ? AND version = ?`;
       return (await db.run(sql, [...values, changed.id, read.version])).changes === 1;
     };
+    if (entry) return entry.commitWith((tx: SqlTransaction) => write(tx));
     if (!changed.question) return write(database);
     return database.transaction(
       async (tx) => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openStore, type StoreLocation } from "./store.ts";
 import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
@@ -44,6 +44,26 @@ const WRITER = `
   }`;
 
 describe.each(places)("several processes on one store in %s", (_name, newLocation) => {
+  test.each([
+    ["before end", "running", ["call_begun", "call_lost"]],
+    ["after end", "ended", ["call_begun", "call_ended"]],
+  ] as const)(
+    "the audit log agrees with the state of a call whose process is killed %s",
+    async (point, state, kinds) => {
+      const place = await newLocation();
+      const ledger = join(mkdtempSync(join(folder, "l-")), "effects");
+      const killed = children.start(WRITER, [JSON.stringify(place), ledger, "r"], { HAFT_FAIL_AT: point });
+      expect(await killed.ended).toMatchObject({ signal: "SIGKILL" });
+      const store = await openStore(place);
+      onTestFinished(() => store.close());
+      const [row] = await store.database.all("SELECT state, outcome FROM calls");
+      expect(row).toEqual({ state, outcome: state === "ended" ? "completed" : null });
+      const history = await store.audit.call("r-1");
+      expect(history?.entries.map(({ kind }) => kind)).toEqual(kinds);
+      expect(await store.audit.verify()).toMatchObject({ ok: true });
+    },
+  );
+
   test("start at once on an empty store, and append to one unbroken chain", async () => {
     const place = await newLocation();
     const source = `
