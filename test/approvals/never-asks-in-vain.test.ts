@@ -21,6 +21,7 @@ chmodSync(join(folder, "locked"), 0o555);
 const asked: unknown[] = [];
 const net = createGuardedNet();
 const haft = createHaft({
+  rules: { ask: ["read", "list_files", "grep", "glob"] },
   workspace: openWorkspace(folder, { readOnlyPaths: ["docs"] }),
   tools: [
     ...createHttpTools({ fetch: net.fetch, checkUrl: net.checkUrl }),
@@ -85,6 +86,11 @@ const REFUSED: [tool: string, what: string, input: object][] = [
   ["http_post", "a private address", { url: "http://127.0.0.1:8080/", body: "x" }],
   ["http_post", "a private name", { url: "http://printer.local/", body: "x" }],
   ["http_request", "another scheme", { method: "DELETE", url: "file:///etc/passwd" }],
+  ["read", "a missing file", { path: "none.txt" }],
+  ["read", "a secret", { path: ".env" }],
+  ["list_files", "a folder outside", { path: "/etc" }],
+  ["grep", "a missing folder", { path: "none", pattern: "x" }],
+  ["glob", "a folder outside", { path: "/etc", pattern: "*" }],
   ["read_mcp_resource", "an unknown server", { server: "unknown", uri: "x://y" }],
 ];
 

@@ -52,6 +52,12 @@ export async function failWithSuggestion(error: unknown, files: Files, path: str
   });
 }
 
+/** For tools that only read, if a rule asks about them. Throws if the path cannot be read anyway. */
+export async function previewRead(title: string, files: Files, path: string): Promise<Preview> {
+  await files.info(path).catch((error: unknown) => failWithSuggestion(error, files, path));
+  return { title: `${title} ${path}`, content: [{ type: "text", text: files.show(files.realPath(path)) }] };
+}
+
 /** Similar names in the folder of a missing path, the likeliest first; also names that differ only in whitespace. */
 async function suggestPaths(files: Files, path: string): Promise<string[]> {
   const folder = dirname(path);

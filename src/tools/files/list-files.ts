@@ -4,7 +4,7 @@ import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { DirectoryEntry, Files } from "../../io/files/files.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
-import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
+import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES, previewRead } from "./file-access.ts";
 import type { ReadRange } from "./read.ts";
 
 const DEFAULT_LIMIT = 500;
@@ -42,6 +42,7 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
     }),
     parameterAliases: { ...PATH_ALIASES, directory: "path", dir: "path", glob: "pattern" },
     signature: ({ path }) => ({ text: path, reads: [path] }),
+    preview: ({ path }, context) => previewRead("List", filesOf({ files }, context), path),
     run: async ({ path, recursive, pattern, limit }, context) => {
       const allowed = filesOf({ files }, context);
       const matches = pattern === undefined ? () => true : compileNamePattern(pattern);

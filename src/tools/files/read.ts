@@ -10,7 +10,14 @@ import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { type CutLine, type LineWindow, readLines } from "../../io/files/read-lines.ts";
 import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { decodeBytes, decodeText, isBinary } from "../../io/files/text-encoding.ts";
-import { encodingNamed, failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
+import {
+  encodingNamed,
+  failWithSuggestion,
+  filesOf,
+  type FileToolDependencies,
+  PATH_ALIASES,
+  previewRead,
+} from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
 import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
 
@@ -62,6 +69,10 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     }),
     parameterAliases: PATH_ALIASES,
     signature: ({ path }) => ({ text: path, reads: [path] }),
+    preview: async ({ path }, context) => {
+      if (spills && isSpillAddress(path)) return { title: `Read ${path}`, content: [] };
+      return previewRead("Read", filesOf({ files }, context), path);
+    },
     run: async ({ path, ...range }, context) => {
       if (spills && isSpillAddress(path)) return readSpill(spills, path, { range, context });
       const allowed = filesOf({ files }, context);

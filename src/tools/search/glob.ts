@@ -9,6 +9,7 @@ import {
   createScopes,
   limitOf,
   patternOf,
+  previewSearch,
   type SearchDependencies,
   type SearchScope,
   selectNewest,
@@ -56,6 +57,7 @@ export function createGlobTool(dependencies: SearchDependencies) {
       head_limit: "limit",
     },
     signature: ({ path, pattern }) => ({ text: `${pattern} in ${path}`, reads: [searchedFolder(path, pattern)] }),
+    preview: ({ path, pattern }, context) => previewSearch(`Find ${pattern} in`, scopeOf(context).files, path),
     run: async (input, context) => {
       const scope = scopeOf(context);
       const { base, rest } = splitBase(input.pattern);

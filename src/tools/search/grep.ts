@@ -25,6 +25,7 @@ import {
   limitOf,
   modifiedTimesByInfo,
   patternOf,
+  previewSearch,
   type SearchDependencies,
   type SearchScope,
   selectNewest,
@@ -91,6 +92,11 @@ export function createGrepTool(dependencies: SearchDependencies) {
     parameters: GREP_PARAMETERS,
     parameterAliases: GREP_PARAMETER_ALIASES,
     signature: ({ path }) => ({ text: path, reads: [path] }),
+    preview: async ({ path, pattern }, context) => {
+      const title = `Search for ${JSON.stringify(pattern)} in`;
+      if (dependencies.spills && isSpillAddress(path)) return { title: `${title} ${path}`, content: [] };
+      return previewSearch(title, scopeOf(context).files, path);
+    },
     run: async (input, context) => {
       const { scope, target } = await openScope(scopeOf(context), input.path, context.caller);
       try {

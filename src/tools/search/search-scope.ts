@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import { z } from "zod";
-import type { ToolContext } from "../../core/tool.ts";
+import type { Preview, ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { GlobPattern } from "../../io/files/glob-pattern.ts";
 import { checkPath } from "../../io/files/path-policy.ts";
@@ -49,6 +49,12 @@ export function createScopes(dependencies: SearchDependencies) {
       timeLeft: () => Math.max(Math.min(READING_MS, timeLimitMs), deadline - performance.now()),
     };
   };
+}
+
+/** If a rule asks about a search. Throws if the path cannot be read anyway. */
+export async function previewSearch(title: string, files: Files, path: string): Promise<Preview> {
+  const { real } = await files.info(path);
+  return { title: `${title} ${path}`, content: [{ type: "text", text: files.show(real) }] };
 }
 
 /** Parameters that both tools have. */
