@@ -6,7 +6,7 @@ import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import { CodeThreads } from "./code-thread.ts";
-import { MemoryProgramStore, type ProgramStore, type StoredProgram } from "./program-store.ts";
+import { MemoryProgramStore, type ProgramStore } from "./program-store.ts";
 import { DEFAULT_PROGRAM_LIMITS, ProgramBudget, type ProgramLimits } from "./program-budget.ts";
 import { type ProgramEnd, type ProgramHost, type ProgramStart, runProgram } from "./run-program.ts";
 
@@ -42,7 +42,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   const limits = withDefaults(DEFAULT_PROGRAM_LIMITS, options.limits);
   const threads = new CodeThreads({ clock });
   /** Claimed by `resume` for the call that it makes next. */
-  const claimed = new Map<string, StoredProgram>();
+  const claimed = new Set<string>();
   const underWay = new Set<string>();
 
   return { run, stage: stage(), answered, recover, close: () => threads.close() };
@@ -53,8 +53,10 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   ): Promise<ProgramEnd> {
     const { id = "", idempotencyKey, caller = {} } = call.options;
     const key = keyOf(caller, idempotencyKey || id);
-    const stored = claimed.get(key) ?? (await store.claim(key));
-    claimed.delete(key);
+    const isResumed = claimed.delete(key);
+    // A call with a key has a row, and who has the row runs the program. Others may hold it to make this call too.
+    const isOurs = isResumed || runs.idempotencyKey !== undefined;
+    const stored = await (isOurs ? store.takeOver(key) : store.claim(key));
     if (!stored && (await store.list()).some((one) => one.key === key)) throw runsElsewhere();
     if (stored && stored.engine !== ENGINE) throw writtenByAnother();
     const start: ProgramStart = stored ? { state: stored.state } : { source, language };
@@ -121,7 +123,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     if (!program) return;
     // Its process ended after the call: the result was reported already.
     if (await isDone(program.call)) return store.remove(key);
-    claimed.set(key, program);
+    claimed.add(key);
     await continueCall(program.call, approvalId);
     // It was refused before it ran.
     if (claimed.delete(key)) await store.release(key);

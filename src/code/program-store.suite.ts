@@ -55,6 +55,14 @@ export function programStoreSuite({ open, openAnother }: ProgramStoreSuite): voi
     expect(await store.list()).toHaveLength(1);
   });
 
+  test("a program that somebody holds can be taken over", async () => {
+    const store = await open();
+    expect(await store.takeOver("k")).toBeUndefined();
+    await store.save(program("k", ["a"]));
+    expect(await store.takeOver("k")).toMatchObject({ key: "k", state: { approvals: ["a"] } });
+    expect(await store.claim("k")).toBeUndefined();
+  });
+
   if (!openAnother) return;
   test("another process can claim a program only after its holder has ended", async () => {
     const mine = await open();
@@ -63,5 +71,16 @@ export function programStoreSuite({ open, openAnother }: ProgramStoreSuite): voi
     expect(await mine.claim("held")).toBeUndefined();
     await die();
     expect(await mine.claim("held")).toMatchObject({ key: "held" });
+  });
+
+  test("a program that was taken over is not released by the process that held it before", async () => {
+    const mine = await open();
+    const { store: theirs, die } = await openAnother();
+    await theirs.save(program("taken"));
+    expect(await mine.takeOver("taken")).toMatchObject({ key: "taken" });
+    await theirs.release("taken");
+    expect(await mine.claim("taken")).toBeUndefined();
+    await die();
+    expect(await mine.claim("taken")).toBeUndefined();
   });
 }

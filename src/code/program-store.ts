@@ -22,6 +22,8 @@ export interface ProgramStore {
   save(program: StoredProgram): MaybePromise<void>;
   /** Takes a program to resume it. Undefined if there is none, or if a live process holds it. */
   claim(key: string): MaybePromise<StoredProgram | undefined>;
+  /** Takes it, whoever holds it. For a process that runs the call of the program, which only one does at a time. */
+  takeOver(key: string): MaybePromise<StoredProgram | undefined>;
   release(key: string): MaybePromise<void>;
   /** The keys of the programs and the approvals that they wait for. */
   list(): MaybePromise<readonly { key: string; approvals: readonly string[] }[]>;
@@ -40,6 +42,11 @@ export class MemoryProgramStore implements ProgramStore {
     if (!one || one.isHeld) return undefined;
     one.isHeld = true;
     return one.program;
+  }
+
+  takeOver(key: string): StoredProgram | undefined {
+    this.release(key);
+    return this.claim(key);
   }
 
   release(key: string): void {

@@ -47,16 +47,19 @@ export class SqlProgramStore implements ProgramStore {
 
   async claim(key: string): Promise<StoredProgram | undefined> {
     const id = programs.toSql("key", key);
-    const [row] = await programs.select(this.#db, ["owner", "program", "snapshot"], "WHERE key = ?", [id]);
+    const [row] = await programs.select(this.#db, ["owner"], "WHERE key = ?", [id]);
     if (!row || (row.owner !== undefined && (await this.#owners.isAlive(row.owner)))) return undefined;
     const { changes } = await this.#db.run("UPDATE programs SET owner = ? WHERE key = ? AND COALESCE(owner, '') = ?", [
       this.#owners.id,
       id,
       row.owner ?? "",
     ]);
-    if (changes === 0) return undefined;
-    const { program, snapshot } = row;
-    return { ...program, key, state: { ...program.state, snapshot: await expand(snapshot) } };
+    return changes === 0 ? undefined : this.#read(key);
+  }
+
+  async takeOver(key: string): Promise<StoredProgram | undefined> {
+    await this.#db.run("UPDATE programs SET owner = ? WHERE key = ?", [this.#owners.id, programs.toSql("key", key)]);
+    return this.#read(key);
   }
 
   async release(key: string): Promise<void> {
@@ -72,5 +75,13 @@ export class SqlProgramStore implements ProgramStore {
 
   async remove(key: string): Promise<void> {
     await this.#db.run("DELETE FROM programs WHERE key = ?", [programs.toSql("key", key)]);
+  }
+
+  async #read(key: string): Promise<StoredProgram | undefined> {
+    const id = programs.toSql("key", key);
+    const [row] = await programs.select(this.#db, ["program", "snapshot"], "WHERE key = ?", [id]);
+    if (!row) return undefined;
+    const { program, snapshot } = row;
+    return { ...program, key, state: { ...program.state, snapshot: await expand(snapshot) } };
   }
 }

@@ -14,7 +14,7 @@ const CODES: Record<CallOutcome, readonly string[]> = {
 };
 
 /** Each fault begins with its kind: lost, doubled, unasked, false or hung. */
-export function judge({ schedule, heard, rows, effects, hung, hasKilled }: Played): string[] {
+export function judge({ schedule, heard, rows, effects, hung, lost }: Played): string[] {
   const faults: string[] = hung.map((who) =>
     who === "nobody ran it" ? "lost: an approved call was not run" : `hung: ${who}`,
   );
@@ -23,20 +23,21 @@ export function judge({ schedule, heard, rows, effects, hung, hasKilled }: Playe
   if (!last) return [...faults, "lost: there is no row"];
   const isApproved = rows.some(({ answer }) => answer?.approved === true);
   if (effects > 0 && !isApproved) faults.push("unasked: it ran without an approval");
-  for (const row of rows) faults.push(...judgeRow(row, effects, hasKilled));
+  for (const row of rows) faults.push(...judgeRow(row, effects, lost));
   const ran = rows.filter(({ outcome }) => outcome === "completed" || outcome === "unknown");
   if (effects > 0 && ran.length === 0) faults.push(`false: it ran, and its rows say ${rows.map(outcomeOf).join(", ")}`);
   for (const told of heard) faults.push(...judgeTold(told, rows, { last, asker: schedule.asker }));
   return faults;
 }
 
-function judgeRow(row: StoredCall, effects: number, hasKilled: boolean): string[] {
+function judgeRow(row: StoredCall, effects: number, lost: Played["lost"]): string[] {
   const { state, outcome, answer } = row;
   if (state !== "ended") return [`lost: the row is ${state}`];
   const isJob = row.result?.status === "pending";
   if (outcome === "completed" && effects !== 1 && !isJob)
     return [`false: the row says completed, with ${effects} effects`];
-  if (outcome === "unknown" && !hasKilled) return ["false: the row says unknown, and nobody was killed"];
+  if (outcome === "unknown" && !lost.has(row.id))
+    return ["false: the row says unknown, and the process that ran it was not killed"];
   if (outcome === "failed") return [`false: the row says failed: ${row.result?.display}`];
   if (outcome === "denied" && answer?.approved !== false) return ["false: the row says denied, and nobody denied it"];
   if (outcome === "expired" || outcome === "cancelled") return [`lost: the row is ${outcome}: ${row.note}`];

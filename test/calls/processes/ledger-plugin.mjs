@@ -7,8 +7,8 @@ import process from "node:process";
 const failAt = process.env.HAFT_FAIL_AT;
 const ledger = process.env.LEDGER;
 
-function failPoint(name) {
-  if (failAt !== name) return;
+function failPoint(name, dies) {
+  if (failAt !== name && dies !== name) return;
   process.kill(process.pid, "SIGKILL");
   // The signal takes a moment to arrive; nothing may happen until then.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -48,7 +48,7 @@ export default {
       kind: "execute",
       parameters: {
         type: "object",
-        properties: { item: { type: "string" }, ms: { type: "number" } },
+        properties: { item: { type: "string" }, ms: { type: "number" }, dies: { type: "string" } },
         required: ["item", "ms"],
       },
       permission: "confirm",
@@ -56,10 +56,10 @@ export default {
         title: "Pay",
         content: [{ type: "text", text: `Pays ${priceOf(workspace, item)}` }],
       }),
-      async run({ item, ms }) {
-        failPoint("before effect");
+      async run({ item, ms, dies }) {
+        failPoint("before effect", dies);
         appendFileSync(ledger, `${item} ${process.pid}\n`);
-        failPoint("after effect");
+        failPoint("after effect", dies);
         await new Promise((resolve) => setTimeout(resolve, ms));
         return `paid ${item}`;
       },

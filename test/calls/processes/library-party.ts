@@ -10,6 +10,8 @@ export interface Payment {
   item: string;
   /** How long it takes after its effect. */
   ms: number;
+  /** Where the process dies that runs it. */
+  dies?: string;
 }
 
 export type Order = { n: number } & (

@@ -72,7 +72,8 @@ export class LibraryParty {
 
   async order(order: DistributiveOmit<Order, "n">): Promise<Told> {
     await this.#ready;
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return KILLED;
+    if (this.isDead) return KILLED;
+    if (this.#child.exitCode !== null) return { said: "error", text: `It ended: ${this.#errors}` };
     const n = ++this.#orders;
     const told = new Promise<Told>((resolve) => this.#replies.set(n, resolve));
     this.#child.stdin!.write(`${JSON.stringify({ ...order, n })}\n`);
@@ -144,8 +145,7 @@ export class McpParty {
   readonly #client = new Client({ name: "harness", version: "1.0.0" });
   readonly #transport: StdioClientTransport;
   readonly #ready: Promise<unknown>;
-  #isKilled = false;
-  #wasReady = false;
+  #pid: number | undefined;
   #isClosed = false;
 
   constructor(start: Start) {
@@ -158,14 +158,13 @@ export class McpParty {
       stderr: "ignore",
     });
     this.#ready = this.#client.connect(this.#transport);
-    this.#ready.then(
-      () => (this.#wasReady = true),
-      () => undefined,
-    );
+    this.#ready.catch(() => undefined);
+    // The transport forgets it when the process ends.
+    this.#pid = this.#transport.pid ?? undefined;
   }
 
   get pid(): number | undefined {
-    return this.#transport.pid ?? undefined;
+    return this.#pid;
   }
 
   async call({ input }: CallToMake): Promise<Told> {
@@ -190,12 +189,11 @@ export class McpParty {
   }
 
   get isDead(): boolean {
-    return this.#isKilled || (this.#wasReady && !this.#isClosed && !isAlive(this.pid));
+    return !this.#isClosed && this.pid !== undefined && !isAlive(this.pid);
   }
 
   kill(): void {
-    this.#isKilled = true;
-    if (this.pid !== undefined) process.kill(this.pid, "SIGKILL");
+    if (this.pid !== undefined && isAlive(this.pid)) process.kill(this.pid, "SIGKILL");
   }
 }
 
@@ -290,7 +288,7 @@ export class ServerParty {
     } catch (error) {
       // The connection may be lost a moment before the process is known to be dead.
       const isDead = await Promise.race([
-        this.ended.then(() => true),
+        this.ended.then(() => this.isDead),
         new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 10_000)),
       ]);
       return isDead ? GONE : { said: "error", text: `${String(error)} ${String((error as Error).cause)}` };

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { loadavg, cpus } from "node:os";
 import { join } from "node:path";
 import type { StoredCall } from "../../../src/calls/stored-call.ts";
+import type { Payment } from "./library-party.ts";
 import type { CallToMake, Told } from "./parties.ts";
 import type { AnswererName, AskerName, Schedule } from "./schedule.ts";
 import type { Site } from "./site.ts";
@@ -25,8 +26,10 @@ export interface Played {
   effects: number;
   /** Parties that were not told anything in time. */
   hung: string[];
-  /** Whether a process was killed meanwhile, of this round or of another. */
+  /** Whether the process was killed that should be. It may have ended before, or never come to that point. */
   hasKilled: boolean;
+  /** The ids of the rows whose process was killed after it started the call. */
+  lost: ReadonlySet<string>;
 }
 
 interface Asking {
@@ -36,9 +39,6 @@ interface Asking {
   /** How this asker gets the result after it was told `pending`. */
   later(pendingId: string): Promise<Told>;
 }
-
-/** A queue gives the job of a dead worker to another one after some time. */
-const LOST_JOB_MS = 90_000;
 
 /** Nobody waits longer than this after the others are done. On a busy machine processes take longer. */
 function patienceMs(): number {
@@ -58,22 +58,32 @@ class Round {
   readonly #heard: Heard[] = [];
   readonly #hung: string[] = [];
   readonly #started: { readonly isDead: boolean; close(): Promise<void> }[] = [];
-  readonly #deathsBefore: number;
 
   constructor(schedule: Schedule, site: Site) {
     this.#schedule = schedule;
     this.#site = site;
-    this.#deathsBefore = site.deaths;
     const item = `item-${schedule.seed}-${Math.random().toString(36).slice(2, 8)}`;
-    this.#call = { callId: `call-${item}`, session: `session-${item}`, input: { item, ms: schedule.effectMs } };
+    const input: Payment = { item, ms: schedule.effectMs };
+    if (schedule.kill?.who === "owner") input.dies = String(schedule.kill.at);
+    this.#call = { callId: `call-${item}`, session: `session-${item}`, input };
   }
 
   async play(): Promise<Played> {
     const { asker, answers, kill, changes, effectMs, repeats } = this.#schedule;
     const { item } = this.#call.input;
-    const asking = this.#ask(asker, kill?.who === "asker" ? kill.at : undefined);
-    const asked = this.#listen(`asker (${asker})`, asking.told, { waits: asking.waits });
-    const question = await this.#firstQuestion(asked);
+    // A job needs a process that stays: it is the worker if the one that submitted the job ends.
+    if (asker === "job") await this.#site.server().ready();
+    let asking = this.#ask(asker, kill?.who === "asker" ? kill.at : undefined);
+    let asked = this.#listenToAsker(asking);
+    let question = await this.#firstQuestion(asked);
+    // Its process was killed before it asked, perhaps by another round.
+    for (let tries = 0; question === undefined && tries < 5; tries++) {
+      asking = this.#ask(asker, undefined);
+      asked = this.#listenToAsker(asking);
+      question = await this.#firstQuestion(asked);
+    }
+    if (question === undefined) throw new Error("Nobody was asked.");
+    const asks = question;
     if (changes) writeFileSync(join(this.#site.folder, `${item}.price`), "2");
     if (kill?.who === "asker" && typeof kill.at === "number") {
       void pause(kill.at).then(() => asking.kill());
@@ -81,7 +91,7 @@ class Round {
     const answered = answers.map(async ({ by, approves, delayMs }, index) => {
       await pause(delayMs);
       return this.#answer(by, {
-        id: question,
+        id: asks,
         approves,
         killAt: kill?.who === "answerer" && index === 0 ? kill.at : undefined,
       });
@@ -95,6 +105,8 @@ class Round {
     if (isLater || (repeats && !asker.startsWith("MCP"))) await this.#askLater(asking, first?.pending?.id ?? question);
     const rows = await this.#site.rowsOf(item);
     const effects = this.#site.effectsOf(item);
+    const lost: StoredCall[] = [];
+    for (const row of rows) if (row.outcome === "unknown" && (await this.#site.hasLostOwner(row))) lost.push(row);
     // They end in order, perhaps while they run calls of other rounds.
     for (const party of this.#started) if (!party.isDead) void party.close();
     return {
@@ -104,18 +116,24 @@ class Round {
       rows,
       effects,
       hung: this.#hung,
-      hasKilled: this.#site.deaths > this.#deathsBefore,
+      hasKilled: this.#started.some(({ isDead }) => isDead),
+      lost: new Set(lost.map(({ id }) => id)),
     };
   }
 
-  /** The id of the question. If the asker was killed before it asked, another one asks. */
-  async #firstQuestion(asked: Promise<Told>): Promise<string> {
+  #listenToAsker({ told, waits }: Asking): Promise<Told> {
+    return this.#listen(`asker (${this.#schedule.asker})`, told, { waits });
+  }
+
+  /** The id of the question; undefined if the asker was killed before it asked. */
+  async #firstQuestion(asked: Promise<Told>): Promise<string | undefined> {
     let told: Told | undefined;
     void asked.then((end) => (told = end));
     for (;;) {
       const hasEnded = told !== undefined;
       const [row] = await this.#site.rowsOf(this.#call.input.item);
       if (row) return row.id;
+      if (hasEnded && (told?.said === "killed" || told?.said === "gone")) return undefined;
       if (hasEnded) throw new Error(`Nobody was asked: ${JSON.stringify(told)}`);
       await pause(10);
     }
@@ -146,7 +164,9 @@ class Round {
     const { effectMs, asker } = this.#schedule;
     const name = `asker later (${asker})`;
     let id = pendingId;
-    for (let tries = 0; tries < 200; tries++) {
+    // The worker may have been killed.
+    if (asker === "job") await this.#site.server().ready();
+    for (let tries = 0; tries < 20; tries++) {
       const later = await this.#within(name, asking.later(id), effectMs);
       if (!later) return;
       // What was shown has changed: there is another question.
@@ -154,13 +174,9 @@ class Round {
         ({ id } = later.pending);
         continue;
       }
-      // A program or a job needs a moment after the call that it waited for.
-      if (later.said === "busy" || (later.said === "pending" && (asker === "program" || asker === "job"))) {
-        await pause(50);
-        continue;
-      }
       this.#heard.push({ ...later, party: name, waits: true });
-      return;
+      // Its process may have been killed by another round.
+      if (later.said !== "killed" && later.said !== "gone") return;
     }
     this.#hung.push(name);
   }
@@ -180,13 +196,10 @@ class Round {
   async #within<T>(what: string, work: Promise<T>, extraMs: number): Promise<T | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(
-        () => {
-          this.#hung.push(what);
-          resolve(undefined);
-        },
-        patienceMs() + extraMs + (this.#schedule.asker === "job" ? LOST_JOB_MS : 0),
-      );
+      timer = setTimeout(() => {
+        this.#hung.push(what);
+        resolve(undefined);
+      }, patienceMs() + extraMs);
     });
     try {
       return await Promise.race([work, late]);
@@ -217,20 +230,12 @@ class Round {
         };
       }
       case "command line": {
-        const { item, ms } = call.input;
-        const words = [
-          "tools",
-          "call",
-          "pay",
-          `item=${item}`,
-          `ms:=${ms}`,
-          "--session",
-          call.session,
-          "--id",
-          call.callId,
-        ];
+        const { item, ms, dies } = call.input;
+        const words = ["tools", "call", "pay", `item=${item}`, `ms:=${ms}`];
+        if (dies !== undefined) words.push(`dies=${dies}`);
+        words.push("--session", call.session, "--id", call.callId);
         if (!this.#schedule.usesServer) words.push("--no-server");
-        const run = site.command(words, { failAt });
+        const run = this.#own(site.command(words, { failAt }));
         return { waits: false, told: run.told, kill: run.kill, later: () => site.command(words).told };
       }
       case "MCP that holds":
@@ -238,9 +243,8 @@ class Round {
         const waits = asker === "MCP that holds";
         const party = isFresh ? this.#own(site.freshMcp(waits, failAt)) : site.mcp(waits);
         // A server that is new has no memory of the client's calls, so the approval is asked about.
-        const later = isFresh
-          ? (id: string) => site.library(false).order({ do: "follow", id })
-          : () => party.call(call);
+        const later = (id: string): Promise<Told> =>
+          isFresh || party.isDead ? site.library(false).order({ do: "follow", id }) : party.call(call);
         return { waits, told: party.call(call), kill: () => party.kill(), later };
       }
       case "HTTP": {
@@ -278,7 +282,7 @@ class Round {
       case "command line": {
         const words = ["approvals", approves ? "approve" : "deny", id];
         if (!this.#schedule.usesServer) words.push("--no-server");
-        return site.command(words, { failAt });
+        return this.#own(site.command(words, { failAt }));
       }
     }
   }

@@ -12,6 +12,9 @@ export const ASKERS = [
 ] as const;
 export type AskerName = (typeof ASKERS)[number];
 
+/** Those whose callers wait for the answer. */
+const WAITING: readonly AskerName[] = ["library that waits", "MCP that holds"];
+
 export const ANSWERERS = ["command line", "HTTP", "library"] as const;
 export type AnswererName = (typeof ANSWERERS)[number];
 
@@ -20,8 +23,7 @@ export type Engine = (typeof ENGINES)[number];
 
 /** Where a process that runs the call may be killed. */
 const RUN_POINTS = ["before claim", "after claim", "before effect", "after effect", "before end", "after end"] as const;
-const ANSWER_POINTS = ["before answer", "after answer", ...RUN_POINTS] as const;
-const ASKER_POINTS = ["asked", ...RUN_POINTS] as const;
+const ANSWER_POINTS = ["before answer", "after answer"] as const;
 
 export interface AnswerPlan {
   by: AnswererName;
@@ -31,7 +33,8 @@ export interface AnswerPlan {
 }
 
 export interface KillPlan {
-  who: "asker" | "answerer";
+  /** `owner`: the process that runs the call. Other rounds may use it too. */
+  who: "asker" | "answerer" | "owner";
   /** A named point, or the time after the question was seen. */
   at: string | number;
 }
@@ -75,9 +78,14 @@ export function scheduleOf(seed: number): Schedule {
     repeats: isLikely(0.25),
   };
   if (isLikely(0.33)) {
-    const who = pick(["asker", "answerer"] as const);
-    const points = who === "asker" ? ASKER_POINTS : ANSWER_POINTS;
+    const who = pick(["asker", "answerer", "owner"] as const);
+    if (who === "owner") return { ...schedule, kill: { who, at: pick(["before effect", "after effect"]) } };
+    // The process that waits runs an approved call, otherwise the one that answers.
+    const runs = first.approves && WAITING.includes(asker) === (who === "asker") ? RUN_POINTS : [];
+    const points = [...(who === "asker" ? ["asked"] : ANSWER_POINTS), ...runs];
     schedule.kill = { who, at: isLikely(0.8) ? pick(points) : delay(400) };
+    // A command that uses a server does none of this in its own process.
+    if ((who === "asker" ? asker : by) === "command line") schedule.usesServer = false;
   }
   return schedule;
 }

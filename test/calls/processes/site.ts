@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredCall } from "../../../src/calls/stored-call.ts";
+import type { SqlDatabase } from "../../../src/store/database.ts";
 import { openStore, type Store } from "../../../src/store/store.ts";
 import { stateFolderOf } from "../../../src/io/files/state-folder.ts";
 import { ROOT } from "../../architecture/read-entries.ts";
@@ -36,8 +37,24 @@ const HOLD_MS = 60_000;
 const SHORT_HOLD_MS = 150;
 
 interface Party {
+  readonly pid: number | undefined;
+  /** Whether it was killed. */
   readonly isDead: boolean;
   kill(): void;
+}
+
+/** Processes that are dead are deleted from the table of Haft. A copy says which pid each had. */
+async function keepProcesses(database: SqlDatabase): Promise<void> {
+  const copy = "INSERT INTO processes (id, pid) VALUES (NEW.id, NEW.pid)";
+  const statements =
+    database.engine === "sqlite"
+      ? [`CREATE TRIGGER keep_process AFTER INSERT ON owners BEGIN ${copy}; END`]
+      : [
+          `CREATE FUNCTION keep_process() RETURNS trigger AS $$ BEGIN ${copy}; RETURN NEW; END $$ LANGUAGE plpgsql`,
+          "CREATE TRIGGER keep_process AFTER INSERT ON owners FOR EACH ROW EXECUTE FUNCTION keep_process()",
+        ];
+  for (const sql of ["CREATE TABLE processes (id TEXT PRIMARY KEY, pid INTEGER)", ...statements])
+    await database.run(sql);
 }
 
 export class Site {
@@ -67,7 +84,21 @@ export class Site {
     const stateFolder = stateFolderOf(folder, { env: { HAFT_STATE_DIR: join(options.base, "state") } });
     mkdirSync(stateFolder, { recursive: true });
     const store = await openStore(options.storeUrl === undefined ? { stateFolder } : { url: options.storeUrl });
+    await keepProcesses(store.database);
     return new Site(options, folder, store);
+  }
+
+  /** Whether the process that ran this call was killed. */
+  async hasLostOwner({ owner }: StoredCall): Promise<boolean> {
+    const [row] = await this.store.database.all<{ pid: number }>("SELECT pid FROM processes WHERE id = ?", [
+      owner ?? "",
+    ]);
+    const party = this.#fresh.find(({ pid }) => pid === row?.pid);
+    // The death is in the table of processes before the parent is told.
+    for (let tries = 0; party && !party.isDead && tries < 50; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return party?.isDead ?? false;
   }
 
   /** How often the effect of this payment happened. */
@@ -114,15 +145,18 @@ export class Site {
   command(
     words: readonly string[],
     { failAt, env = {} }: { failAt?: string; env?: Record<string, string | undefined> } = {},
-  ): Party & { told: Promise<Told & { code: number | null }> } {
+  ): Party & { told: Promise<Told & { code: number | null }>; close(): Promise<void> } {
     const start = this.#start(this.#programs.cli, [...words, "-C", this.folder, "--json"], failAt);
     for (const [name, value] of Object.entries(env)) {
       if (value === undefined) delete start.env[name];
       else start.env[name] = value;
     }
     const child = startProcess(start);
+    const told = runCommand(child);
     return this.#keep({
-      told: runCommand(child),
+      pid: child.pid,
+      told,
+      close: async () => void (await told),
       get isDead() {
         return child.signalCode === "SIGKILL";
       },
@@ -136,14 +170,10 @@ export class Site {
   }
 
   #role<P extends LibraryParty | McpParty | ServerParty>(name: string, start: () => P): P {
-    const running = this.#roles.get(name) ?? start();
+    const known = this.#roles.get(name);
+    const running = known && !known.isDead ? known : start();
     this.#roles.set(name, running);
     return running as P;
-  }
-
-  /** How many processes were killed so far. One that is killed may run the call of another round. */
-  get deaths(): number {
-    return this.#fresh.filter(({ isDead }) => isDead).length;
   }
 
   #keep<P extends Party>(party: P): P {
