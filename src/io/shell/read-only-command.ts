@@ -8,14 +8,8 @@ import {
   plainChain,
   type PlainCommand,
 } from "./parse-command.ts";
-import {
-  EXPRESSION_READERS,
-  type FormVerdict,
-  matchForm,
-  READ_ONLY_FORMS,
-  SCRIPTED_FORMS,
-  VERSION_QUERIES,
-} from "./read-only-forms.ts";
+import { type FormVerdict, matchForm } from "./command-form.ts";
+import { EXPRESSION_READERS, READ_ONLY_FORMS, SCRIPTED_FORMS, VERSION_QUERIES } from "./read-only-forms.ts";
 import { HARDENED_GIT_ENV, hardenGit, readGit } from "./read-only-git.ts";
 
 export type CommandClass = "read-only" | "write" | "unknown";
@@ -126,7 +120,7 @@ function programOf([program = ""]: readonly string[]): string {
 function readByForm(name: string, words: readonly string[]): FormVerdict | undefined {
   const [first = ""] = words;
   if (words.length === 1 && VERSION_QUERIES.get(name)?.includes(first)) {
-    return { use: { options: [], operands: [], paths: [], recursive: false } };
+    return { use: { options: [], operands: [], paths: [], recursive: false, argv: [] } };
   }
   if (name === "git") return readGit(words);
   const form = READ_ONLY_FORMS.get(name) ?? SCRIPTED_FORMS.get(name);

@@ -1,185 +1,4 @@
-/**
- * The arguments with which a program changes and runs nothing. Everything else is refused: an option in another
- * spelling, an abbreviation, an extra operand.
- *
- * `options` is a list of words: `-abc` is three flags that may be clustered, `-n:number` a short option with a value,
- * `-U?` one with an optional attached number, `-#` a number as an option (`-20`), `--all` a long flag,
- * `--lines:number` a long option with a value, `--color?` one with an optional value.
- */
-export interface CommandForm {
-  options?: string;
-  operands: OperandRule;
-  /** Options that make the program write. They are refused like others, but the verdict says that it writes. */
-  writes?: string;
-  /** The program descends into folders: always, or with one of these options. */
-  recursive?: true | string;
-  /** A further check; returns the problem. */
-  check?: (use: FormUse) => string | undefined;
-}
-
-export interface OperandRule {
-  kind: ValueKind | "none";
-  /** The first operand has this kind, unless one of the options in `firstUnless` supplies it. */
-  first?: ValueKind;
-  firstUnless?: readonly string[];
-  max?: number;
-  min?: number;
-  /** Without an operand the program reads the working folder. */
-  orWorkingFolder?: boolean;
-}
-
-interface FormUse {
-  options: { name: string; value?: string }[];
-  operands: string[];
-  /** Operands and option values that name files or folders. */
-  paths: string[];
-  /** Whether the program descends into the folders in `paths`. */
-  recursive: boolean;
-}
-
-export type FormVerdict = { use: FormUse } | { refused: string; writes: boolean };
-
-/** Parses the arguments as GNU and BSD programs do, and refuses what the form does not list. */
-export function matchForm(form: CommandForm, words: readonly string[]): FormVerdict {
-  const known = optionsOf(form);
-  const use: FormUse = { options: [], operands: [], paths: [], recursive: form.recursive === true };
-  const refuse = (refused: string, option = ""): FormVerdict => ({ refused, writes: known.writes.has(option) });
-  const afterDashes: string[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? "";
-    if (word === "--") {
-      afterDashes.push(...words.slice(at + 1));
-      break;
-    }
-    if (!word.startsWith("-") || word === "-") {
-      use.operands.push(word);
-      continue;
-    }
-    if (known.digits && /^-\d+$/.test(word)) {
-      use.options.push({ name: "-#", value: word.slice(1) });
-      continue;
-    }
-    for (const option of word.startsWith("--") ? [splitLong(word)] : splitCluster(word, known)) {
-      const takes = known.takes.get(option.name);
-      if (takes === undefined) return refuse(`the option ${option.name} is not on its read-only list`, option.name);
-      if (takes === "nothing" || takes === "maybe") {
-        if (takes === "nothing" && option.value !== undefined) return refuse(`${option.name} takes no value`);
-        use.options.push(option);
-        continue;
-      }
-      const isSeparate = option.value === undefined;
-      const value = option.value ?? words[++at];
-      if (value === undefined) return refuse(`${option.name} lacks its value`);
-      // Programs disagree on whether such a word is the value or the next option, except for patterns and numbers.
-      const isUnclear = isSeparate && /^-./.test(value) && takes !== "pattern" && takes !== "number";
-      if (isUnclear) return refuse(`the value of ${option.name} is unclear`);
-      const problem = takeValue(takes, value, use);
-      if (problem) return refuse(problem);
-      use.options.push({ name: option.name, value });
-    }
-  }
-  const problem = takeOperands(form.operands, afterDashes, use) ?? form.check?.(use);
-  if (problem) return refuse(problem);
-  if (typeof form.recursive === "string") {
-    const names = form.recursive.split(" ");
-    use.recursive = use.options.some(({ name }) => names.includes(name));
-  }
-  return { use };
-}
-
-const VALUE_KINDS = ["text", "number", "path", "glob", "pattern", "revision"] as const;
-export type ValueKind = (typeof VALUE_KINDS)[number];
-
-type Takes = ValueKind | "nothing" | "maybe";
-
-interface KnownOptions {
-  takes: Map<string, Takes>;
-  digits: boolean;
-  writes: ReadonlySet<string>;
-}
-
-const cache = new WeakMap<CommandForm, KnownOptions>();
-
-function optionsOf(form: CommandForm): KnownOptions {
-  const cached = cache.get(form);
-  if (cached) return cached;
-  const takes = new Map<string, Takes>();
-  const words = form.options?.split(/\s+/).filter(Boolean) ?? [];
-  for (const word of words) {
-    const [, name = "", kindName, maybe] = /^(--?[^:?]+)(?::(\w+)|(\?))?$/.exec(word) ?? [];
-    const kind = VALUE_KINDS.find((each) => each === kindName);
-    if (kind || maybe || name.startsWith("--")) takes.set(name, kind ?? (maybe ? "maybe" : "nothing"));
-    else for (const letter of name.slice(1)) takes.set(`-${letter}`, "nothing");
-  }
-  const options = { takes, digits: takes.delete("-#"), writes: new Set(form.writes?.split(" ")) };
-  cache.set(form, options);
-  return options;
-}
-
-function splitLong(word: string): { name: string; value?: string } {
-  const at = word.indexOf("=");
-  return at < 0 ? { name: word } : { name: word.slice(0, at), value: word.slice(at + 1) };
-}
-
-function splitCluster(word: string, { takes }: KnownOptions): { name: string; value?: string }[] {
-  const options: { name: string; value?: string }[] = [];
-  for (let at = 1; at < word.length; at++) {
-    const name = `-${word[at]}`;
-    const kind = takes.get(name);
-    const rest = word.slice(at + 1);
-    if (kind === "maybe" && /^\d*%?$/.test(rest)) return [...options, rest ? { name, value: rest } : { name }];
-    if (kind !== undefined && kind !== "nothing" && kind !== "maybe") {
-      return [...options, rest ? { name, value: rest } : { name }];
-    }
-    options.push({ name });
-  }
-  return options;
-}
-
-function takeOperands(rule: OperandRule, afterDashes: readonly string[], use: FormUse): string | undefined {
-  const beforeDashes = use.operands.length;
-  use.operands.push(...afterDashes);
-  const { length } = use.operands;
-  const { kind } = rule;
-  if (kind === "none") return length > 0 ? `the operand ${use.operands[0]} is not expected` : undefined;
-  if (length > (rule.max ?? Infinity)) return `it has more than ${rule.max} operands`;
-  if (length < (rule.min ?? 0)) return `it has fewer than ${rule.min} operands`;
-  const first = use.options.some(({ name }) => rule.firstUnless?.includes(name)) ? undefined : rule.first;
-  for (const [at, operand] of use.operands.entries()) {
-    const expected = (at === 0 ? first : undefined) ?? kind;
-    const problem = takeValue(expected === "revision" && at >= beforeDashes ? "path" : expected, operand, use);
-    if (problem) return problem;
-  }
-  if (rule.orWorkingFolder && length <= (first ? 1 : 0)) use.paths.push(".");
-  return undefined;
-}
-
-function takeValue(kind: ValueKind, value: string, use: FormUse): string | undefined {
-  switch (kind) {
-    case "number":
-      return /^[+-]?\d+(?:[bkKMGTPE]i?B?)?$/.test(value) ? undefined : `${value} is not a number`;
-    case "path":
-      if (value !== "-") use.paths.push(value);
-      return undefined;
-    case "revision":
-      use.paths.push(...pathsInRevision(value));
-      return undefined;
-    case "glob":
-      // A glob for hidden files makes search programs read them, including secrets.
-      return /(?:^|[/{,!])\.|\.\./.test(value) ? `the pattern ${value} names hidden files` : undefined;
-    case "text":
-    case "pattern":
-      return undefined;
-  }
-}
-
-/** `HEAD:src/a.ts` names a file, and so may every word that is not a range of commits. */
-function pathsInRevision(value: string): string[] {
-  const colon = value.indexOf(":");
-  if (colon >= 0) return [value.slice(colon + 1)].filter(Boolean);
-  const climbs = value.startsWith("/") || value.split("/").includes("..");
-  return value.includes("..") && !climbs ? [] : [value];
-}
+import type { CommandForm, FormUse, FormVerdict, OperandRule } from "./command-form.ts";
 
 // Sources of the lists: the manuals of GNU coreutils, findutils, grep, sed, diffutils, ripgrep, jq and tree. Left out on
 // purpose: options that write (-o, -i), run a helper (--pre, --compress-program), read a list of further files
@@ -198,12 +17,17 @@ const grep: CommandForm = {
     --line-regexp --no-filename --no-messages --null --null-data --only-matching --quiet --silent --recursive
     --dereference-recursive --text --with-filename --word-regexp --initial-tab --label:text
     --include:glob --exclude:text --exclude-dir:text`,
+  confined: "-d:text -D:text --directories:text --devices:text --binary-files:text --exclude-from:path --line-buffered",
   operands: { kind: "path", first: "pattern", firstUnless: ["-e", "-f", "--regexp", "--file"], min: 0 },
   recursive: "-r -R --recursive --dereference-recursive",
   check: needsPattern,
 };
 
-const checksum: CommandForm = { options: "-btz --binary --tag --text --zero", operands: paths };
+const checksum: CommandForm = {
+  options: "-btz --binary --tag --text --zero",
+  confined: "-cw --check --quiet --status --strict --warn --ignore-missing -a:text -l:number",
+  operands: paths,
+};
 
 /** Programs that only read, with the arguments that they may have. */
 export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
@@ -237,6 +61,7 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
     "tail",
     {
       options: "-qvz -# -n:number -c:number --lines:number --bytes:number --quiet --silent --verbose --zero-terminated",
+      confined: "-fF -s:number --follow? --retry --sleep-interval:number",
       operands: paths,
     },
   ],
@@ -260,6 +85,10 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         --only-matching --passthru --path-separator:text --pcre2 --pretty --quiet --regexp:pattern --replace:pattern
         --smart-case --sort:text --sortr:text --stats --text --threads:number --trim --type:text --type-list
         --type-not:text --vimgrep --with-filename --word-regexp --version`,
+      confined: `-uL -. -E:text --hidden --no-hidden --follow --no-follow --no-ignore --no-ignore-dot --no-ignore-vcs
+        --no-ignore-parent --no-ignore-global --unrestricted --encoding:text --engine:text --field-match-separator:text
+        --glob-case-insensitive --ignore-file:path --no-ignore-files --no-ignore-exclude --no-pcre2-unicode --sort-files
+        --block-buffered --line-buffered --no-unicode --auto-hybrid-regex --max-depth:number --iglob:text`,
       operands: {
         kind: "path",
         first: "pattern",
@@ -385,6 +214,7 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       operands: pathsOrHere,
       writes: "-o",
       recursive: true,
+      style: "late",
     },
   ],
   ["seq", { options: "-w -s:text -f:text", operands: text }],
@@ -394,7 +224,14 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   // The second operand would be the output file.
   [
     "xxd",
-    { options: "-abCEeipu -c:number -g:number -l:number -s:number", operands: { kind: "path", max: 1 }, writes: "-r" },
+    {
+      options: `-a -b -C -E -e -i -p -ps -plain -u -d -autoskip -bits -capitalize -EBCDIC -include -postscript -uppercase
+        -c:number -g:number -l:number -s:number -cols:number -groupsize:number -len:number -seek:number`,
+      operands: { kind: "path", max: 1 },
+      writes: "-r -revert",
+      style: "words",
+      endsOptions: false,
+    },
   ],
   ["md5sum", checksum],
   ["sha1sum", checksum],
@@ -456,6 +293,14 @@ const FIND_WITH_TEXT = new Set(
 const FIND_WITH_PATH = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
 const FIND_WRITES = new Set(["-delete", "-fls", "-fprint", "-fprint0", "-fprintf"]);
 
+/** The expressions of find that read: without a value, with a text, with the name of a file. */
+export const FIND_EXPRESSIONS = {
+  plain: FIND_WITHOUT_VALUE,
+  text: FIND_WITH_TEXT,
+  path: FIND_WITH_PATH,
+  writes: FIND_WRITES,
+};
+
 function readFind(words: readonly string[]): FormVerdict {
   const paths: string[] = [];
   let at = 0;
@@ -476,7 +321,7 @@ function readFind(words: readonly string[]): FormVerdict {
 }
 
 function useOf(paths: string[], recursive = false): FormVerdict {
-  const use: FormUse = { options: [], operands: [], paths, recursive };
+  const use: FormUse = { options: [], operands: [], paths, recursive, argv: [] };
   return { use };
 }
 
@@ -484,38 +329,43 @@ function refuse(refused: string): FormVerdict {
   return { refused, writes: false };
 }
 
-/** Programs whose first operand is a script. Only scripts of a small harmless grammar are accepted. */
+export const SED: CommandForm = {
+  options: "-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix",
+  confined: "-l:number --debug --line-length:number --unbuffered --zero-terminated",
+  operands: { kind: "path", first: "pattern", firstUnless: ["-e", "--expression"] },
+  writes: "-i --in-place",
+  check: (use) =>
+    checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
+};
+
+export const AWK: CommandForm = {
+  options: "-F:pattern",
+  confined: "-v:text",
+  operands: { kind: "path", first: "pattern" },
+  check: (use) =>
+    checkScripts(use, [], isReadingAwk, "its script does more than print") ??
+    (use.operands.slice(1).some((word) => word.includes("=")) ? "it sets a variable" : undefined),
+};
+
+export const JQ: CommandForm = {
+  options: `-acCejMnrsS --ascii-output --color-output --compact-output --exit-status --indent:number --join-output
+    --monochrome-output --null-input --raw-input --raw-output --slurp --sort-keys --tab -R`,
+  operands: { kind: "path", first: "pattern" },
+  check: (use) => checkScripts(use, [], isHarmlessJq, "its filter reads the environment or other files"),
+};
+
+/** Programs whose first operand is a script. Only harmless scripts are accepted. */
 export const SCRIPTED_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  [
-    "sed",
-    {
-      options:
-        "-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix",
-      operands: { kind: "path", first: "pattern", firstUnless: ["-e", "--expression"] },
-      writes: "-i --in-place",
-      check: (use) =>
-        checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
-    },
-  ],
+  ["sed", SED],
   [
     "awk",
     {
-      options: "-F:pattern",
-      operands: { kind: "path", first: "pattern" },
+      ...AWK,
       check: (use) =>
-        checkScripts(use, [], isPrintOnlyAwk, "its script does more than print fields") ??
-        (use.operands.slice(1).some((word) => word.includes("=")) ? "it sets a variable" : undefined),
+        checkScripts(use, [], isPrintOnlyAwk, "its script does more than print fields") ?? AWK.check?.(use),
     },
   ],
-  [
-    "jq",
-    {
-      options: `-acCejMnrsS --ascii-output --color-output --compact-output --exit-status --indent:number --join-output
-        --monochrome-output --null-input --raw-input --raw-output --slurp --sort-keys --tab -R`,
-      operands: { kind: "path", first: "pattern" },
-      check: (use) => checkScripts(use, [], isHarmlessJq, "its filter reads the environment or other files"),
-    },
-  ],
+  ["jq", JQ],
 ]);
 
 /** Keeps the regular expressions below fast. */
@@ -542,7 +392,7 @@ const SED_REPLACE = new RegExp(
   String.raw`^${SED_RANGE} *s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIi0-9]*$`,
 );
 
-function isHarmlessSed(script: string): boolean {
+export function isHarmlessSed(script: string): boolean {
   if (SED_REPLACE.test(script)) return !hasEscapedDelimiter(script);
   return script.split(";").every((command) => SED_COMMAND.test(command.trim()));
 }
@@ -561,7 +411,218 @@ function isPrintOnlyAwk(script: string): boolean {
   return script !== "" && PRINT_ONLY_AWK.test(script);
 }
 
+/** No system, pipe, redirection, getline or extension; strings and comparisons may contain their characters. */
+function isReadingAwk(script: string): boolean {
+  const code = script.replace(/"(?:[^"\\\n]|\\.)*"/g, '""').replace(/([(,~!;{&|]|^)\s*\/(?:[^/\\\n]|\\.)+\//g, "$1//");
+  if (/["@]/.test(code.replaceAll('""', ""))) return false;
+  if (/\b(?:system|getline|close|fflush)\b/.test(code) || /(?<!\|)\|(?!\|)/.test(code)) return false;
+  return !/\bprintf?\b[^;}\n]*>/.test(code);
+}
+
 /** jq runs nothing, but a filter can leak the environment and files that it names. */
-function isHarmlessJq(filter: string): boolean {
+export function isHarmlessJq(filter: string): boolean {
   return !/\b(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog_args/.test(filter);
 }
+
+const list: CommandForm = {
+  options: `-aAbBdDfFgGhHiIlLmMnoOrRsStTuUxX1@ --all --git --header --icons? --level:number --long --oneline --recurse --reverse
+    --sort:text --tree --color? --group-directories-first --git-ignore --only-dirs --time-style:text`,
+  operands: pathsOrHere,
+};
+const fd: CommandForm = {
+  options: `-0aAHILsSijplgFuv1 -d:number -E:text -e:text -t:text -c:text --hidden --no-ignore --absolute-path --case-sensitive
+    --ignore-case --glob --fixed-strings --extension:text --exclude:text --type:text --max-depth:number --min-depth:number
+    --max-results:number --follow --full-path --list-details --size:text --changed-within:text --changed-before:text
+    --color:text --print0`,
+  operands: { kind: "path", first: "pattern" },
+};
+const bat: CommandForm = {
+  options:
+    "-Anpu -l:text -r:text --plain --number --language:text --line-range:text --style:text --color:text --theme:text --paging:text",
+  operands: paths,
+};
+const decompress: CommandForm = { options: "-cdfkqvl --stdout --decompress --list --quiet", operands: paths };
+
+/** Programs that only read where the kernel hides secrets and refuses writes; see `READ_ONLY_FORMS` for all others. */
+export const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
+  ["sleep", { operands: { kind: "text", min: 1 } }],
+  ["printenv", { options: "-0 --null", operands: text }],
+  [
+    "shuf",
+    {
+      options: "-ezr -n:number -i:text --echo --head-count:number --input-range:text",
+      operands: paths,
+      writes: "-o --output",
+    },
+  ],
+  ["fmt", { options: "-cstu -w:number -p:text", operands: paths }],
+  ["unexpand", { options: "-a -t:text --all", operands: paths }],
+  [
+    "numfmt",
+    {
+      options: "--from:text --to:text --field:text --format:text --suffix:text --padding:number --header?",
+      operands: text,
+    },
+  ],
+  ["tsort", { operands: paths }],
+  ["factor", { operands: text }],
+  ["expr", { operands: text }],
+  ["bc", { options: "-lqs", operands: paths }],
+  ["cal", { options: "-13jmwy", operands: text }],
+  [
+    "iconv",
+    { options: "-cls -f:text -t:text --from-code:text --to-code:text --list", operands: paths, writes: "-o --output" },
+  ],
+  ["strings", { options: "-af -n:number -t:text -e:text --all --bytes:number", operands: paths }],
+  ["nm", { options: "-ACDgnPprSu --demangle? --dynamic --extern-only --undefined-only", operands: paths }],
+  ["readelf", { options: "-adehlnrsSWV --all --headers --dynamic --symbols --sections --wide", operands: paths }],
+  ["size", { options: "-ABdotx", operands: paths }],
+  ["shasum", { ...checksum, options: "-bcpUs -a:number --check --binary" }],
+  ["md5", { options: "-qr", operands: paths }],
+  ["sum", { options: "-rs", operands: paths }],
+  ["sha224sum", checksum],
+  ["sha384sum", checksum],
+  ["base32", { options: "-di -w:number --decode --wrap:number", operands: { kind: "path", max: 1 } }],
+  ["hd", { options: "-bcCdovx -n:number -s:number", operands: paths }],
+  ["zcat", decompress],
+  ["bzcat", decompress],
+  ["xzcat", decompress],
+  ["zstdcat", decompress],
+  ["gzip", { ...decompress, check: printsArchive }],
+  ["gunzip", { ...decompress, check: printsArchive }],
+  [
+    "tar",
+    {
+      options:
+        "-tvzjJ -f:path -C:path --list --verbose --file:path --gzip --bzip2 --xz --exclude:text --wildcards --full-time",
+      operands: { kind: "text" },
+      check: ({ options }) =>
+        options.some(({ name }) => name === "-t" || name === "--list") ? undefined : "it does not list",
+    },
+  ],
+  [
+    "unzip",
+    {
+      options: "-lpvZ1q",
+      operands: { kind: "path", min: 1 },
+      check: ({ options }) =>
+        options.some(({ name }) => ["-l", "-p", "-Z", "-v"].includes(name)) ? undefined : "it extracts files",
+    },
+  ],
+  ["zipinfo", { options: "-1smlvhtz", operands: paths }],
+  ["fd", fd],
+  ["fdfind", fd],
+  ["bat", bat],
+  ["batcat", bat],
+  ["eza", list],
+  ["exa", list],
+  ["tokei", { options: "-f -e:text -t:text --files --exclude:text --type:text --sort:text", operands: pathsOrHere }],
+  [
+    "yq",
+    {
+      options:
+        "-rPMCNeos -p:text -I:number --unwrapScalar --prettyPrint --no-colors --output-format:text --input-format:text",
+      operands: { kind: "path", first: "pattern" },
+      writes: "-i --inplace",
+      endsOptions: false,
+      check: ({ operands }) =>
+        /\b(?:load\w*|env\w*|strenv|system|eval)\b/.test(operands[0] ?? "")
+          ? "its filter reads other files"
+          : undefined,
+    },
+  ],
+  ["free", { options: "-bkmgthwlv --human --mega --giga --kilo --bytes --total", operands: nothing }],
+  ["vmstat", { options: "-adfmnstw", operands: text }],
+  ["lscpu", { options: "-abcepJxy", operands: nothing }],
+  ["lsblk", { options: "-abdfilmnoprtJO", operands: text }],
+  ["lsb_release", { options: "-vidrcas", operands: nothing }],
+  ["sw_vers", { options: "-productName -productVersion", operands: nothing, style: "words" }],
+  ["who", { options: "-abHlmqrsTu", operands: text }],
+  ["w", { options: "-hsfi", operands: text }],
+  ["locale", { options: "-amck", operands: text }],
+  ["getconf", { options: "-a", operands: text }],
+  ["tty", { options: "-s", operands: nothing }],
+  ["logname", { operands: nothing }],
+  ["whereis", { options: "-bms", operands: { kind: "text", min: 1 } }],
+  ["pgrep", { options: "-aclnoxfvi -u:text -P:text -d:text", operands: text }],
+  ["pidof", { options: "-sx", operands: text }],
+  ["pstree", { options: "-aAcghlnpsSu", operands: text }],
+  [
+    "top",
+    {
+      options: "-bciHS -n:number -p:text -o:text -d:text -u:text -w:number",
+      operands: nothing,
+      check: ({ options }) => (options.some(({ name }) => name === "-b") ? undefined : "it needs a terminal"),
+    },
+  ],
+  ["pwd", { options: "-LP", operands: nothing }],
+]);
+
+function printsArchive({ options }: FormUse): string | undefined {
+  const isPrinted = options.some(({ name }) => ["-c", "--stdout", "-l", "--list"].includes(name));
+  return isPrinted ? undefined : "it replaces the file";
+}
+
+const npmList: CommandForm = {
+  options: `-agl -w:text --all --global --long --json --parseable --depth:text --omit:text --include:text --link --dev --prod
+    --production --workspaces --workspace:text --only:text --package-lock-only --no-unicode`,
+  operands: text,
+  endsOptions: false,
+};
+const npmFact: CommandForm = { options: "-g --global --json", operands: nothing, endsOptions: false };
+
+/** Subcommands of npm and pnpm that only read. */
+export const NPM_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
+  ...["ls", "list", "ll", "la"].map((name) => [name, npmList] as const),
+  ...["explain", "why"].map(
+    (name) => [name, { ...npmList, operands: { kind: "text", min: 1 } } as CommandForm] as const,
+  ),
+  ...["root", "prefix", "bin"].map((name) => [name, npmFact] as const),
+  // Without a name they list the scripts.
+  ...["run", "run-script"].map((name) => [name, npmFact] as const),
+  [
+    "pkg",
+    {
+      options: "--json",
+      operands: { kind: "text", min: 1 },
+      endsOptions: false,
+      check: ({ operands }) => (operands[0] === "get" ? undefined : "it changes package.json"),
+    },
+  ],
+  ["query", { operands: { kind: "text", min: 1, max: 1 }, endsOptions: false }],
+]);
+
+const pip: CommandForm = {
+  options: "-elov --outdated --user --format:text --local --editable --not-required --verbose --files --all",
+  operands: text,
+  endsOptions: false,
+};
+
+/** Subcommands of pip that only read. */
+export const PIP_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
+  ...["list", "freeze", "show", "check"].map((name) => [name, pip] as const),
+]);
+
+/** Whether the program, with only this argument, prints its version and ends. */
+export function printsVersion(name: string, option: string): boolean {
+  if (!PRINTS_VERSION.has(name)) return false;
+  if (option === "-v") return SHORT_VERSION.has(name);
+  return option === "version" ? VERSION_SUBCOMMAND.has(name) : /^(?:-V|-version|--version)$/.test(option);
+}
+
+const SHORT_VERSION = new Set(
+  "node npm npx pnpm yarn bun ruby gem bundle mvn gradle php perl lua docker tsc eslint prettier vitest jest nginx".split(
+    " ",
+  ),
+);
+const VERSION_SUBCOMMAND = new Set("go terraform helm gh openssl".split(" "));
+
+/** Programs of the project are not among them: they have another path. */
+const PRINTS_VERSION: ReadonlySet<string> = new Set(
+  `node npm npx pnpm yarn bun deno corepack python python3 pip pip3 pipx uv poetry pdm ruby gem bundle rake java javac kotlin
+   kotlinc scala sbt mvn gradle go gofmt cargo rustc rustup gcc g++ cc c++ clang clang++ cmake ctest make gmake ninja meson git
+   gh docker docker-compose podman kubectl helm terraform ansible tsc eslint prettier vitest jest pytest ruff mypy black isort
+   flake8 php composer perl lua luajit swift dotnet elixir mix erl ghc stack julia Rscript bash zsh sh curl wget ssh rsync tar
+   zip unzip gzip sed awk gawk grep rg fd jq yq tree vim nvim nano emacs sqlite3 psql mysql redis-cli mongosh openssl ffmpeg
+   convert pandoc code bat hugo protoc buf nginx`.split(/\s+/),
+);

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type CommandForm, type FormVerdict, matchForm, type OperandRule } from "./read-only-forms.ts";
+import { type CommandForm, type FormVerdict, matchForm, type OperandRule } from "./command-form.ts";
+import { literal, type RebuiltWord } from "./rebuilt-word.ts";
 
 const revisions: OperandRule = { kind: "revision" };
 const names: OperandRule = { kind: "text" };
@@ -29,7 +30,7 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   [
     "status",
     {
-      options: `-bsuz --ahead-behind --no-ahead-behind --branch --column? --find-renames? --ignored? --ignore-submodules?
+      options: `-bsvz -u? --ahead-behind --no-ahead-behind --branch --column? --find-renames? --ignored? --ignore-submodules?
         --long --no-column --no-renames --null --porcelain? --renames --short --show-stash --untracked-files?`,
       operands: { kind: "path" },
     },
@@ -145,6 +146,83 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   ["version", { options: "--build-options", operands: nothing }],
 ]);
 
+/** Forms that are harmless only in a sandbox that writes nothing. */
+const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
+  [
+    "whatchanged",
+    { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck },
+  ],
+  [
+    "remote",
+    {
+      options: "-v --verbose --all --push",
+      operands: { kind: "text", max: 2 },
+      check: ({ operands }) => (operands.length === 0 || operands[0] === "get-url" ? undefined : "it changes a remote"),
+    },
+  ],
+  [
+    "stash",
+    {
+      options: `${DIFF} -# --oneline --format:text --pretty?`,
+      operands: { kind: "text", min: 1, max: 2 },
+      check: ({ operands }) => (/^(?:list|show)$/.test(operands[0] ?? "") ? undefined : "it changes the stash"),
+    },
+  ],
+  [
+    "config",
+    {
+      options: "-z --get --get-all --local --global --show-origin --show-scope --default:text --type:text --bool --int",
+      operands: { kind: "text", min: 1, max: 2 },
+      // Only names that hold no credentials.
+      check: ({ operands, options }) => {
+        const names = operands[0] === "get" ? operands.slice(1) : operands;
+        const isGet = operands[0] === "get" || options.some(({ name }) => name === "--get" || name === "--get-all");
+        const isPlain =
+          names.length === 1 &&
+          /^(?:user|core|init|branch|pull|push|remote|color|diff|merge|commit)\./i.test(names[0] ?? "");
+        return isGet && isPlain ? undefined : "it may change or reveal settings";
+      },
+    },
+  ],
+  [
+    "symbolic-ref",
+    { options: "-q --short --quiet", operands: { kind: "text", min: 1, max: 1 }, writes: "-d --delete -m" },
+  ],
+  [
+    "for-each-ref",
+    {
+      options:
+        "--count:number --sort:text --format:text --points-at:text --merged? --no-merged? --contains? --no-contains? --ignore-case",
+      operands: names,
+      check: runsNoSignatureCheck,
+    },
+  ],
+  ["cherry", { options: "-v --abbrev?", operands: revisions }],
+  [
+    "diff-tree",
+    { options: `${DIFF} -rtmc --root --no-commit-id --always --stdin --pretty? --format:text`, operands: revisions },
+  ],
+  ["diff-files", { options: DIFF, operands: { kind: "path" } }],
+  ["diff-index", { options: `${DIFF} --cached -m`, operands: revisions }],
+  ["range-diff", { options: `${DIFF} --creation-factor:number --no-dual-color`, operands: revisions }],
+  ["check-attr", { options: "-az --all --cached", operands: names }],
+  ["ls-remote", { operands: nothing, check: () => "it uses the network" }],
+  [
+    "bisect",
+    {
+      operands: { kind: "text", min: 1, max: 1 },
+      check: ({ operands }) => (operands[0] === "log" ? undefined : "it changes files"),
+    },
+  ],
+  [
+    "notes",
+    {
+      operands: { kind: "text", max: 2 },
+      check: ({ operands }) => (/^(?:list|show)$/.test(operands[0] ?? "list") ? undefined : "it changes notes"),
+    },
+  ],
+]);
+
 const WRITING = new Set(
   `add am apply branch checkout cherry-pick clean clone commit config fetch filter-branch gc init merge mv notes prune pull
    push rebase remote repack replace reset restore revert rm sparse-checkout stash submodule switch tag update-index
@@ -155,7 +233,7 @@ const WRITING = new Set(
 export function readGit(words: readonly string[]): FormVerdict {
   const { subcommand, rest } = splitGit(words);
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-v")) {
-    return { use: { options: [], operands: [], paths: [], recursive: false } };
+    return { use: { options: [], operands: [], paths: [], recursive: false, argv: [] } };
   }
   const form = FORMS.get(subcommand);
   if (!form) {
@@ -185,6 +263,9 @@ const HARDENED_CONFIG = [
   "core.fsmonitor=false",
   "core.hooksPath=/dev/null",
   "core.pager=cat",
+  "core.askPass=",
+  "core.sshCommand=/bin/false",
+  "credential.helper=",
   "diff.external=",
   // A submodule has its own configuration.
   "diff.ignoreSubmodules=all",
@@ -201,15 +282,43 @@ export function hardenGit(argv: readonly string[]): string[] {
   const [program = "git", ...words] = argv;
   const { subcommand, rest } = splitGit(words);
   if (!FORMS.has(subcommand)) return [...argv];
+  return [program, ...hardenedStart(subcommand), ...rest];
+}
+
+function hardenedStart(subcommand: string): string[] {
   const helpers = RUNS_DIFF_HELPERS.has(subcommand) ? ["--no-ext-diff", "--no-textconv"] : [];
-  return [
-    program,
-    "--no-pager",
-    ...HARDENED_CONFIG.flatMap((setting) => ["-c", setting]),
-    subcommand,
-    ...helpers,
-    ...rest,
-  ];
+  return ["--no-pager", ...HARDENED_CONFIG.flatMap((setting) => ["-c", setting]), subcommand, ...helpers];
+}
+
+/** The arguments of git for a shell, hardened: no setting of the repository starts a program, except filters. */
+export function rebuildGit(
+  words: readonly RebuiltWord[],
+): { words: string[]; paths: string[] } | { refused: string; writes: boolean } {
+  const folders: RebuiltWord[] = [];
+  let at = 0;
+  for (; ["--no-pager", "-P", "-C"].includes(words[at]?.value ?? ""); at++) {
+    if (words[at]?.value !== "-C") continue;
+    const folder = words[++at];
+    if (folder?.kind !== "literal") return { refused: "its folder is only known at run time", writes: false };
+    folders.push(folder);
+  }
+  const [first, ...rest] = words.slice(at);
+  const subcommand = first?.kind === "literal" ? first.value : "";
+  const form = LOOK_FORMS.get(subcommand) ?? FORMS.get(subcommand);
+  if (!form)
+    return {
+      refused: `the subcommand ${subcommand || "(none)"} is not on its read-only list`,
+      writes: WRITING.has(subcommand),
+    };
+  const verdict = matchForm({ ...form, endsOptions: false }, rest, { isConfined: true });
+  if ("refused" in verdict) return { refused: verdict.refused, writes: verdict.writes || WRITING.has(subcommand) };
+  const { argv, paths } = verdict.use;
+  const moves = folders.flatMap(({ text }) => ["-C", text]);
+  const start = hardenedStart(subcommand).map((word) => literal(word).text);
+  // Paths are relative to the last folder.
+  const base = folders.map(({ value }) => value).join("/");
+  const named = base === "" ? paths : [base, ...paths.map((path) => (path.startsWith("/") ? path : `${base}/${path}`))];
+  return { words: [...moves, ...start, ...argv], paths: named };
 }
 
 function splitGit(words: readonly string[]): { subcommand: string; rest: readonly string[] } {

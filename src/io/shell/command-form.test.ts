@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type CommandForm, matchForm } from "./read-only-forms.ts";
+import { type CommandForm, matchForm } from "./command-form.ts";
 
 const form: CommandForm = {
   options: "-abc -n:number -e:pattern -f:path -U? -# --all --lines:number --color? --file:path",
