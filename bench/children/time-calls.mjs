@@ -6,6 +6,8 @@ import { TOOLS } from "../add-tool.mjs";
 import { interleave, median, medianRatio, timed } from "../harness.mjs";
 
 const BATCH_MS = 60;
+/** The compiler has settled by then. Until then calls cost several times as much, and long batches say nothing. */
+const WARM_MS = 1500;
 const [caller, toolName, inFlightText, roundsText, yardstick = "direct"] = process.argv.slice(2);
 const inFlight = Number(inFlightText);
 const direct = await import(`../callers/${yardstick}.mjs`);
@@ -30,12 +32,9 @@ async function prepareBatch({ makeCall, prepare = (input) => input, sumIn = (sum
   if (sum !== 3) throw new Error(`Error: ${caller} says that 2 + 1 is ${sum}`);
   const many = inFlight === 1 ? (count) => oneByOne(call, inputs, count) : (count) => together(call, inputs, count);
 
+  for (let warmMs = 0; warmMs < WARM_MS;) warmMs += await timed(() => many(inputs.length));
   let count = inputs.length;
-  // Warm: at least three batches long, and until a batch is long enough.
-  for (let warm = 0; warm < 3;) {
-    if ((await timed(() => many(count))) < BATCH_MS) count *= 2;
-    else warm++;
-  }
+  while ((await timed(() => many(count))) < BATCH_MS) count *= 2;
   return async () => ((await timed(() => many(count))) * 1000) / count;
 }
 

@@ -67,6 +67,25 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       expect(await store.get(row.id)).toMatchObject({ state: "waiting", caller: { session: "s\0" } });
     });
 
+    test("are copies: changing the row or the result of a change does not change the store", async () => {
+      const store = await open();
+      const { id } = await add(store);
+      await changeIn(store, id, approve({ approved: true }, never));
+      await changeIn(store, id, claim(store.processId, never));
+      const result = { ...RESULT, content: [{ type: "text" as const, text: "done" }], details: { list: [1] } };
+      const ended = await changeIn(
+        store,
+        id,
+        end(store.processId, 1, { outcome: "completed", result, releasesKey: false }),
+      );
+      result.details.list.push(2);
+      Object.assign(ended?.caller ?? {}, { session: "other" });
+      Object.assign(ended?.question ?? {}, { reason: "other" });
+      const stored = await store.get(id);
+      expect(stored).toMatchObject({ caller: { session: "s\0" }, result: { details: { list: [1] } } });
+      expect(stored?.question?.reason).not.toBe("other");
+    });
+
     test("with the same key are one call", async () => {
       const [store, another] = [await open(), await open()];
       const row = await add(store);

@@ -202,7 +202,7 @@ export interface NestedCallOptions {
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
 
 /** A base class whose constructor returns its argument: subclasses add private fields to an existing object. */
-const Given = function (object: object) {
+export const Given = function (object: object) {
   return object;
 } as unknown as new (object: object) => object;
 

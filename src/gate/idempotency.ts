@@ -5,6 +5,7 @@ import { refusalOf } from "../calls/stored-result.ts";
 import { abortable, type Call, toolOf } from "../core/call.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
+import { Given } from "../core/tool.ts";
 import type { CallLog } from "./audit-log.ts";
 import type { ResultCache } from "./result-cache.ts";
 
@@ -81,11 +82,24 @@ interface Started {
   removeLater: boolean;
 }
 
+/** In a private field of the call: the garbage collector needs several microseconds for each entry of a WeakMap. */
+class StartedCall extends Given {
+  readonly #started: Started;
+
+  constructor(call: Call, started: Started) {
+    super(call);
+    this.#started = started;
+  }
+
+  static of(call: Call): Started | undefined {
+    return #started in call ? call.#started : undefined;
+  }
+}
+
 class ClaimStage implements Stage {
   readonly name = "claim";
   readonly #calls: Calls;
   readonly #log: Pick<CallLog, "endEntry"> | undefined;
-  readonly #started = new WeakMap<Call, Started>();
 
   constructor(calls: Calls, log: Pick<CallLog, "endEntry"> | undefined) {
     this.#calls = calls;
@@ -102,7 +116,7 @@ class ClaimStage implements Stage {
   }
 
   leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {
-    const started = this.#started.get(call);
+    const started = StartedCall.of(call);
     if (!started) return result;
     try {
       const written = this.#end(call, started, result);
@@ -119,7 +133,7 @@ class ClaimStage implements Stage {
   }
 
   ended(call: Call): void {
-    const started = this.#started.get(call);
+    const started = StartedCall.of(call);
     const asked = askedIdOf(call);
     // The job was cancelled before it ran.
     if (!started && asked !== undefined && call.aborted?.code === "cancelled")
@@ -131,7 +145,7 @@ class ClaimStage implements Stage {
 
   /** The outcome came after the caller was answered. */
   late(call: Call, result: ToolResult): MaybePromise<void> {
-    const started = this.#started.get(call);
+    const started = StartedCall.of(call);
     if (!started) return;
     const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
     try {
@@ -144,7 +158,7 @@ class ClaimStage implements Stage {
   }
 
   #start(call: Call, row: StoredCall): undefined {
-    this.#started.set(call, { row, hasEnded: false, removeLater: false });
+    void new StartedCall(call, { row, hasEnded: false, removeLater: false });
     return undefined;
   }
 
