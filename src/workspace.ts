@@ -9,7 +9,7 @@ import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy
 import { createSpillFolder, type SpillFolder } from "./io/files/spill-folder.ts";
 import { stateFolderOf, stateRootOf } from "./io/files/state-folder.ts";
 import type { UndoJournal } from "./io/files/undo-store.ts";
-import { openSandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
+import { openSandbox, type Sandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
 import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
@@ -46,8 +46,11 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
   seenFiles?: SeenFiles;
   /** Gets every change of a file before it happens. */
   journal?: UndoJournal;
-  /** Confines commands if this machine can. Without it they have all rights of the user who runs this process. */
-  sandbox?: Omit<SandboxOptions, "files" | "clock">;
+  /**
+   * How commands are confined. False: not at all; then every command needs approval, except those that a rule allows.
+   * Default: confined if this machine can do it.
+   */
+  sandbox?: false | Omit<SandboxOptions, "files">;
   /** Default: the system's. */
   clock?: Clock;
 }
@@ -80,8 +83,8 @@ export interface Workspace {
   readonly spill: Spill & Pick<SpillFolder, "open">;
   /** What the commands of each session are given. */
   readonly environments: SessionEnvironments;
-  /** Why commands are not confined although that was wanted. */
-  readonly unconfined?: string;
+  /** What confines commands; undefined if that is disabled. */
+  readonly sandbox?: Sandbox;
   /** Ends the processes that were started in it. */
   close(): Promise<void>;
 }
@@ -101,7 +104,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     seenFiles,
     trustedRepository,
     journal,
-    sandbox,
+    sandbox: confinement = {},
     clock = systemClock,
     stateFolder,
     ...paths
@@ -115,12 +118,12 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   );
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
-  const confining = sandbox && openSandbox({ ...sandbox, files, clock });
+  const sandbox = confinement === false ? undefined : openSandbox({ ...confinement, files });
   return {
     folder: policy.workspace,
     files,
     environments,
-    unconfined: confining?.missing === undefined ? undefined : confining.missing,
+    sandbox,
     tools: [
       ...createFileTools({
         files,
@@ -138,7 +141,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         openSpill: spills.open,
         clock,
         trustedRepository,
-        confining,
+        sandbox,
       }),
       ...createSystemTools({ environments, clock }),
       ...createDataTools(),
@@ -151,6 +154,9 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
       read: spills.read,
       open: spills.open,
     },
-    close: () => processes.shutdown(),
+    async close() {
+      await processes.shutdown();
+      sandbox?.close();
+    },
   };
 }

@@ -25,8 +25,8 @@ export const store = defineCapability({
   },
 });
 
-/** How the warning begins that commands are not confined although they should be. */
-export const UNCONFINED_WARNING = "Commands are not confined: ";
+/** How the warning begins that this machine cannot confine commands. */
+export const UNCONFINED_WARNING = "This machine cannot confine commands: ";
 
 export const workspace = defineCapability({
   name: "workspace",
@@ -48,7 +48,10 @@ export const workspace = defineCapability({
       stateFolder,
       clock,
     });
-    if (opened.unconfined !== undefined) warn(`${UNCONFINED_WARNING}${opened.unconfined}.`);
+    if (opened.sandbox && !context.options.isShortLived) {
+      const { look, work } = opened.sandbox.engines;
+      if (!look || work !== "namespaces") warn(opened.sandbox.notice);
+    }
     return { value: opened, close: () => opened.close() };
   },
 });

@@ -1,19 +1,15 @@
-import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { CloseStack } from "../core/close-stack.ts";
 import { ConfigError } from "../config/problems.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { startForwardProxy } from "../io/net/forward-proxy.ts";
 import { createOpenSocket } from "../io/net/connections.ts";
-import { findBubblewrap, type SandboxState } from "../io/sandbox/bubblewrap.ts";
 import type { SandboxOptions } from "../io/sandbox/sandbox.ts";
+import { machineEngines, type FoundEngines } from "../io/sandbox/self-test.ts";
 import { defineCapability } from "./capability.ts";
 
 export interface HostConfinement {
-  /** For the workspace. Undefined if commands are not to be confined. */
-  sandbox?: Omit<SandboxOptions, "files" | "clock">;
+  /** For the workspace. False if commands are not to be confined. */
+  sandbox: false | Omit<SandboxOptions, "files">;
   close(): Promise<void>;
 }
 
@@ -28,33 +24,34 @@ export const confinement = defineCapability({
   },
 });
 
-/** `find` looks for the program that confines commands. By default they are confined if this machine can do it. */
+/** `engines` tries what confines commands. By default they are confined if this machine can do it. */
 export async function openConfinement(
   { value: { sandbox, network } }: Pick<LoadedConfig, "value">,
-  find: () => SandboxState = findBubblewrap,
+  engines: () => FoundEngines = machineEngines,
 ): Promise<HostConfinement> {
   const { mode = "auto", autoAllow, allowedHosts = [], memoryMb, processes } = sandbox;
-  if (mode === "off") return { close: NOTHING_TO_CLOSE };
-  const state = find();
-  if (mode === "required" && state.program === undefined) {
-    const message = `Commands must be confined, and cannot be: ${state.why}. Make it work, or set sandbox.mode to auto.`;
-    throw new ConfigError([{ path: "sandbox.mode", message }]);
-  }
+  if (mode === "off") return { sandbox: false, close: NOTHING_TO_CLOSE };
+  if (mode === "required") requireEngines(engines());
   const options = {
-    find: () => state,
+    engines,
     autoAllow,
     memoryBytes: memoryMb === undefined ? undefined : memoryMb * 1024 * 1024,
     processes,
   };
-  if (allowedHosts.length === 0 || state.program === undefined) return { sandbox: options, close: NOTHING_TO_CLOSE };
-  const socketPath = join(tmpdir(), `haft-proxy-${randomUUID()}.sock`);
+  if (allowedHosts.length === 0) return { sandbox: options, close: NOTHING_TO_CLOSE };
   const openSocket = createOpenSocket({ hosts: allowedHosts, exceptions: network.exceptions ?? [] });
   const closing = new CloseStack();
-  closing.push("the proxy socket", () => rm(socketPath, { force: true }));
-  const proxy = await startForwardProxy({ openSocket, socketPath });
+  const proxy = await startForwardProxy({ openSocket, listens: false });
   closing.push("the proxy", () => proxy.close());
   return {
-    sandbox: { ...options, proxy: { socketPath, hosts: allowedHosts } },
+    sandbox: { ...options, proxy: { hosts: allowedHosts, accept: (socket) => proxy.accept(socket) } },
     close: () => closing.close(),
   };
+}
+
+function requireEngines({ look, work, tests }: FoundEngines): void {
+  if (look && work) return;
+  const why = tests.find(({ problem }) => problem !== undefined)?.problem ?? "no engine is available";
+  const message = `Commands must be confined, and cannot be: ${why}. Make it work, or set sandbox.mode to auto.`;
+  throw new ConfigError([{ path: "sandbox.mode", message }]);
 }

@@ -19,12 +19,13 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createHaft, type Haft, type ToolResult } from "haft";
 import { openHaft, trust } from "haft/host";
 import { openWorkspace } from "haft/workspace";
-import { findBubblewrap } from "../../src/io/sandbox/bubblewrap.ts";
+import { machineEngines } from "../../src/io/sandbox/self-test.ts";
 import { canRun } from "../setup/requirements.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const sandbox = findBubblewrap();
-const missing = sandbox.why === undefined ? undefined : `Commands cannot be confined here: ${sandbox.why}.`;
+const { look, work, tests } = machineEngines();
+const missing =
+  look && work?.name === "namespaces" ? undefined : `Commands cannot be confined here: ${JSON.stringify(tests)}.`;
 
 describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   let base: string;
@@ -185,7 +186,7 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
 
   test("says what it was refused, and asks a person before it runs outside", async () => {
     const refused = await run(`echo x > ${base}/outside.txt`);
-    expect(JSON.stringify(refused.content)).toContain(`the command tried to write to ${base}/outside.txt`);
+    expect(JSON.stringify(refused.content)).toContain(`the command tried to use ${base}/outside.txt`);
     expect(JSON.stringify(refused.content)).toContain("outside_sandbox");
     const requested = await run(`echo approved > ${base}/outside.txt`, { outside_sandbox: true });
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
@@ -240,19 +241,22 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   });
 });
 
-test("where nothing can be confined, every result says so", async () => {
+test("where nothing can be confined, every command asks and every result says so", async () => {
   const folder = temporaryFolder("haft-unconfined-");
-  const workspace = openWorkspace(folder, {
-    sandbox: { autoAllow: true, find: () => ({ why: "it is not installed" }) },
-  });
+  const engines = () => ({ tests: [{ profile: "look", engine: "landlock", problem: "there is no Landlock" } as const] });
+  const workspace = openWorkspace(folder, { sandbox: { autoAllow: true, engines } });
   const haft = createHaft({ workspace });
   try {
-    expect(workspace.unconfined).toBe("it is not installed");
-    const result = await haft.execute("exec", { command: "echo hi" });
+    expect(workspace.sandbox?.notice).toBe(
+      "This machine cannot confine commands: there is no Landlock. Every command needs approval.",
+    );
+    for (const command of ["echo hi", "touch x"])
+      expect(await haft.execute("exec", { command })).toMatchObject({ status: "pending" });
+    const [approval] = await haft.approvals.list();
+    expect(JSON.stringify(approval!.preview)).toContain("UNCONFINED");
+    const result = await haft.approve(approval!.id);
     expect(result).toMatchObject({ status: "completed", details: { confined: false } });
-    expect(JSON.stringify(result.content)).toContain("not confined: it is not installed");
-    // Nothing is allowed because of a sandbox that is not there.
-    expect(await haft.execute("exec", { command: "touch x" })).toMatchObject({ status: "pending" });
+    expect(JSON.stringify(result)).toContain("there is no Landlock");
   } finally {
     await haft.shutdown();
     rmSync(folder, { recursive: true, force: true });

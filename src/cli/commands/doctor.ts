@@ -70,7 +70,7 @@ async function checkEverything(options: DoctorOptions): Promise<Finding[]> {
     await check("console", checkConsole),
     await check("shell", () => checkShell(options)),
     await check("terminal", checkPty),
-    await check("sandbox", () => checkSandbox(config)),
+    ...(await checkSandbox(config)),
   ];
   if (config) {
     const known = config;
@@ -210,15 +210,33 @@ async function checkPty(): Promise<Check> {
   }
 }
 
-async function checkSandbox(config: LoadedConfig | undefined): Promise<Check> {
+/** Runs the self-tests, one line for each engine that was tried. */
+async function checkSandbox(config: LoadedConfig | undefined): Promise<Finding[]> {
   const { mode = "auto", autoAllow = false } = config?.value.sandbox ?? {};
-  if (mode === "off") return { state: "warning", found: "commands are not confined: disabled by sandbox.mode" };
-  const { findBubblewrap } = await import("../../io/sandbox/bubblewrap.ts");
-  const { program, why } = findBubblewrap();
-  if (program !== undefined) {
-    return { state: "ok", found: `commands are confined by ${program}${autoAllow ? " and run without asking" : ""}` };
+  const what = "sandbox";
+  if (mode === "off") {
+    const found = "commands are not confined: disabled by sandbox.mode. Every command needs approval or an allow rule";
+    return [{ what, state: "warning", found }];
   }
-  return { state: mode === "required" ? "broken" : "warning", found: `commands are not confined: ${why}` };
+  const { machineEngines } = await import("../../io/sandbox/self-test.ts");
+  const { look, work, tests } = machineEngines();
+  const missing = mode === "required" ? "broken" : "warning";
+  const summary: Finding = {
+    what,
+    state: look && work ? "ok" : missing,
+    found:
+      look && work
+        ? `commands without approval are confined by ${look.name}, others by ${work.name}${autoAllow ? ", and run without asking" : ""}`
+        : "this machine cannot confine commands, so every command needs approval",
+  };
+  return [
+    summary,
+    ...tests.map(({ profile, engine, problem }): Finding => ({
+      what: `sandbox ${profile}`,
+      state: problem === undefined ? "ok" : "warning",
+      found: `${engine}: ${problem ?? "passed its self-test (secret, write, mode, socket, signal: all refused)"}`,
+    })),
+  ];
 }
 
 /** Only looks for the program; does not start it. */

@@ -6,15 +6,17 @@ import type { OpenSocket } from "./connections.ts";
 
 /** An HTTP proxy for programs that open their own connections (a browser, a confined command). It checks each one. */
 export interface ForwardProxy {
-  /** The loopback port it listens on; undefined if it listens on a Unix socket. */
+  /** The loopback port it listens on; undefined if it does not listen. */
   readonly port: number | undefined;
+  /** Serves a connection that was accepted elsewhere, such as in a network namespace. */
+  accept(socket: Socket): void;
   close(): Promise<void>;
 }
 
 export interface ForwardProxyOptions {
   openSocket: OpenSocket;
-  /** Path of a Unix socket to listen on. Default: a loopback port. */
-  socketPath?: string;
+  /** Whether it listens on a loopback port. Default: true. */
+  listens?: boolean;
   /** Called for every refused connection. */
   onRefused?: (address: string, why: string, error: unknown) => void;
 }
@@ -24,24 +26,26 @@ const HOP_HEADERS = ["proxy-connection", "proxy-authorization", "connection", "k
 
 export async function startForwardProxy({
   openSocket,
-  socketPath,
+  listens = true,
   onRefused,
 }: ForwardProxyOptions): Promise<ForwardProxy> {
   const open = new Set<Duplex>();
   const server = createServer((request, response) => void forward(request, response));
   server.on("connect", (request, socket: Duplex, head: Buffer) => void tunnel(request.url ?? "", socket, head));
   server.on("connection", (socket) => track(socket));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    if (socketPath === undefined) server.listen(0, "127.0.0.1", resolve);
-    else server.listen(socketPath, resolve);
-  });
+  if (listens) {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(0, "127.0.0.1", resolve);
+    });
+  }
 
   return {
     port: portOf(server),
+    accept: (socket) => void server.emit("connection", socket),
     async close() {
       for (const socket of open) socket.destroy();
-      await new Promise((resolve) => server.close(resolve));
+      if (listens) await new Promise((resolve) => server.close(resolve));
     },
   };
 

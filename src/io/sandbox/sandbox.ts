@@ -1,202 +1,416 @@
-import { existsSync, readdirSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join } from "node:path";
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, isAbsolute, join } from "node:path";
+import { toolError } from "../../core/error.ts";
 import type { Files } from "../files/files.ts";
-import { checkPath, isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
-import { findProgram } from "../shell/find-program.ts";
-import { bubblewrapArguments, findBubblewrap, PROXY_INSIDE, type SandboxState } from "./bubblewrap.ts";
+import { isInside, type PathPolicy } from "../files/path-policy.ts";
+import { outputFolder } from "../shell/output-folder.ts";
+import { type Bind, buildTable, type NamespaceRules, outputRule, type TableRules } from "./build-table.ts";
+import { bubblewrapCommand, type EngineName, type TableFolder } from "./engines.ts";
+import { Guard, type GuardReport, guardedInRepositories } from "./guard.ts";
+import type { ClosedPaths } from "./landlock.ts";
+import {
+  type ConfinementProfile,
+  packageCaches,
+  pathRules,
+  readableSystem,
+  SYSTEM_SECRETS,
+  worktreeRepository,
+} from "./profiles.ts";
+import { type Engine, type FoundEngines, machineEngines, tableFolderPath, usableFolder } from "./self-test.ts";
+import { SharedNetwork, type SandboxProxy } from "./shared-network.ts";
+import { WorkspaceScan } from "./workspace-scan.ts";
+
+export type { ConfinementProfile } from "./profiles.ts";
+export type { EngineName } from "./engines.ts";
+export type { GuardReport } from "./guard.ts";
+
+/**
+ * `none`: no connection to this machine or others. `loopback`: `none`, and a loopback of its own. `hosts`: the allowed
+ * hosts, through a proxy that checks them. `open`: everything.
+ */
+export type ConfinedNetwork = "none" | "loopback" | "hosts" | "open";
+
+export interface ConfineOptions {
+  /** A real path. */
+  cwd: string;
+  /** Whether it runs on a pseudo-terminal. */
+  terminal: boolean;
+  /** The paths of this call. Default: the whole workspace. */
+  allowedPaths?: readonly string[];
+  /** Default: `none`. */
+  network?: ConfinedNetwork;
+  /** Further real paths that it may write. */
+  writable?: readonly string[];
+}
+
+/** What a program other than a command of `exec` may do, such as an MCP server or a hook. */
+export interface ProgramRules extends Pick<ConfineOptions, "cwd" | "terminal" | "network"> {
+  /** Real paths that it may read, besides the system and installed tools. Secrets in them stay closed. */
+  read: readonly string[];
+  /** Real paths that it may write. */
+  write: readonly string[];
+}
+
+export interface ConfinedCommand {
+  /** The command line that runs the command confined. */
+  readonly command: readonly string[];
+  /** Variables that it needs in addition. */
+  readonly env: Readonly<Record<string, string>>;
+  /** After the command and everything it started has ended: restores guarded files that changed, and reports them. */
+  finish(): Promise<GuardReport>;
+}
+
+/** Confines commands with the means of the operating system. */
+export interface Sandbox {
+  /** The engine of each profile that passed its self-test. Undefined: commands cannot run in this profile. */
+  readonly engines: { readonly look?: EngineName; readonly work?: EngineName };
+  /** How the engines were chosen. */
+  readonly tests: FoundEngines["tests"];
+  /** Why there is no engine, or what is weaker. One sentence for people. */
+  readonly notice: string;
+  /** Whether commands in `work` run without approval. Set by the owner. */
+  readonly autoAllow: boolean;
+  /** One line for approvals. */
+  describe(profile: ConfinementProfile): string;
+  /** Throws if the profile has no engine. Call it for each command: it closes secrets that are new. */
+  confine(
+    profile: ConfinementProfile,
+    command: readonly string[],
+    options: ConfineOptions,
+  ): Promise<ConfinedCommand>;
+  /** The same for a program with rules of its own. It runs in the engine of `work`. */
+  confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand>;
+  /** Removes the scratch folder. */
+  close(): void;
+}
 
 export interface SandboxOptions {
   files: Pick<Files, "policy" | "narrow">;
+  /** Commands that stay in the sandbox run without approval. */
   autoAllow?: boolean;
   /** Max memory of each process. Default: 4 GiB. */
   memoryBytes?: number;
-  /** Max processes of the user; root is not limited. Default: 512. */
+  /** Max processes of a command; not for root, and only with namespaces. Default: 512. */
   processes?: number;
-  /** The socket of a proxy that allows these hosts. If omitted, there is no network. */
-  proxy?: { socketPath: string; hosts: readonly string[] };
-  clock?: Clock;
-  find?: () => SandboxState;
+  /** The hosts that commands may reach. If omitted, or without namespaces, there is no network. */
+  proxy?: SandboxProxy;
+  /** Default: those of this machine, tried at the first use. */
+  engines?: () => FoundEngines;
+  /** Default: the user's. */
+  home?: string;
 }
 
-/** Scanning a workspace takes longer than a typical command, so the result is cached. */
-const SCAN_TTL_MS = 5000;
 const DEFAULT_MEMORY = 4 * 1024 * 1024 * 1024;
 const DEFAULT_PROCESSES = 512;
-const PROXY_PORT = 3128;
+const TEMPORARY = "/tmp";
 
-/** The sandbox for commands, or why this machine has none. */
-export function openSandbox(options: SandboxOptions) {
-  const { files, autoAllow = false, clock = systemClock, find = findBubblewrap } = options;
-  const state = find();
-  if (state.program === undefined) return { missing: state.why };
-  const { program } = state;
-  const socat = options.proxy && findProgram("socat", process.env);
-  if (options.proxy && !socat)
-    return { missing: "hosts are allowed, which needs socat (Debian, Ubuntu: apt install socat)" };
-  let known: { guarded: GuardedPaths; at: number } | undefined;
-
-  const guardedNow = (): GuardedPaths => {
-    const now = clock.monotonic();
-    if (!known || now - known.at > SCAN_TTL_MS) known = { guarded: findGuardedPaths(files.policy), at: now };
-    return known.guarded;
-  };
-
-  return {
-    confinement: {
-      autoAllow,
-      summary: `confined: writes only in the workspace and a private temporary folder, no secrets, ${
-        options.proxy ? `network access only to ${options.proxy.hosts.join(", ")}` : "no network"
-      }`,
-      wrap(
-        command: readonly string[],
-        { cwd, terminal, allowedPaths }: { cwd: string; terminal: boolean; allowedPaths?: readonly string[] },
-      ) {
-        const { policy } = files.narrow(allowedPaths);
-        const bubblewrapOptions = {
-          cwd,
-          terminal,
-          writable: writableRoots(policy),
-          guarded: guardedNow(),
-          proxySocket: options.proxy?.socketPath,
-        };
-        return [program, ...bubblewrapArguments(bubblewrapOptions), ...limited(command, options, socat)];
-      },
-    },
-  };
+export function openSandbox(options: SandboxOptions): Sandbox {
+  return new WorkspaceSandbox(options);
 }
 
-/** What every layer allows to write. If that is the whole system, commands are confined to the workspace. */
-function writableRoots({ layers, workspace }: PathPolicy): string[] {
-  const roots = layers.map((layer) => layer.filter(({ writable }) => writable).map(({ path }) => path));
-  const admitted = roots.flat().filter((path) => roots.every((layer) => layer.some((root) => isInside(path, root))));
-  return [...new Set(admitted.map((path) => (path === "/" ? workspace : path)))];
-}
-
-/** Limits and variables are inherited: a shell sets them and then executes the command. */
-function limited(command: readonly string[], options: SandboxOptions, socat: string | undefined): string[] {
-  const { memoryBytes = DEFAULT_MEMORY, processes = DEFAULT_PROCESSES } = options;
-  const limits = `ulimit -d ${Math.floor(memoryBytes / 1024)}; ulimit -u ${processes} 2>/dev/null`;
-  return ["/bin/sh", "-c", [limits, ...(socat ? bridge(socat) : []), 'exec "$@"'].join("\n"), "sh", ...command];
-}
-
-/** The sandbox has only its own loopback. A port of it is forwarded to the proxy's socket. */
-function bridge(socat: string): string[] {
-  const names = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-  return [
-    `${socat} TCP-LISTEN:${PROXY_PORT},bind=127.0.0.1,fork,reuseaddr UNIX-CONNECT:${PROXY_INSIDE} &`,
-    `i=0; until ${socat} -u OPEN:/dev/null TCP:127.0.0.1:${PROXY_PORT} 2>/dev/null || [ $i -ge 100 ]; do i=$((i+1)); sleep 0.01; done`,
-    ...names.map((name) => `export ${name}=http://127.0.0.1:${PROXY_PORT}`),
-    "export NODE_USE_ENV_PROXY=1",
-  ];
-}
-
-/** Real, existing paths that a confined command must not see or change. */
-export interface GuardedPaths {
+/** Everything that decides what a program may do, before it is translated for an engine. */
+interface Plan {
+  read: readonly string[];
+  write: readonly string[];
+  closed: ClosedPaths;
+  /** Closed paths inside writable ones. */
   hidden: readonly string[];
-  readOnly: readonly string[];
-  /** May be changed but not replaced by another folder. */
-  pinned: readonly string[];
+  metadata: boolean;
+  network: ConfinedNetwork;
+  cwd: string;
+  terminal: boolean;
 }
 
-/** Keys and histories in the home folder. */
-const SECRET_PATHS = [
-  ".ssh",
-  ".gnupg",
-  ".password-store",
-  ".aws",
-  ".azure",
-  ".kube",
-  ".docker/config.json",
-  ".config/gcloud",
-  ".config/gh",
-  ".config/haft",
-  ".config/op",
-  ".netrc",
-  ".npmrc",
-  ".pypirc",
-  ".pgpass",
-  ".my.cnf",
-  ".git-credentials",
-  ".vault-token",
-  ".terraformrc",
-  ".terraform.d/credentials.tfrc.json",
-  ".cargo/credentials",
-  ".cargo/credentials.toml",
-  ".gem/credentials",
-  ".bash_history",
-  ".zsh_history",
-  ".python_history",
-  ".node_repl_history",
-];
+class WorkspaceSandbox implements Sandbox {
+  readonly autoAllow: boolean;
+  readonly #options: SandboxOptions;
+  readonly #home: string;
+  readonly #scan: WorkspaceScan;
+  readonly #tablePaths = new Map<string, { path: string; times: string }>();
+  #found: FoundEngines | undefined;
+  #tables: TableFolder | undefined;
+  #network: SharedNetwork | undefined;
+  #scratch: string | undefined;
+  #system: readonly string[] | undefined;
 
-/** System files with passwords and keys. */
-const SYSTEM_SECRETS = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"];
+  constructor(options: SandboxOptions) {
+    this.#options = options;
+    this.autoAllow = options.autoAllow ?? false;
+    this.#home = options.home ?? homedir();
+    this.#scan = new WorkspaceScan(options.files.policy);
+  }
 
-const MAX_DEPTH = 6;
-const MAX_ENTRIES = 20_000;
-const RUN_BY_GIT = ["hooks", "config", "config.worktree", "info", "modules"];
-/** Large folders without secrets. */
-const SKIPPED_FOLDERS = new Set(["node_modules", "objects"]);
+  get engines(): Sandbox["engines"] {
+    const { look, work } = this.#engines();
+    return { look: look?.name, work: work?.name };
+  }
 
-/** Scans the workspace for paths that its policy guards. */
-function findGuardedPaths(policy: PathPolicy, home: string = homedir()): GuardedPaths {
-  const hidden = [...SECRET_PATHS.map((path) => join(home, path)), ...SYSTEM_SECRETS].filter((path) =>
-    existsSync(path),
-  );
-  const readOnly: string[] = [];
-  const pinned: string[] = [];
-  let left = MAX_ENTRIES;
+  get tests(): FoundEngines["tests"] {
+    return this.#engines().tests;
+  }
 
-  const walk = (folder: string, depth: number): void => {
-    for (const entry of entriesOf(folder)) {
-      if (--left < 0) return;
-      const path = join(folder, entry.name);
-      // The target of a link is guarded by its own path. The link itself may be replaced.
-      if (entry.isSymbolicLink()) continue;
-      if (entry.name === ".git" && entry.isDirectory()) guardRepository(path);
-      else if (checkPath(policy, path, "read")?.reason === "protected") hidden.push(path);
-      else if (checkPath(policy, path, "write")?.reason === "protected") readOnly.push(path);
-      else if (entry.isDirectory() && depth < MAX_DEPTH && !SKIPPED_FOLDERS.has(entry.name)) walk(path, depth + 1);
+  get notice(): string {
+    const { look, work, tests } = this.#engines();
+    if (!look || !work) {
+      const reason = tests.find(({ problem }) => problem !== undefined)?.problem ?? "no engine is available";
+      return `This machine cannot confine commands: ${reason}. Every command needs approval.`;
     }
-  };
-  /** Commits may change it, but not what makes git run programs. */
-  function guardRepository(path: string): void {
-    pinned.push(path);
-    readOnly.push(...RUN_BY_GIT.map((name) => join(path, name)).filter((one) => existsSync(one)));
-    // Without a hooks folder, the command could create one.
-    if (!existsSync(join(path, "hooks"))) hidden.push(join(path, "hooks"));
+    const limits = `Commands are confined by ${look.name === "perl" ? "Landlock (set up by perl)" : "Landlock"}: those that run without approval can write nothing, read no secrets and open no connection.`;
+    if (hasMounts(work)) return limits;
+    return `${limits} A command that you allow can change every file of the workspace; changes to hooks and settings are undone and reported.`;
   }
 
-  walk(policy.workspace, 0);
-  for (const path of policy.privatePaths.filter((one) => existsSync(one))) {
-    hidden.push(path);
-    pinned.push(...parentsWithin(path, policy));
+  describe(profile: ConfinementProfile): string {
+    const engine = this.engines[profile];
+    if (engine === undefined) return "runs UNCONFINED, with all rights of your user";
+    if (profile === "look") return "runs confined: it writes nothing, reads no secrets, no network";
+    const hosts = this.#reachesHosts() ? this.#options.proxy?.hosts.join(", ") : undefined;
+    return `runs confined to the workspace, ${hosts === undefined ? "no network" : `network access only to ${hosts}`}`;
   }
-  return { hidden: [...new Set(hidden)].filter((path) => !isPermitted(policy, path)), readOnly, pinned };
+
+  async confine(
+    profile: ConfinementProfile,
+    command: readonly string[],
+    options: ConfineOptions,
+  ): Promise<ConfinedCommand> {
+    const engine = this.#engineOf(profile);
+    this.#scan.refresh();
+    const { policy } = this.#options.files.narrow(options.allowedPaths);
+    const { cwd, terminal, network = this.#reachesHosts() ? "hosts" : "none", writable = [] } = options;
+    const readable = [...this.#readableSystem(), ...roots(policy), ...worktreeRepository(policy.workspace)];
+    const base = { cwd, terminal };
+    if (profile === "look") {
+      const closed = this.#closed(this.#scan.secrets);
+      return this.#start(engine, command, { ...base, read: readable, write: [], closed, hidden: [], metadata: false, network: "none" });
+    }
+    const write = [...roots(policy, "writable"), ...packageCaches(this.#home), ...writable];
+    const hidden = [...this.#hiddenInWork()].filter((path) => write.some((root) => isInside(path, root)));
+    const closed = this.#closed(hidden);
+    return this.#start(engine, command, { ...base, read: readable, write, closed, hidden, metadata: true, network });
+  }
+
+  async confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand> {
+    const engine = this.#engineOf("work");
+    this.#scan.refresh();
+    const { network = "none", write, cwd, terminal } = rules;
+    const closed = this.#closed(this.#scan.secrets);
+    const hidden = [...closed.paths].filter((path) => write.some((root) => isInside(path, root)));
+    const read = [...this.#readableSystem(), ...rules.read];
+    return this.#start(engine, command, { read, write, closed, hidden, metadata: true, network, cwd, terminal });
+  }
+
+  close(): void {
+    this.#network?.close();
+    this.#network = undefined;
+    if (this.#scratch !== undefined) rmSync(this.#scratch, { recursive: true, force: true });
+    this.#scratch = undefined;
+  }
+
+  #engines(): FoundEngines {
+    this.#found ??= this.#options.engines?.() ?? machineEngines();
+    return this.#found;
+  }
+
+  #engineOf(profile: ConfinementProfile): Engine {
+    const engine = this.#engines()[profile];
+    if (engine) return engine;
+    throw toolError("failed", `The command was not started: it cannot be confined. ${this.notice}`, {
+      next: "Ask the user how to continue.",
+    });
+  }
+
+  #reachesHosts(): boolean {
+    return this.#options.proxy !== undefined && this.#engines().work?.name === "namespaces";
+  }
+
+  #sharedNetwork(engine: Engine): SharedNetwork {
+    const { proxy } = this.#options;
+    if (!proxy) throw new Error("No hosts are allowed");
+    this.#network ??= new SharedNetwork(engine, { tables: this.#tableFolder(), proxy });
+    return this.#network;
+  }
+
+  #tableFolder(): TableFolder {
+    this.#tables ??= usableFolder(tableFolderPath());
+    return this.#tables;
+  }
+
+  #readableSystem(): readonly string[] {
+    this.#system ??= readableSystem({ home: this.#home, path: process.env["PATH"] ?? "" });
+    return this.#system;
+  }
+
+  #closed(secrets: Iterable<string>): ClosedPaths {
+    const ofSystem = process.geteuid?.() === 0 ? SYSTEM_SECRETS.filter(exists) : [];
+    const { privatePaths } = this.#options.files.policy;
+    return { paths: new Set([...secrets, ...ofSystem, ...privatePaths.filter(exists)]), inodes: this.#scan.inodes };
+  }
+
+  /** Commands under an approval may read the project's own secrets, such as `.env`, because its tests need them. */
+  #hiddenInWork(): Iterable<string> {
+    const { policy } = this.#options.files;
+    const isHomeInside = isInside(this.#home, policy.workspace);
+    return this.autoAllow || isHomeInside ? this.#scan.secrets : policy.privatePaths.filter(exists);
+  }
+
+  async #start(engine: Engine, command: readonly string[], plan: Plan): Promise<ConfinedCommand> {
+    const [program = ""] = command;
+    if (!isAbsolute(program)) throw new Error(`The program to confine needs an absolute path: ${program}`);
+    const writes = plan.write.length > 0;
+    const guarded = writes ? this.#guarded(plan) : [];
+    const repositories = writes ? this.#scan.repositories.filter((path) => isWritable(path, plan)) : [];
+    const mounts = hasMounts(engine);
+    const scratch = writes ? this.#scratchFolder() : undefined;
+    const temporary = mounts && scratch !== undefined ? TEMPORARY : scratch;
+    const hiddenFiles = mounts ? plan.hidden.filter((path) => !isFolder(path)) : [];
+    const hiddenFolders = mounts ? plan.hidden.filter(isFolder) : [];
+    // With mounts nothing needs to be split: what is hidden inside writable folders is covered.
+    const closed = mounts ? { ...plan.closed, paths: without(plan.closed.paths, plan.hidden) } : plan.closed;
+    const shared = plan.network === "hosts" && this.#reachesHosts() ? this.#sharedNetwork(engine) : undefined;
+    const joinedNetwork = await shared?.open();
+    const ownNetwork = mounts && plan.metadata && plan.network !== "open";
+    checkNetwork(plan.network, { ownNetwork, isShared: shared !== undefined });
+    const mounted = { pinned: repositories, readOnly: guarded, hiddenFiles, hiddenFolders, ownNetwork };
+    const namespaces: NamespaceRules | undefined =
+      engine.name === "namespaces"
+        ? { ...mounted, joinedNetwork, binds: this.#temporaryBinds(plan, scratch), processes: this.#options.processes ?? DEFAULT_PROCESSES }
+        : undefined;
+    const table = this.#tableFor(engine, { plan, temporary, closed, namespaces });
+    const launch =
+      engine.bubblewrap === undefined
+        ? [...engine.runner, table]
+        : bubblewrapCommand({
+            ...mounted,
+            program: engine.bubblewrap,
+            write: plan.write,
+            terminal: plan.terminal,
+            cwd: plan.cwd,
+            table,
+            launcher: engine.runner,
+          });
+    const keepIn = (): string => join(this.#tableFolder().path, "replaced");
+    const guard = writes ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, keepIn }) : undefined;
+    const env: Record<string, string> = temporary === undefined ? { GIT_OPTIONAL_LOCKS: "0" } : { TMPDIR: temporary };
+    Object.assign(env, shared?.env);
+    return {
+      command: [...launch, ...command],
+      env,
+      finish: async () => guard?.finish() ?? { restored: [], removed: [] },
+    };
+  }
+
+  #guarded(plan: Plan): string[] {
+    const all = [...this.#scan.guarded, ...guardedInRepositories(this.#scan.repositories)];
+    return all.filter((path) => isWritable(path, plan) && !plan.hidden.some((hidden) => isInside(path, hidden)));
+  }
+
+  /** A table is used again while nothing that it depends on has changed. */
+  #tableFor(
+    engine: Engine,
+    rest: { plan: Plan; temporary?: string; closed: ClosedPaths; namespaces?: NamespaceRules },
+  ): string {
+    const { plan, closed, namespaces } = rest;
+    const { read, write, metadata, network } = plan;
+    const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];
+    const key = JSON.stringify([engine.name, read, write, temporary, [...closed.paths], metadata, network, namespaces]);
+    const known = this.#tablePaths.get(key);
+    if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
+    const output = outputFolder();
+    const { rules: paths, splitFolders } = pathRules({ read, write, temporary, closed });
+    const rules: TableRules = {
+      paths: output === undefined ? paths : [...paths, outputRule(output)],
+      metadata,
+      network: network === "open" ? "open" : "none",
+      memoryBytes: this.#options.memoryBytes ?? DEFAULT_MEMORY,
+      namespaces,
+    };
+    const supervise = engine.name !== "perl" && engine.name !== "bubblewrap";
+    const path = this.#tableFolder().write(buildTable(engine.machine, rules, undefined, { supervise }));
+    if (this.#tablePaths.size >= MAX_TABLES) this.#tablePaths.clear();
+    this.#tablePaths.set(key, { path, times: timesOf(JSON.stringify(splitFolders.map((folder) => [folder, 0]))) });
+    return path;
+  }
+
+  /** Where a command may write what nobody keeps. One folder for all commands, so they can continue each other's work. */
+  #scratchFolder(): string {
+    this.#scratch ??= realpathSync(mkdtempSync(join(tmpdir(), "haft-scratch-")));
+    mkdirSync(this.#scratch, { recursive: true });
+    return this.#scratch;
+  }
+
+  /**
+   * Shows the scratch folder as /tmp. What the command may use below the real /tmp is shown in it at the same place,
+   * read-only if needed: the rule that makes /tmp writable covers everything below it.
+   */
+  #temporaryBinds(plan: Plan, scratch: string | undefined): Bind[] {
+    if (scratch === undefined) return [];
+    const needed = [...new Set([...plan.read, ...plan.write, outputFolder() ?? TEMPORARY])]
+      .filter((path) => isInside(path, TEMPORARY) && path !== TEMPORARY && exists(path))
+      .sort();
+    for (const path of needed) createPlace(join(scratch, path.slice(TEMPORARY.length)), isFolder(path));
+    const binds = needed.map((path) => ({
+      from: path,
+      to: join(scratch, path.slice(TEMPORARY.length)),
+      isReadOnly: !isWritable(path, plan),
+    }));
+    return [...binds, { from: scratch, to: TEMPORARY, isReadOnly: false }];
+  }
 }
 
-/** Parents of a private folder that commands may write. Pinned, none of them can be replaced by another folder. */
-function parentsWithin(path: string, policy: PathPolicy): string[] {
-  const parents: string[] = [];
-  const roots = writableRoots(policy);
-  for (let parent = dirname(path); roots.some((root) => parent !== root && isInside(parent, root));) {
-    parents.unshift(parent);
-    parent = dirname(parent);
-  }
-  return parents;
+const MAX_TABLES = 100;
+
+/** The change times of folders, as text. Takes its own result, so both can be compared. */
+function timesOf(times: string): string {
+  const folders = JSON.parse(times) as [string, number][];
+  return JSON.stringify(
+    folders.map(([folder]) => [folder, lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0]),
+  );
 }
 
-/** Whether the owner of the workspace has permitted reading this secret. */
-function isPermitted(policy: PathPolicy, path: string): boolean {
-  return checkPath(policy, path, "read") === null && isSecretName(path);
+function hasMounts(engine: Engine): boolean {
+  return engine.name === "namespaces" || engine.name === "bubblewrap";
 }
 
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
+/** What every layer of the policy allows. If that is the whole system, it is the workspace. */
+function roots({ layers, workspace }: PathPolicy, kind: "readable" | "writable" = "readable"): string[] {
+  const admitting = layers.map((layer) =>
+    layer.filter(({ writable }) => kind === "readable" || writable).map(({ path }) => path),
+  );
+  const admitted = admitting.flat().filter((path) => admitting.every((layer) => layer.some((root) => isInside(path, root))));
+  const readOnly = layers.flat().filter(({ writable }) => !writable);
+  const kept = kind === "readable" ? admitted : admitted.filter((path) => !readOnly.some((root) => root.path === path));
+  return [...new Set(kept.map((path) => (path === "/" ? workspace : path)))];
+}
+
+function checkNetwork(
+  network: ConfinedNetwork,
+  { ownNetwork, isShared }: { ownNetwork: boolean; isShared: boolean },
+): void {
+  if ((network === "hosts" && !isShared) || (network === "loopback" && !ownNetwork)) {
+    throw toolError("failed", "The command was not started: this machine cannot limit its network.", {
+      next: "Run it without network, or ask a person to allow all of it.",
+    });
   }
+}
+
+function isWritable(path: string, { write }: Pick<Plan, "write">): boolean {
+  return write.some((root) => isInside(path, root));
+}
+
+function without(paths: ReadonlySet<string>, removed: readonly string[]): Set<string> {
+  return new Set([...paths].filter((path) => !removed.includes(path)));
+}
+
+function createPlace(path: string, folder: boolean): void {
+  mkdirSync(folder ? path : dirname(path), { recursive: true });
+  if (!folder && !exists(path)) writeFileSync(path, "");
+}
+
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -111,10 +111,13 @@ export interface KillOptions {
   graceMs: number;
   /** Also SIGHUP: an interactive shell ignores SIGTERM. */
   sendHangup: boolean;
+  /** The root is the launcher of the sandbox: SIGQUIT makes it kill everything below it, also what is not found here. */
+  isSupervised?: boolean;
 }
 
 const POLL_MS = 10;
 const KILL_ROUNDS = 100;
+const SUPERVISOR_ROUNDS = 100;
 const FREEZE_ROUNDS = 100;
 
 /** Kills the whole tree. Resolves when it is gone, with the ids of processes that could not be killed. */
@@ -129,7 +132,7 @@ export async function killProcessTree(root: TreeRoot, options: KillOptions): Pro
   }
 }
 
-async function killMembers(root: TreeRoot, { graceMs, sendHangup }: KillOptions): Promise<number[]> {
+async function killMembers(root: TreeRoot, { graceMs, sendHangup, isSupervised }: KillOptions): Promise<number[]> {
   // Recorded before the first signal: once a parent is dead, its children are re-parented.
   const known = new Map<number, TreeMember>();
   const living = (): TreeMember[] => {
@@ -139,6 +142,11 @@ async function killMembers(root: TreeRoot, { graceMs, sendHangup }: KillOptions)
   const requested = living();
   for (const signal of firstSignals(sendHangup)) signalMembers(requested, root.pid, signal);
   for (let waited = 0; waited < graceMs && requested.some(isAlive); waited += POLL_MS) await sleep(POLL_MS);
+  const supervisor = isSupervised ? requested.find(({ pid }) => pid === root.pid) : undefined;
+  if (supervisor && isAlive(supervisor)) {
+    signalProcess(supervisor.pid, "SIGQUIT");
+    for (let round = 0; round < SUPERVISOR_ROUNDS && isAlive(supervisor); round++) await sleep(POLL_MS);
+  }
   // Looked up again in each round: a process may have forked in between.
   for (let round = 0; round < KILL_ROUNDS; round++) {
     const left = living();

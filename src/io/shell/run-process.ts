@@ -24,6 +24,8 @@ export type StartOptions = ({ argv: readonly string[] } | { shellCommand: string
   drainMs?: number;
   /** What happens to background children when the process ends by itself. Default: leave. */
   leftBehind?: "leave" | "kill";
+  /** The program is the launcher of the sandbox; see `KillOptions`. */
+  isSupervised?: boolean;
   output?: OutputOptions;
 };
 
@@ -180,9 +182,9 @@ class RunningProcess {
   readonly #onAbort = (): void => void this.kill("aborted");
 
   #killTree(): Promise<number[]> {
-    const { graceMs = 2000 } = this.#options;
+    const { graceMs = 2000, isSupervised } = this.#options;
     this.#child.stopThrottling();
-    return killProcessTree(this.#root, { graceMs, sendHangup: this.terminal });
+    return killProcessTree(this.#root, { graceMs, sendHangup: this.terminal, isSupervised });
   }
 
   #stopWatching(): void {

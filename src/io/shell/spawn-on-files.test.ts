@@ -2,7 +2,9 @@ import { execPath } from "node:process";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { fstatSync, readdirSync, readlinkSync } from "node:fs";
-import { findBubblewrap } from "../sandbox/bubblewrap.ts";
+import { createFiles } from "../files/files.ts";
+import { createPathPolicy } from "../files/path-policy.ts";
+import { openSandbox } from "../sandbox/sandbox.ts";
 import type { OutputOptions } from "./output-buffer.ts";
 import { ProcessTable } from "./process-table.ts";
 import { readProcess } from "./process-tree.ts";
@@ -43,21 +45,7 @@ function node(script: string): string[] {
   return [execPath, "-e", script];
 }
 
-const bubblewrap = findBubblewrap().program;
-const confined = (argv: readonly string[]): string[] =>
-  [
-    bubblewrap ?? "",
-    "--ro-bind",
-    "/",
-    "/",
-    "--dev",
-    "/dev",
-    "--proc",
-    "/proc",
-    "--unshare-pid",
-    "--new-session",
-    "--",
-  ].concat(argv);
+const sandbox = openSandbox({ files: createFiles(createPathPolicy({ workspace: cwd })) });
 
 describe.each(Object.entries(ENDINGS))("the output of %s is complete", (_, program) => {
   test.each([65_600, 352_064])("with %i bytes", async (bytes) => {
@@ -78,8 +66,9 @@ function countOf(found: string | undefined, letter: string): number | undefined 
 describe("large output", () => {
   const program = ENDINGS["a Node program that calls process.exit"];
 
-  test.runIf(bubblewrap)("of a confined program is complete", async () => {
-    const running = await startProcess({ argv: confined(program(10 * MIB)), cwd, env, output: ROOMY });
+  test.runIf(sandbox.engines.work).each(["look", "work"] as const)("of a program in %s is complete", async (profile) => {
+    const { command: argv } = await sandbox.confine(profile, program(10 * MIB), { cwd, terminal: false });
+    const running = await startProcess({ argv, cwd, env, output: ROOMY });
     await running.wait();
     expect(countOf(running.output.snapshot().stdout?.head, "o")).toBe(10 * MIB);
     expect(countOf(running.output.snapshot().stderr?.head, "e")).toBe(10 * MIB);

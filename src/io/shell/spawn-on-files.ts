@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { StreamName } from "./output-buffer.ts";
+import { outputFolder } from "./output-folder.ts";
 import { freezeTree, groupIsAlive, treeRoot } from "./process-tree.ts";
 import { type Child, type ChildEvents, type Launch, spawnChild, spawnOnPipes } from "./spawn-process.ts";
 
@@ -55,7 +56,7 @@ const GROUP_POLL_MS = 10;
 function openOutputFiles(): OutputFiles | undefined {
   const opened: OutputFile[] = [];
   try {
-    const folder = tmpdir();
+    const folder = outputFolder() ?? tmpdir();
     const { bavail, bsize } = statfsSync(folder);
     if (bavail * bsize < MIN_FREE_BYTES) return undefined;
     for (const _ of STREAMS) opened.push(new OutputFile(folder));

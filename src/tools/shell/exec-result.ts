@@ -1,6 +1,7 @@
 import { text } from "../../core/content.ts";
 import { type ErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import type { ConfinementProfile, GuardReport } from "../../io/sandbox/sandbox.ts";
 import type { Exit } from "../../io/shell/exit-status.ts";
 import type { RunningProcess } from "../../io/shell/run-process.ts";
 import {
@@ -39,8 +40,10 @@ export interface ExecDetails {
   /** Where the complete output is stored. */
   spillRef?: string;
   workingDirectory: string;
-  /** Whether it ran in the sandbox; undefined if none is configured. */
+  /** Whether it ran in the sandbox. */
   confined?: boolean;
+  /** What the sandbox allowed. `look`: only reading. `work`: also writing the workspace. */
+  profile?: ConfinementProfile;
 }
 
 export interface Run {
@@ -53,9 +56,12 @@ export interface Run {
   elapsedMs: number;
   /** The call was aborted, and the command may still be ending. */
   stopped: boolean;
-  confined?: boolean;
+  /** How it was confined; undefined: not at all. */
+  profile?: ConfinementProfile;
   /** Why it was not confined although a sandbox is configured. */
   unconfined?: string;
+  /** What it changed although it must not. */
+  changes?: GuardReport;
 }
 
 /** The result of a run for the model, the user and programs. */
@@ -83,12 +89,13 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     processId: needsProcess && !run.stopped ? id : undefined,
     spillRef,
     workingDirectory: run.workingDirectory,
-    confined: run.confined ?? (run.unconfined === undefined ? undefined : false),
+    confined: run.profile !== undefined,
+    profile: run.profile,
   };
   const error = exit ? failureOfRun(run, exit) : run.stopped ? stoppedFailure() : undefined;
-  const refusals = run.confined && exit && exit.exitCode !== 0 ? explainRefusals(output) : [];
-  const unconfined = run.unconfined === undefined ? [] : [`not confined: ${run.unconfined}`];
-  const notes = [...notesOn(run, exit), ...refusals, ...unconfined].map((note) => `[${note}]`);
+  const refusals = run.profile && exit && exit.exitCode !== 0 ? explainRefusals(output, run.profile) : [];
+  const unconfined = run.unconfined === undefined ? [] : [`not confined. ${run.unconfined}`];
+  const notes = [...notesOn(run, exit), ...refusals, ...describeChanges(run.changes), ...unconfined].map((note) => `[${note}]`);
   const body = output.trimEnd() === "" ? (exit ? "(no output)" : "(no output yet)") : output.replace(/\n+$/, "");
   const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `continues as ${id}`;
   return {
@@ -191,9 +198,11 @@ function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; messag
 
 /** Messages of programs that the sandbox has refused something, and what they tried. */
 const REFUSALS: readonly { pattern: RegExp; tried: (found: RegExpMatchArray) => string }[] = [
-  { pattern: /['"‘]?((?:\/|\.)[^\s'"’:]*)['"’]?: Read-only file system/, tried: ([, path]) => `to write to ${path}` },
-  { pattern: /EROFS: read-only file system, \w+ '([^']+)'/, tried: ([, path]) => `to write to ${path}` },
-  { pattern: /Read-only file system/, tried: () => "to write outside the workspace" },
+  {
+    pattern: /['"‘]?((?:\/|\.)[^\s'"’:]*)['"’]?: (?:Read-only file system|Permission denied|Operation not permitted)/i,
+    tried: ([, path]) => `to use ${path}`,
+  },
+  { pattern: /(?:EROFS|EACCES|EPERM): [\w\s-]+, \w+ '([^']+)'/, tried: ([, path]) => `to use ${path}` },
   {
     pattern: /Could not resolve (?:host|proxy)(?: name)?:? ?'?([\w.-]+)?/i,
     tried: ([, host]) => `to reach ${host ?? "the network"}`,
@@ -203,17 +212,39 @@ const REFUSALS: readonly { pattern: RegExp; tried: (found: RegExpMatchArray) => 
     pattern: /Temporary failure in name resolution|Network is unreachable|ENETUNREACH|Name or service not known/i,
     tried: () => "to reach the network",
   },
+  { pattern: /socket: (?:Permission denied|EACCES)|connect EACCES|listen EACCES/i, tried: () => "to open a connection" },
+  {
+    pattern: /Read-only file system|Permission denied|Operation not permitted|\bE(?:ACCES|PERM|ROFS)\b/i,
+    tried: () => "something that it does not allow",
+  },
 ];
 
 /** If the sandbox is probably why a command failed: what it tried, and how to request that. */
-function explainRefusals(output: string): string[] {
+function explainRefusals(output: string, profile: ConfinementProfile): string[] {
   const tail = output.slice(-20_000);
   for (const { pattern, tried } of REFUSALS) {
     const found = tail.match(pattern);
     if (!found) continue;
+    const limits =
+      profile === "look"
+        ? "it ran without approval, so it could only read. An allow rule such as Bash(COMMAND) lets it write the workspace"
+        : "it may write only the workspace and has no network";
     return [
-      `the sandbox refused it: the command tried ${tried(found)}. If that is needed, call again with outside_sandbox: true; a person must approve that`,
+      `the sandbox refused it: the command tried ${tried(found)}; ${limits}. ` +
+        "If more is needed, call again with outside_sandbox: true; a person must approve that",
     ];
   }
   return [];
+}
+
+const MAX_NAMED = 5;
+
+function describeChanges({ restored, removed, keptIn }: GuardReport = { restored: [], removed: [] }): string[] {
+  const named = (paths: readonly string[]): string =>
+    paths.slice(0, MAX_NAMED).join(", ") + (paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "");
+  const notes: string[] = [];
+  if (restored.length > 0) notes.push(`the command changed protected files, which were restored: ${named(restored)}`);
+  if (removed.length > 0) notes.push(`the command created protected files, which were removed: ${named(removed)}`);
+  if (keptIn !== undefined) notes.push(`what it wrote there is kept in ${keptIn}`);
+  return notes;
 }

@@ -11,6 +11,7 @@ import type { ToolOutput } from "../../core/result.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import { containsDenied, describeAllowed, isInside, isSecretName } from "../../io/files/path-policy.ts";
+import type { ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
 import { readCommandWith } from "../../io/shell/command-signature.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import { findProgram, findShell } from "../../io/shell/find-program.ts";
@@ -26,7 +27,7 @@ import { refuseEnvEntry, type SessionEnvironments } from "../../io/shell/shell-e
 import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 import type { InferOutput } from "../../schema/infer.ts";
 import { processOwner, REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
-import { describeRun, type ExecDetails, type Run } from "./exec-result.ts";
+import { describeRun, type ExecDetails } from "./exec-result.ts";
 
 export interface ExecDependencies {
   processes: ProcessTable;
@@ -37,8 +38,8 @@ export interface ExecDependencies {
   openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
   clock?: Clock;
   reply?: Partial<ReplyLimits>;
-  /** The sandbox for commands. Without one they have all rights of the user. */
-  confining?: Confining;
+  /** The sandbox for commands. Without one they have all rights of the user, and none runs without approval. */
+  sandbox?: Sandbox;
   /** Whether read-only git commands need no approval if the repository's configuration names no programs. */
   trustedRepository?: boolean;
 }
@@ -53,19 +54,20 @@ const TERMINAL = { cols: 120, rows: 30 };
 export function createExecTool(dependencies: ExecDependencies) {
   /** What a call without approval runs. Stored when the decision is made. */
   const plans = new WeakMap<ExecInput, string>();
-  const isReadOnly = (input: ExecInput): boolean => {
-    const plan = planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
-    if (plan !== undefined) plans.set(input, plan);
-    return plan !== undefined;
+  const { sandbox } = dependencies;
+  const planOf = (input: ExecInput): string | undefined =>
+    planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
+  /** The text decides whether to ask; the sandbox makes sure that it was right. Without one every command asks. */
+  const isHarmless = (input: ExecInput): boolean => {
+    const plan = input.outside_sandbox ? undefined : planOf(input);
+    if (plan === undefined || sandbox?.engines.look === undefined) return false;
+    plans.set(input, plan);
+    return true;
   };
-  const isConfined = (input: ExecInput): boolean =>
-    dependencies.confining?.confinement !== undefined && input.outside_sandbox !== true;
-  const needsApproval = (input: ExecInput): boolean => {
-    const { confinement, missing } = dependencies.confining ?? {};
-    // Without a sandbox the parameter has no effect.
-    if (input.outside_sandbox === true && (confinement !== undefined || missing !== undefined)) return true;
-    return !(confinement?.autoAllow === true || isReadOnly(input));
-  };
+  const runsByItself = (input: ExecInput): boolean =>
+    sandbox?.autoAllow === true && input.outside_sandbox !== true && sandbox.engines.work !== undefined;
+  const planned = (input: ExecInput): string | undefined => (isHarmless(input) ? plans.get(input) : undefined);
+  const needsApproval = (input: ExecInput): boolean => !(isHarmless(input) || runsByItself(input));
   return createTool({
     name: "exec",
     title: "Run a command",
@@ -96,8 +98,8 @@ export function createExecTool(dependencies: ExecDependencies) {
     limits: { timeoutMs: (input, { waitForEnd }) => foregroundMs({ ...input, waitForEnd }) + KILL_MS },
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
-      const onlyReads = planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
-      const reachesOut = onlyReads === undefined && !isConfined(input);
+      const isConfined = input.outside_sandbox !== true && sandbox?.engines.work !== undefined;
+      const reachesOut = planOf(input) === undefined && !isConfined;
       return [...commandLabels(input.command), ...(reachesOut ? (["outside_effect"] as const) : [])];
     },
     origin: { type: "builtin" },
@@ -106,13 +108,14 @@ export function createExecTool(dependencies: ExecDependencies) {
       const reading = readCommandWith(command, { directory, env: envOf(env), stdin });
       // A rule that allows the command does not allow it outside the sandbox.
       const undetermined =
-        outside && dependencies.confining ? "It would run outside the sandbox." : reading.undetermined;
+        outside && sandbox ? "It would run outside the sandbox." : reading.undetermined;
       return { text: command, command: { ...reading, undetermined } };
     },
     preview: (input, context) =>
-      previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.confining),
+      previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.sandbox),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
-    run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) }),
+    // Planned again if the input is another object than at the decision: what reads runs in `look` in any case.
+    run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) ?? planned(input) }),
   });
 }
 
@@ -134,7 +137,8 @@ async function run(
   const { waitForEnd } = context;
   const { limitMs, yieldMs } = runTimes({ ...input, waitForEnd });
   const startedAt = clock.monotonic();
-  const { id, process } = await processes.start(owner, startOptions(input, context, { ...dependencies, cwd, limitMs }));
+  const { start, profile, finish } = await confinedStart(input, context, { ...dependencies, cwd, limitMs });
+  const { id, process } = await processes.start(owner, start);
   giveInput(process, input);
   const stopStreaming = streamOutput(process.output, (news) => context.update(toUpdate(news)), {
     clock,
@@ -146,6 +150,7 @@ async function run(
   stopStreaming();
   const stopped = !process.exit && signal.aborted;
   if (!process.exit && !stopped) process.sendToBackground();
+  if (!process.exit && finish) void process.wait().then(finish);
 
   const described = await describeRun(
     {
@@ -156,7 +161,9 @@ async function run(
       limitMs,
       elapsedMs: clock.monotonic() - startedAt,
       stopped,
-      ...describeConfinement(input, dependencies.confining),
+      profile,
+      unconfined: profile === undefined && !input.outside_sandbox ? dependencies.sandbox?.notice : undefined,
+      changes: process.exit && (await finish?.()),
     },
     withDefaults(REPLY_LIMITS, reply),
   );
@@ -164,22 +171,28 @@ async function run(
   return described;
 }
 
-function startOptions(
+interface ConfinedStart {
+  start: TableStartOptions;
+  /** Undefined: it is not confined. */
+  profile?: ConfinementProfile;
+  finish?(): Promise<GuardReport>;
+}
+
+/** What runs because of its analysis runs in `look`; what a rule or a person allowed, in `work`. */
+async function confinedStart(
   input: ExecInput,
   { signal, caller, callId, allowedPaths }: ToolContext,
   dependencies: ExecDependencies & Planned & { cwd: string; limitMs: number },
-): TableStartOptions {
-  const { environments, openSpill, plan, cwd, limitMs, confining } = dependencies;
+): Promise<ConfinedStart> {
+  const { environments, openSpill, plan, cwd, limitMs, sandbox } = dependencies;
   const takesInput = input.stdin !== undefined || input.keep_stdin_open === true;
-  const env = environments.environmentOf(caller.session, { terminal: input.pty === true });
+  const terminal = input.pty === true;
+  const env = environments.environmentOf(caller.session, { terminal });
   for (const [name, value] of Object.entries(envOf(input.env))) {
     const refusal = refuseEnvEntry(name, value);
     if (refusal) throw refusal;
     env[name] = value;
   }
-  // Without approval, the analysed form runs, never the text as written.
-  const shellCommand = plan ?? input.command;
-  const confinement = input.outside_sandbox ? undefined : confining?.confinement;
   const options = {
     cwd,
     env,
@@ -189,37 +202,23 @@ function startOptions(
     signal,
     output: { separateStreams: !input.pty, openSpill: openSpill ? () => openSpill({ callId, caller }) : undefined },
   } as const;
-  if (!confinement) return { ...options, shellCommand };
-  const argv = confined(shellCommand, confinement, { env, cwd, terminal: input.pty === true, allowedPaths });
-  return { ...options, argv, label: input.command };
+  // Without approval, the analysed form runs, never the text as written.
+  const shellCommand = plan ?? input.command;
+  const profile = plan === undefined ? "work" : "look";
+  const isConfined = plan !== undefined || (input.outside_sandbox !== true && sandbox?.engines.work !== undefined);
+  if (!isConfined || !sandbox) return { start: { ...options, shellCommand } };
+  const shell = findShell(env);
+  const confined = await sandbox.confine(profile, [shell.path, ...shell.args(shellCommand)], { cwd, terminal, allowedPaths });
+  return {
+    start: { ...options, env: { ...env, ...confined.env }, argv: confined.command, label: input.command, isSupervised: true },
+    profile,
+    finish: () => confined.finish(),
+  };
 }
 
 /** The schema allows only strings, but its inferred type does not say so. */
 function envOf(env: ExecInput["env"] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
-}
-
-function confined(
-  shellCommand: string,
-  confinement: Confinement,
-  {
-    env,
-    cwd,
-    terminal,
-    allowedPaths,
-  }: Pick<TableStartOptions, "env" | "cwd"> &
-    Pick<ConfinedCommand, "terminal"> & { allowedPaths: readonly string[] | undefined },
-): readonly string[] {
-  const shell = findShell(env);
-  return confinement.wrap([shell.path, ...shell.args(shellCommand)], { cwd, terminal, allowedPaths });
-}
-
-function describeConfinement(
-  { outside_sandbox: outside }: ExecInput,
-  confining: Confining | undefined,
-): Pick<Run, "confined" | "unconfined"> {
-  if (confining?.confinement && !outside) return { confined: true };
-  return { unconfined: confining?.missing };
 }
 
 function readOnlyContext({ environments, trustedRepository }: ExecDependencies, files: Files): ReadOnlyContext {
@@ -259,7 +258,7 @@ async function forget(
 }
 
 /** Everything the approver decides about, with hidden characters escaped. Throws if the call would be refused. */
-async function previewCommand(input: ExecInput, files: Files, confining: Confining | undefined): Promise<Preview> {
+async function previewCommand(input: ExecInput, files: Files, sandbox: Sandbox | undefined): Promise<Preview> {
   const { command, description, stdin, env, working_directory: directory = "." } = input;
   const cwd = files.realPath(directory);
   const problem =
@@ -275,8 +274,7 @@ async function previewCommand(input: ExecInput, files: Files, confining: Confini
   ];
   for (const [path, digest] of Object.entries(await scriptDigests(command, cwd)))
     lines.push(`script ${showHiddenCharacters(path)}: ${digest}`);
-  if (confining?.confinement) lines.push(input.outside_sandbox ? "OUTSIDE the sandbox" : confining.confinement.summary);
-  else if (confining?.missing) lines.push(`not confined: ${confining.missing}`);
+  if (sandbox) lines.push(input.outside_sandbox ? "runs OUTSIDE the sandbox" : sandbox.describe("work"));
   const danger = dangerReason(command);
   if (danger) lines.push(`careful: ${danger}`);
   if (description) lines.push(`purpose: ${showHiddenCharacters(description)}`);
@@ -413,26 +411,6 @@ const EXEC_PARAMETER_ALIASES = {
   tty: "pty",
   input: "stdin",
 } as const;
-
-/** A sandbox for commands. */
-interface Confinement {
-  /** Whether commands inside it run without approval. */
-  readonly autoAllow: boolean;
-  /** What a command may do in it, in one line, for the approver. */
-  readonly summary: string;
-  /** The command line that runs the command in the sandbox. */
-  wrap(command: readonly string[], options: ConfinedCommand): readonly string[];
-}
-
-interface ConfinedCommand {
-  cwd: string;
-  terminal: boolean;
-  /** The writable paths of this call. Default: the whole workspace. */
-  allowedPaths?: readonly string[];
-}
-
-/** The sandbox, or why there is none although one is configured; every result then says so. */
-type Confining = { confinement: Confinement; missing?: undefined } | { confinement?: undefined; missing?: string };
 
 interface ReadOnlyContext {
   files: Files;

@@ -8,6 +8,7 @@ import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { ProcessTable } from "../../io/shell/process-table.ts";
 import { createSessionEnvironments } from "../../io/shell/shell-environment.ts";
+import { openSandbox } from "../../io/sandbox/sandbox.ts";
 import { createExecTool } from "./exec.ts";
 
 let workspace: string;
@@ -23,7 +24,18 @@ beforeEach(() => {
   const files = createFiles(createPathPolicy({ workspace }));
   const environments = createSessionEnvironments({ host: process.env });
   // Nobody approves, so calls that need approval stay pending.
-  haft = createHaft({ tools: [createExecTool({ processes, environments, files })], folder: workspace });
+  const sandbox = openSandbox({ files });
+  haft = createHaft({ tools: [createExecTool({ processes, environments, files, sandbox })], folder: workspace });
+});
+
+test("without a sandbox nothing runs without a question", async () => {
+  const files = createFiles(createPathPolicy({ workspace }));
+  const environments = createSessionEnvironments({ host: process.env });
+  for (const sandbox of [undefined, openSandbox({ files, engines: () => ({ tests: [] }) })]) {
+    const tool = createExecTool({ processes, environments, files, sandbox });
+    haft = createHaft({ tools: [tool], folder: workspace });
+    expect(await statusOf("ls")).toBe("pending");
+  }
 });
 
 const statusOf = async (command: string): Promise<string> => (await haft.execute("exec", { command })).status;

@@ -1,0 +1,351 @@
+import { CallTable, type TableAddress } from "./call-table.ts";
+import { ACCESS, addLandlock, type PathRule } from "./landlock.ts";
+import { assembleFilter, encodeFilter, FAMILY, type SystemCallRules } from "./seccomp.ts";
+import { type Architecture, O_CLOEXEC, requiredCall, type SystemCall } from "./system-calls.ts";
+
+/** What a confined program may do, in terms of the kernel. All paths are real. */
+export interface TableRules {
+  paths: readonly PathRule[];
+  /** Whether mode, owner and times of files may change. */
+  metadata: boolean;
+  /** Whether it may open connections. In a namespace of its own it has only its own loopback. */
+  network: "none" | "open";
+  /** Max memory of each process. */
+  memoryBytes: number;
+  namespaces?: NamespaceRules;
+}
+
+/** Shows a folder or file at another place. */
+export interface Bind {
+  from: string;
+  to: string;
+  isReadOnly: boolean;
+}
+
+export interface NamespaceRules {
+  /** May be changed but not replaced by another folder. */
+  pinned: readonly string[];
+  readOnly: readonly string[];
+  hiddenFiles: readonly string[];
+  hiddenFolders: readonly string[];
+  /** Mounted in this order. */
+  binds: readonly Bind[];
+  ownNetwork: boolean;
+  /** The process whose network it joins instead; see `SharedNetwork`. */
+  joinedNetwork?: number;
+  /** Max processes of the namespace; root is not limited. */
+  processes: number;
+}
+
+/** What the kernel of this machine offers to this user. */
+export interface Machine {
+  architecture: Architecture;
+  /** Version of Landlock. */
+  abi: number;
+  uid: number;
+  gid: number;
+}
+
+/** Calls that must fail in a confined process. */
+export interface SelfTestPaths {
+  secret: string;
+  outside: string;
+  /** A process outside. */
+  process: number;
+}
+
+/** A descriptor that every descendant of a command inherits; it shows when the last one has ended. */
+const LIFELINE_DESCRIPTOR = 20;
+const AT_FDCWD = -100;
+const PR_SET_PDEATHSIG = 1;
+const PR_CAPBSET_DROP = 24;
+const PR_SET_NO_NEW_PRIVS = 38;
+const SIGKILL = 9;
+/** CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID: without them root cannot use files of other users. */
+const CAPABILITIES_OF_ROOT = 0x1f;
+const LAST_CAPABILITY = 40;
+const CAPABILITY_VERSION = 0x20080522;
+const RLIMIT = { data: 2, core: 4, processes: 6 } as const;
+const SECCOMP_SET_MODE_FILTER = 1;
+
+/** The table that confines a program, and with `selfTest` then proves that it is confined. */
+export function buildTable(
+  machine: Machine,
+  rules: TableRules,
+  selfTest?: SelfTestPaths,
+  { supervise = true }: { supervise?: boolean } = {},
+): Buffer {
+  const builder = new TableBuilder(machine);
+  builder.closeDescriptors();
+  if (rules.namespaces) builder.enterNamespaces(rules.namespaces);
+  builder.limit(RLIMIT.data, rules.memoryBytes);
+  builder.limit(RLIMIT.core, 0);
+  builder.dropPrivileges();
+  const ownNetwork = rules.namespaces?.ownNetwork === true;
+  builder.restrictFiles(rules.paths, { network: ownNetwork || rules.network === "open" });
+  // With namespaces process 1 kills what is left; else the scope of signals (ABI 6) limits whom the launcher can kill.
+  if (supervise && !rules.namespaces && machine.abi >= 6) builder.table.superviseAll();
+  builder.filterCalls({
+    metadata: rules.metadata,
+    socketFamilies: ownNetwork || rules.network === "open" ? [FAMILY.ipv4, FAMILY.ipv6, FAMILY.netlink] : [],
+    signals: rules.namespaces !== undefined || machine.abi >= 6 || rules.metadata,
+    landlockChecksTruncation: machine.abi >= 3,
+  });
+  if (selfTest) builder.tryForbidden(selfTest, rules);
+  return builder.table.build();
+}
+
+/** A table that ends with the version of Landlock as its exit code. */
+export function buildVersionTable(architecture: Architecture): Buffer {
+  const table = new CallTable();
+  table.exitWithResult(requiredCall(architecture, "landlock_create_ruleset"), [0, 0, 1], requiredCall(architecture, "exit_group"));
+  return table.build();
+}
+
+/** A port of the loopback of a shared network. */
+export const PROXY_PORT = 3128;
+
+/**
+ * A table that creates a network with its own loopback, listens on `PROXY_PORT` in it and sends the socket to the
+ * process that started it, as Node sends handles. It keeps the network until its input is closed.
+ */
+export function buildNetworkTable(machine: Machine): Buffer {
+  const builder = new TableBuilder(machine);
+  builder.shareNetwork();
+  return builder.table.build();
+}
+
+class TableBuilder {
+  readonly table = new CallTable();
+  readonly #machine: Machine;
+
+  constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  /** Afterwards the next descriptors are 3 and 4. */
+  closeDescriptors(): void {
+    const last = 0xffffffff;
+    this.table.call(this.#number("close_range"), [3, LIFELINE_DESCRIPTOR - 1, 0]);
+    this.table.call(this.#number("close_range"), [LIFELINE_DESCRIPTOR + 1, last, 0]);
+  }
+
+  enterNamespaces(rules: NamespaceRules): void {
+    const { table } = this;
+    const isRoot = this.#machine.uid === 0;
+    const joined = rules.joinedNetwork;
+    if (joined !== undefined) this.#joinNetwork(joined);
+    const network = rules.ownNetwork && joined === undefined ? NEW.network : 0;
+    // For root a user namespace would make files of other users unusable.
+    const users = isRoot || joined !== undefined ? 0 : NEW.users;
+    table.call(this.#number("unshare"), [NEW.mounts | NEW.ipc | NEW.processes | users | network]);
+    if (users !== 0) this.#mapUser(3);
+    if (!isRoot) this.limit(RLIMIT.processes, rules.processes);
+    this.#mount({ to: "/", flags: MOUNT.recursive | MOUNT.private });
+    for (const { from, to, isReadOnly } of rules.binds) {
+      this.#mount({ from, to, flags: MOUNT.bind | MOUNT.recursive });
+      if (isReadOnly) this.#makeReadOnly(to);
+    }
+    for (const path of rules.pinned) this.#mount({ from: path, to: path, flags: MOUNT.bind | MOUNT.recursive });
+    for (const path of rules.readOnly) this.#mountReadOnly(path);
+    for (const path of rules.hiddenFiles) this.#mount({ from: "/dev/null", to: path, flags: MOUNT.bind });
+    for (const path of rules.hiddenFolders) this.#mountEmpty(path, MOUNT.readOnly, "mode=555,size=4k");
+    // Otherwise the memory of other programs could be read there.
+    this.#mountEmpty("/dev/shm", 0, "mode=1777");
+    if (network !== 0) this.#startLoopback(3);
+    table.supervise();
+    // If the launcher is killed, process 1 and with it every process of the namespace is.
+    table.call(this.#number("prctl"), [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]);
+    // Fails in containers that cover parts of /proc. The old one stays then.
+    const proc = table.text("proc");
+    const procFlags = MOUNT.noSetuid | MOUNT.noDevices | MOUNT.noExecute;
+    table.try(this.#number("mount"), [proc, table.text("/proc"), proc, procFlags, 0]);
+    table.superviseAll();
+    this.#enterWorkingFolderAgain();
+  }
+
+  shareNetwork(): void {
+    const { table } = this;
+    const isRoot = this.#machine.uid === 0;
+    // Descriptor 3 is the channel to the process that started it.
+    const [channel, descriptor] = [3, 4];
+    table.call(this.#number("prctl"), [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]);
+    table.call(this.#number("unshare"), [NEW.network | (isRoot ? 0 : NEW.users)]);
+    if (!isRoot) this.#mapUser(descriptor);
+    this.#startLoopback(descriptor);
+    table.call(this.#number("socket"), [FAMILY.ipv4, STREAM | O_CLOEXEC, 0]);
+    table.call(this.#number("bind"), [descriptor, this.#proxyAddress(), SOCKET_ADDRESS_BYTES]);
+    table.call(this.#number("listen"), [descriptor, 128]);
+    const message = Buffer.from('{"cmd":"NODE_HANDLE","type":"net.Server","msg":"listening"}\n');
+    const part = Buffer.alloc(16);
+    part.writeBigUInt64LE(BigInt(message.length), 8);
+    const attached = Buffer.alloc(24);
+    attached.writeBigUInt64LE(20n);
+    attached.writeInt32LE(SOL_SOCKET, 8);
+    attached.writeInt32LE(SCM_RIGHTS, 12);
+    attached.writeInt32LE(descriptor, 16);
+    const header = Buffer.alloc(56);
+    header.writeBigUInt64LE(1n, 24);
+    header.writeBigUInt64LE(BigInt(attached.length), 40);
+    const parts = table.data(part, [[0, table.data(message)]]);
+    const pointers = [[16, parts] as [number, typeof parts], [32, table.data(attached)] as [number, typeof parts]];
+    table.call(this.#number("sendmsg"), [channel, table.data(header, pointers), 0]);
+    table.call(this.#number("close"), [descriptor]);
+    table.try(this.#number("read"), [0, table.data(Buffer.alloc(8)), 1]);
+    table.call(this.#number("exit_group"), [0]);
+  }
+
+  limit(resource: number, value: number): void {
+    // A lower limit that is already set stays.
+    this.table.try(this.#number("prlimit64"), [0, resource, this.table.words(value, value), 0]);
+  }
+
+  dropPrivileges(): void {
+    const { table } = this;
+    table.call(this.#number("prctl"), [PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0]);
+    const isRoot = this.#machine.uid === 0;
+    // Refused to those who have no capabilities to drop.
+    for (let capability = isRoot ? 5 : 0; capability <= LAST_CAPABILITY; capability++)
+      table.try(this.#number("prctl"), [PR_CAPBSET_DROP, capability, 0, 0, 0]);
+    const header = Buffer.alloc(8);
+    header.writeUInt32LE(CAPABILITY_VERSION);
+    const sets = Buffer.alloc(24);
+    if (isRoot) for (const at of [0, 4]) sets.writeUInt32LE(CAPABILITIES_OF_ROOT, at);
+    table.try(this.#number("capset"), [table.data(header), table.data(sets)]);
+  }
+
+  restrictFiles(paths: readonly PathRule[], { network }: { network: boolean }): void {
+    const { architecture, abi } = this.#machine;
+    addLandlock(this.table, architecture, { abi, paths, network });
+  }
+
+  filterCalls(rules: SystemCallRules): void {
+    const program = encodeFilter(assembleFilter(this.#machine.architecture, rules));
+    const description = Buffer.alloc(16);
+    description.writeUInt16LE(program.length / 8);
+    const filter = this.table.data(description, [[8, this.table.data(program)]]);
+    this.table.call(this.#number("seccomp"), [SECCOMP_SET_MODE_FILTER, 0, filter]);
+  }
+
+  /** Each of these must fail. If one succeeds, the launcher stops with an error. */
+  tryForbidden({ secret, outside, process }: SelfTestPaths, rules: TableRules): void {
+    const refuse = (name: SystemCall, args: Parameters<CallTable["call"]>[1]): void =>
+      this.table.refuse(this.#number(name), args, this.#number("close"));
+    const [secretPath, outsidePath] = [this.table.text(secret), this.table.text(outside)];
+    refuse("openat", [AT_FDCWD, secretPath, O_CLOEXEC, 0]);
+    refuse("openat", [AT_FDCWD, outsidePath, O_CLOEXEC | O_WRONLY | O_CREAT, 0o600]);
+    refuse("truncate", [outsidePath, 0]);
+    refuse("unshare", [NEW.mounts]);
+    refuse("socket", [FAMILY.unix, STREAM, 0]);
+    if (!rules.metadata) refuse("fchmodat", [AT_FDCWD, outsidePath, 0o777]);
+    if (rules.network === "none" && !rules.namespaces?.ownNetwork) refuse("socket", [FAMILY.ipv4, STREAM, 0]);
+    if (rules.namespaces || this.#machine.abi >= 6 || !rules.metadata) refuse("kill", [process, 0]);
+  }
+
+  #number(name: SystemCall): number {
+    return requiredCall(this.#machine.architecture, name);
+  }
+
+  /** In a new user namespace: the user stays the same user. */
+  #mapUser(descriptor: number): void {
+    const { uid, gid } = this.#machine;
+    this.#writeFile("/proc/self/setgroups", "deny", descriptor);
+    this.#writeFile("/proc/self/uid_map", `${uid} ${uid} 1`, descriptor);
+    this.#writeFile("/proc/self/gid_map", `${gid} ${gid} 1`, descriptor);
+  }
+
+  /** `descriptor` is the next free one. */
+  #writeFile(path: string, text: string, descriptor: number): void {
+    const { table } = this;
+    table.call(this.#number("openat"), [AT_FDCWD, table.text(path), O_CLOEXEC | O_WRONLY, 0]);
+    table.call(this.#number("write"), [descriptor, table.text(text), text.length]);
+    table.call(this.#number("close"), [descriptor]);
+  }
+
+  #joinNetwork(process: number): void {
+    const { table } = this;
+    const isRoot = this.#machine.uid === 0;
+    for (const [name, type] of [...(isRoot ? [] : [["user", NEW.users] as const]), ["net", NEW.network] as const]) {
+      table.call(this.#number("openat"), [AT_FDCWD, table.text(`/proc/${process}/ns/${name}`), O_CLOEXEC, 0]);
+      table.call(this.#number("setns"), [3, type]);
+      table.call(this.#number("close"), [3]);
+    }
+    // If the port is free, it is another network: the process has ended, and its id was used again.
+    table.call(this.#number("socket"), [FAMILY.ipv4, STREAM | O_CLOEXEC, 0]);
+    table.refuse(this.#number("bind"), [3, this.#proxyAddress(), SOCKET_ADDRESS_BYTES], this.#number("close"));
+    table.call(this.#number("close"), [3]);
+  }
+
+  #proxyAddress(): TableAddress {
+    const address = Buffer.alloc(SOCKET_ADDRESS_BYTES);
+    address.writeUInt16LE(FAMILY.ipv4);
+    address.writeUInt16BE(PROXY_PORT, 2);
+    Buffer.from([127, 0, 0, 1]).copy(address, 4);
+    return this.table.data(address);
+  }
+
+  #mount({ from = "none", to, flags }: { from?: string; to: string; flags: number }): void {
+    const { table } = this;
+    table.call(this.#number("mount"), [table.text(from), table.text(to), 0, flags, 0]);
+  }
+
+  #mountReadOnly(path: string): void {
+    this.#mount({ from: path, to: path, flags: MOUNT.bind | MOUNT.recursive });
+    this.#makeReadOnly(path);
+  }
+
+  #makeReadOnly(path: string): void {
+    const attributes = this.table.words(MOUNT.readOnly, 0, 0, 0);
+    this.table.call(this.#number("mount_setattr"), [AT_FDCWD, this.table.text(path), AT_RECURSIVE, attributes, 32]);
+  }
+
+  #mountEmpty(path: string, flags: number, options: string): void {
+    const { table } = this;
+    const type = table.text("tmpfs");
+    const allFlags = flags | MOUNT.noSetuid | MOUNT.noDevices;
+    table.try(this.#number("mount"), [type, table.text(path), type, allFlags, table.text(options)]);
+  }
+
+  #startLoopback(descriptor: number): void {
+    const { table } = this;
+    const request = Buffer.alloc(40);
+    request.write("lo");
+    request.writeUInt16LE(INTERFACE_UP_AND_RUNNING, 16);
+    table.call(this.#number("socket"), [FAMILY.ipv4, DATAGRAM | O_CLOEXEC, 0]);
+    table.call(this.#number("ioctl"), [descriptor, SET_INTERFACE_FLAGS, table.data(request)]);
+    table.call(this.#number("close"), [descriptor]);
+  }
+
+  /** The working folder still shows what was there before the mounts. */
+  #enterWorkingFolderAgain(): void {
+    const path = this.table.data(Buffer.alloc(4096));
+    this.table.call(this.#number("getcwd"), [path, 4096]);
+    this.table.call(this.#number("chdir"), [path]);
+  }
+}
+
+const O_WRONLY = 1;
+const O_CREAT = 0x40;
+const STREAM = 1;
+const SOL_SOCKET = 1;
+const SCM_RIGHTS = 1;
+const SOCKET_ADDRESS_BYTES = 16;
+const DATAGRAM = 2;
+const AT_RECURSIVE = 0x8000;
+const SET_INTERFACE_FLAGS = 0x8914;
+const INTERFACE_UP_AND_RUNNING = 0x41;
+const NEW = { mounts: 0x20000, ipc: 0x8000000, users: 0x10000000, processes: 0x20000000, network: 0x40000000 } as const;
+const MOUNT = {
+  readOnly: 1,
+  noSetuid: 2,
+  noDevices: 4,
+  noExecute: 8,
+  bind: 0x1000,
+  recursive: 0x4000,
+  private: 0x40000,
+} as const;
+
+/** Nameless files below this folder may be written through /dev/stdout and /dev/stderr. */
+export function outputRule(folder: string): PathRule {
+  return { path: folder, access: ACCESS.change, isFolder: true };
+}

@@ -1,0 +1,139 @@
+/**
+ * The file that the launcher (`native/launch.c`) executes: a list of system calls, then the data that they point to.
+ * The launcher maps it at a fixed address, so every address is known when the file is written.
+ */
+
+const TABLE_ADDRESS = 0x1000000000n;
+const ENTRY_BYTES = 72;
+const STORE_OFFSET = 56;
+const ON_ERROR_OFFSET = 64;
+const STOP = -1;
+
+/** Entries that are not system calls; see `native/launch.c`. */
+const EXECUTE = -1;
+const SUPERVISE = -2;
+const SUPERVISE_ALL = -3;
+
+/** A place in the data of the table. */
+export class TableAddress {
+  readonly offset: number;
+
+  constructor(offset: number) {
+    this.offset = offset;
+  }
+
+  plus(bytes: number): TableAddress {
+    return new TableAddress(this.offset + bytes);
+  }
+}
+
+export type CallArgument = number | bigint | TableAddress;
+
+interface Entry {
+  number: number;
+  args: readonly CallArgument[];
+  store?: TableAddress;
+  /** How many entries are skipped if the call fails. Undefined: the command does not start. */
+  skipOnError?: number;
+  /** The result becomes the first argument of the next entry. */
+  storeInNext?: boolean;
+}
+
+export type CallOptions = Pick<Entry, "store" | "skipOnError" | "storeInNext">;
+
+/** Collects system calls. `build` gives the bytes of the file. */
+export class CallTable {
+  readonly #entries: Entry[] = [];
+  readonly #chunks: { offset: number; bytes: Buffer; pointers: readonly [at: number, target: TableAddress][] }[] = [];
+  readonly #texts = new Map<string, TableAddress>();
+  #dataBytes = 0;
+
+  get length(): number {
+    return this.#entries.length;
+  }
+
+  /** Adds a required call: if it fails, the command does not start. */
+  call(number: number, args: readonly CallArgument[], options: CallOptions = {}): void {
+    this.#entries.push({ number, args, ...options });
+  }
+
+  /** Adds a call that may fail. */
+  try(number: number, args: readonly CallArgument[]): void {
+    this.call(number, args, { skipOnError: 0 });
+  }
+
+  /** Adds a call that must fail. `impossible` is a call that always fails. */
+  refuse(number: number, args: readonly CallArgument[], impossible: number): void {
+    this.call(number, args, { skipOnError: 1 });
+    this.call(impossible, [-1]);
+  }
+
+  /** Ends the launcher with the result of a call as exit code; an error stops it as usual. */
+  exitWithResult(number: number, args: readonly CallArgument[], exitCall: number): void {
+    this.call(number, args, { storeInNext: true });
+    this.call(exitCall, [0]);
+  }
+
+  /** From here on a child continues. The launcher waits for it and ends like it. */
+  supervise(): void {
+    this.call(SUPERVISE, []);
+  }
+
+  /** The same, and kills every process that it may signal. Only in a namespace or a domain that limits these. */
+  superviseAll(): void {
+    this.call(SUPERVISE_ALL, []);
+  }
+
+  /** Stores bytes. `pointers` are places in them that get the address of other data. */
+  data(bytes: Buffer, pointers: readonly [at: number, target: TableAddress][] = []): TableAddress {
+    return this.#add(bytes, pointers, 8);
+  }
+
+  /** A text that ends with a zero byte. The same text is stored once. */
+  text(value: string): TableAddress {
+    let address = this.#texts.get(value);
+    if (address === undefined) {
+      if (value.includes("\0")) throw new Error("A text of the table contains a zero byte");
+      address = this.#add(Buffer.from(`${value}\0`), [], 1);
+      this.#texts.set(value, address);
+    }
+    return address;
+  }
+
+  /** Numbers of 64 bits. */
+  words(...values: readonly (number | bigint)[]): TableAddress {
+    const bytes = Buffer.alloc(8 * values.length);
+    for (const [index, value] of values.entries()) bytes.writeBigUInt64LE(BigInt(value), 8 * index);
+    return this.data(bytes);
+  }
+
+  build(): Buffer {
+    const entries: Entry[] = [...this.#entries, { number: EXECUTE, args: [] }];
+    const dataStart = entries.length * ENTRY_BYTES;
+    const bytes = Buffer.alloc(dataStart + this.#dataBytes);
+    const addressOf = ({ offset }: TableAddress): bigint => TABLE_ADDRESS + BigInt(dataStart + offset);
+    for (const [index, { number, args, store, storeInNext, skipOnError = STOP }] of entries.entries()) {
+      const at = index * ENTRY_BYTES;
+      bytes.writeBigInt64LE(BigInt(number), at);
+      for (const [position, value] of args.entries()) {
+        const word = value instanceof TableAddress ? addressOf(value) : BigInt.asIntN(64, BigInt(value));
+        bytes.writeBigInt64LE(word, at + 8 + 8 * position);
+      }
+      if (storeInNext) bytes.writeBigUInt64LE(TABLE_ADDRESS + BigInt(at + ENTRY_BYTES + 8), at + STORE_OFFSET);
+      if (store) bytes.writeBigUInt64LE(addressOf(store), at + STORE_OFFSET);
+      bytes.writeBigInt64LE(BigInt(skipOnError), at + ON_ERROR_OFFSET);
+    }
+    for (const { offset, bytes: chunk, pointers } of this.#chunks) {
+      chunk.copy(bytes, dataStart + offset);
+      for (const [at, target] of pointers) bytes.writeBigUInt64LE(addressOf(target), dataStart + offset + at);
+    }
+    return bytes;
+  }
+
+  #add(bytes: Buffer, pointers: readonly [number, TableAddress][], alignment: number): TableAddress {
+    const offset = Math.ceil(this.#dataBytes / alignment) * alignment;
+    this.#chunks.push({ offset, bytes, pointers });
+    this.#dataBytes = offset + bytes.length;
+    return new TableAddress(offset);
+  }
+}

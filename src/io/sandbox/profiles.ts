@@ -1,0 +1,125 @@
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { isInside, isSecretName } from "../files/path-policy.ts";
+import { ACCESS, type ClosedPaths, type PathRule, splitAround } from "./landlock.ts";
+
+/** `look`: reads, without secrets. `work`: also writes the workspace. */
+export type ConfinementProfile = "look" | "work";
+
+/** The files of a confined program, as real paths. */
+export interface FileAccess {
+  read: readonly string[];
+  write: readonly string[];
+  /** Folders for temporary files, which hold nothing that is closed. */
+  temporary?: readonly string[];
+  /** Never opened, whatever contains them. */
+  closed: ClosedPaths;
+}
+
+/** Programs and libraries. */
+const SYSTEM = [
+  ...["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store", "/gnu/store"],
+  ...["/run/current-system", "/snap", "/var/lib/dpkg", "/var/lib/snapd/snap", "/home/linuxbrew/.linuxbrew"],
+  ...["/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"],
+];
+
+/** System files with passwords and keys. Root could read them. */
+export const SYSTEM_SECRETS = [
+  ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"],
+  ...["/etc/ssl/private", "/etc/security/opasswd", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn"],
+  ...["/etc/NetworkManager/system-connections", "/etc/letsencrypt", "/etc/docker/key.json", "/etc/kubernetes"],
+];
+
+const READABLE_DEVICES = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+const WRITABLE_DEVICES = ["/dev/null", "/dev/tty"];
+
+/** Settings and installed packages below the home folder. */
+const READABLE_IN_HOME = [
+  ...[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"],
+  ...[".nvm", ".rustup", ".cargo/bin", ".cargo/config.toml", ".cargo/registry", ".cargo/git", ".local/lib", ".sdkman"],
+  ...[".npm/_cacache", "go/pkg", ".m2/repository", ".gradle/wrapper", ".gradle/caches", ".nuget/packages"],
+];
+
+/** Folders that package managers fill. Commands under an approval may write them. */
+const CACHES = [
+  ...[".npm", ".cache/pip", ".cache/uv", ".cache/yarn", ".cache/pnpm", ".cache/node", ".cache/deno", ".cache/go-build"],
+  ...[".cache/bazel", ".cache/ccache", ".cache/sccache", ".cache/composer", ".local/share/pnpm/store", ".yarn/berry"],
+  ...[".bun/install/cache", ".cargo/registry", ".cargo/git", "go/pkg", ".m2/repository", ".gradle/caches"],
+  ...[".nuget/packages", ".ivy2/cache"],
+];
+
+/** Folders that hold more than one installation: only the folder on the PATH is opened, not the one around it. */
+const TOO_WIDE = new Set(["/", "/home", "/root", "/tmp", "/var", "/srv", "/mnt", "/media"]);
+
+/** What every confined program may read: the system, installed tools and settings without secrets. */
+export function readableSystem({ home, path }: { home: string; path: string }): string[] {
+  const wanted = [...SYSTEM, ...READABLE_IN_HOME.map((name) => join(home, name)), ...toolFolders({ home, path })];
+  return [...new Set(wanted.flatMap(realFolderOrFile))];
+}
+
+/** Existing caches of package managers. */
+export function packageCaches(home: string): string[] {
+  return CACHES.map((name) => join(home, name)).flatMap(realFolderOrFile);
+}
+
+/** The installations that the PATH names, for example `~/.nvm/versions/node/v20` for its `bin`. */
+function toolFolders({ home, path }: { home: string; path: string }): string[] {
+  const programFolders = new Set([dirname(process.execPath), ...path.split(":")]);
+  return [...programFolders].flatMap((folder) => {
+    if (!folder.startsWith("/") || folder === home || isSecretName(folder)) return [];
+    const parent = dirname(folder);
+    const isInstallation = /^(s?bin|shims|scripts)$/i.test(basename(folder));
+    const shared = [home, join(home, ".local"), join(home, ".cargo"), join(home, ".config")];
+    if (!isInstallation || TOO_WIDE.has(parent) || shared.includes(parent)) return [folder];
+    return [parent];
+  });
+}
+
+function realFolderOrFile(path: string): string[] {
+  try {
+    return [realpathSync(path)];
+  } catch {
+    return [];
+  }
+}
+
+/** Landlock's rules for a program, and the folders whose next change makes them outdated. */
+export function pathRules({ read, write, temporary = [], closed }: FileAccess): { rules: PathRule[]; splitFolders: string[] } {
+  const rules: PathRule[] = [{ path: "/dev", access: ACCESS.list, isFolder: true }];
+  const splitFolders: string[] = [];
+  for (const path of READABLE_DEVICES) rules.push({ path, access: ACCESS.readFile, isFolder: false });
+  for (const path of WRITABLE_DEVICES) rules.push({ path, access: ACCESS.device, isFolder: false });
+  for (const path of temporary) rules.push({ path, access: ACCESS.write, isFolder: true });
+  const add = (path: string, access: number): void => {
+    const split = splitAround(path, access, closed);
+    rules.push(...split.rules);
+    splitFolders.push(...split.folders);
+  };
+  for (const path of withoutCovered(read)) add(path, ACCESS.read);
+  for (const path of write) add(path, ACCESS.write);
+  return { rules, splitFolders };
+}
+
+function withoutCovered(paths: readonly string[]): string[] {
+  const unique = [...new Set(paths)];
+  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)));
+}
+
+/**
+ * The folders that hold the repository of a linked worktree, or none. The repository must point back to this `.git`
+ * file: a `.git` file from elsewhere could name any folder.
+ */
+export function worktreeRepository(workspace: string): string[] {
+  const link = join(workspace, ".git");
+  try {
+    if (!lstatSync(link).isFile()) return [];
+    const [, target = ""] = /^gitdir: (\/.+)\n?$/.exec(readFileSync(link, "utf8")) ?? [];
+    const folder = realpathSync(target);
+    if (readFileSync(join(folder, "gitdir"), "utf8").trim() !== link) return [];
+    const common = dirname(dirname(folder));
+    const isRepository = basename(common) === ".git" && existsSync(join(common, "HEAD")) && statSync(common).isDirectory();
+    return isRepository ? [common] : [];
+  } catch {
+    return [];
+  }
+}

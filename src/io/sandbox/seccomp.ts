@@ -1,0 +1,244 @@
+import { type Architecture, callNumber, FIRST_UNKNOWN_CALL, requiredCall, type SystemCall } from "./system-calls.ts";
+
+/** What a filter of system calls allows. Everything that Landlock does not see is decided here. */
+export interface SystemCallRules {
+  /** Address families of new sockets. Pairs of UNIX sockets are always allowed: Node's pipes are such pairs. */
+  socketFamilies: readonly number[];
+  /** Whether mode, owner, times and attributes of files may change. */
+  metadata: boolean;
+  /** Whether processes may be signalled. Without Landlock's scope this reaches every process of the user. */
+  signals: boolean;
+  /** Whether Landlock checks that files are truncated (ABI 3). Otherwise forms that need no write access are refused. */
+  landlockChecksTruncation: boolean;
+}
+
+export const FAMILY = { unix: 1, ipv4: 2, ipv6: 10, netlink: 16 } as const;
+
+/** One instruction of classic BPF. Jumps count instructions from the next one. */
+export interface Instruction {
+  code: number;
+  ifTrue: number;
+  ifFalse: number;
+  value: number;
+}
+
+const LOAD = 0x20;
+const AND = 0x54;
+const EQUAL = 0x15;
+const AT_LEAST = 0x35;
+const ANY_BIT = 0x45;
+const RETURN = 0x06;
+
+const ALLOW = 0x7fff0000;
+const KILL_PROCESS = 0x80000000;
+const refuseWith = (errno: number): number => 0x00050000 | errno;
+const EPERM = 1;
+const EACCES = 13;
+const ENOSYS = 38;
+
+const AUDIT_NUMBER: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
+/** Offsets in what the kernel gives to a filter. */
+const CALL_NUMBER = 0;
+const ARCHITECTURE = 4;
+/** The low half of an argument: both architectures are little-endian. */
+const argument = (index: number): number => 16 + 8 * index;
+
+/** The calls of the old 32-bit interface with 64-bit registers. */
+const FIRST_X32_CALL = 0x40000000;
+/** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
+const NEW_NAMESPACE = 0x7e020000;
+const O_ACCESS_MODE = 3;
+const O_TRUNC = 0x200;
+
+/** Types text into a terminal: TIOCSTI, TIOCLINUX. */
+const TERMINAL_IOCTLS = [0x5412, 0x541c];
+/** FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY. They need no write access. */
+const METADATA_IOCTLS = [0x40086602, 0x401c5820, 0x40087602, 0x40806685];
+
+const ALWAYS_REFUSED: readonly SystemCall[] = [
+  // Other processes and shared memory.
+  ...(["ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp"] as const),
+  ...(["pidfd_getfd", "migrate_pages", "move_pages", "shmget", "msgget", "semget", "mq_open"] as const),
+  // Mounts and namespaces.
+  ...(["mount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig"] as const),
+  ...(["fsmount", "fspick", "pivot_root", "chroot", "unshare", "setns", "name_to_handle_at"] as const),
+  // Files without a path, which Landlock cannot check, and calls that run outside of filters.
+  ...(["open_by_handle_at", "io_uring_setup", "io_uring_enter", "io_uring_register"] as const),
+  // The kernel and the machine.
+  ...(["bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "init_module"] as const),
+  ...(["finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct"] as const),
+  ...(["quotactl", "quotactl_fd", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"] as const),
+  ...(["sethostname", "setdomainname", "syslog", "vhangup", "fanotify_init", "iopl", "ioperm", "modify_ldt"] as const),
+];
+
+const METADATA_CALLS: readonly SystemCall[] = [
+  ...(["truncate", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"] as const),
+  ...(["utime", "utimes", "futimesat", "utimensat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat"] as const),
+  ...(["removexattr", "lremovexattr", "fremovexattr", "removexattrat", "file_setattr"] as const),
+];
+
+const SIGNAL_CALLS: readonly SystemCall[] = [
+  ...(["kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"] as const),
+];
+
+/** Calls that name a process in an argument. 0 is the caller itself. */
+const OF_ONESELF: readonly (readonly [SystemCall, argumentIndex: number])[] = [
+  ["prlimit64", 0],
+  ["setpriority", 1],
+  ["ioprio_set", 1],
+  ["sched_setscheduler", 0],
+  ["sched_setparam", 0],
+  ["sched_setattr", 0],
+];
+
+/** The filter as instructions. It ends a process that uses calls of another architecture. */
+export function assembleFilter(architecture: Architecture, rules: SystemCallRules): Instruction[] {
+  const filter = new FilterAssembler();
+  const number = (name: SystemCall): number => requiredCall(architecture, name);
+
+  filter.load(ARCHITECTURE);
+  filter.jump(EQUAL, AUDIT_NUMBER[architecture], { ifTrue: "known architecture" });
+  filter.return(KILL_PROCESS);
+  filter.label("known architecture");
+  filter.load(CALL_NUMBER);
+  if (architecture === "x64") filter.jump(AT_LEAST, FIRST_X32_CALL, { ifTrue: "not implemented" });
+  filter.jump(AT_LEAST, FIRST_UNKNOWN_CALL, { ifTrue: "not implemented" });
+  // Its flags are behind a pointer. The C library falls back to clone.
+  filter.jump(EQUAL, number("clone3"), { ifTrue: "not implemented" });
+  if (!rules.landlockChecksTruncation) filter.jump(EQUAL, number("openat2"), { ifTrue: "not implemented" });
+
+  const refused = [
+    ...ALWAYS_REFUSED,
+    ...(rules.metadata ? [] : METADATA_CALLS),
+    ...(rules.signals ? [] : SIGNAL_CALLS),
+    ...(rules.landlockChecksTruncation || !rules.metadata ? [] : (["truncate"] as const)),
+  ].flatMap((name) => callNumber(architecture, name) ?? []);
+  for (const one of refused) filter.jump(EQUAL, one, { ifTrue: "not permitted" });
+
+  filter.ifCall(number("clone"), () => {
+    filter.load(argument(0));
+    filter.jump(ANY_BIT, NEW_NAMESPACE, { ifTrue: "not permitted", ifFalse: "allow" });
+  });
+  filter.ifCall(number("socket"), () => {
+    filter.load(argument(0));
+    for (const family of rules.socketFamilies) filter.jump(EQUAL, family, { ifTrue: "allow" });
+    filter.return(refuseWith(EACCES));
+  });
+  filter.ifCall(number("socketpair"), () => {
+    filter.load(argument(0));
+    filter.jump(EQUAL, FAMILY.unix, { ifTrue: "allow" });
+    filter.return(refuseWith(EACCES));
+  });
+  filter.ifCall(number("ioctl"), () => {
+    filter.load(argument(1));
+    for (const request of [...TERMINAL_IOCTLS, ...(rules.metadata ? [] : METADATA_IOCTLS)])
+      filter.jump(EQUAL, request, { ifTrue: "not permitted" });
+    filter.goTo("allow");
+  });
+  for (const [name, index] of OF_ONESELF) {
+    filter.ifCall(number(name), () => {
+      filter.load(argument(index));
+      filter.jump(EQUAL, 0, { ifTrue: "allow", ifFalse: "not permitted" });
+    });
+  }
+  if (!rules.landlockChecksTruncation) refuseTruncationWithoutWriting(filter, architecture);
+
+  filter.label("allow");
+  filter.return(ALLOW);
+  filter.label("not permitted");
+  filter.return(refuseWith(EPERM));
+  filter.label("not implemented");
+  filter.return(refuseWith(ENOSYS));
+  return filter.assemble();
+}
+
+/** Opening a file for reading with O_TRUNC empties it, and Landlock before ABI 3 sees only the reading. */
+function refuseTruncationWithoutWriting(filter: FilterAssembler, architecture: Architecture): void {
+  for (const [name, index] of [
+    ["open", 1],
+    ["openat", 2],
+  ] as const) {
+    const number = callNumber(architecture, name);
+    if (number === undefined) continue;
+    filter.ifCall(number, () => {
+      filter.load(argument(index));
+      filter.and(O_ACCESS_MODE | O_TRUNC);
+      filter.jump(EQUAL, O_TRUNC, { ifTrue: "not permitted", ifFalse: "allow" });
+    });
+  }
+}
+
+/** As the kernel takes it: 8 bytes per instruction. */
+export function encodeFilter(program: readonly Instruction[]): Buffer {
+  const bytes = Buffer.alloc(program.length * 8);
+  for (const [index, { code, ifTrue, ifFalse, value }] of program.entries()) {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(ifTrue, index * 8 + 2);
+    bytes.writeUInt8(ifFalse, index * 8 + 3);
+    bytes.writeUInt32LE(value >>> 0, index * 8 + 4);
+  }
+  return bytes;
+}
+
+interface Jump {
+  /** A label, or the next instruction. */
+  ifTrue?: string;
+  ifFalse?: string;
+}
+
+/** Instructions with named jump targets. Targets must come later: BPF has no loops. */
+class FilterAssembler {
+  readonly #instructions: (Pick<Instruction, "code" | "value"> & Jump)[] = [];
+  readonly #labels = new Map<string, number>();
+  #sections = 0;
+
+  load(offset: number): void {
+    this.#instructions.push({ code: LOAD, value: offset });
+  }
+
+  and(mask: number): void {
+    this.#instructions.push({ code: AND, value: mask });
+  }
+
+  return(action: number): void {
+    this.#instructions.push({ code: RETURN, value: action });
+  }
+
+  jump(code: number, value: number, targets: Jump): void {
+    this.#instructions.push({ code, value, ...targets });
+  }
+
+  goTo(label: string): void {
+    this.jump(EQUAL, 0, { ifTrue: label, ifFalse: label });
+  }
+
+  label(name: string): void {
+    if (this.#labels.has(name)) throw new Error(`The label "${name}" is used twice`);
+    this.#labels.set(name, this.#instructions.length);
+  }
+
+  /** The body must end in a jump or a return: it replaces the loaded call number. */
+  ifCall(number: number, body: () => void): void {
+    const next = `section ${++this.#sections}`;
+    this.jump(EQUAL, number, { ifFalse: next });
+    body();
+    this.label(next);
+  }
+
+  assemble(): Instruction[] {
+    return this.#instructions.map(({ code, value, ifTrue, ifFalse }, index) => ({
+      code,
+      value,
+      ifTrue: this.#distance(index, ifTrue),
+      ifFalse: this.#distance(index, ifFalse),
+    }));
+  }
+
+  #distance(from: number, label: string | undefined): number {
+    if (label === undefined) return 0;
+    const target = this.#labels.get(label);
+    const distance = target === undefined ? -1 : target - from - 1;
+    if (distance < 0 || distance > 255) throw new Error(`The filter cannot jump from ${from} to "${label}"`);
+    return distance;
+  }
+}

@@ -1,0 +1,196 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { errorMessage } from "../../core/error.ts";
+import { buildTable, type Machine, type TableRules } from "./build-table.ts";
+import {
+  bubblewrapCommand,
+  describeFailure,
+  type EngineName,
+  findBubblewrap,
+  findLauncher,
+  findMachine,
+  findPerl,
+  runSync,
+  TableFolder,
+  type TableRunner,
+} from "./engines.ts";
+import { stateRootOf } from "../files/state-folder.ts";
+import { ACCESS } from "./landlock.ts";
+import { type ConfinementProfile, pathRules, readableSystem } from "./profiles.ts";
+
+/** An engine that has passed its self-test. */
+export interface Engine {
+  name: EngineName;
+  machine: Machine;
+  /** Executes tables. */
+  runner: readonly string[];
+  /** The program `bwrap`. */
+  bubblewrap?: string;
+}
+
+/** One line of a self-test. */
+export interface SelfTestLine {
+  profile: ConfinementProfile;
+  engine: EngineName;
+  /** Undefined: passed. */
+  problem?: string;
+}
+
+/** The engine of each profile, and how it was chosen. */
+export interface FoundEngines {
+  look?: Engine;
+  work?: Engine;
+  tests: readonly SelfTestLine[];
+}
+
+export interface FindOptions {
+  /** Where tables are kept. */
+  tables: TableFolder;
+  launcher?: () => TableRunner;
+  perl?: () => TableRunner;
+  bubblewrap?: () => string | undefined;
+  /** Reports another version of Landlock than the kernel has. For tests. */
+  abi?: number;
+}
+
+/**
+ * Tries the engines in order and takes for each profile the first one that works. "Works" is tried, not guessed: a
+ * confined process tries to read a secret, write, change a mode, open a socket and signal a process. All must fail,
+ * and a program must start.
+ */
+export function findEngines(options: FindOptions): FoundEngines {
+  const { tables, launcher = findLauncher, perl = findPerl, bubblewrap = findBubblewrap } = options;
+  const tests: SelfTestLine[] = [];
+  const candidates: Partial<Record<EngineName, Engine>> = {};
+  const problems: Partial<Record<EngineName, string>> = {};
+  const own = tryRunner(launcher, options);
+  if ("machine" in own) {
+    candidates.landlock = { name: "landlock", ...own };
+    candidates.namespaces = { name: "namespaces", ...own };
+    const program = bubblewrap();
+    if (program === undefined) problems.bubblewrap = "bubblewrap is not installed";
+    else candidates.bubblewrap = { name: "bubblewrap", ...own, bubblewrap: program };
+  } else {
+    for (const name of ["landlock", "namespaces", "bubblewrap"] as const) problems[name] = own.why;
+    const other = tryRunner(perl, options);
+    if ("machine" in other) candidates.perl = { name: "perl", ...other };
+    else problems.perl = other.why;
+  }
+  const choose = (profile: ConfinementProfile, order: readonly EngineName[]): Engine | undefined => {
+    for (const name of order) {
+      const engine = candidates[name];
+      const known = problems[name];
+      if (engine === undefined && known === undefined) continue;
+      const problem = engine ? testEngine(engine, profile, tables) : known;
+      tests.push({ profile, engine: name, problem });
+      if (engine && problem === undefined) return engine;
+    }
+    return undefined;
+  };
+  const look = choose("look", ["landlock", "perl"]);
+  const work = choose("work", ["namespaces", "bubblewrap", "landlock", "perl"]);
+  return { look, work, tests };
+}
+
+function tryRunner(
+  find: () => TableRunner,
+  { tables, abi }: FindOptions,
+): { machine: Machine; runner: readonly string[] } | { why: string } {
+  try {
+    const runner = find();
+    if (runner.command === undefined) return { why: runner.why };
+    const found = findMachine(runner, tables);
+    if (!("machine" in found)) return found;
+    return { machine: { ...found.machine, abi: abi ?? found.machine.abi }, runner: runner.command };
+  } catch (error) {
+    return { why: errorMessage(error) };
+  }
+}
+
+/** The problem of an engine, or undefined if everything forbidden failed and a program started. */
+export function testEngine(engine: Engine, profile: ConfinementProfile, tables: TableFolder): string | undefined {
+  let folder: string | undefined;
+  try {
+    // Not in the folder for temporary files: namespaces cover that.
+    folder = realpathSync(mkdtempSync(join(tables.path, "self-test-")));
+    return tryForbidden(engine, { profile, folder, tables });
+  } catch (error) {
+    return errorMessage(error);
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const CONTENT = "planted by the self-test";
+
+function tryForbidden(
+  engine: Engine,
+  { profile, folder, tables }: { profile: ConfinementProfile; folder: string; tables: TableFolder },
+): string | undefined {
+  const workspace = join(folder, "workspace");
+  mkdirSync(workspace);
+  // In `look` the secret is beside readable files, in `work` outside the workspace.
+  const secret = join(profile === "look" ? workspace : folder, ".env");
+  const outside = join(folder, "outside");
+  for (const path of [secret, outside, join(workspace, "readable")]) writeFileSync(path, CONTENT);
+  chmodSync(outside, 0o600);
+  const closed = { paths: new Set([secret]), inodes: new Set<string>() };
+  const system = readableSystem({ home: "/nonexistent", path: "" });
+  const [read, write] = profile === "look" ? [[...system, workspace], []] : [system, [workspace]];
+  const { rules: paths } = pathRules({ read, write, closed });
+  const rules: TableRules = {
+    paths: [...paths, { path: join(workspace, "readable"), access: ACCESS.readFile, isFolder: false }],
+    metadata: profile === "work",
+    network: "none",
+    memoryBytes: 2 ** 32,
+  };
+  if (engine.name === "namespaces") rules.namespaces = { ...NOTHING_MOUNTED, readOnly: [join(workspace, "readable")] };
+  const isPerl = engine.name === "perl";
+  const table = tables.write(buildTable(engine.machine, rules, { secret, outside, process: process.pid }, { supervise: !isPerl }));
+  const command = [...engine.runner, table, "/bin/true"];
+  if (engine.bubblewrap !== undefined) {
+    const own = { ...NOTHING_MOUNTED, write: [workspace], terminal: false, cwd: workspace };
+    command.splice(0, engine.runner.length + 1, ...bubblewrapCommand({ ...own, program: engine.bubblewrap, table, launcher: engine.runner }));
+  }
+  const result = runSync(command, { cwd: workspace });
+  if (result.status !== 0) return describeFailure(result);
+  const isUnchanged = readFileSync(outside, "utf8") === CONTENT && (statSync(outside).mode & 0o777) === 0o600;
+  return isUnchanged ? undefined : "a confined process changed a file";
+}
+
+const NOTHING_MOUNTED = {
+  pinned: [],
+  readOnly: [],
+  hiddenFiles: [],
+  hiddenFolders: [],
+  binds: [],
+  ownNetwork: true,
+  processes: 512,
+};
+
+let known: { key: string; engines: FoundEngines } | undefined;
+
+/** The folder for tables, below the state folders of all workspaces. */
+export function tableFolderPath(): string {
+  return join(stateRootOf(), "sandbox");
+}
+
+/** The engines of this machine. Tried at the first use, then remembered by this process. */
+export function machineEngines(): FoundEngines {
+  const folder = tableFolderPath();
+  const key = `${folder} ${process.geteuid?.()}`;
+  if (known?.key !== key) known = { key, engines: findEngines({ tables: usableFolder(folder) }) };
+  return known.engines;
+}
+
+/** The folder, or a private one for temporary files if it cannot be written. */
+export function usableFolder(folder: string): TableFolder {
+  try {
+    const tables = new TableFolder(folder);
+    rmSync(mkdtempSync(join(tables.path, "try-")), { recursive: true });
+    return tables;
+  } catch {
+    return new TableFolder(mkdtempSync(join(tmpdir(), "haft-sandbox-")));
+  }
+}
