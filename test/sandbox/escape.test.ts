@@ -243,7 +243,9 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
 
 test("where nothing can be confined, every command asks and every result says so", async () => {
   const folder = temporaryFolder("haft-unconfined-");
-  const engines = () => ({ tests: [{ profile: "look", engine: "landlock", problem: "there is no Landlock" } as const] });
+  const engines = () => ({
+    tests: [{ profile: "look", engine: "landlock", problem: "there is no Landlock" } as const],
+  });
   const workspace = openWorkspace(folder, { sandbox: { autoAllow: true, engines } });
   const haft = createHaft({ workspace });
   try {

@@ -1,6 +1,6 @@
 // A whole host, and what it writes where.
 import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { ToolResult } from "haft";
@@ -134,6 +134,8 @@ describe.skipIf(process.platform === "win32")("a workspace that may only be read
   async function makeReadable() {
     const folders = makeFolders();
     const program = await bundleProgram("test/state/use-host.ts", join(folders.root, "program"));
+    // A bundle finds the launcher in a folder `native` beside it or above it.
+    cpSync("native", join(folders.root, "native"), { recursive: true });
     mkdirSync(folders.stateFolder);
     if (isRoot) for (const folder of Object.values(folders)) chmodSync(folder, 0o777);
     const run = async (stateFolder: string) => {

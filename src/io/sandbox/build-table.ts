@@ -98,7 +98,11 @@ export function buildTable(
 /** A table that ends with the version of Landlock as its exit code. */
 export function buildVersionTable(architecture: Architecture): Buffer {
   const table = new CallTable();
-  table.exitWithResult(requiredCall(architecture, "landlock_create_ruleset"), [0, 0, 1], requiredCall(architecture, "exit_group"));
+  table.exitWithResult(
+    requiredCall(architecture, "landlock_create_ruleset"),
+    [0, 0, 1],
+    requiredCall(architecture, "exit_group"),
+  );
   return table.build();
 }
 

@@ -1,6 +1,16 @@
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -123,7 +133,9 @@ export function describeFailure(result: SpawnSyncReturns<string>): string {
   const [, errno] = /errno (\d+)/.exec(result.stderr) ?? [];
   if (errno !== undefined && ["038", "095"].includes(errno)) return "this kernel has no Landlock, or it is disabled";
   if (errno !== undefined) return `the kernel refused to confine a command (error ${Number(errno)})`;
-  return result.stderr.trim().split("\n").at(-1) || `a trial ended with ${result.signal ?? `exit code ${result.status}`}`;
+  return (
+    result.stderr.trim().split("\n").at(-1) || `a trial ended with ${result.signal ?? `exit code ${result.status}`}`
+  );
 }
 
 /** An unused table is removed after this time. Tables in use are written again. */

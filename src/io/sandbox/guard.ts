@@ -156,7 +156,10 @@ export class Guard {
   }
 
   #moveAway(path: string): void {
-    this.#kept ??= join(this.#options.keepIn(), `${new Date().toISOString().replaceAll(":", "-")}-${randomUUID().slice(0, 8)}`);
+    this.#kept ??= join(
+      this.#options.keepIn(),
+      `${new Date().toISOString().replaceAll(":", "-")}-${randomUUID().slice(0, 8)}`,
+    );
     const target = join(this.#kept, path);
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     const free = exists(target) ? `${target}.${randomUUID().slice(0, 8)}` : target;
@@ -186,7 +189,8 @@ function read(path: string): Saved | undefined {
 
 function isSame(path: string, saved: Saved): boolean {
   const now = read(path);
-  if (now?.kind === "file" && saved.kind === "file") return now.mode === saved.mode && now.content.equals(saved.content);
+  if (now?.kind === "file" && saved.kind === "file")
+    return now.mode === saved.mode && now.content.equals(saved.content);
   return JSON.stringify(now) === JSON.stringify(saved);
 }
 

@@ -84,7 +84,10 @@ function realFolderOrFile(path: string): string[] {
 }
 
 /** Landlock's rules for a program, and the folders whose next change makes them outdated. */
-export function pathRules({ read, write, temporary = [], closed }: FileAccess): { rules: PathRule[]; splitFolders: string[] } {
+export function pathRules({ read, write, temporary = [], closed }: FileAccess): {
+  rules: PathRule[];
+  splitFolders: string[];
+} {
   const rules: PathRule[] = [{ path: "/dev", access: ACCESS.list, isFolder: true }];
   const splitFolders: string[] = [];
   for (const path of READABLE_DEVICES) rules.push({ path, access: ACCESS.readFile, isFolder: false });
@@ -117,7 +120,8 @@ export function worktreeRepository(workspace: string): string[] {
     const folder = realpathSync(target);
     if (readFileSync(join(folder, "gitdir"), "utf8").trim() !== link) return [];
     const common = dirname(dirname(folder));
-    const isRepository = basename(common) === ".git" && existsSync(join(common, "HEAD")) && statSync(common).isDirectory();
+    const isRepository =
+      basename(common) === ".git" && existsSync(join(common, "HEAD")) && statSync(common).isDirectory();
     return isRepository ? [common] : [];
   } catch {
     return [];

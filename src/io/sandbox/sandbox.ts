@@ -74,11 +74,7 @@ export interface Sandbox {
   /** One line for approvals. */
   describe(profile: ConfinementProfile): string;
   /** Throws if the profile has no engine. Call it for each command: it closes secrets that are new. */
-  confine(
-    profile: ConfinementProfile,
-    command: readonly string[],
-    options: ConfineOptions,
-  ): Promise<ConfinedCommand>;
+  confine(profile: ConfinementProfile, command: readonly string[], options: ConfineOptions): Promise<ConfinedCommand>;
   /** The same for a program with rules of its own. It runs in the engine of `work`. */
   confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand>;
   /** Removes the scratch folder. */
@@ -182,7 +178,15 @@ class WorkspaceSandbox implements Sandbox {
     const base = { cwd, terminal };
     if (profile === "look") {
       const closed = this.#closed(this.#scan.secrets);
-      return this.#start(engine, command, { ...base, read: readable, write: [], closed, hidden: [], metadata: false, network: "none" });
+      return this.#start(engine, command, {
+        ...base,
+        read: readable,
+        write: [],
+        closed,
+        hidden: [],
+        metadata: false,
+        network: "none",
+      });
     }
     const write = [...roots(policy, "writable"), ...packageCaches(this.#home), ...writable];
     const hidden = [...this.#hiddenInWork()].filter((path) => write.some((root) => isInside(path, root)));
@@ -274,7 +278,12 @@ class WorkspaceSandbox implements Sandbox {
     const mounted = { pinned: repositories, readOnly: guarded, hiddenFiles, hiddenFolders, ownNetwork };
     const namespaces: NamespaceRules | undefined =
       engine.name === "namespaces"
-        ? { ...mounted, joinedNetwork, binds: this.#temporaryBinds(plan, scratch), processes: this.#options.processes ?? DEFAULT_PROCESSES }
+        ? {
+            ...mounted,
+            joinedNetwork,
+            binds: this.#temporaryBinds(plan, scratch),
+            processes: this.#options.processes ?? DEFAULT_PROCESSES,
+          }
         : undefined;
     const table = this.#tableFor(engine, { plan, temporary, closed, namespaces });
     const launch =
@@ -290,7 +299,9 @@ class WorkspaceSandbox implements Sandbox {
             launcher: engine.runner,
           });
     const keepIn = (): string => join(this.#tableFolder().path, "replaced");
-    const guard = writes ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, keepIn }) : undefined;
+    const guard = writes
+      ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, keepIn })
+      : undefined;
     const env: Record<string, string> = temporary === undefined ? { GIT_OPTIONAL_LOCKS: "0" } : { TMPDIR: temporary };
     Object.assign(env, shared?.env);
     return {
@@ -377,7 +388,9 @@ function roots({ layers, workspace }: PathPolicy, kind: "readable" | "writable" 
   const admitting = layers.map((layer) =>
     layer.filter(({ writable }) => kind === "readable" || writable).map(({ path }) => path),
   );
-  const admitted = admitting.flat().filter((path) => admitting.every((layer) => layer.some((root) => isInside(path, root))));
+  const admitted = admitting
+    .flat()
+    .filter((path) => admitting.every((layer) => layer.some((root) => isInside(path, root))));
   const readOnly = layers.flat().filter(({ writable }) => !writable);
   const kept = kind === "readable" ? admitted : admitted.filter((path) => !readOnly.some((root) => root.path === path));
   return [...new Set(kept.map((path) => (path === "/" ? workspace : path)))];

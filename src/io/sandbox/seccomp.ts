@@ -60,13 +60,31 @@ const ALWAYS_REFUSED: readonly SystemCall[] = [
   ...(["ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp"] as const),
   ...(["pidfd_getfd", "migrate_pages", "move_pages", "shmget", "msgget", "semget", "mq_open"] as const),
   // Mounts and namespaces.
-  ...(["mount", "umount2", "mount_setattr", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig"] as const),
+  ...([
+    "mount",
+    "umount2",
+    "mount_setattr",
+    "move_mount",
+    "open_tree",
+    "open_tree_attr",
+    "fsopen",
+    "fsconfig",
+  ] as const),
   ...(["fsmount", "fspick", "pivot_root", "chroot", "unshare", "setns", "name_to_handle_at"] as const),
   // Files without a path, which Landlock cannot check, and calls that run outside of filters.
   ...(["open_by_handle_at", "io_uring_setup", "io_uring_enter", "io_uring_register"] as const),
   // The kernel and the machine.
   ...(["bpf", "perf_event_open", "userfaultfd", "add_key", "request_key", "keyctl", "init_module"] as const),
-  ...(["finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct"] as const),
+  ...([
+    "finit_module",
+    "delete_module",
+    "kexec_load",
+    "kexec_file_load",
+    "reboot",
+    "swapon",
+    "swapoff",
+    "acct",
+  ] as const),
   ...(["quotactl", "quotactl_fd", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"] as const),
   ...(["sethostname", "setdomainname", "syslog", "vhangup", "fanotify_init", "iopl", "ioperm", "modify_ldt"] as const),
 ];

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorMessage } from "../../core/error.ts";
@@ -147,11 +156,17 @@ function tryForbidden(
   };
   if (engine.name === "namespaces") rules.namespaces = { ...NOTHING_MOUNTED, readOnly: [join(workspace, "readable")] };
   const isPerl = engine.name === "perl";
-  const table = tables.write(buildTable(engine.machine, rules, { secret, outside, process: process.pid }, { supervise: !isPerl }));
+  const table = tables.write(
+    buildTable(engine.machine, rules, { secret, outside, process: process.pid }, { supervise: !isPerl }),
+  );
   const command = [...engine.runner, table, "/bin/true"];
   if (engine.bubblewrap !== undefined) {
     const own = { ...NOTHING_MOUNTED, write: [workspace], terminal: false, cwd: workspace };
-    command.splice(0, engine.runner.length + 1, ...bubblewrapCommand({ ...own, program: engine.bubblewrap, table, launcher: engine.runner }));
+    command.splice(
+      0,
+      engine.runner.length + 1,
+      ...bubblewrapCommand({ ...own, program: engine.bubblewrap, table, launcher: engine.runner }),
+    );
   }
   const result = runSync(command, { cwd: workspace });
   if (result.status !== 0) return describeFailure(result);

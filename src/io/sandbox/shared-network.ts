@@ -62,7 +62,10 @@ export class SharedNetwork {
   async #start(): Promise<number> {
     const [program = "", ...args] = this.#engine.runner;
     const table = this.#tables.write(buildNetworkTable(this.#engine.machine));
-    const helper = spawn(program, [...args, table, "/bin/true"], { stdio: ["pipe", "ignore", "ignore", "ipc"], env: {} });
+    const helper = spawn(program, [...args, table, "/bin/true"], {
+      stdio: ["pipe", "ignore", "ignore", "ipc"],
+      env: {},
+    });
     this.#helper = helper;
     const server = await new Promise<Server>((resolve, reject) => {
       const fail = (why: string): void => reject(new Error(`The network of the sandbox could not be created: ${why}`));

@@ -66,13 +66,16 @@ function countOf(found: string | undefined, letter: string): number | undefined 
 describe("large output", () => {
   const program = ENDINGS["a Node program that calls process.exit"];
 
-  test.runIf(sandbox.engines.work).each(["look", "work"] as const)("of a program in %s is complete", async (profile) => {
-    const { command: argv } = await sandbox.confine(profile, program(10 * MIB), { cwd, terminal: false });
-    const running = await startProcess({ argv, cwd, env, output: ROOMY });
-    await running.wait();
-    expect(countOf(running.output.snapshot().stdout?.head, "o")).toBe(10 * MIB);
-    expect(countOf(running.output.snapshot().stderr?.head, "e")).toBe(10 * MIB);
-  });
+  test.runIf(sandbox.engines.work).each(["look", "work"] as const)(
+    "of a program in %s is complete",
+    async (profile) => {
+      const { command: argv } = await sandbox.confine(profile, program(10 * MIB), { cwd, terminal: false });
+      const running = await startProcess({ argv, cwd, env, output: ROOMY });
+      await running.wait();
+      expect(countOf(running.output.snapshot().stdout?.head, "o")).toBe(10 * MIB);
+      expect(countOf(running.output.snapshot().stderr?.head, "e")).toBe(10 * MIB);
+    },
+  );
 
   test("of a background process is complete", async () => {
     const table = new ProcessTable();

@@ -95,7 +95,9 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const error = exit ? failureOfRun(run, exit) : run.stopped ? stoppedFailure() : undefined;
   const refusals = run.profile && exit && exit.exitCode !== 0 ? explainRefusals(output, run.profile) : [];
   const unconfined = run.unconfined === undefined ? [] : [`not confined. ${run.unconfined}`];
-  const notes = [...notesOn(run, exit), ...refusals, ...describeChanges(run.changes), ...unconfined].map((note) => `[${note}]`);
+  const notes = [...notesOn(run, exit), ...refusals, ...describeChanges(run.changes), ...unconfined].map(
+    (note) => `[${note}]`,
+  );
   const body = output.trimEnd() === "" ? (exit ? "(no output)" : "(no output yet)") : output.replace(/\n+$/, "");
   const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `continues as ${id}`;
   return {
@@ -212,7 +214,10 @@ const REFUSALS: readonly { pattern: RegExp; tried: (found: RegExpMatchArray) => 
     pattern: /Temporary failure in name resolution|Network is unreachable|ENETUNREACH|Name or service not known/i,
     tried: () => "to reach the network",
   },
-  { pattern: /socket: (?:Permission denied|EACCES)|connect EACCES|listen EACCES/i, tried: () => "to open a connection" },
+  {
+    pattern: /socket: (?:Permission denied|EACCES)|connect EACCES|listen EACCES/i,
+    tried: () => "to open a connection",
+  },
   {
     pattern: /Read-only file system|Permission denied|Operation not permitted|\bE(?:ACCES|PERM|ROFS)\b/i,
     tried: () => "something that it does not allow",

@@ -107,8 +107,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => {
       const reading = readCommandWith(command, { directory, env: envOf(env), stdin });
       // A rule that allows the command does not allow it outside the sandbox.
-      const undetermined =
-        outside && sandbox ? "It would run outside the sandbox." : reading.undetermined;
+      const undetermined = outside && sandbox ? "It would run outside the sandbox." : reading.undetermined;
       return { text: command, command: { ...reading, undetermined } };
     },
     preview: (input, context) =>
@@ -208,9 +207,19 @@ async function confinedStart(
   const isConfined = plan !== undefined || (input.outside_sandbox !== true && sandbox?.engines.work !== undefined);
   if (!isConfined || !sandbox) return { start: { ...options, shellCommand } };
   const shell = findShell(env);
-  const confined = await sandbox.confine(profile, [shell.path, ...shell.args(shellCommand)], { cwd, terminal, allowedPaths });
+  const confined = await sandbox.confine(profile, [shell.path, ...shell.args(shellCommand)], {
+    cwd,
+    terminal,
+    allowedPaths,
+  });
   return {
-    start: { ...options, env: { ...env, ...confined.env }, argv: confined.command, label: input.command, isSupervised: true },
+    start: {
+      ...options,
+      env: { ...env, ...confined.env },
+      argv: confined.command,
+      label: input.command,
+      isSupervised: true,
+    },
     profile,
     finish: () => confined.finish(),
   };
