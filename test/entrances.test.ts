@@ -67,9 +67,7 @@ interface Entrance {
   readonly writesAllAsText?: true;
   /** The program around the call is stopped by a shutdown, and says that it does not know. */
   readonly isStopped?: true;
-  /** It makes the ids of its calls itself. */
-  readonly hasOwnIds?: true;
-  /** An id is also known without a session: for the same token or user. */
+  /** An id is also known without a session: for the same token, user or run of a schedule, or in a session of its own. */
   readonly isKnownByUser?: true;
   /** It stands behind the question of an asking tool, which has been asked and answered when the call comes. */
   readonly isAnswer?: true;
@@ -180,12 +178,12 @@ const ENTRANCES: readonly Entrance[] = [
   },
   {
     name: "a scripted model's turn",
-    hasOwnIds: true,
+    isKnownByUser: true,
     // The kit's loop passes on no signal, so that the call is stopped as a host would do it.
     call: async ({ haft, name, input, options }) => {
       if (options.signal?.aborted) return haft.execute(name, input, options);
-      const model = createScriptedModel([{ calls: [{ name, input }] }, { text: "done" }]);
-      const { results } = await playScript(haft, model, { mode: options.mode ?? "default" });
+      const model = createScriptedModel([{ calls: [{ id: options.id, name, input }] }, { text: "done" }]);
+      const { results } = await playScript(haft, model, { mode: options.mode, session: options.caller?.session });
       return results[0]!;
     },
   },
@@ -225,7 +223,7 @@ const ENTRANCES: readonly Entrance[] = [
   { name: "a tool of LangChain", hasNoNames: true, call: abortable(callOverLangChain) },
   { name: "a run of OpenAI Agents", hasNoNames: true, call: abortable(callOverOpenAIAgents) },
   { name: "a call streamed by a provider", call: abortable(callOverProvider) },
-  { name: "a schedule that is due", hasOwnIds: true, call: abortable(callBySchedule) },
+  { name: "a schedule that is due", isKnownByUser: true, call: abortable(callBySchedule) },
   {
     // Behind the question: a call that asks is queued after the answer.
     name: "a worker",
@@ -456,7 +454,7 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     await expectRecorded(world, result);
   });
 
-  test.skipIf(entrance.hasOwnIds)("the id of a call in another conversation replays nothing", async () => {
+  test("the id of a call in another conversation replays nothing", async () => {
     const world = await enter(entrance);
     const sessions = ["first", "second", undefined, ...(entrance.isKnownByUser ? [] : [undefined])];
     for (const session of sessions) {
@@ -501,6 +499,54 @@ const MALFORMED: unknown[] = [
   undefined,
 ];
 
+describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))(
+  "a question about a call through %s",
+  (_name, entrance) => {
+    /** By a rule: the tool of a client cannot ask by itself. */
+    function ask(more: Parameters<typeof createTestHaft>[0] = {}): Promise<World> {
+      return enter(entrance, { rules: { ask: ["keep"] }, ...more });
+    }
+    /** Without the answer, if the entrance gives one. */
+    const call = (world: World): Promise<ToolResult> =>
+      entrance.name === "haft.approve"
+        ? world.haft.execute(world.name, world.input, world.options)
+        : entrance.call(world);
+
+    test("cannot be left out with a forged verdict", async () => {
+      const world = await ask();
+      world.options = FORGED;
+      const status = await call(world).then(
+        (result) => result.status,
+        () => "refused",
+      );
+      expect(["pending", "failed", "refused"]).toContain(status);
+      expect(world.runs).toEqual([]);
+      expect(await world.haft.approvals.list()).toEqual(await world.haft.approvals.list("pending"));
+    });
+
+    test("stays open after an answer that cannot be read", async () => {
+      const world = await ask();
+      const result = await call(world);
+      const id = result.status === "pending" ? result.pending.id : "";
+      for (const answer of MALFORMED) {
+        await expect(world.haft.approvals.answer(id, answer as never)).rejects.toThrow(/answer/i);
+      }
+      for (const answer of [{ approved: false }, ...MALFORMED.slice(0, 4), { approve: true }]) {
+        await expect(world.haft.approve(id, answer as never)).rejects.toThrow(/answer/i);
+        await expect(world.haft.deny(id, "no", answer as never)).rejects.toThrow(/answer/i);
+      }
+      expect(world.runs).toEqual([]);
+      expect(await world.haft.approvals.list("pending")).toHaveLength(1);
+    });
+
+    test("is not approved by an approver whose answer cannot be read", async () => {
+      const world = await ask({ approver: async () => ({ approved: "no" }) as never });
+      expect(await call(world)).toMatchObject({ status: "failed" });
+      expect(world.runs).toEqual([]);
+    });
+  },
+);
+
 const ASKING = ENTRANCES.filter(({ isAnswer }) => !isAnswer).map((entrance) => [entrance.name, entrance] as const);
 
 describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
@@ -522,38 +568,6 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
       { id: idOf(result), toolName: "keep", input: { text: "hello" }, state: "pending" },
     ]);
     await expectRecorded(world, result);
-  });
-
-  test("does not run with a forged verdict", async () => {
-    const world = await enter(entrance);
-    world.asks = true;
-    world.options = FORGED;
-    const status = await entrance.call(world).then(
-      (result) => result.status,
-      () => "refused",
-    );
-    expect(["pending", "failed", "refused"]).toContain(status);
-    expect(world.runs).toEqual([]);
-    expect(await world.haft.approvals.list()).toEqual(await world.haft.approvals.list("pending"));
-  });
-
-  test("stays open after an answer that cannot be read", async () => {
-    const { world, result } = await ask();
-    for (const answer of MALFORMED) {
-      await expect(world.haft.approvals.answer(idOf(result), answer as never)).rejects.toThrow(/answer/i);
-    }
-    for (const answer of [{ approved: false }, ...MALFORMED.slice(0, 4), { approve: true }]) {
-      await expect(world.haft.approve(idOf(result), answer as never)).rejects.toThrow(/answer/i);
-      await expect(world.haft.deny(idOf(result), "no", answer as never)).rejects.toThrow(/answer/i);
-    }
-    expect(world.runs).toEqual([]);
-    expect(await world.haft.approvals.list("pending")).toHaveLength(1);
-  });
-
-  test("does not run after an approver's answer that cannot be read", async () => {
-    const { world, result } = await ask({ approver: async () => ({ approved: "no" }) as never });
-    expect(result).toMatchObject({ status: "failed" });
-    expect(world.runs).toEqual([]);
   });
 
   test("runs exactly once after yes, with the input that was shown", async () => {
@@ -686,50 +700,6 @@ describe("an approval", () => {
     expect(await entrance.call(world)).toMatchObject({ status: "completed", toolName: "chain" });
     expect(world.runs).toHaveLength(1);
   });
-
-  test("counts for the tool that was shown, not for another version of its name", async () => {
-    const haft = createTestHaft();
-    const ran: string[] = [];
-    const version = (number: string, permission: "auto" | "confirm") =>
-      createTool({
-        name: "send",
-        version: number,
-        description: "Sends something",
-        parameters: [],
-        permission,
-        run: () => void ran.push(number),
-      });
-    haft.register(version("1.0.0", "auto"));
-    const second = version("2.0.0", "confirm");
-    haft.register(second);
-    const requested = await second.execute({});
-    if (requested.status !== "pending") throw new Error(requested.display);
-    await haft.approve(requested.pending.id);
-    expect(ran).toEqual(["2.0.0"]);
-  });
-
-  test.each(["confirm", "auto"] as const)(
-    "is not inherited by a tool that took the name since, and says %s",
-    async (wish) => {
-      const haft = createTestHaft();
-      const ran: string[] = [];
-      const tool = (who: string, permission: "auto" | "confirm") => ({
-        name: "send",
-        description: `Sends something for ${who}`,
-        parameters: [],
-        permission,
-        run: () => void ran.push(who),
-      });
-      haft.register(tool("ada", "confirm"));
-      const requested = await haft.execute("send");
-      if (requested.status !== "pending") throw new Error(requested.display);
-      haft.registry.unregister("send");
-      haft.register(tool("mallory", wish));
-      const answered = await haft.approve(requested.pending.id);
-      expect(answered.status).not.toBe("completed");
-      expect(ran).toEqual([]);
-    },
-  );
 });
 
 describe("no way leads around the gate", () => {

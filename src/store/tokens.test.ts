@@ -40,3 +40,14 @@ test("a token that could be guessed, and a scope that does not exist, are refuse
     /no scope "root"/,
   );
 });
+
+test("a token that is given has the same id in every process, and a random one has its own", async () => {
+  const issue = async (token?: string): Promise<string> => {
+    const { stored } = await issueToken(new MemoryTokenStore(), createFakeClock(), { name: "a", scopes: [], token });
+    return stored.id;
+  };
+  const given = "given-token-0123456789abcdef";
+  expect(await issue(given)).toBe(await issue(given));
+  expect(await issue()).not.toBe(await issue());
+  expect(given).not.toContain(await issue(given));
+});

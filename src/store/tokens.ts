@@ -49,8 +49,9 @@ const MIN_CHARACTERS = 22;
 export async function issueToken(
   store: TokenStore,
   clock: Clock,
-  { name, scopes, kind = "token", expiresInMs, token = randomBytes(32).toString("base64url") }: NewTokenOptions,
+  { name, scopes, kind = "token", expiresInMs, token: given }: NewTokenOptions,
 ): Promise<{ token: string; stored: StoredToken }> {
+  const token = given ?? randomBytes(32).toString("base64url");
   if (token.length < MIN_CHARACTERS) {
     throw new TypeError(`A token needs at least ${MIN_CHARACTERS} random characters. Omit it to get a random one.`);
   }
@@ -58,7 +59,11 @@ export async function issueToken(
   if (unknown !== undefined) throw new TypeError(`There is no scope "${unknown}". Scopes: ${SCOPES.join(", ")}.`);
   const createdAt = clock.now();
   const stored: StoredToken = {
-    id: randomBytes(9).toString("base64url"),
+    // The same in every process that is given the token: what one of them signs for its owner, the others accept.
+    id:
+      given === undefined
+        ? randomBytes(9).toString("base64url")
+        : hash("sha256", `id ${given}`, "base64url").slice(0, 12),
     name,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     hash: hashToken(token),

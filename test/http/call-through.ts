@@ -100,7 +100,8 @@ type ClientSide = { name: string; run: (input: never) => unknown } & Pick<
 
 /** Gives what the client's answer became, where it came so far. */
 export async function callAtClient({ haft, name, input, options }: Called): Promise<ToolResult> {
-  const result = await haft.execute(name, input, { ...options, caller: { user: "program" } });
-  if (result.status !== "pending") return result;
+  const result = await haft.execute(name, input, { ...options, caller: { ...options.caller, user: "program" } });
+  // A person is asked before the client is.
+  if (result.status !== "pending" || result.pending.kind === "approval") return result;
   return new Promise((resolve) => served.get(haft)!.set(result.pending.id, resolve));
 }

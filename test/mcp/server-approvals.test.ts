@@ -270,6 +270,16 @@ describe("the request state of a modern client", () => {
     expect(sent).toEqual([]);
   });
 
+  test("does not keep others from running the call after they answered it", async () => {
+    const { url, sent, haft, requestState } = await ask();
+    const [question] = await haft.approvals.list("pending");
+    expect(await haft.approve(question!.id)).toMatchObject({ status: "completed" });
+    expect(sent).toEqual(["hello"]);
+    const { result } = await post(url, { params: { ...CALL, requestState } });
+    expect(result).toMatchObject({ content: [{ text: "sent hello" }] });
+    expect(sent).toEqual(["hello"]);
+  });
+
   test("is valid after a restart with the same key", async () => {
     const stateKey = new Uint8Array(32).fill(7);
     const { haft, sent } = createWorld();

@@ -25,10 +25,11 @@ export async function requestPermission(id: string, context: PermissionContext):
   const { approvals } = service.runtime;
   const question = await approvals.get(id);
   if (question?.state !== "pending") return ANSWERED;
+  const canAsk = identity.rights.includes("approve") && canShowForm(round.capabilities);
+  // The client shows the form without an open request, so any process may run the call.
+  if (canAsk && round.isModern) return { kind: "ask", question };
   // The client waits here, so this process runs the call.
   if (call.needsServing) await approvals.hold(id, service.options.holdMs ?? DEFAULT_HOLD_MS);
-  const canAsk = identity.rights.includes("approve") && canShowForm(round.capabilities);
-  if (canAsk && round.isModern) return { kind: "ask", question };
   if (canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
   // The client cancelled the call, so the question is withdrawn.
   if (call.signal.aborted) await approvals.cancel(id, "its client cancelled it").catch(() => undefined);

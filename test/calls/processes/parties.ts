@@ -170,12 +170,7 @@ export class McpParty {
   async call({ input }: CallToMake): Promise<Told> {
     try {
       await this.#ready;
-      const result = await this.#client.callTool({ name: "pay", arguments: { ...input } }, { timeout: 120_000 });
-      const text = JSON.stringify(result.content);
-      const pending = result._meta?.["haft/pending"] as Told["pending"];
-      if (pending) return { said: "pending", text, pending };
-      const error = result._meta?.["haft/error"] as { code: string } | undefined;
-      return { said: error ? error.code : result.isError ? "error" : "completed", text };
+      return readMcpResult(await this.#client.callTool({ name: "pay", arguments: { ...input } }, { timeout: 120_000 }));
     } catch (error) {
       // The server died: the client knows that, and nothing else.
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -195,6 +190,14 @@ export class McpParty {
   kill(): void {
     if (this.pid !== undefined && isAlive(this.pid)) process.kill(this.pid, "SIGKILL");
   }
+}
+
+function readMcpResult(result: { content?: unknown; isError?: boolean; _meta?: Json }): Told {
+  const text = JSON.stringify(result.content);
+  const pending = result._meta?.["haft/pending"] as Told["pending"];
+  if (pending) return { said: "pending", text, pending };
+  const error = result._meta?.["haft/error"] as { code: string } | undefined;
+  return { said: error ? error.code : result.isError ? "error" : "completed", text };
 }
 
 function isAlive(pid: number | undefined): boolean {
@@ -264,6 +267,34 @@ export class ServerParty {
     });
   }
 
+  /**
+   * The call of an MCP client that shows a form: the first request returns the form, and any server of the state folder
+   * takes the answer, together with its `state`.
+   */
+  async callByForm(
+    { input }: CallToMake,
+    state?: string,
+    decision?: "once" | "deny",
+  ): Promise<Told & { state?: string }> {
+    const params: Json = { name: "pay", arguments: input, _meta: FORM_META };
+    if (state !== undefined) params["requestState"] = state;
+    if (decision) params["inputResponses"] = { approval: { action: "accept", content: { decision } } };
+    let next: string | undefined;
+    const told = await this.#survive(async () => {
+      const response = await fetch(`${await this.url()}/mcp`, {
+        method: "POST",
+        headers: { ...FORM_HEADERS, authorization: `Bearer ${SERVER_TOKEN}` },
+        body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+      });
+      const { result, error } = readMessage(await response.text());
+      if (!result) return { said: "error", text: JSON.stringify(error) };
+      if (result["resultType"] !== "input_required") return readMcpResult(result);
+      next = String(result["requestState"]);
+      return { said: "pending", text: "", pending: { kind: "form", id: "" } };
+    });
+    return { ...told, state: next };
+  }
+
   async close(): Promise<void> {
     this.child.kill("SIGTERM");
     await this.ended;
@@ -281,10 +312,16 @@ export class ServerParty {
     return this.#send("GET", `/api/approvals/${id}/result?waitMs=20000`);
   }
 
-  async #told(send: () => Promise<Json>): Promise<Told> {
+  #told(send: () => Promise<Json>): Promise<Told> {
+    return this.#survive(async () => {
+      const received = JSON.stringify(await send());
+      return readResult(received, received);
+    });
+  }
+
+  async #survive(send: () => Promise<Told>): Promise<Told> {
     try {
-      const received = await send();
-      return readResult(JSON.stringify(received), JSON.stringify(received));
+      return await send();
     } catch (error) {
       // The connection may be lost a moment before the process is known to be dead.
       const isDead = await Promise.race([
@@ -306,3 +343,22 @@ export class ServerParty {
 }
 
 type Json = Record<string, unknown>;
+
+const PROTOCOL = "2026-07-28";
+const FORM_META = {
+  "io.modelcontextprotocol/protocolVersion": PROTOCOL,
+  "io.modelcontextprotocol/clientCapabilities": { elicitation: { form: {} } },
+};
+const FORM_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+  "mcp-protocol-version": PROTOCOL,
+  "mcp-method": "tools/call",
+  "mcp-name": "pay",
+};
+
+/** The response to the request: the whole body, or the last event of a stream. */
+function readMessage(body: string): { result?: Json; error?: Json } {
+  const last = body.startsWith("{") ? body : (body.match(/^data: (.*)$/gm)?.at(-1) ?? "").replace("data: ", "");
+  return JSON.parse(last) as { result?: Json; error?: Json };
+}

@@ -57,6 +57,7 @@ class Round {
   readonly #call: CallToMake;
   readonly #heard: Heard[] = [];
   readonly #hung: string[] = [];
+  #formState: Promise<string | undefined> = Promise.resolve(undefined);
   readonly #started: { readonly isDead: boolean; close(): Promise<void> }[] = [];
 
   constructor(schedule: Schedule, site: Site) {
@@ -164,8 +165,6 @@ class Round {
     const { effectMs, asker } = this.#schedule;
     const name = `asker later (${asker})`;
     let id = pendingId;
-    // The worker may have been killed.
-    if (asker === "job") await this.#site.server().ready();
     for (let tries = 0; tries < 20; tries++) {
       const later = await this.#within(name, asking.later(id), effectMs);
       if (!later) return;
@@ -217,16 +216,18 @@ class Round {
       case "library that waits":
       case "library that leaves":
       case "program":
+      case "session":
       case "job": {
         const waits = asker === "library that waits";
         const party = isFresh ? this.#own(site.freshLibrary(waits, failAt)) : site.library(waits);
-        const what = asker === "program" ? "ask by program" : asker === "job" ? "ask by job" : "ask";
+        const what = ORDERS[asker];
+        const again = asker === "session" ? "follow session" : what;
         return {
           waits,
           told: party.order({ do: what, ...call }),
           kill: () => party.kill(),
           // With its id: the process that asked may be dead.
-          later: () => site.library(false).order({ do: what, ...call }),
+          later: () => site.library(false).order({ do: again, ...call }),
         };
       }
       case "command line": {
@@ -246,6 +247,13 @@ class Round {
         const later = (id: string): Promise<Told> =>
           isFresh || party.isDead ? site.library(false).order({ do: "follow", id }) : party.call(call);
         return { waits, told: party.call(call), kill: () => party.kill(), later };
+      }
+      case "MCP with a form": {
+        const party = isFresh ? this.#own(site.freshServer(failAt)) : site.server();
+        const told = party.callByForm(call);
+        this.#formState = told.then(({ state }) => state);
+        const later = async (): Promise<Told> => site.otherServer().callByForm(call, await this.#formState);
+        return { waits: false, told, kill: () => party.kill(), later };
       }
       case "HTTP": {
         const party = isFresh ? this.#own(site.freshServer(failAt)) : site.server();
@@ -279,6 +287,16 @@ class Round {
         const party = isFresh ? this.#own(site.freshServer(failAt)) : site.server();
         return { told: party.answer(id, approves ? "once" : "deny"), kill: () => party.kill() };
       }
+      case "MCP": {
+        const party = isFresh ? this.#own(site.freshServer(failAt)) : site.otherServer();
+        const answer = async (): Promise<Told> => {
+          const state = await this.#formState;
+          // The client never got the form.
+          if (state === undefined) return { said: "gone", text: "" };
+          return party.callByForm(this.#call, state, approves ? "once" : "deny");
+        };
+        return { told: answer(), kill: () => party.kill() };
+      }
       case "command line": {
         const words = ["approvals", approves ? "approve" : "deny", id];
         if (!this.#schedule.usesServer) words.push("--no-server");
@@ -287,5 +305,13 @@ class Round {
     }
   }
 }
+
+const ORDERS = {
+  "library that waits": "ask",
+  "library that leaves": "ask",
+  program: "ask by program",
+  job: "ask by job",
+  session: "ask by session",
+} as const;
 
 type KillAt = string | number | undefined;

@@ -6,9 +6,11 @@ export const ASKERS = [
   "command line",
   "MCP that holds",
   "MCP that leaves",
+  "MCP with a form",
   "HTTP",
   "program",
   "job",
+  "session",
 ] as const;
 export type AskerName = (typeof ASKERS)[number];
 
@@ -16,7 +18,13 @@ export type AskerName = (typeof ASKERS)[number];
 const WAITING: readonly AskerName[] = ["library that waits", "MCP that holds"];
 
 export const ANSWERERS = ["command line", "HTTP", "library"] as const;
-export type AnswererName = (typeof ANSWERERS)[number];
+export type AnswererName = (typeof ANSWERERS)[number] | "MCP";
+
+/** An MCP client can only answer the question of its own call. It sends the answer to another server than the call. */
+const PAIRS: readonly [AskerName, AnswererName][] = [
+  ...ANSWERERS.flatMap((by) => ASKERS.map((asker): [AskerName, AnswererName] => [asker, by])),
+  ["MCP with a form", "MCP"],
+];
 
 export const ENGINES = ["SQLite", "PostgreSQL"] as const;
 export type Engine = (typeof ENGINES)[number];
@@ -60,10 +68,9 @@ export function scheduleOf(seed: number): Schedule {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
   const isLikely = (share: number): boolean => random() < share;
   const delay = (max: number): number => Math.floor(random() * max);
-  // Each combination of engine, asker and answerer comes once in 48 seeds.
+  // Each pair comes once in 31 seeds, and with both engines in 62.
   const engine = ENGINES[seed % ENGINES.length]!;
-  const asker = ASKERS[Math.floor(seed / 2) % ASKERS.length]!;
-  const by = ANSWERERS[Math.floor(seed / 16) % ANSWERERS.length]!;
+  const [asker, by] = PAIRS[seed % PAIRS.length]!;
   const first: AnswerPlan = { by, approves: isLikely(0.85), delayMs: delay(120) };
   const answers: Schedule["answers"] = [first];
   if (isLikely(0.25)) answers.push({ by: pick(ANSWERERS), approves: isLikely(0.6), delayMs: delay(200) });

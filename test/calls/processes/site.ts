@@ -67,6 +67,7 @@ export class Site {
   readonly #roles = new Map<string, LibraryParty | McpParty | ServerParty>();
   readonly #fresh: Party[] = [];
   #variations = 0;
+  #isClosed = false;
 
   private constructor({ base, programs, storeUrl }: SiteOptions, folder: string, store: Store) {
     this.#base = base;
@@ -121,8 +122,17 @@ export class Site {
     return this.#role(holds ? "MCP that holds" : "MCP", () => this.freshMcp(holds));
   }
 
+  /** Started again if it was killed: jobs need a worker. */
   server(): ServerParty {
-    return this.#role("server", () => this.freshServer());
+    return this.#role("server", () => {
+      const server = this.freshServer();
+      void server.ended.then(() => (this.#isClosed ? undefined : this.server()));
+      return server;
+    });
+  }
+
+  otherServer(): ServerParty {
+    return this.#role("other server", () => this.freshServer());
   }
 
   freshLibrary(waits: boolean, failAt?: string): LibraryParty {
@@ -165,6 +175,7 @@ export class Site {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const party of this.#fresh) party.kill();
     await this.store.close();
   }
