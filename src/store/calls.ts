@@ -83,6 +83,8 @@ class SqlCalls implements CallStore {
   readonly pollMs: number;
   readonly #context: StoreContext;
   readonly #redact: (value: unknown) => unknown;
+  /** Rows that this process inserted for running calls: their end needs no read if no other process changed them. */
+  readonly #begun = new Map<string, StoredCall>();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -121,9 +123,13 @@ class SqlCalls implements CallStore {
   }
 
   async change(id: string, transition: RowChange, together: WithChange = {}): Promise<StoredCall | undefined> {
+    const begun = this.#begun.get(id);
+    this.#begun.delete(id);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const read = await this.#read(id);
+      const isBegun = begun !== undefined && tries === 0;
+      const read = isBegun ? { call: begun, version: 1 } : await this.#read(id);
       const changes = read && transition(read.call);
+      if (!changes && isBegun) continue;
       if (!changes) return undefined;
       failPoint(`before ${nameOf(read.call, changes)}`);
       const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
@@ -137,6 +143,7 @@ class SqlCalls implements CallStore {
   }
 
   async remove(id: string): Promise<void> {
+    this.#begun.delete(id);
     await this.#context.database.run("DELETE FROM calls WHERE id = ? AND question IS NULL AND state <> 'ended'", [id]);
   }
 
@@ -181,6 +188,7 @@ class SqlCalls implements CallStore {
     for (;;) {
       const { changes } = await calls.insert(database, toRow(row, 1), "ON CONFLICT DO NOTHING");
       if (changes === 1) {
+        this.#begun.set(row.id, row);
         failPoint("begun");
         return { outcome: "inserted", row };
       }
@@ -198,8 +206,10 @@ class SqlCalls implements CallStore {
   async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
     const { database } = this.#context;
     const write = async (db: SqlRunner): Promise<boolean> => {
+      const before = toRow(read.call, read.version);
       const row = toRow(changed, changed.version);
-      const set = COLUMNS.filter((key) => key !== "id");
+      // SQLite writes every index of a column that is set, also if its value stays the same.
+      const set = COLUMNS.filter((key) => Reflect.get(row, key) !== Reflect.get(before, key));
       const columns = set.map((key) => `${calls.list([key])} = ?`).join(", ");
       const values = set.map((key): SqlValue => calls.toSql(key, Reflect.get(row, key)));
       const sql = `UPDATE calls SET ${columns} WHERE id = ? AND version = ?`;
