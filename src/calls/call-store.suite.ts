@@ -86,6 +86,17 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       expect(stored?.question?.reason).not.toBe("other");
     });
 
+    test("that ended meanwhile in another process are ended by what is stored", async () => {
+      const [store, another] = [await open(), await open()];
+      const row = keyed(`k_${crypto.randomUUID()}`, store.processId);
+      await store.insert(row);
+      await changeIn(another, row.id, lose(store.processId));
+      const completed = end(store.processId, 1, { outcome: "completed", result: RESULT, releasesKey: false });
+      expect(await changeIn(store, row.id, completed)).toMatchObject({ state: "ended", outcome: "completed" });
+      expect(await changeIn(store, row.id, completed)).toBeUndefined();
+      expect(await another.get(row.id)).toMatchObject({ outcome: "completed", result: { callId: RESULT.callId } });
+    });
+
     test("with the same key are one call", async () => {
       const [store, another] = [await open(), await open()];
       const row = await add(store);
