@@ -102,6 +102,19 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
     expect(readFileSync(join(workspace, ".haft", "haft.db"), "utf8")).toBe("the store");
   });
 
+  test("with narrower paths leaves what others have in the rest of the workspace", async () => {
+    mkdirSync(join(workspace, "src"));
+    mkdirSync(join(workspace, ".vscode"));
+    writeFileSync(join(workspace, ".vscode", "settings.json"), "{}");
+    writeFileSync(join(workspace, ".git", "hooks", "pre-commit"), "mine");
+    await approveAll();
+    const input = { command: "touch new", working_directory: "src" };
+    const result = await haft.execute("exec", input, { allowedPaths: [join(workspace, "src")] });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(readFileSync(join(workspace, ".git", "hooks", "pre-commit"), "utf8")).toBe("mine");
+    expect(existsSync(join(workspace, ".vscode", "settings.json"))).toBe(true);
+  });
+
   test("writes nothing outside, by no path and through no link", async () => {
     symlinkSync(join(base, "outside.txt"), join(workspace, "link"));
     await approveAll();

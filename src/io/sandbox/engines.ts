@@ -192,6 +192,8 @@ const TABLE_INSIDE = "/tmp/.haft-table";
 
 export interface BubblewrapRules {
   program: string;
+  /** Only needed below the folders for temporary files, which are empty in the sandbox. */
+  read?: readonly string[];
   write: readonly string[];
   pinned: readonly string[];
   readOnly: readonly string[];
@@ -216,6 +218,9 @@ export function bubblewrapCommand(rules: BubblewrapRules): string[] {
     ...(terminal ? [] : ["--new-session"]),
     ...["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp"],
     ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
+    ...(rules.read ?? [])
+      .filter((path) => /^\/(var\/)?tmp\/./.test(path))
+      .flatMap((path) => ["--ro-bind-try", path, path]),
     ...rules.write.flatMap((path) => ["--bind-try", path, path]),
     ...rules.pinned.flatMap((path) => ["--bind-try", path, path]),
     ...rules.readOnly.flatMap((path) => ["--ro-bind-try", path, path]),

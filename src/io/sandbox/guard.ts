@@ -53,6 +53,8 @@ export interface GuardOptions {
   repositories: readonly string[];
   /** Whether the engine keeps existing guarded paths unchanged. Only new ones are looked for then. */
   isProtected: boolean;
+  /** Whether the command could write there. Paths that others create meanwhile stay. */
+  mayWrite(path: string): boolean;
   /** What was changed or created is moved here. */
   keepIn: () => string;
 }
@@ -70,7 +72,7 @@ export class Guard {
 
   /** Every process of the command must have ended: nothing may change the paths while they are compared. */
   finish(): GuardReport {
-    const { scan, guarded } = this.#options;
+    const { scan, guarded, mayWrite } = this.#options;
     scan.refresh();
     const restored: string[] = [];
     const removed: string[] = [];
@@ -81,7 +83,7 @@ export class Guard {
     }
     const isKnown = (path: string): boolean => guarded.some((known) => isInside(path, known));
     for (const path of [...scan.guarded, ...this.#createdInRepositories()])
-      if (!isKnown(path) && exists(path)) removed.push(this.#remove(path));
+      if (!isKnown(path) && mayWrite(path) && exists(path)) removed.push(this.#remove(path));
     if (restored.length + removed.length > 0) scan.refresh();
     return { restored, removed, keptIn: this.#kept };
   }

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isInside, isSecretName } from "../files/path-policy.ts";
 import { ACCESS, type ClosedPaths, type PathRule, splitAround } from "./landlock.ts";
@@ -37,7 +37,15 @@ const WRITABLE_DEVICES = ["/dev/null", "/dev/tty"];
 const READABLE_IN_HOME = [
   ...[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"],
   ...[".nvm", ".rustup", ".cargo/bin", ".cargo/config.toml", ".cargo/registry", ".cargo/git", ".local/lib", ".sdkman"],
-  ...[".npm/_cacache", "go/pkg", ".m2/repository", ".gradle/wrapper", ".gradle/caches", ".nuget/packages"],
+  ...[
+    ".npm/_cacache",
+    ".local/share/uv/python",
+    "go/pkg",
+    ".m2/repository",
+    ".gradle/wrapper",
+    ".gradle/caches",
+    ".nuget/packages",
+  ],
 ];
 
 /** Folders that package managers fill. Commands under an approval may write them. */
@@ -46,6 +54,13 @@ const CACHES = [
   ...[".cache/bazel", ".cache/ccache", ".cache/sccache", ".cache/composer", ".local/share/pnpm/store", ".yarn/berry"],
   ...[".bun/install/cache", ".cargo/registry", ".cargo/git", "go/pkg", ".m2/repository", ".gradle/caches"],
   ...[".nuget/packages", ".ivy2/cache"],
+];
+
+/** Caches that MCP servers and hooks may write, and the programs that fill them. */
+const PROGRAM_CACHES: readonly [folder: string, filledBy: RegExp][] = [
+  [".npm", /^(npx|npm)$/],
+  [".cache/uv", /^uvx?$/],
+  [".cache/pip", /^(pipx?|python[\d.]*)$/],
 ];
 
 /** Folders that hold more than one installation: only the folder on the PATH is opened, not the one around it. */
@@ -62,8 +77,17 @@ export function packageCaches(home: string): string[] {
   return CACHES.map((name) => join(home, name)).flatMap(realFolderOrFile);
 }
 
+/** The caches for a program other than a command. Created if the program needs one that does not exist yet. */
+export function programCaches(home: string, program: string): string[] {
+  return PROGRAM_CACHES.flatMap(([name, filledBy]) => {
+    const folder = join(home, name);
+    if (filledBy.test(basename(program)) && !existsSync(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return realFolderOrFile(folder);
+  });
+}
+
 /** The installations that the PATH names, for example `~/.nvm/versions/node/v20` for its `bin`. */
-function toolFolders({ home, path }: { home: string; path: string }): string[] {
+export function toolFolders({ home, path }: { home: string; path: string }): string[] {
   const programFolders = new Set([dirname(process.execPath), ...path.split(":")]);
   return [...programFolders].flatMap((folder) => {
     if (!folder.startsWith("/") || folder === home || isSecretName(folder)) return [];

@@ -3,7 +3,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { toolError } from "../../core/error.ts";
 import type { Files } from "../files/files.ts";
-import { isInside, type PathPolicy } from "../files/path-policy.ts";
+import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
 import { outputFolder } from "../shell/output-folder.ts";
 import { type Bind, buildTable, type NamespaceRules, outputRule, type TableRules } from "./build-table.ts";
 import { bubblewrapCommand, type EngineName, type TableFolder } from "./engines.ts";
@@ -46,10 +46,16 @@ export interface ConfineOptions {
 
 /** What a program other than a command of `exec` may do, such as an MCP server or a hook. */
 export interface ProgramRules extends Pick<ConfineOptions, "cwd" | "terminal" | "network"> {
-  /** Real paths that it may read, besides the system and installed tools. Secrets in them stay closed. */
+  /** Real paths that it may read, besides the system and installed tools. Secrets in them stay closed, except named ones. */
   read: readonly string[];
-  /** Real paths that it may write. */
+  /** Real paths that it may write. Secrets in them stay closed, except named ones. */
   write: readonly string[];
+  /** Real paths of folders that it may write and that hold no secrets, such as its own and caches. */
+  ownFolders?: readonly string[];
+  /** Its own folder for temporary files. Default: the one that commands share. */
+  temporary?: string;
+  /** For the network `hosts`: who serves its connections. The same object for the same hosts. */
+  proxy?: SandboxProxy;
 }
 
 export interface ConfinedCommand {
@@ -116,6 +122,8 @@ interface Plan {
   network: ConfinedNetwork;
   cwd: string;
   terminal: boolean;
+  temporary?: string;
+  proxy?: SandboxProxy;
 }
 
 class WorkspaceSandbox implements Sandbox {
@@ -123,10 +131,12 @@ class WorkspaceSandbox implements Sandbox {
   readonly #options: SandboxOptions;
   readonly #home: string;
   readonly #scan: WorkspaceScan;
+  /** Of named folders outside the workspace, by path. */
+  readonly #scans = new Map<string, WorkspaceScan>();
   readonly #tablePaths = new Map<string, { path: string; times: string }>();
+  readonly #networks = new Map<SandboxProxy, SharedNetwork>();
   #found: FoundEngines | undefined;
   #tables: TableFolder | undefined;
-  #network: SharedNetwork | undefined;
   #scratch: string | undefined;
   #system: readonly string[] | undefined;
 
@@ -196,17 +206,19 @@ class WorkspaceSandbox implements Sandbox {
 
   async confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand> {
     const engine = this.#engineOf("work");
-    this.#scan.refresh();
-    const { network = "none", write, cwd, terminal } = rules;
-    const closed = this.#closed(this.#scan.secrets);
-    const hidden = [...closed.paths].filter((path) => write.some((root) => isInside(path, root)));
+    const { network = "none", ownFolders = [], cwd, terminal, temporary, proxy } = rules;
+    const named = [...rules.read, ...rules.write];
+    const closed = this.#closedFor(named);
+    const hidden = [...closed.paths].filter((path) => rules.write.some((root) => isInside(path, root)));
     const read = [...this.#readableSystem(), ...rules.read];
-    return this.#start(engine, command, { read, write, closed, hidden, metadata: true, network, cwd, terminal });
+    const write = [...rules.write, ...ownFolders];
+    const plan = { read, write, closed, hidden, metadata: true, network, cwd, terminal, temporary, proxy };
+    return this.#start(engine, command, plan);
   }
 
   close(): void {
-    this.#network?.close();
-    this.#network = undefined;
+    for (const network of this.#networks.values()) network.close();
+    this.#networks.clear();
     if (this.#scratch !== undefined) rmSync(this.#scratch, { recursive: true, force: true });
     this.#scratch = undefined;
   }
@@ -224,15 +236,17 @@ class WorkspaceSandbox implements Sandbox {
     });
   }
 
-  #reachesHosts(): boolean {
-    return this.#options.proxy !== undefined && this.#engines().work?.name === "namespaces";
+  #reachesHosts(proxy: SandboxProxy | undefined = this.#options.proxy): boolean {
+    return proxy !== undefined && this.#engines().work?.name === "namespaces";
   }
 
-  #sharedNetwork(engine: Engine): SharedNetwork {
-    const { proxy } = this.#options;
-    if (!proxy) throw new Error("No hosts are allowed");
-    this.#network ??= new SharedNetwork(engine, { tables: this.#tableFolder(), proxy });
-    return this.#network;
+  /** Undefined if this machine cannot limit a program to hosts. */
+  #networkOf(plan: Plan, engine: Engine): SharedNetwork | undefined {
+    const { network, proxy = this.#options.proxy } = plan;
+    if (network !== "hosts" || proxy === undefined || !this.#reachesHosts(proxy)) return undefined;
+    const shared = this.#networks.get(proxy) ?? new SharedNetwork(engine, { tables: this.#tableFolder(), proxy });
+    this.#networks.set(proxy, shared);
+    return shared;
   }
 
   #tableFolder(): TableFolder {
@@ -251,6 +265,25 @@ class WorkspaceSandbox implements Sandbox {
     return { paths: new Set([...secrets, ...ofSystem, ...privatePaths.filter(exists)]), inodes: this.#scan.inodes };
   }
 
+  /** The secrets of the workspace and of named folders. A secret that is named itself is open, except the own state. */
+  #closedFor(named: readonly string[]): ClosedPaths {
+    const { policy } = this.#options.files;
+    this.#scan.refresh();
+    const secrets = new Set(this.#scan.secrets);
+    const inodes = new Set(this.#scan.inodes);
+    for (const root of named) {
+      if (isInside(root, policy.workspace) || !isFolder(root) || isSecretName(root)) continue;
+      const everywhere = { ...policy, layers: [[{ path: "/", writable: true }]] };
+      const scan = this.#scans.get(root) ?? new WorkspaceScan(everywhere, root);
+      this.#scans.set(root, scan);
+      scan.refresh();
+      for (const path of scan.secrets) secrets.add(path);
+      for (const inode of scan.inodes) inodes.add(inode);
+    }
+    for (const path of secrets) if (named.some((root) => isInside(root, path))) secrets.delete(path);
+    return { paths: this.#closed(secrets).paths, inodes };
+  }
+
   /** Commands under an approval may read the project's own secrets, such as `.env`, because its tests need them. */
   #hiddenInWork(): Iterable<string> {
     const { policy } = this.#options.files;
@@ -263,15 +296,16 @@ class WorkspaceSandbox implements Sandbox {
     if (!isAbsolute(program)) throw new Error(`The program to confine needs an absolute path: ${program}`);
     const writes = plan.write.length > 0;
     const guarded = writes ? this.#guarded(plan) : [];
-    const repositories = writes ? this.#scan.repositories.filter((path) => isWritable(path, plan)) : [];
+    const scanned = [this.#scan, ...this.#scans.values()].flatMap(({ repositories: found }) => found);
+    const repositories = writes ? scanned.filter((path) => isWritable(path, plan)) : [];
     const mounts = hasMounts(engine);
-    const scratch = writes ? this.#scratchFolder() : undefined;
+    const scratch = writes ? (plan.temporary ?? this.#scratchFolder()) : undefined;
     const temporary = mounts && scratch !== undefined ? TEMPORARY : scratch;
     const hiddenFiles = mounts ? plan.hidden.filter((path) => !isFolder(path)) : [];
     const hiddenFolders = mounts ? plan.hidden.filter(isFolder) : [];
     // With mounts nothing needs to be split: what is hidden inside writable folders is covered.
     const closed = mounts ? { ...plan.closed, paths: without(plan.closed.paths, plan.hidden) } : plan.closed;
-    const shared = plan.network === "hosts" && this.#reachesHosts() ? this.#sharedNetwork(engine) : undefined;
+    const shared = this.#networkOf(plan, engine);
     const joinedNetwork = await shared?.open();
     const ownNetwork = mounts && plan.metadata && plan.network !== "open";
     checkNetwork(plan.network, { ownNetwork, isShared: shared !== undefined });
@@ -292,6 +326,7 @@ class WorkspaceSandbox implements Sandbox {
         : bubblewrapCommand({
             ...mounted,
             program: engine.bubblewrap,
+            read: plan.read,
             write: plan.write,
             terminal: plan.terminal,
             cwd: plan.cwd,
@@ -299,8 +334,9 @@ class WorkspaceSandbox implements Sandbox {
             launcher: engine.runner,
           });
     const keepIn = (): string => join(this.#tableFolder().path, "replaced");
+    const mayWrite = (path: string): boolean => isWritable(path, plan);
     const guard = writes
-      ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, keepIn })
+      ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, mayWrite, keepIn })
       : undefined;
     const env: Record<string, string> = temporary === undefined ? { GIT_OPTIONAL_LOCKS: "0" } : { TMPDIR: temporary };
     Object.assign(env, shared?.env);
@@ -312,7 +348,10 @@ class WorkspaceSandbox implements Sandbox {
   }
 
   #guarded(plan: Plan): string[] {
-    const all = [...this.#scan.guarded, ...guardedInRepositories(this.#scan.repositories)];
+    const all = [this.#scan, ...this.#scans.values()].flatMap(({ guarded, repositories }) => [
+      ...guarded,
+      ...guardedInRepositories(repositories),
+    ]);
     return all.filter((path) => isWritable(path, plan) && !plan.hidden.some((hidden) => isInside(path, hidden)));
   }
 
