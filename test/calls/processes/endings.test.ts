@@ -11,6 +11,7 @@ import { Site } from "./site.ts";
 
 const FULL = process.env["HAFT_FULL"] === "1";
 const ROUNDS = 200;
+const CALLS_PER_SECOND = 50;
 const base = temporaryFolder("haft-endings-");
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -58,6 +59,8 @@ describe.runIf(FULL)("with servers of their own", () => {
       const site = await openSite(stop.replace(" ", "-"));
       const faults: string[] = [];
       const rounds = Math.ceil(ROUNDS / 3);
+      let completed = 0;
+      let unknown = 0;
       for (let round = 0; round < rounds; round++) {
         const random = randomOf(round);
         const item = `${stop.replace(" ", "-")}-${round}`;
@@ -85,11 +88,16 @@ describe.runIf(FULL)("with servers of their own", () => {
           answer = (await answered) ?? (await spend(server, call));
         }
         if (stop !== "SIGTERM") await pause(input.before + input.ms - stopAt);
+        if (answer.status === "completed") completed++;
+        if (answer.error?.code === "unknown_outcome") unknown++;
         const fault = faultOf(answer, site.effectsOf(item));
         if (fault !== undefined)
           faults.push(`round ${round}, ${JSON.stringify(input)}, stopped at ${stopAt} ms: ${fault}`);
       }
       await site.close();
+      process.stderr.write(
+        `${stop}: ${rounds} rounds, ${completed} completed, ${unknown} unknown, ${faults.length} false\n`,
+      );
       expect(faults).toEqual([]);
     },
     60 * 60_000,
@@ -104,6 +112,7 @@ describe.runIf(FULL)("with servers of their own", () => {
       const faults: string[] = [];
       const calls: Promise<void>[] = [];
       let isOver = false;
+      let retries = 0;
       /** Another server if this one takes no more calls: a call that was not taken has not happened. */
       const callOnce = async (n: number): Promise<void> => {
         const item = `rolling-${n}`;
@@ -124,27 +133,35 @@ describe.runIf(FULL)("with servers of their own", () => {
             const { code } = ((error as Error).cause ?? {}) as { code?: string };
             if (code !== "ECONNREFUSED") faults.push(`${item}: ${String((error as Error).cause ?? error)}`);
           }
+          retries++;
           await pause(100);
         }
         faults.push(`${item}: no server took it`);
       };
+      const started = performance.now();
       const caller = (async () => {
         for (let n = 0; !isOver; n++) {
           calls.push(callOnce(n));
-          await pause(20);
+          // By the clock: a pause takes longer on a busy machine.
+          await pause(started + (n + 1) * (1000 / CALLS_PER_SECOND) - performance.now());
         }
       })();
       for (let index = 0; index < servers.length; index++) {
-        await pause(2000);
+        await pause(5000);
         const old = servers[index]!;
         await old.close();
         servers[index] = site.freshServer();
         await servers[index]!.ready();
       }
-      await pause(2000);
+      await pause(5000);
       isOver = true;
       await caller;
+      const seconds = (performance.now() - started) / 1000;
       await Promise.all(calls);
+      const rate = (calls.length / seconds).toFixed(1);
+      process.stderr.write(
+        `rolling restart: ${calls.length} calls, ${rate} per second, ${retries} sent again, ${faults.length} failed\n`,
+      );
       const wrong = calls.map((_, n) => site.effectsOf(`rolling-${n}`)).filter((effects) => effects !== 1);
       await site.close();
       expect(calls.length).toBeGreaterThan(200);
