@@ -90,7 +90,7 @@ describe.runIf(FULL)("with servers of their own", () => {
         if (stop !== "SIGTERM") await pause(input.before + input.ms - stopAt);
         if (answer.status === "completed") completed++;
         if (answer.error?.code === "unknown_outcome") unknown++;
-        const fault = faultOf(answer, site.effectsOf(item));
+        const fault = faultOf(answer, site.effectsOf(item).length);
         if (fault !== undefined)
           faults.push(`round ${round}, ${JSON.stringify(input)}, stopped at ${stopAt} ms: ${fault}`);
       }
@@ -162,7 +162,7 @@ describe.runIf(FULL)("with servers of their own", () => {
       process.stderr.write(
         `rolling restart: ${calls.length} calls, ${rate} per second, ${retries} sent again, ${faults.length} failed\n`,
       );
-      const wrong = calls.map((_, n) => site.effectsOf(`rolling-${n}`)).filter((effects) => effects !== 1);
+      const wrong = calls.map((_, n) => site.effectsOf(`rolling-${n}`).length).filter((effects) => effects !== 1);
       await site.close();
       expect(calls.length).toBeGreaterThan(200);
       expect(faults).toEqual([]);

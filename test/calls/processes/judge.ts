@@ -14,28 +14,32 @@ const CODES: Record<CallOutcome, readonly string[]> = {
 };
 
 /** Each fault begins with its kind: lost, doubled, unasked, false or hung. */
-export function judge({ schedule, heard, rows, effects, hung, lost }: Played): string[] {
+export function judge(played: Played): string[] {
+  const { schedule, heard, rows, effects, hung } = played;
   const faults: string[] = hung.map((who) =>
     who === "nobody ran it" ? "lost: an approved call was not run" : `hung: ${who}`,
   );
-  if (effects > 1) faults.push(`doubled: ${effects} effects`);
+  if (effects.length > 1) faults.push(`doubled: ${effects.length} effects`);
   const last = rows.at(-1);
   if (!last) return [...faults, "lost: there is no row"];
   const isApproved = rows.some(({ answer }) => answer?.approved === true);
-  if (effects > 0 && !isApproved) faults.push("unasked: it ran without an approval");
-  for (const row of rows) faults.push(...judgeRow(row, effects, lost));
+  if (effects.length > 0 && !isApproved) faults.push("unasked: it ran without an approval");
+  for (const row of rows) faults.push(...judgeRow(row, played));
   const ran = rows.filter(({ outcome }) => outcome === "completed" || outcome === "unknown");
-  if (effects > 0 && ran.length === 0) faults.push(`false: it ran, and its rows say ${rows.map(outcomeOf).join(", ")}`);
+  if (effects.length > 0 && ran.length === 0)
+    faults.push(`false: it ran, and its rows say ${rows.map(outcomeOf).join(", ")}`);
   for (const told of heard) faults.push(...judgeTold(told, rows, { last, asker: schedule.asker }));
   return faults;
 }
 
-function judgeRow(row: StoredCall, effects: number, lost: Played["lost"]): string[] {
-  const { state, outcome, answer } = row;
+function judgeRow(row: StoredCall, { effects, owners, lost }: Played): string[] {
+  const { id, state, outcome, answer } = row;
   if (state !== "ended") return [`lost: the row is ${state}`];
-  const isJob = row.result?.status === "pending";
-  if (outcome === "completed" && effects !== 1 && !isJob)
-    return [`false: the row says completed, with ${effects} effects`];
+  if (outcome === "completed" && effects.length !== 1)
+    return [`false: the row says completed, with ${effects.length} effects`];
+  const hasRun = outcome === "completed" || outcome === "unknown";
+  if (hasRun && effects.length === 1 && owners.get(id) !== effects[0])
+    return [`false: it ran in process ${effects[0]}, and the row says ${owners.get(id)}`];
   if (outcome === "unknown" && !lost.has(row.id))
     return ["false: the row says unknown, and the process that ran it was not killed"];
   if (outcome === "failed") return [`false: the row says failed: ${row.result?.display}`];

@@ -23,7 +23,10 @@ export interface Played {
   heard: Heard[];
   /** The questions about the call, oldest first. */
   rows: StoredCall[];
-  effects: number;
+  /** The processes in which the effect happened. */
+  effects: readonly number[];
+  /** The process that ran each row. */
+  owners: ReadonlyMap<string, number | undefined>;
   /** Parties that were not told anything in time. */
   hung: string[];
   /** Whether the process was killed that should be. It may have ended before, or never come to that point. */
@@ -106,8 +109,13 @@ class Round {
     if (isLater || (repeats && !asker.startsWith("MCP"))) await this.#askLater(asking, first?.pending?.id ?? question);
     const rows = await this.#site.rowsOf(item);
     const effects = this.#site.effectsOf(item);
-    const lost: StoredCall[] = [];
-    for (const row of rows) if (row.outcome === "unknown" && (await this.#site.hasLostOwner(row))) lost.push(row);
+    const owners = new Map<string, number | undefined>();
+    const lost = new Set<string>();
+    for (const row of rows) {
+      const pid = await this.#site.pidOf(row);
+      owners.set(row.id, pid);
+      if (row.outcome === "unknown" && (await this.#site.wasKilled(pid))) lost.add(row.id);
+    }
     // They end in order, perhaps while they run calls of other rounds.
     for (const party of this.#started) if (!party.isDead) void party.close();
     return {
@@ -118,7 +126,8 @@ class Round {
       effects,
       hung: this.#hung,
       hasKilled: this.#started.some(({ isDead }) => isDead),
-      lost: new Set(lost.map(({ id }) => id)),
+      owners,
+      lost,
     };
   }
 

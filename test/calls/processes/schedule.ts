@@ -17,7 +17,7 @@ export type AskerName = (typeof ASKERS)[number];
 /** Those whose callers wait for the answer. */
 const WAITING: readonly AskerName[] = ["library that waits", "MCP that holds"];
 
-export const ANSWERERS = ["command line", "HTTP", "library"] as const;
+export const ANSWERERS = ["library", "HTTP", "command line"] as const;
 export type AnswererName = (typeof ANSWERERS)[number] | "MCP";
 
 /** An MCP client can only answer the question of its own call. It sends the answer to another server than the call. */

@@ -89,23 +89,28 @@ export class Site {
     return new Site(options, folder, store);
   }
 
-  /** Whether the process that ran this call was killed. */
-  async hasLostOwner({ owner }: StoredCall): Promise<boolean> {
+  /** The process that ran this call, or runs it. */
+  async pidOf({ owner }: StoredCall): Promise<number | undefined> {
     const [row] = await this.store.database.all<{ pid: number }>("SELECT pid FROM processes WHERE id = ?", [
       owner ?? "",
     ]);
-    const party = this.#fresh.find(({ pid }) => pid === row?.pid);
-    // The death is in the table of processes before the parent is told.
+    return row?.pid;
+  }
+
+  /** Whether this process was killed. */
+  async wasKilled(pid: number | undefined): Promise<boolean> {
+    const party = this.#fresh.find((one) => one.pid === pid);
+    // Other processes may see its death before its parent does.
     for (let tries = 0; party && !party.isDead && tries < 50; tries++) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     return party?.isDead ?? false;
   }
 
-  /** How often the effect of this payment happened. */
-  effectsOf(item: string): number {
+  /** The processes in which the effect of this payment happened: one, if it happened once. */
+  effectsOf(item: string): number[] {
     const lines = readFileSync(this.#ledger, "utf8").split("\n");
-    return lines.filter((line) => line.startsWith(`${item} `)).length;
+    return lines.filter((line) => line.startsWith(`${item} `)).map((line) => Number(line.slice(item.length)));
   }
 
   /** The questions about this payment, oldest first. */
