@@ -51,7 +51,7 @@ import { createPolicyView, type PolicyView } from "./gate/permit/policy-view.ts"
 import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
 import type { RuleSource } from "./gate/permit/rules/rule.ts";
-import { suggestRules } from "./gate/permit/rules/suggest-rules.ts";
+import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
 import { createTaint, type Taint, type TaintOptions } from "./gate/permit/taint.ts";
@@ -436,10 +436,10 @@ class Runtime {
       clock,
       events,
       judge: createJudge(judging),
-      async suggestRule(call) {
-        const suggested = suggestRules({ tool: toolOf(call), input: call.input, cwd });
-        return (await wouldAllow(suggested, call, judging)) ? suggested : [];
-      },
+      suggestRule: (call) =>
+        suggestSufficientRules({ tool: toolOf(call), input: call.input, cwd }, (rules) =>
+          wouldAllow(rules, call, judging),
+        ),
       async remember(scope, rule, call) {
         if (scope === "session") return grants.add(rule, call.caller);
         await saveRule?.(rule);

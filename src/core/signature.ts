@@ -9,7 +9,16 @@ export interface Signature {
   reads?: readonly string[];
   changes?: readonly string[];
   urls?: readonly string[];
+  /** How many things the call reads, creates, changes, deletes or sends, for rules such as `effect:delete>10`. */
+  effects?: Effects;
 }
+
+/** What a call can do to things. */
+export const EFFECTS = ["read", "create", "change", "delete", "send"] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+/** A number for each effect; `unknown` if it is only known when the call runs. */
+export type Effects = Partial<Readonly<Record<Effect, number | "unknown">>>;
 
 /** A shell command, parsed by the same code that runs it: the judged command is the one that runs. */
 export interface CommandReading {
@@ -59,8 +68,10 @@ export interface CommandPart {
 
 export interface CommandName {
   text: string;
-  /** Only a rule without `*` may allow it: the rest of it is another command. */
+  /** Only a rule without `*` may allow it: it contains another command, a secret, or words that are not certain. */
   exactOnly: boolean;
+  /** A rule with `*` allows it only if it spells out these words: options that write elsewhere, execute or are unknown. */
+  spelled?: readonly string[];
 }
 
 export function signatureOf(tool: AnyTool, input: unknown): Signature | undefined {

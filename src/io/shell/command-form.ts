@@ -50,7 +50,8 @@ export interface FormUse {
   argv: string[];
 }
 
-export type FormVerdict = { use: FormUse } | { refused: string; writes: boolean };
+/** `at` is the position of a refused option among the words. */
+export type FormVerdict = { use: FormUse } | { refused: string; writes: boolean; at?: number };
 
 export interface MatchOptions {
   /** The command runs where the kernel hides secrets and refuses writes. */
@@ -91,7 +92,9 @@ export function matchForm(
     }
     for (const option of isLong ? [splitLong(word.value)] : splitShort(word.value, known, form.style)) {
       const takes = known.takes.get(option.name);
-      if (takes === undefined) return refuse(`the option ${option.name} is not on its read-only list`, option.name);
+      if (takes === undefined) {
+        return { ...refuse(`the option ${option.name} is not on its read-only list`, option.name), at };
+      }
       if (takes === "nothing" || takes === "maybe") {
         if (takes === "nothing" && option.value !== undefined) return refuse(`${option.name} takes no value`);
         use.options.push(option);
@@ -168,8 +171,8 @@ function splitShort(
   style: CommandForm["style"],
 ): { name: string; value?: string }[] {
   if (style === "words") {
-    const [, name = word, digits] = /^(-[a-z])(\d+)$/.exec(word) ?? [];
-    return [digits === undefined ? { name } : { name, value: digits }];
+    const [, name = word, value] = /^(-[a-z])(\d+)$/.exec(word) ?? /^(-[\w-]+)=(.*)$/s.exec(word) ?? [];
+    return [value === undefined ? { name } : { name, value }];
   }
   if (style === "late") return Array.from(word.slice(1), (letter) => ({ name: `-${letter}` }));
   return splitCluster(word, known);

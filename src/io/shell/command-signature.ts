@@ -20,6 +20,7 @@ import {
   unwrapArgv,
   unwrapCommand,
 } from "./parse-command.ts";
+import { notCovered } from "./prefix-forms.ts";
 import { isSafeEnvName } from "./shell-environment.ts";
 
 /** Longer commands always need approval: no rule matches them. */
@@ -55,6 +56,24 @@ export interface CommandCircumstances {
   directory?: string | undefined;
   env?: Readonly<Record<string, string>> | undefined;
   stdin?: string | undefined;
+}
+
+const DELETING = new Set(["rm", "rmdir", "unlink", "shred", "trash"]);
+const DELETES_MANY = /^(?:-\w*[rR]\w*|--recursive|-delete)$/;
+
+/** How many files a command deletes, as far as its text shows; `unknown` if that is only known when it runs. */
+export function countDeletions(text: string): number | "unknown" {
+  let count = 0;
+  for (const { name, argv, open, within } of unwrapCommand(text).commands) {
+    const isFind = name === "find" && argv.includes("-delete");
+    const isClean = name === "git" && gitSubcommand(argv.slice(1))[0] === "clean";
+    if (!DELETING.has(name) && !isFind && !isClean) continue;
+    const operands = argv.slice(1).filter((word) => !word.startsWith("-"));
+    const isMany = isFind || isClean || open.length > 0 || within.length > 0 || argv.some((word) => DELETES_MANY.test(word));
+    if (isMany) return "unknown";
+    count += operands.length;
+  }
+  return count;
 }
 
 /** Reads a command together with its working directory, variables and standard input. */
@@ -185,7 +204,7 @@ function commandPart({ words, assignments }: SimpleCommand): CommandPart {
   const runs = innerCommands(words.slice(-(forms.at(-1)?.words ?? 0)));
   return {
     program: normalizeProgramName(first.value),
-    forms: forms.map(({ text, exactOnly }) => ({ text, exactOnly })),
+    forms: forms.map(({ text, exactOnly, spelled }) => ({ text, exactOnly, spelled })),
     runs,
     closed,
   };
@@ -211,7 +230,13 @@ function formsOf(words: readonly CommandWord[]): (CommandName & { words: number 
   for (;;) {
     const inner = innerWords(rest);
     const text = rest.map(({ source }) => source).join(" ");
-    forms.push({ text, exactOnly: inner !== undefined || isOpaque(rest), words: rest.length });
+    const { exactOnly, spelled } = notCovered(rest);
+    forms.push({
+      text,
+      exactOnly: exactOnly || inner !== undefined || isOpaque(rest),
+      spelled: spelled.length > 0 ? spelled : undefined,
+      words: rest.length,
+    });
     if (inner === undefined) return forms;
     rest = inner;
   }

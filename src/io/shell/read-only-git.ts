@@ -223,6 +223,9 @@ const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm
   ],
 ]);
 
+/** The subcommands that only read, by name. */
+export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map([...FORMS, ...LOOK_FORMS]);
+
 const WRITING = new Set(
   `add am apply branch checkout cherry-pick clean clone commit config fetch filter-branch gc init merge mv notes prune pull
    push rebase remote repack replace reset restore revert rm sparse-checkout stash submodule switch tag update-index
@@ -304,7 +307,7 @@ export function rebuildGit(
   }
   const [first, ...rest] = words.slice(at);
   const subcommand = first?.kind === "literal" ? first.value : "";
-  const form = LOOK_FORMS.get(subcommand) ?? FORMS.get(subcommand);
+  const form = GIT_FORMS.get(subcommand);
   if (!form)
     return {
       refused: `the subcommand ${subcommand || "(none)"} is not on its read-only list`,

@@ -22,7 +22,11 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
       recursive: z.boolean().default(false).describe("Delete a folder with everything in it"),
     }),
     parameterAliases: PATH_ALIASES,
-    signature: ({ path }) => ({ text: path, changes: [path] }),
+    signature: ({ path, recursive }) => ({
+      text: path,
+      changes: [path],
+      effects: { delete: recursive ? "unknown" : 1 },
+    }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async ({ path, recursive }, context) => {
       const allowed = filesOf({ files }, context);

@@ -12,7 +12,7 @@ import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../..
 import type { Files } from "../../io/files/files.ts";
 import { containsDenied, describeAllowed, isInside, isSecretName } from "../../io/files/path-policy.ts";
 import type { ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
-import { readCommandWith } from "../../io/shell/command-signature.ts";
+import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import { findProgram, findShell } from "../../io/shell/find-program.ts";
 import type { OutputBuffer, SpillSink } from "../../io/shell/output-buffer.ts";
@@ -108,7 +108,7 @@ export function createExecTool(dependencies: ExecDependencies) {
       const reading = readCommandWith(command, { directory, env: envOf(env), stdin });
       // A rule that allows the command does not allow it outside the sandbox.
       const undetermined = outside && sandbox ? "It would run outside the sandbox." : reading.undetermined;
-      return { text: command, command: { ...reading, undetermined } };
+      return { text: command, command: { ...reading, undetermined }, effects: { delete: countDeletions(command) } };
     },
     preview: (input, context) =>
       previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.sandbox),

@@ -1,3 +1,4 @@
+import type { CommandName } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import {
   compileHostPattern,
@@ -10,7 +11,8 @@ import {
   type PathPattern,
   type TextMatcher,
 } from "./rule-patterns.ts";
-import { parseRule, readTarget, type Rule, type RuleTarget } from "./rule.ts";
+import { ConditionError, conditionsHold } from "./rule-conditions.ts";
+import { isEffectRule, parseRule, readTarget, type Rule, type RuleTarget, type RuleText } from "./rule.ts";
 import { folderNames, type PathBases, type RuleFamily, type Subject, type SubjectPath } from "./rule-subject.ts";
 
 /** A compiled rule. How its spec is read depends on what the call touches. */
@@ -25,9 +27,12 @@ export interface CompiledRule extends Rule {
   touches(subject: Subject, isNamed: boolean): boolean;
   /** For deny and ask: whether it may match parts of a command that are only known at run time. */
   mayTouchHidden(subject: Subject, isNamed: boolean): boolean;
+  /** For allow, with conditions: whether all of them hold for the call. */
+  coversCall(subject: Subject): boolean;
+  hasConditions: boolean;
   /** For allow: whether it covers one path, command or address of a call of the tool. */
   coversPath(path: SubjectPath, subject: Subject): boolean;
-  coversCommand(text: string, exactOnly: boolean): boolean;
+  coversCommand(command: CommandName): boolean;
   coversUrl(url: string): boolean;
   coversText(text: string): boolean;
   /** For rules about paths: what a search skips. */
@@ -36,9 +41,11 @@ export interface CompiledRule extends Rule {
 
 /** Throws a TypeError if the text is not a rule. */
 export function compileRule(rule: Rule): CompiledRule {
-  const { name, spec, problem } = parseRule(rule.text);
-  if (problem !== undefined)
-    throw new TypeError(`The rule ${JSON.stringify(rule.text)} of ${rule.origin}: ${problem}.`);
+  const { name, spec, conditions, problem } = readText(rule);
+  if (problem !== undefined) throw new TypeError(`${describe(rule)}: ${problem}.`);
+  if (rule.list === "allow" && isEffectRule(name)) {
+    throw new ConditionError(`${describe(rule)}: a condition without a tool can ask or deny, not allow. Write Tool(${name}).`);
+  }
   const target = readTarget(name, rule.list);
   const list = rule.list === "allow" ? "allow" : "forbid";
   const source = rule.folder === undefined ? undefined : folderNames(rule.folder);
@@ -47,18 +54,22 @@ export function compileRule(rule: Rule): CompiledRule {
   const host = once(() => (spec === undefined ? undefined : compileHostPattern(spec, list)));
   const command = once(() => compileCommandPattern(spec ?? "*"));
   const opening = once(() => compileOpening(commandPattern((spec ?? "*").trim())));
-  const parameter = spec === undefined ? undefined : parseParameterPattern(spec);
+  const parameter = spec === undefined || conditions ? undefined : parseParameterPattern(spec);
+  const spelledOut = once(() => new Set(commandPattern(spec ?? "").split(/\s+/)));
   const isExact = spec !== undefined && !hasWildcard(commandPattern(spec));
 
   const compiled: CompiledRule = {
     ...rule,
     isBare: spec === undefined,
+    hasConditions: conditions !== undefined,
     family: target.family,
     target,
     appliesTo: (tool) => target.names(tool) || target.mayApplyTo(tool),
     touches(subject, isNamed) {
       if (!isNamed && !(target.family && subject.has[target.family])) return false;
       if (spec === undefined) return isNamed || touchesFamily(target.family, subject);
+      // If a value cannot be compared, asking is safe. A denial would refuse calls that it does not mean.
+      if (conditions) return isNamed && (conditionsHold(conditions, subject) ?? rule.list === "ask");
       if (parameter && isNamed) {
         const matched = matchParameter(parameter, subject);
         if (matched !== undefined) return matched;
@@ -66,6 +77,7 @@ export function compileRule(rule: Rule): CompiledRule {
       return touchesPaths(subject, isNamed) || touchesRest(subject);
     },
     mayTouchHidden(subject, isNamed) {
+      if (conditions) return isNamed && conditionsHold(conditions, subject) === undefined;
       const hides = subject.command?.hides;
       if (!hides || spec === undefined) return false;
       const { family } = target;
@@ -74,8 +86,12 @@ export function compileRule(rule: Rule): CompiledRule {
       if (parameter && isNamed && matchParameter(parameter, subject) !== undefined) return false;
       return hides.commands.some(opening());
     },
+    coversCall: (subject) => conditions !== undefined && conditionsHold(conditions, subject) === true,
     coversPath: (one, subject) => path()?.matches(one, basesOf(subject.bases)) ?? false,
-    coversCommand: (text, exactOnly) => (!exactOnly || isExact) && command()(text),
+    coversCommand({ text, exactOnly, spelled = [] }) {
+      if (isExact) return command()(text);
+      return !exactOnly && spelled.every((word) => spelledOut().has(word)) && command()(text);
+    },
     coversUrl: (url) => host()?.(url) ?? false,
     coversText: (text) => command()(text),
     pathGlob: (bases) => path()?.glob(basesOf(bases)),
@@ -103,6 +119,19 @@ export function compileRule(rule: Rule): CompiledRule {
     if (reading && (family === "command" || family === undefined)) return reading.seen.some(command());
     if (urls.length > 0) return urls.some(host() ?? command());
     return text !== undefined && reads.length === 0 && changes.length === 0 && command()(text);
+  }
+}
+
+function describe({ text, origin }: Rule): string {
+  return `The rule ${JSON.stringify(text)} of ${origin}`;
+}
+
+function readText(rule: Rule): RuleText {
+  try {
+    return parseRule(rule.text);
+  } catch (error) {
+    if (error instanceof ConditionError) throw new ConditionError(`${describe(rule)}: ${error.message}.`);
+    throw error;
   }
 }
 

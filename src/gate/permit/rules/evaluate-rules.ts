@@ -156,7 +156,9 @@ export function findCoverage(
 ): readonly CompiledRule[] | undefined {
   const whole = rules.find(({ rule, isNamed }) => rule.isBare && (isNamed || touchesOnly(rule, subject)));
   if (whole) return [whole.rule];
-  const scoped = rules.filter(({ rule }) => !rule.isBare);
+  const conditional = rules.find(({ rule, isNamed }) => isNamed && rule.coversCall(subject));
+  if (conditional) return [conditional.rule];
+  const scoped = rules.filter(({ rule }) => !rule.isBare && !rule.hasConditions);
   if (scoped.length === 0) return undefined;
   if (subject.command) return coverCommand(scoped, subject, options);
   const { changes, reads, urls, text } = subject;
@@ -179,7 +181,7 @@ function coverCommand(
   const command = subject.command as NonNullable<Subject["command"]>;
   if (command.undetermined !== undefined || !rules.some(({ isNamed }) => isNamed)) return undefined;
   // A rule allows exactly this command text.
-  const asWritten = findNamed(rules, (rule) => rule.coversCommand(command.text.trim(), true));
+  const asWritten = findNamed(rules, (rule) => rule.coversCommand({ text: command.text.trim(), exactOnly: true }));
   if (asWritten) return [asWritten];
   if (command.closed !== undefined) return undefined;
   const covered = coverAll(command.parts, (part) => coverPart(rules, part, subject));
@@ -202,8 +204,8 @@ function coverPart(
 ): CompiledRule | "harmless" | undefined {
   if (part.harmless) return "harmless";
   if (part.closed !== undefined) return undefined;
-  for (const { text, exactOnly } of part.forms) {
-    const rule = findNamed(rules, (each) => each.coversCommand(text, exactOnly));
+  for (const form of part.forms) {
+    const rule = findNamed(rules, (each) => each.coversCommand(form));
     if (rule) return rule;
   }
   return isReadOnlyPart(part, subject) ? "harmless" : undefined;
@@ -240,19 +242,21 @@ function coverAll<T>(
 
 /** Deny and ask rules also apply to words that are only known when the command runs. */
 function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined {
-  const hides = subject.command?.hides;
-  if (!hides) return undefined;
   const found = [...rules.deny, ...rules.ask].find(({ rule, isNamed }) => rule.mayTouchHidden(subject, isNamed));
   if (found) {
-    const { text, origin } = found.rule;
+    const { text, origin, hasConditions } = found.rule;
     return {
       decision: "ask",
       by: "policy",
-      reason: `What it does is only known when it runs, and the rule ${text} (${origin}) may apply. Write the full command, without variables, patterns or programs that run others.`,
+      reason: hasConditions
+        ? `The call has no value to compare, and the rule ${text} (${origin}) may apply.`
+        : `What it does is only known when it runs, and the rule ${text} (${origin}) may apply. Write the full command, without variables, patterns or programs that run others.`,
       rule: text,
       origin,
     };
   }
+  const hides = subject.command?.hides;
+  if (!hides) return undefined;
   const names = subject.command?.text.split(/[\s'"`;|&()<>=:,{}/\\]+/) ?? [];
   const mayProtected =
     hides.changes.some(mayBecomeProtected) || (hides.commands.includes("") && names.some(isProtectedName));

@@ -6,7 +6,9 @@ import { compileGlob } from "../../../io/files/glob-pattern.ts";
 import { NO_PREFIX_RULES, TRANSPARENT_WRAPPERS } from "../../../io/shell/command-wrappers.ts";
 import { isOriginGroup, TOOL_GROUPS } from "../tool-groups.ts";
 import { compileWildcard, hasWildcard, parseParameterPattern, propertyNames } from "./rule-patterns.ts";
+import { type Condition, looksLikeCondition } from "./rule-conditions.ts";
 import {
+  isEffectRule,
   mayAllow,
   parseRule,
   readTarget,
@@ -51,7 +53,12 @@ function rulesOf({ origin, folder, ...lists }: RuleSource): Rule[] {
 }
 
 function remarksOn(rule: Rule, all: readonly Rule[], tools: readonly AnyTool[]): RuleRemark[] {
-  const parsed = parseRule(rule.text);
+  let parsed: RuleText;
+  try {
+    parsed = parseRule(rule.text);
+  } catch (error) {
+    return [{ level: "error", code: "malformed", message: `${errorMessage(error)}.` }];
+  }
   if (parsed.problem !== undefined) return [{ level: "error", code: "malformed", message: `${parsed.problem}.` }];
   const unknown = lintName(parsed, rule, tools);
   if (unknown) return [unknown];
@@ -70,6 +77,7 @@ function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[])
     code: "unknown_tool",
     message: `There is no "${name}". ${hint ?? otherwise}`,
   });
+  if (isEffectRule(name)) return undefined;
   if (key.startsWith("kind:")) {
     return KINDS.includes(key) ? undefined : known(didYouMean(name, KINDS), `Kinds are ${KINDS.join(", ")}.`);
   }
@@ -86,10 +94,20 @@ function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[])
   return { ...remark, level: "warning" };
 }
 
-function lintSpec({ name, spec }: RuleText, { list, text }: Rule, tools: readonly AnyTool[]): RuleRemark[] {
+function lintCondition({ text, parameter }: Condition, named: readonly AnyTool[]): RuleRemark[] {
+  const [first] = parameter ?? [];
+  const known = named.flatMap((tool) => [...propertyNames(tool)]);
+  if (first === undefined || known.length === 0) return [];
+  if (named.some((tool) => propertyNames(tool).has(aliased(tool, first)))) return [];
+  const hint = didYouMean(first, known) ?? `It has ${known.join(", ")}.`;
+  return [{ level: "error", code: "never_matches", message: `"${text}": the tool has no "${first}". ${hint}` }];
+}
+
+function lintSpec({ name, spec, conditions }: RuleText, { list, text }: Rule, tools: readonly AnyTool[]): RuleRemark[] {
   if (spec === undefined) return [];
   const target = readTarget(name, "deny");
   const named = tools.filter((tool) => target.names(tool));
+  if (conditions) return conditions.flatMap((condition) => lintCondition(condition, named));
   const parameter = parseParameterPattern(spec);
   const owner = parameter && named.find((tool) => propertyNames(tool).has(aliased(tool, parameter.name)));
   if (parameter && (owner || /^(?:command|file_path|path|url)$/.test(parameter.name))) {
@@ -242,6 +260,7 @@ function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undefined {
 
 /** Whether `wide` matches everything that `narrow` matches, as far as the texts show. */
 function isBroader(wide: Rule, narrow: Rule): boolean {
+  if (looksLikeCondition(wide.text) || looksLikeCondition(narrow.text)) return wide.text === narrow.text;
   const [a, b] = [parseRule(wide.text), parseRule(narrow.text)];
   if (a.problem !== undefined || b.problem !== undefined) return false;
   if (!coversName(a.name, b.name)) return false;

@@ -6,6 +6,7 @@ import type { AnyTool } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
 import { type Case, judgeCase, judgeWithoutRules } from "./evaluate-rules.ts";
 import { type PathBases, pathBasesFor, readSubject } from "./rule-subject.ts";
+import { ConditionError } from "./rule-conditions.ts";
 import { type Rule, RULE_LISTS, type RuleList, type RuleSource } from "./rule.ts";
 
 /** plan denies what dontAsk may allow, and asks where dontAsk denies: neither is stricter. */
@@ -57,7 +58,7 @@ export class RuleSet {
   #mayBypass = true;
   #bases: { cwd: string; home: string; bases: PathBases } | undefined;
 
-  /** The most general source first: the last mode applies. */
+  /** The most general source first: the last mode applies. Throws a TypeError for a condition that cannot be understood. */
   constructor(sources: readonly RuleSource[] = []) {
     for (const source of sources) checkKeys(`Rules (${source.origin})`, source, SOURCE_KEYS);
     this.#build(sources.map((source) => ({ ...source })));
@@ -179,6 +180,7 @@ export class RuleSet {
           try {
             compiled.push(compileRule({ text: text.trim(), list, origin, folder }));
           } catch (error) {
+            if (error instanceof ConditionError) throw error;
             this.#problems.push(errorMessage(error));
           }
         }

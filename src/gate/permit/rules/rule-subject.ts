@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type CommandPart, type CommandReading, type Signature, signatureOf } from "../../../core/signature.ts";
+import { type CommandPart, type CommandReading, type Effects, type Signature, signatureOf } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { foldName, realName } from "../../../io/files/path-name.ts";
 import { isObject } from "../../../schema/json-schema.ts";
@@ -36,6 +36,7 @@ export interface Subject {
   reads: readonly SubjectPath[];
   changes: readonly SubjectPath[];
   urls: readonly string[];
+  effects: Effects | undefined;
   /** Files that a command names, for deny and ask rules. */
   commandReads(): readonly SubjectPath[];
   commandChanges(): readonly SubjectPath[];
@@ -82,6 +83,7 @@ export function readSubject(tool: AnyTool, input: unknown, bases: PathBases): Su
     urls: signature?.urls ?? NONE,
     commandReads: ofCommand("reads"),
     commandChanges: ofCommand("changes"),
+    effects: signature?.effects,
     inputs: ofCommand("inputs"),
     outputs: ofCommand("outputs"),
     has: {

@@ -2,6 +2,7 @@ import type { CallMode } from "../../../core/call.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { normalizeToolName } from "../tool-groups.ts";
 import { isToolAllowed } from "../tool-policy.ts";
+import { type Condition, looksLikeCondition, parseConditions } from "./rule-conditions.ts";
 import type { RuleFamily } from "./rule-subject.ts";
 
 export type RuleList = "deny" | "ask" | "allow";
@@ -45,12 +46,16 @@ export interface RuleText {
   name: string;
   /** Which of the tool's calls; undefined means all of them. */
   spec?: string;
+  /** The comparisons that a call must satisfy, instead of a pattern. */
+  conditions?: readonly Condition[];
   /** Why it is not a rule. */
   problem?: string;
 }
 
+/** Throws a `ConditionError` for a condition that cannot be understood. */
 export function parseRule(text: string): RuleText {
   const trimmed = text.trim();
+  if (isEffectRule(trimmed)) return { name: trimmed, spec: trimmed, conditions: parseConditions(trimmed) };
   const open = trimmed.indexOf("(");
   if (open < 0) {
     if (trimmed === "" || trimmed.includes(")"))
@@ -60,8 +65,16 @@ export function parseRule(text: string): RuleText {
   const name = trimmed.slice(0, open).trim();
   if (name === "") return { name, problem: "it names no tool: write Tool(…)" };
   if (!trimmed.endsWith(")")) return { name, problem: "its bracket is not closed: write Tool(…)" };
-  const spec = trimmed.slice(open + 1, -1).replace(/\\([()\\])/g, "$1");
+  const inside = trimmed.slice(open + 1, -1);
+  const matchesResource = FAMILIES.has(ruleToolName(name));
+  if (!matchesResource && looksLikeCondition(inside)) return { name, spec: inside, conditions: parseConditions(inside) };
+  const spec = inside.replace(matchesResource ? /\\([()\\])/g : /\\([()\\<>=!])/g, "$1");
   return spec.trim() === "" || (spec === "*" && !isPathRule(name)) ? { name } : { name, spec };
+}
+
+/** `effect:delete>10`: calls of every tool. */
+export function isEffectRule(text: string): boolean {
+  return text.toLowerCase().startsWith("effect:");
 }
 
 /** `Read` and `Edit` match files, for every tool that touches them. */
@@ -101,6 +114,7 @@ export interface RuleTarget {
 }
 
 export function readTarget(name: string, list: RuleList): RuleTarget {
+  if (isEffectRule(name)) return { family: undefined, names: () => list !== "allow", mayApplyTo: () => false };
   const family = FAMILIES.get(ruleToolName(name));
   const kind = /^kind:(\w+)$/i.exec(name)?.[1]?.toLowerCase();
   const entries = kind === undefined ? entriesOf(name) : [];

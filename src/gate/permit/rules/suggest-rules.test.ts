@@ -46,7 +46,12 @@ describe("the rule that always-allow would save", () => {
     ["a; b; c; d; e; f", []],
     ["a; b; c; d; e", ["Bash(a)", "Bash(b)", "Bash(c)", "Bash(d)", "Bash(e)"]],
     ["find . -exec rm {} ';'", []],
-    ["sudo apt install x", ["Bash(apt install *)"]],
+    ["sudo apt install x", ["Bash(apt install x)"]],
+    ["git log --output=x", ["Bash(git log --output=x)"]],
+    ["npm test --script-shell=./x.sh", ["Bash(npm test --script-shell=./x.sh)"]],
+    ["docker ps -a", ["Bash(docker ps -a)"]],
+    ["cargo test --release", ["Bash(cargo test *)"]],
+    ["git commit -m \"$(cat a.txt)\"", ["Bash(git commit *)"]],
     ["make *", ["Bash(make \\*)"]],
   ])("for %s is %j", (command, rules) => {
     expect(suggest("exec", { command })).toEqual(rules);

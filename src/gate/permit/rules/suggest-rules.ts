@@ -3,6 +3,7 @@ import { relative } from "node:path";
 import type { CommandPart } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isInside } from "../../../io/files/path-name.ts";
+import { prefixLength } from "../../../io/shell/prefix-forms.ts";
 import { escapeWildcard, hostOf } from "./rule-patterns.ts";
 import { isReadOnlyPart, pathBasesFor, readSubject, type Subject, type SubjectPath } from "./rule-subject.ts";
 import { parseRule } from "./rule.ts";
@@ -28,6 +29,26 @@ export function suggestRules({ tool, input, cwd, home = homedir() }: SuggestedFo
   return rules.length > MAX_RULES ? [] : rules;
 }
 
+/**
+ * The first suggestion that really allows the call: the reusable rules, else a rule for exactly this command. A command
+ * whose program is only known at run time has no such rule.
+ */
+export async function suggestSufficientRules(
+  call: SuggestedFor,
+  allows: (rules: readonly string[]) => boolean | Promise<boolean>,
+): Promise<string[]> {
+  const reusable = suggestRules(call);
+  if (reusable.length > 0 && (await allows(reusable))) return reusable;
+  const { command } = readSubject(call.tool, call.input, pathBasesFor(call.cwd, call.home ?? homedir()));
+  const isCertain = command?.problem === undefined && command?.parts.every(({ program }) => !/[$`*?[{~]/.test(program));
+  if (!command || !isCertain || command.text.length > MAX_EXACT_LENGTH) return [];
+  const exact = [ruleOf(call.tool, escapeWildcard(command.text.trim()))];
+  return (await allows(exact)) ? exact : [];
+}
+
+/** A longer rule is not readable in a question or in a file. */
+const MAX_EXACT_LENGTH = 1000;
+
 function rulesFor(subject: Subject): string[] | undefined {
   const { tool, command, changes, reads, urls, text } = subject;
   if (command) return rulesForCommand(subject);
@@ -37,7 +58,9 @@ function rulesFor(subject: Subject): string[] | undefined {
     const hosts = urls.map(hostOf);
     return hosts.includes(undefined) ? undefined : hosts.map((host) => `${shownName(tool)}(domain:${host})`);
   }
-  return [text === undefined ? shownName(tool) : ruleOf(tool, escapeWildcard(text))];
+  // Otherwise the text could be read as a condition.
+  const escaped = escapeWildcard(text ?? "").replace(/[<>]|[=!]=/g, "\\$&");
+  return [text === undefined ? shownName(tool) : ruleOf(tool, escaped)];
 }
 
 function rulesForCommand(subject: Subject): string[] | undefined {
@@ -58,7 +81,8 @@ function programsOf({ forms, runs, closed }: CommandPart): string[] | undefined 
   const inner = forms.at(-1);
   if (closed !== undefined || inner === undefined || runs?.length === 0) return undefined;
   return (runs ?? [inner.text]).map((text) => {
-    const length = inner.exactOnly && !runs ? undefined : prefixLength(text);
+    const isClosed = !runs && (inner.exactOnly || inner.spelled !== undefined);
+    const length = isClosed ? undefined : prefixLength(text);
     return length === undefined ? escapeWildcard(text) : `${text.split(" ").slice(0, length).join(" ")} *`;
   });
 }
@@ -83,39 +107,4 @@ function namesTool(text: string, tool: AnyTool): boolean {
   const { name, spec, problem } = parseRule(text);
   const names = [tool.name, ...tool.aliases, shownName(tool)];
   return problem === undefined && (spec !== undefined || text.trim() === name) && names.includes(name);
-}
-
-const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
-
-/** Programs whose second word is a subcommand. */
-const WITH_SUBCOMMANDS = words(`
-  git npm pnpm yarn bun deno cargo go pip pip3 uv poetry docker podman kubectl helm gh glab make just brew apt apt-get dotnet
-  terraform mix rails bundle gradle mvn composer npx bunx pytest tsc vitest jest eslint prettier ruff mypy
-`);
-/** Subcommands with a third word: `npm run test`, `git stash pop`, `docker compose up`. */
-const WITH_TWO = words(`
-  npm:run pnpm:run yarn:run bun:run deno:task git:stash git:remote git:submodule git:worktree docker:compose docker:image
-  docker:container gh:pr gh:issue gh:repo gh:run uv:pip
-`);
-/** The rest decides too much: only the exact command is suggested. */
-const ONLY_AS_IT_IS = words(`
-  git:push git:reset git:clean git:checkout git:branch git:rebase git:filter-branch git:config docker:run docker:exec
-  podman:run podman:exec kubectl:exec kubectl:delete helm:uninstall npm:exec npm:publish pnpm:exec pnpm:dlx yarn:dlx
-  bun:x deno:run deno:eval go:run uv:run poetry:run bundle:exec terraform:destroy terraform:apply gh:api cargo:publish
-`);
-/** Programs that need no subcommand. */
-const WHOLE = words("pytest tsc vitest jest eslint prettier ruff mypy");
-
-/** How many first words of a command say what it does; undefined if only the whole command does. */
-function prefixLength(command: string): number | undefined {
-  const [program = "", first, second] = command.split(" ");
-  if (!WITH_SUBCOMMANDS.has(program)) return undefined;
-  if (WHOLE.has(program)) return 1;
-  if (!isName(first) || ONLY_AS_IT_IS.has(`${program}:${first}`)) return undefined;
-  if (!WITH_TWO.has(`${program}:${first}`)) return 2;
-  return isName(second) ? 3 : undefined;
-}
-
-function isName(word: string | undefined): word is string {
-  return word !== undefined && /^[A-Za-z][\w:@./-]*$/.test(word);
 }

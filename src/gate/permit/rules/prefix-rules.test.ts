@@ -1,0 +1,145 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../../test/setup/temporary-folder.ts";
+import { openWorkspace } from "../../../workspace.ts";
+import { RuleSet } from "./rule-set.ts";
+import { suggestSufficientRules } from "./suggest-rules.ts";
+
+const root = temporaryFolder("haft-prefix-");
+const workspace = openWorkspace(root);
+afterAll(() => workspace.close());
+
+const exec = workspace.tools.find(({ name }) => name === "exec")!;
+const inputOf = (command: string) => exec.build({ command } as never).params;
+
+function allows(rules: readonly string[], command: string): boolean {
+  const ruleSet = new RuleSet([{ origin: "user", allow: rules }]);
+  return ruleSet.judge({ tool: exec, input: inputOf(command), cwd: root }).decision === "allow";
+}
+
+describe("a rule that ends in *", () => {
+  test.each([
+    ["git log *", ["git log", "git log --oneline -5", "git log -p -- src", "git log --format='%h %s' main..x"]],
+    ["git commit *", ["git commit -m 'a b'", 'git commit -am "$x"', "git commit --amend --no-edit"]],
+    ["npm test *", ["npm test", "npm test -- src/a.test.ts", "npm test -- -t name", "npm test --workspace=a"]],
+    ["npm run *", ["npm run build", "npm run lint -- --fix", "npm run test --silent"]],
+    ["cargo test *", ["cargo test", "cargo test --release -- --nocapture", "cargo test -p a name"]],
+    ["go test *", ["go test ./...", "go test -run=Foo -v ./a", "go test -count 1 ./..."]],
+    ["pytest *", ["pytest", "pytest -x -k 'a and b' tests/test_a.py::test_b", "pytest tests/*.py"]],
+    ["make *", ["make", "make -j4 all", "make lint test"]],
+    ["eslint *", ["eslint . --fix", "eslint src/*.ts --max-warnings=0"]],
+    ["sort *", ["sort -rn a"]],
+    ["kubectl get *", ["kubectl get pods", "kubectl get pods -n a --all-namespaces"]],
+    ["git *", ["git add -A", "git push origin main", "git log -1"]],
+    ["sed -i *", ["sed -i s/a/b/ a.txt"]],
+    ["mytool *", ["mytool --fast a b", "mytool src/*.ts --level=3"]],
+  ])("Bash(%s) covers harmless options", (pattern, commands) => {
+    expect(commands.filter((command) => !allows([`Bash(${pattern})`], command))).toEqual([]);
+  });
+
+  test.each([
+    [
+      "git *",
+      [
+        "git log --output=x",
+        "git diff --output x",
+        "git log --ext-diff",
+        "git grep -Ovi x",
+        "git -c core.pager=x log",
+        "git --exec-path=x log",
+        "git -C /x log",
+        "git clone -u x y",
+        "git clone --upload-pack=x y",
+        "git fetch --upload-pack=x",
+        "git fetch 'ext::sh -c x'",
+        "git rebase -x y",
+        "git rebase --exec=y",
+        "git commit --gpg-sign",
+        "git archive --exec=x HEAD",
+        "git log $x",
+        "git log *",
+        "git show HEAD:.env",
+      ],
+    ],
+    ["npm *", ["npm test --script-shell=./x.sh", "npm run a --node-options=-rx", "npm run a -- --config=x", "npm --prefix /x test"]],
+    ["npm test *", ["npm test --script-shell ./x.sh", "npm test -- --outputFile=/x", "npm test $X"]],
+    ["cargo *", ["cargo test --config x", "cargo build --target-dir /x", "cargo run --manifest-path=/x"]],
+    ["go *", ["go test -exec=x ./...", "go build -o /x", "go build -toolexec x", "go vet -vettool=x"]],
+    ["make *", ["make SHELL=./x", "make -f x", "make --eval=x", "make -C /x", "make CC=x all"]],
+    ["pytest *", ["pytest -p x", "pytest -c x", "pytest --basetemp=/x", "pytest --junitxml=x", "pytest *"]],
+    ["eslint *", ["eslint --config x .", "eslint -c x .", "eslint --rulesdir x .", "eslint -o x ."]],
+    ["tsc *", ["tsc --outDir /x", "tsc --outFile x"]],
+    ["sort *", ["sort -o x a", "sort -uo x a", "sort --compress-program=x a", "sort *"]],
+    ["tree *", ["tree -o x", "tree -Io a b"]],
+    ["xxd *", ["xxd -r a", "xxd a b"]],
+    ["sed *", ["sed -i s/a/b/ a.txt", "sed 1e a", "sed -f x a"]],
+    ["cat *", ["cat .env", "cat ~/.ssh/id_rsa", "cat src/.env.local"]],
+    ["tar *", ["tar -xf a --to-command=x", "tar -cf a --use-compress-program=x .", "tar -I x -tf a"]],
+    ["rg *", ["rg --pre x y", "rg --hostname-bin=x y"]],
+    ["mytool *", ["mytool --exec=x", "mytool --output /x", "mytool --config=x", "mytool -o x", "mytool --a=/x", "mytool $x", "mytool .env"]],
+    ["ssh *", ["ssh -o ProxyCommand=x h"]],
+    ["rsync *", ["rsync -e x a b", "rsync --rsync-path=x a b"]],
+    ["split *", ["split --filter=x a"]],
+  ])("Bash(%s) does not cover options that write elsewhere, execute or read secrets", (pattern, commands) => {
+    expect(commands.filter((command) => allows([`Bash(${pattern})`], command))).toEqual([]);
+  });
+
+  test("covers such an option if the rule spells it out", () => {
+    expect(allows(["Bash(git push --exec=x *)"], "git push --exec=x origin")).toBe(true);
+    expect(allows(["Bash(sort -o *)"], "sort -o x a")).toBe(true);
+    expect(allows(["Bash(git log --output=*)"], "git log --output=x")).toBe(false);
+    expect(allows(["Bash(git log --output=x)"], "git log --output=x")).toBe(true);
+  });
+});
+
+/** Build and test commands: once their exact form is allowed, they are not asked about again. */
+const BUILD_AND_TEST = [
+  "npm test",
+  "npm run build",
+  "npm run lint -- --fix",
+  "npm test -- --reporter=dot src/a.test.ts",
+  "npx vitest run src/a.test.ts",
+  "npx tsc --noEmit -p tsconfig.json",
+  "pnpm -r build",
+  "yarn workspace a test",
+  "make",
+  "make -j4 CC=clang all",
+  "cargo test --workspace -- --nocapture",
+  "cargo build --release",
+  "cargo clippy --all-targets -- -D warnings",
+  "go test ./... -race",
+  "go build -o bin/app ./cmd/app",
+  "pytest -q tests",
+  "python -m pytest -x",
+  "tsc --noEmit",
+  "eslint . --max-warnings=0",
+  "prettier --check .",
+  "mvn -q test",
+  "./gradlew test --info",
+  "dotnet test",
+  "bundle exec rspec",
+  "docker compose build",
+  "cmake --build build -j4",
+  "ruff check . --output-format=github",
+  "NODE_ENV=test npm test",
+  "DATABASE_URL=x npm test",
+  "cd packages/a && npm test",
+  "npm test 2>&1 | tail -20",
+  "npm run build && npm test",
+  "bash -c 'npm test'",
+  "for i in 1 2 3; do npm test || exit 1; done",
+  "if npm test; then echo passed; fi",
+  "(cd a && make)",
+];
+
+test.each(BUILD_AND_TEST)("the suggested rules allow the very same command again: %s", async (command) => {
+  const call = { tool: exec, input: inputOf(command), cwd: root };
+  const suggested = await suggestSufficientRules(call, (rules) => allows(rules, command));
+  expect(suggested).not.toEqual([]);
+});
+
+test("a command whose program is only known at run time has no rule to save", async () => {
+  for (const command of ["$X y", "$(cat a) b", "*"]) {
+    const call = { tool: exec, input: inputOf(command), cwd: root };
+    expect(await suggestSufficientRules(call, (rules) => allows(rules, command))).toEqual([]);
+  }
+});
