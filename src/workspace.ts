@@ -37,11 +37,6 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
   requireReadBeforeEdit?: boolean;
   /** A larger file is read in ranges, and no range may be larger. Default: no limit. */
   maxReadBytes?: number;
-  /**
-   * The repository is trusted: git commands that only read run without an approval. They still ask if its configuration
-   * names programs. Settings that make git start other programs are disabled.
-   */
-  trustedRepository?: boolean;
   /** Remembers, beyond this process, which session has read which file. */
   seenFiles?: SeenFiles;
   /** Gets every change of a file before it happens. */
@@ -64,7 +59,6 @@ const OPTION_KEYS = keysOf<WorkspaceOptions>({
   stateFolder: true,
   requireReadBeforeEdit: true,
   maxReadBytes: true,
-  trustedRepository: true,
   seenFiles: true,
   journal: true,
   sandbox: true,
@@ -102,7 +96,6 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     requireReadBeforeEdit = true,
     maxReadBytes,
     seenFiles,
-    trustedRepository,
     journal,
     sandbox: confinement = {},
     clock = systemClock,
@@ -140,7 +133,6 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         environments,
         openSpill: spills.open,
         clock,
-        trustedRepository,
         sandbox,
       }),
       ...createSystemTools({ environments, clock }),

@@ -41,7 +41,6 @@ export const workspace = defineCapability({
     const opened = openWorkspace(folder, {
       ...value.workspace,
       denyGlobs: [...(value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(folder)],
-      trustedRepository: trusted.isExplicit,
       seenFiles,
       journal: undoStore(folder),
       sandbox: confinement.sandbox,

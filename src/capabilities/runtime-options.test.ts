@@ -30,3 +30,11 @@ test("where bypassPermissions is disabled a call cannot have it either", async (
   expect(rules.modeOf("bypassPermissions")).toBe("default");
   expect(rules.modeOf("acceptEdits")).toBe("acceptEdits");
 });
+
+test("a condition that cannot be understood is an error with its file and line", async () => {
+  const folders = openConfigFolders({
+    [USER]: "permissions:\n  deny:\n    - Refund(amount>100)\n    - Refund(amount>>5)\n",
+  });
+  const config = await folders.load();
+  expect(() => configuredRules(config)).toThrow(/:4:\d+ permissions\.deny: .*"amount>>5" cannot be understood/);
+});

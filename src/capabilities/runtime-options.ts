@@ -1,8 +1,11 @@
 import type { LoadedConfig } from "../config/load-config.ts";
+import { ConfigError, type ConfigProblem } from "../config/problems.ts";
 import { createPolicyLayers, type PolicyLayer } from "../gate/permit/policy-layers.ts";
 import type { CallMode } from "../core/call.ts";
 import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
+import { ConditionError } from "../gate/permit/rules/rule-conditions.ts";
 import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
+import type { RuleList } from "../gate/permit/rules/rule.ts";
 import type { HaftOptions } from "../runtime.ts";
 
 /** The settings of the configuration files as options of a runtime. */
@@ -40,14 +43,33 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
   } satisfies HaftOptions;
 }
 
-/** The rules of every file, the most general first. Each rule keeps the name of its file. */
+/**
+ * The rules of every file, the most general first. Each rule keeps the name of its file. Throws a ConfigError for a
+ * condition that cannot be understood: without it, the rule would silently have no effect.
+ */
 export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
+  const problems = sources.flatMap(({ file, rules }) =>
+    rules.flatMap(({ list, rule, line, column }): ConfigProblem[] => {
+      const message = conditionProblem(rule, list);
+      return message === undefined ? [] : [{ file, line, column, path: `permissions.${list}`, message }];
+    }),
+  );
+  if (problems.length > 0) throw new ConfigError(problems);
   const mayBypass = value.permissions.disableBypassPermissionsMode !== "disable";
   const defaultMode = configuredMode(sources, mayBypass);
   return new RuleSet([
     ...sources.map(({ file, origin, folder, permissions }) => ({ origin: file ?? origin, folder, ...permissions })),
     { origin: "configuration", defaultMode, mayBypass },
   ]);
+}
+
+function conditionProblem(text: string, list: RuleList): string | undefined {
+  try {
+    new RuleSet().add(text, list, "configuration");
+    return undefined;
+  } catch (error) {
+    return error instanceof ConditionError ? error.message : undefined;
+  }
 }
 
 /** The last mode wins. A folder may set one without being trusted, but only a mode that is not less strict. */

@@ -227,7 +227,10 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
     writeFileSync(join(workspace, "evil.sh"), `#!/bin/sh\ntouch ${proof} inside-proof\n`);
     chmodSync(join(workspace, "evil.sh"), 0o755);
     git("config", "core.fsmonitor", join(workspace, "evil.sh"));
+    // What runs without a question starts no program of the repository.
     await run("git status");
+    expect([existsSync(proof), existsSync(join(workspace, "inside-proof"))]).toEqual([false, false]);
+    await run("git add evil.sh");
     expect(existsSync(proof)).toBe(false);
     // It was run, so that the test shows something.
     expect(existsSync(join(workspace, "inside-proof"))).toBe(true);

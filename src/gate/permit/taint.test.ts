@@ -334,6 +334,8 @@ describe("recorded sequences, played against the real workspace tools", () => {
     const workspace = openWorkspace(folder, {
       permitGlobs: [".env"],
       readOnlyPaths: ["/etc"],
+      // In the sandbox commands have no network, so they send nothing.
+      sandbox: false,
     });
     onTestFinished(async () => {
       await workspace.close();

@@ -69,7 +69,8 @@ export function countDeletions(text: string): number | "unknown" {
     const isClean = name === "git" && gitSubcommand(argv.slice(1))[0] === "clean";
     if (!DELETING.has(name) && !isFind && !isClean) continue;
     const operands = argv.slice(1).filter((word) => !word.startsWith("-"));
-    const isMany = isFind || isClean || open.length > 0 || within.length > 0 || argv.some((word) => DELETES_MANY.test(word));
+    const isMany =
+      isFind || isClean || open.length > 0 || within.length > 0 || argv.some((word) => DELETES_MANY.test(word));
     if (isMany) return "unknown";
     count += operands.length;
   }

@@ -26,12 +26,19 @@ export function notCovered(words: readonly CommandWord[]): NotCovered {
   const known = formOf(name, rest);
   if (!known) {
     const isOpen = given.some(({ meant }) => mayBecomeOption(meant));
-    return { exactOnly: isOpen, spelled: given.filter(({ word }) => isRisky(word.value)).map(({ word }) => word.source) };
+    return {
+      exactOnly: isOpen,
+      spelled: given.filter(({ word }) => isRisky(word.value)).map(({ word }) => word.source),
+    };
   }
   const spelled: string[] = [];
   let left = given.slice(known.skip);
   for (;;) {
-    const verdict = matchForm({ ...known.form, endsOptions: false }, left.map(({ meant }) => meant), { isConfined: true });
+    const verdict = matchForm(
+      { ...known.form, endsOptions: false },
+      left.map(({ meant }) => meant),
+      { isConfined: true },
+    );
     if ("use" in verdict) break;
     const { at } = verdict;
     const refused = at === undefined ? undefined : left[at];
@@ -57,9 +64,17 @@ export function prefixLength(command: string): number | undefined {
 /** Options that a `*` stands for in a rule with this beginning, and one that it does not. For the examples of a rule. */
 export function prefixExamples(prefix: string): { covered: string[]; not: string } {
   const [program = "", first = ""] = prefix.split(" ");
-  const form = PREFIX_FORMS.get(`${program} ${first}`) ?? PREFIX_FORMS.get(program) ?? (program === "git" ? GIT_FORMS.get(first) : undefined);
-  const flags = (form?.options ?? "").split(/\s+/).filter((word) => /^--?[\w-]+$/.test(word) && !/^-\w{2,}$/.test(word));
-  return { covered: flags.slice(0, 1), not: NOT_COVERED.get(`${program} ${first}`) ?? NOT_COVERED.get(program) ?? "--output=FILE" };
+  const form =
+    PREFIX_FORMS.get(`${program} ${first}`) ??
+    PREFIX_FORMS.get(program) ??
+    (program === "git" ? GIT_FORMS.get(first) : undefined);
+  const flags = (form?.options ?? "")
+    .split(/\s+/)
+    .filter((word) => /^--?[\w-]+$/.test(word) && !/^-\w{2,}$/.test(word));
+  return {
+    covered: flags.slice(0, 1),
+    not: NOT_COVERED.get(`${program} ${first}`) ?? NOT_COVERED.get(program) ?? "--output=FILE",
+  };
 }
 
 function formOf(name: string, rest: readonly CommandWord[]): { form: CommandForm; skip: number } | undefined {
@@ -127,7 +142,8 @@ const anything = { kind: "text" } as const;
 
 /** npm passes the words after `--` to the script. */
 const npmRun: CommandForm = {
-  options: "-s -w:text --silent --workspace:text --workspaces --if-present --ignore-scripts --loglevel:text --watch --coverage --verbose --fix --ci",
+  options:
+    "-s -w:text --silent --workspace:text --workspaces --if-present --ignore-scripts --loglevel:text --watch --coverage --verbose --fix --ci",
   operands: anything,
 };
 const cargo = `-qv -p:text -F:text -j:number --quiet --verbose --all --workspace --release --lib --bins --bin:text --test:text
@@ -146,7 +162,13 @@ const PREFIX_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandFo
       operands: { kind: "path" },
     },
   ],
-  ["git stash", { options: "-quka -m:text --quiet --include-untracked --keep-index --index --message:text --all", operands: anything }],
+  [
+    "git stash",
+    {
+      options: "-quka -m:text --quiet --include-untracked --keep-index --index --message:text --all",
+      operands: anything,
+    },
+  ],
   ...["npm", "pnpm", "yarn", "bun"].flatMap((name) =>
     ["run", "test"].map((subcommand) => [`${name} ${subcommand}`, npmRun] as const),
   ),
@@ -172,7 +194,8 @@ const PREFIX_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandFo
   [
     "make",
     {
-      options: "-j? -knsBw -l? --jobs? --keep-going --dry-run --just-print --silent --quiet --always-make --print-directory",
+      options:
+        "-j? -knsBw -l? --jobs? --keep-going --dry-run --just-print --silent --quiet --always-make --print-directory",
       operands: anything,
       check: ({ operands }) => (operands.some((word) => word.includes("=")) ? "it sets a variable" : undefined),
     },
@@ -194,17 +217,21 @@ const PREFIX_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandFo
       operands: { kind: "path" },
     },
   ],
-  ...["vitest", "jest"].map(
-    (name): readonly [string, CommandForm] => [
-      name,
-      {
-        options: `-uw -t:text --run --watch --coverage --silent --verbose --update --bail? --maxWorkers:text --runInBand -i
+  ...["vitest", "jest"].map((name): readonly [string, CommandForm] => [
+    name,
+    {
+      options: `-uw -t:text --run --watch --coverage --silent --verbose --update --bail? --maxWorkers:text --runInBand -i
           --testNamePattern:text --project:text --changed? --passWithNoTests --watchAll --ci --detectOpenHandles --shard:text`,
-        operands: anything,
-      },
-    ],
-  ),
-  ["eslint", { options: "--fix --ext:text --quiet --max-warnings:number --cache --no-warn-ignored --debug --color --no-color", operands: { kind: "path" } }],
+      operands: anything,
+    },
+  ]),
+  [
+    "eslint",
+    {
+      options: "--fix --ext:text --quiet --max-warnings:number --cache --no-warn-ignored --debug --color --no-color",
+      operands: { kind: "path" },
+    },
+  ],
   [
     "prettier",
     {

@@ -60,7 +60,11 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     parameterAliases: { input: "patch", diff: "patch" },
     signature: ({ patch }) => {
       const changes = pathsOf(patch);
-      return { text: changes.join(", "), changes, effects: { delete: patch.match(/^\*\*\* Delete File: /gm)?.length ?? 0 } };
+      return {
+        text: changes.join(", "),
+        changes,
+        effects: { delete: patch.match(/^\*\*\* Delete File: /gm)?.length ?? 0 },
+      };
     },
     locks: ({ patch }) => pathsOf(patch).map((path) => pathLock(files, path)),
     preview: async ({ patch }, context) => {

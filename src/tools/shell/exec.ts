@@ -1,5 +1,4 @@
 import { withDefaults } from "../../core/with-defaults.ts";
-import { resolve } from "node:path";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
@@ -7,27 +6,27 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
+import { maskSecret } from "../../core/mask-secrets.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
-import { containsDenied, describeAllowed, isInside, isSecretName } from "../../io/files/path-policy.ts";
+import { describeAllowed, isSecretName } from "../../io/files/path-policy.ts";
 import type { ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
 import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
-import { findProgram, findShell } from "../../io/shell/find-program.ts";
+import { findShell } from "../../io/shell/find-program.ts";
 import type { OutputBuffer, SpillSink } from "../../io/shell/output-buffer.ts";
 import { unwrapCommand } from "../../io/shell/parse-command.ts";
 import type { ProcessTable, TableStartOptions } from "../../io/shell/process-table.ts";
 import { scriptDigests } from "../../io/shell/script-digests.ts";
 import { checkWorkingFolder } from "../../io/shell/spawn-process.ts";
-import { analyseCommand, quoteExecution } from "../../io/shell/read-only-command.ts";
-import { isPlainRepository } from "../../io/shell/read-only-git.ts";
 import type { RunningProcess } from "../../io/shell/run-process.ts";
 import { refuseEnvEntry, type SessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 import type { InferOutput } from "../../schema/infer.ts";
 import { processOwner, REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
 import { describeRun, type ExecDetails } from "./exec-result.ts";
+import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
 
 export interface ExecDependencies {
   processes: ProcessTable;
@@ -40,8 +39,6 @@ export interface ExecDependencies {
   reply?: Partial<ReplyLimits>;
   /** The sandbox for commands. Without one they have all rights of the user, and none runs without approval. */
   sandbox?: Sandbox;
-  /** Whether read-only git commands need no approval if the repository's configuration names no programs. */
-  trustedRepository?: boolean;
 }
 
 /** Max time to kill a command that resists. Added to the limit, so the gate's limit never comes first. */
@@ -55,8 +52,7 @@ export function createExecTool(dependencies: ExecDependencies) {
   /** What a call without approval runs. Stored when the decision is made. */
   const plans = new WeakMap<ExecInput, string>();
   const { sandbox } = dependencies;
-  const planOf = (input: ExecInput): string | undefined =>
-    planReadOnly(input, readOnlyContext(dependencies, dependencies.files));
+  const planOf = (input: ExecInput): string | undefined => planReadOnly(input, planContext(dependencies));
   /** The text decides whether to ask; the sandbox makes sure that it was right. Without one every command asks. */
   const isHarmless = (input: ExecInput): boolean => {
     const plan = input.outside_sandbox ? undefined : planOf(input);
@@ -130,7 +126,7 @@ async function run(
   const { processes, clock = systemClock, reply } = dependencies;
   const { signal } = context;
   const files = dependencies.files.narrow(context.allowedPaths);
-  if (dependencies.plan !== undefined) requireReadable(input, files, dependencies);
+  if (dependencies.plan !== undefined && context.allowedPaths) requireReadable(input, files, dependencies);
   const cwd = files.realPath(input.working_directory ?? ".");
   const owner = processOwner(context.caller);
   const { waitForEnd } = context;
@@ -215,7 +211,7 @@ async function confinedStart(
   return {
     start: {
       ...options,
-      env: { ...env, ...confined.env },
+      env: { ...(profile === "look" ? withoutSecrets(env) : env), ...confined.env },
       argv: confined.command,
       label: input.command,
       isSupervised: true,
@@ -225,18 +221,23 @@ async function confinedStart(
   };
 }
 
+/** Without approval, no command sees a variable that may hold a secret, such as one that the session has set. */
+function withoutSecrets(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name, value]) => !maskSecret(name, value).masked));
+}
+
 /** The schema allows only strings, but its inferred type does not say so. */
 function envOf(env: ExecInput["env"] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
 }
 
-function readOnlyContext({ environments, trustedRepository }: ExecDependencies, files: Files): ReadOnlyContext {
-  return { files, env: environments.environmentOf(undefined), trustedRepository };
+function planContext({ environments, files }: ExecDependencies): PlanContext {
+  return { files, env: environments.environmentOf(undefined) };
 }
 
 /** The call may narrow its paths after the decision that no approval is needed. */
 function requireReadable(input: ExecInput, files: Files, dependencies: ExecDependencies): void {
-  if (planReadOnly(input, readOnlyContext(dependencies, files)) !== undefined) return;
+  if (planReadOnly(input, { ...planContext(dependencies), files, isNarrowed: true }) !== undefined) return;
   throw toolError("path_denied", "Permission denied: Access denied: the command reads outside the paths of this call", {
     next: `Allowed paths: ${describeAllowed(files.policy)}. Read only inside them.`,
   });
@@ -420,46 +421,6 @@ const EXEC_PARAMETER_ALIASES = {
   tty: "pty",
   input: "stdin",
 } as const;
-
-interface ReadOnlyContext {
-  files: Files;
-  env: Readonly<Record<string, string>>;
-  /** The repository is trusted. git still needs approval if its configuration names programs. */
-  trustedRepository?: boolean;
-}
-
-/**
- * What to run instead of a command that provably only reads allowed files; undefined for any other command. It needs no
- * approval because exactly the analysed words run, quoted, without any shell expansion. A recursive command needs
- * approval if something below may not be read.
- */
-function planReadOnly(
-  input: ExecInput,
-  { files, env, trustedRepository = false }: ReadOnlyContext,
-): string | undefined {
-  if (process.platform === "win32" || input.env || input.stdin !== undefined || input.pty) return undefined;
-  if (input.keep_stdin_open || input.run_in_background) return undefined;
-  try {
-    const cwd = files.realPath(input.working_directory ?? ".");
-    const { workspace } = files.policy;
-    const trustsGit = trustedRepository && /\bgit\b/.test(input.command) && isPlainRepository(cwd, workspace);
-    const analysis = analyseCommand(input.command, { cwd, roots: [workspace], trustedRepository: trustsGit });
-    if (analysis.class !== "read-only" || !analysis.execution) return undefined;
-    const paths = analysis.paths.map((path) => files.realPath(resolve(cwd, path)));
-    const readsBelow = analysis.commands?.some((command) => command.readsBelow);
-    if (readsBelow && paths.some((path) => containsDenied(files.policy, path))) return undefined;
-    return quoteExecution(analysis.execution, (name) => {
-      if (name.startsWith("/")) return name;
-      // If it does not exist, the shell reports that.
-      const path = findProgram(name, env, ["/usr/bin", "/bin"]) ?? `/usr/bin/${name}`;
-      // A program in the workspace could be anything.
-      return isInside(path, workspace) ? undefined : path;
-    });
-  } catch {
-    // A path that may not be read: the approver sees it, and exec refuses the directory.
-    return undefined;
-  }
-}
 
 /** Programs whose output comes from other machines. */
 const FETCHING_PROGRAMS = new Set(

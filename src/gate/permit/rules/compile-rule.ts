@@ -44,7 +44,9 @@ export function compileRule(rule: Rule): CompiledRule {
   const { name, spec, conditions, problem } = readText(rule);
   if (problem !== undefined) throw new TypeError(`${describe(rule)}: ${problem}.`);
   if (rule.list === "allow" && isEffectRule(name)) {
-    throw new ConditionError(`${describe(rule)}: a condition without a tool can ask or deny, not allow. Write Tool(${name}).`);
+    throw new ConditionError(
+      `${describe(rule)}: a condition without a tool can ask or deny, not allow. Write Tool(${name}).`,
+    );
   }
   const target = readTarget(name, rule.list);
   const list = rule.list === "allow" ? "allow" : "forbid";

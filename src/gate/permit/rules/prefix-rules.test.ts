@@ -13,7 +13,8 @@ const inputOf = (command: string) => exec.build({ command } as never).params;
 
 function allows(rules: readonly string[], command: string): boolean {
   const ruleSet = new RuleSet([{ origin: "user", allow: rules }]);
-  return ruleSet.judge({ tool: exec, input: inputOf(command), cwd: root }).decision === "allow";
+  const { decision, by } = ruleSet.judge({ tool: exec, input: inputOf(command), cwd: root });
+  return decision === "allow" && by === "rule";
 }
 
 describe("a rule that ends in *", () => {
@@ -60,7 +61,15 @@ describe("a rule that ends in *", () => {
         "git show HEAD:.env",
       ],
     ],
-    ["npm *", ["npm test --script-shell=./x.sh", "npm run a --node-options=-rx", "npm run a -- --config=x", "npm --prefix /x test"]],
+    [
+      "npm *",
+      [
+        "npm test --script-shell=./x.sh",
+        "npm run a --node-options=-rx",
+        "npm run a -- --config=x",
+        "npm --prefix /x test",
+      ],
+    ],
     ["npm test *", ["npm test --script-shell ./x.sh", "npm test -- --outputFile=/x", "npm test $X"]],
     ["cargo *", ["cargo test --config x", "cargo build --target-dir /x", "cargo run --manifest-path=/x"]],
     ["go *", ["go test -exec=x ./...", "go build -o /x", "go build -toolexec x", "go vet -vettool=x"]],
@@ -75,7 +84,18 @@ describe("a rule that ends in *", () => {
     ["cat *", ["cat .env", "cat ~/.ssh/id_rsa", "cat src/.env.local"]],
     ["tar *", ["tar -xf a --to-command=x", "tar -cf a --use-compress-program=x .", "tar -I x -tf a"]],
     ["rg *", ["rg --pre x y", "rg --hostname-bin=x y"]],
-    ["mytool *", ["mytool --exec=x", "mytool --output /x", "mytool --config=x", "mytool -o x", "mytool --a=/x", "mytool $x", "mytool .env"]],
+    [
+      "mytool *",
+      [
+        "mytool --exec=x",
+        "mytool --output /x",
+        "mytool --config=x",
+        "mytool -o x",
+        "mytool --a=/x",
+        "mytool $x",
+        "mytool .env",
+      ],
+    ],
     ["ssh *", ["ssh -o ProxyCommand=x h"]],
     ["rsync *", ["rsync -e x a b", "rsync --rsync-path=x a b"]],
     ["split *", ["split --filter=x a"]],

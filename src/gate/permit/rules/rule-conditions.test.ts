@@ -30,7 +30,12 @@ const purge = createTool({
   run: () => "done",
 });
 
-function decide(tool: AnyTool, lists: { allow?: string[]; ask?: string[]; deny?: string[] }, input: object, bypass = true) {
+function decide(
+  tool: AnyTool,
+  lists: { allow?: string[]; ask?: string[]; deny?: string[] },
+  input: object,
+  bypass = true,
+) {
   const ruleSet = new RuleSet([{ origin: "user", ...lists }]);
   const mode = bypass ? "bypassPermissions" : "default";
   return ruleSet.judge({ tool, input: tool.build(input as never).params, cwd: root, mode }).decision;

@@ -75,7 +75,8 @@ function compare({ parameter, effect, operator, value }: Condition, subject: Sub
     if (typeof given === "object") return undefined;
     return operator === "==" ? String(given) === value : String(given) !== value;
   }
-  const number = typeof given === "number" ? given : typeof given === "string" && given.trim() !== "" ? Number(given) : NaN;
+  const number =
+    typeof given === "number" ? given : typeof given === "string" && given.trim() !== "" ? Number(given) : NaN;
   if (Number.isNaN(number)) return undefined;
   switch (operator) {
     case ">":

@@ -1,6 +1,12 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type CommandPart, type CommandReading, type Effects, type Signature, signatureOf } from "../../../core/signature.ts";
+import {
+  type CommandPart,
+  type CommandReading,
+  type Effects,
+  type Signature,
+  signatureOf,
+} from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { foldName, realName } from "../../../io/files/path-name.ts";
 import { isObject } from "../../../schema/json-schema.ts";

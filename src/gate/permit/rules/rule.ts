@@ -67,7 +67,8 @@ export function parseRule(text: string): RuleText {
   if (!trimmed.endsWith(")")) return { name, problem: "its bracket is not closed: write Tool(…)" };
   const inside = trimmed.slice(open + 1, -1);
   const matchesResource = FAMILIES.has(ruleToolName(name));
-  if (!matchesResource && looksLikeCondition(inside)) return { name, spec: inside, conditions: parseConditions(inside) };
+  if (!matchesResource && looksLikeCondition(inside))
+    return { name, spec: inside, conditions: parseConditions(inside) };
   const spec = inside.replace(matchesResource ? /\\([()\\])/g : /\\([()\\<>=!])/g, "$1");
   return spec.trim() === "" || (spec === "*" && !isPathRule(name)) ? { name } : { name, spec };
 }

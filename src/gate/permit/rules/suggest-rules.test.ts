@@ -51,7 +51,7 @@ describe("the rule that always-allow would save", () => {
     ["npm test --script-shell=./x.sh", ["Bash(npm test --script-shell=./x.sh)"]],
     ["docker ps -a", ["Bash(docker ps -a)"]],
     ["cargo test --release", ["Bash(cargo test *)"]],
-    ["git commit -m \"$(cat a.txt)\"", ["Bash(git commit *)"]],
+    ['git commit -m "$(cat a.txt)"', ["Bash(git commit *)"]],
     ["make *", ["Bash(make \\*)"]],
   ])("for %s is %j", (command, rules) => {
     expect(suggest("exec", { command })).toEqual(rules);
