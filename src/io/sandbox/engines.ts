@@ -189,6 +189,8 @@ const BUBBLEWRAP_NAMESPACES = [
 const KERNEL_SETTINGS = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 /** Where bubblewrap shows the table to the launcher. */
 const TABLE_INSIDE = "/tmp/.haft-table";
+/** The same for the launcher, which may be below /tmp itself. */
+const LAUNCHER_INSIDE = "/tmp/.haft-launch";
 
 export interface BubblewrapRules {
   program: string;
@@ -204,7 +206,7 @@ export interface BubblewrapRules {
   cwd: string;
   /** The table for the launcher, and the launcher. */
   table: string;
-  launcher: readonly string[];
+  launcher: string;
 }
 
 /** Later mounts cover earlier ones, so guarded paths come last. */
@@ -226,9 +228,8 @@ export function bubblewrapCommand(rules: BubblewrapRules): string[] {
     ...rules.readOnly.flatMap((path) => ["--ro-bind-try", path, path]),
     ...rules.hiddenFiles.flatMap((path) => ["--ro-bind", "/dev/null", path]),
     ...rules.hiddenFolders.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
-    ...["--ro-bind", table, TABLE_INSIDE, "--chdir", cwd, "--"],
-    ...launcher,
-    TABLE_INSIDE,
+    ...["--ro-bind", table, TABLE_INSIDE, "--ro-bind", launcher, LAUNCHER_INSIDE, "--chdir", cwd, "--"],
+    ...[LAUNCHER_INSIDE, TABLE_INSIDE],
   ];
 }
 

@@ -78,7 +78,8 @@ export class Guard {
     const removed: string[] = [];
     for (const path of this.#createdInGuarded()) removed.push(this.#remove(path));
     for (const [path, saved] of this.#saved) {
-      if (isSame(path, saved)) continue;
+      // Without its folder a protected path has no effect: the command has deleted or moved a whole folder.
+      if (isSame(path, saved) || !this.#isInRealFolder(dirname(path))) continue;
       if (this.#restore(path, saved)) restored.push(path);
     }
     const isKnown = (path: string): boolean => guarded.some((known) => isInside(path, known));
@@ -124,7 +125,6 @@ export class Guard {
   #restore(path: string, saved: Saved): boolean {
     // It cannot be restored, so it is only moved away if it is another file now.
     if (saved.kind === "large file") return false;
-    this.#requireFolder(dirname(path));
     if (exists(path)) this.#moveAway(path);
     if (saved.kind === "folder") mkdirSync(path);
     else if (saved.kind === "link") symlinkSync(saved.target, path);
@@ -140,16 +140,10 @@ export class Guard {
     return path;
   }
 
-  /** A link or a file in place of a folder would redirect what is restored. */
-  #requireFolder(folder: string): void {
-    const info = lstatSync(folder, { throwIfNoEntry: false });
-    if (info?.isDirectory() && this.#isInRealFolder(folder)) return;
-    if (info && !info.isDirectory()) this.#moveAway(folder);
-    this.#requireFolder(dirname(folder));
-    mkdirSync(folder, { recursive: true });
-  }
-
-  /** Parents up to the workspace are checked one by one; above it the command could not change anything. */
+  /**
+   * Whether the folder and its parents are folders, not links: a link would redirect what is restored. Checked up to the
+   * workspace; above it the command could not change anything.
+   */
   #isInRealFolder(folder: string): boolean {
     const { root } = this.#options.scan;
     for (let at = folder; at !== root && isInside(at, root); at = dirname(at))

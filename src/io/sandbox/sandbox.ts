@@ -331,7 +331,7 @@ class WorkspaceSandbox implements Sandbox {
             terminal: plan.terminal,
             cwd: plan.cwd,
             table,
-            launcher: engine.runner,
+            launcher: engine.runner[0] ?? "",
           });
     const keepIn = (): string => join(this.#tableFolder().path, "replaced");
     const mayWrite = (path: string): boolean => isWritable(path, plan);
@@ -371,7 +371,8 @@ class WorkspaceSandbox implements Sandbox {
     const rules: TableRules = {
       paths: output === undefined ? paths : [...paths, outputRule(output)],
       metadata,
-      network: network === "open" ? "open" : "none",
+      // bubblewrap has already given it a network of its own.
+      network: network === "open" || engine.name === "bubblewrap" ? "open" : "none",
       memoryBytes: this.#options.memoryBytes ?? DEFAULT_MEMORY,
       namespaces,
     };

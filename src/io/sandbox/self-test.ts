@@ -165,7 +165,7 @@ function tryForbidden(
     command.splice(
       0,
       engine.runner.length + 1,
-      ...bubblewrapCommand({ ...own, program: engine.bubblewrap, table, launcher: engine.runner }),
+      ...bubblewrapCommand({ ...own, program: engine.bubblewrap, table, launcher: engine.runner[0] ?? "" }),
     );
   }
   const result = runSync(command, { cwd: workspace });
