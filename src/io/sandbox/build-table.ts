@@ -23,6 +23,8 @@ export interface Bind {
 }
 
 export interface NamespaceRules {
+  /** All other paths are mounted read-only: Landlock does not see changes of modes, owners and times. */
+  writable: readonly string[];
   /** May be changed but not replaced by another folder. */
   pinned: readonly string[];
   readOnly: readonly string[];
@@ -146,12 +148,20 @@ class TableBuilder {
     if (users !== 0) this.#mapUser(3);
     if (!isRoot) this.limit(RLIMIT.processes, rules.processes);
     this.#mount({ to: "/", flags: MOUNT.recursive | MOUNT.private });
+    this.#setReadOnly("/");
+    for (const path of rules.writable) this.#bind(path, path);
+    for (const path of rules.writable) this.#setWritable(path, AT_RECURSIVE);
     for (const { from, to, isReadOnly } of rules.binds) {
-      this.#mount({ from, to, flags: MOUNT.bind | MOUNT.recursive });
-      if (isReadOnly) this.#makeReadOnly(to);
+      this.#bind(from, to);
+      if (isReadOnly) this.#setReadOnly(to);
+      // What is bound below it stays as it is.
+      else this.#setWritable(to, 0);
     }
-    for (const path of rules.pinned) this.#mount({ from: path, to: path, flags: MOUNT.bind | MOUNT.recursive });
-    for (const path of rules.readOnly) this.#mountReadOnly(path);
+    for (const path of rules.pinned) this.#bind(path, path);
+    for (const path of rules.readOnly) {
+      this.#bind(path, path);
+      this.#setReadOnly(path);
+    }
     for (const path of rules.hiddenFiles) this.#mount({ from: "/dev/null", to: path, flags: MOUNT.bind });
     for (const path of rules.hiddenFolders) this.#mountEmpty(path, MOUNT.readOnly, "mode=555,size=4k");
     // Otherwise the memory of other programs could be read there.
@@ -241,7 +251,7 @@ class TableBuilder {
     refuse("truncate", [outsidePath, 0]);
     refuse("unshare", [NEW.mounts]);
     refuse("socket", [FAMILY.unix, STREAM, 0]);
-    if (!rules.metadata) refuse("fchmodat", [AT_FDCWD, outsidePath, 0o777]);
+    if (!rules.metadata || rules.namespaces) refuse("fchmodat", [AT_FDCWD, outsidePath, 0o777]);
     if (rules.network === "none" && !rules.namespaces?.ownNetwork) refuse("socket", [FAMILY.ipv4, STREAM, 0]);
     if (rules.namespaces || this.#machine.abi >= 6 || !rules.metadata) refuse("kill", [process, 0]);
   }
@@ -293,14 +303,18 @@ class TableBuilder {
     table.call(this.#number("mount"), [table.text(from), table.text(to), 0, flags, 0]);
   }
 
-  #mountReadOnly(path: string): void {
-    this.#mount({ from: path, to: path, flags: MOUNT.bind | MOUNT.recursive });
-    this.#makeReadOnly(path);
+  #bind(from: string, to: string): void {
+    this.#mount({ from, to, flags: MOUNT.bind | MOUNT.recursive });
   }
 
-  #makeReadOnly(path: string): void {
+  #setReadOnly(path: string): void {
     const attributes = this.table.words(MOUNT.readOnly, 0, 0, 0);
     this.table.call(this.#number("mount_setattr"), [AT_FDCWD, this.table.text(path), AT_RECURSIVE, attributes, 32]);
+  }
+
+  #setWritable(path: string, flags: number): void {
+    const attributes = this.table.words(0, MOUNT.readOnly, 0, 0);
+    this.table.call(this.#number("mount_setattr"), [AT_FDCWD, this.table.text(path), flags, attributes, 32]);
   }
 
   #mountEmpty(path: string, flags: number, options: string): void {

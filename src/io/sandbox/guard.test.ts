@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
@@ -42,9 +53,15 @@ test("changed and deleted files are restored with their mode, and what replaced 
   rmSync(at(".vscode"), { recursive: true });
   const { restored, keptIn } = guarding.finish();
   expect(restored.toSorted()).toEqual(
-    [".git/config", ".git/hooks/pre-commit", ".vscode", ".vscode/settings.json", "sub/.mcp.json"].map((name) => at(name)),
+    [".git/config", ".git/hooks/pre-commit", ".vscode", ".vscode/settings.json", "sub/.mcp.json"].map((name) =>
+      at(name),
+    ),
   );
-  expect([read(".git/hooks/pre-commit"), read(".git/config"), read(".vscode/settings.json")]).toEqual(["mine", PLAIN, "{}"]);
+  expect([read(".git/hooks/pre-commit"), read(".git/config"), read(".vscode/settings.json")]).toEqual([
+    "mine",
+    PLAIN,
+    "{}",
+  ]);
   expect(statSync(at(".git/hooks/pre-commit")).mode & 0o777).toBe(0o755);
   expect(readFileSync(join(keptIn ?? "", at(".git/hooks/pre-commit")), "utf8")).toBe("evil");
 });
@@ -63,7 +80,10 @@ test("new hooks, settings and agent files are removed, also if existing ones are
 
 test("a new repository stays, without hooks and without a configuration that names programs", () => {
   const guarding = guard();
-  for (const [name, config] of [["plain", PLAIN], ["evil", "[core]\n\tfsmonitor = evil\n"]] as const) {
+  for (const [name, config] of [
+    ["plain", PLAIN],
+    ["evil", "[core]\n\tfsmonitor = evil\n"],
+  ] as const) {
     for (const part of ["hooks", "objects"]) mkdirSync(at(name, ".git", part), { recursive: true });
     writeFileSync(at(name, ".git/HEAD"), "ref: refs/heads/main\n");
     writeFileSync(at(name, ".git/config"), config);

@@ -164,7 +164,7 @@ class WorkspaceSandbox implements Sandbox {
     }
     const limits = `Commands are confined by ${look.name === "perl" ? "Landlock (set up by perl)" : "Landlock"}: those that run without approval can write nothing, read no secrets and open no connection.`;
     if (hasMounts(work)) return limits;
-    return `${limits} A command that you allow can change every file of the workspace; changes to hooks and settings are undone and reported.`;
+    return `${limits} A command that you allow can change every file of the workspace, and modes and times of your other files; changes to hooks and settings are undone and reported.`;
   }
 
   describe(profile: ConfinementProfile): string {
@@ -314,6 +314,7 @@ class WorkspaceSandbox implements Sandbox {
       engine.name === "namespaces"
         ? {
             ...mounted,
+            writable: outermost(plan.write),
             joinedNetwork,
             binds: this.#temporaryBinds(plan, scratch),
             processes: this.#options.processes ?? DEFAULT_PROCESSES,
@@ -449,6 +450,12 @@ function checkNetwork(
 
 function isWritable(path: string, { write }: Pick<Plan, "write">): boolean {
   return write.some((root) => isInside(path, root));
+}
+
+/** Existing paths, without those inside another one. */
+function outermost(paths: readonly string[]): string[] {
+  const existing = [...new Set(paths)].filter(exists);
+  return existing.filter((path) => !existing.some((other) => other !== path && isInside(path, other)));
 }
 
 function without(paths: ReadonlySet<string>, removed: readonly string[]): Set<string> {

@@ -8,7 +8,10 @@ const AUDIT = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 const ARCHITECTURES = ["x64", "arm64"] as const;
 
 /** Executes a filter as the kernel does. */
-function run(program: readonly Instruction[], call: { audit: number; number: number; args?: readonly number[] }): number {
+function run(
+  program: readonly Instruction[],
+  call: { audit: number; number: number; args?: readonly number[] },
+): number {
   const { audit, number, args = [] } = call;
   let accumulator = 0;
   for (let at = 0; at < program.length; at++) {
@@ -47,7 +50,12 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
     for (const rules of [LOOK, WORK, { ...LOOK, signals: false, landlockChecksTruncation: false }]) {
       const filter = assembleFilter(architecture, rules);
       for (let number = 0; number < 600; number++) {
-        for (const args of [[0, 0, 0], [1, 1, 1], [2, 0x5412, 0x200], [0x10000000, 0x40086602, 0x201]]) {
+        for (const args of [
+          [0, 0, 0],
+          [1, 1, 1],
+          [2, 0x5412, 0x200],
+          [0x10000000, 0x40086602, 0x201],
+        ]) {
           const result = run(filter, { audit: AUDIT[architecture], number, args });
           if (!VERDICTS.has(result)) undecided.push(`${number} ${String(args)}: ${result.toString(16)}`);
         }
@@ -76,7 +84,16 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
 
   test("refuses namespaces, mounts, other processes and the kernel in both profiles", () => {
     for (const rules of [LOOK, WORK]) {
-      const names = ["ptrace", "mount", "unshare", "setns", "bpf", "io_uring_setup", "keyctl", "open_by_handle_at"] as const;
+      const names = [
+        "ptrace",
+        "mount",
+        "unshare",
+        "setns",
+        "bpf",
+        "io_uring_setup",
+        "keyctl",
+        "open_by_handle_at",
+      ] as const;
       for (const name of names) expect(verdict(rules, name), name).toBe("EPERM");
       for (const flag of [0x20000, 0x10000000, 0x20000000, 0x40000000])
         expect(verdict(rules, "clone", 17 | flag)).toBe("EPERM");

@@ -154,7 +154,8 @@ function tryForbidden(
     network: "none",
     memoryBytes: 2 ** 32,
   };
-  if (engine.name === "namespaces") rules.namespaces = { ...NOTHING_MOUNTED, readOnly: [join(workspace, "readable")] };
+  if (engine.name === "namespaces")
+    rules.namespaces = { ...NOTHING_MOUNTED, writable: [workspace], readOnly: [join(workspace, "readable")] };
   const isPerl = engine.name === "perl";
   const table = tables.write(
     buildTable(engine.machine, rules, { secret, outside, process: process.pid }, { supervise: !isPerl }),
@@ -175,6 +176,7 @@ function tryForbidden(
 }
 
 const NOTHING_MOUNTED = {
+  writable: [],
   pinned: [],
   readOnly: [],
   hiddenFiles: [],
