@@ -38,7 +38,14 @@ function guard(isProtected = false): Guard {
   const scan = new WorkspaceScan(createPathPolicy({ workspace: folder }));
   scan.refresh();
   const guarded = [...scan.guarded, ...guardedInRepositories(scan.repositories)];
-  return new Guard({ scan, guarded, repositories: scan.repositories, isProtected, keepIn: () => kept });
+  return new Guard({
+    scan,
+    guarded,
+    repositories: scan.repositories,
+    isProtected,
+    mayWrite: () => true,
+    keepIn: () => kept,
+  });
 }
 
 test("an unchanged workspace gives an empty report", () => {
