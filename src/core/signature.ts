@@ -49,6 +49,8 @@ export interface CommandReading {
 export interface HiddenParts {
   /** Beginnings of commands whose rest is unknown; an empty one may become any command. */
   commands: readonly string[];
+  /** Programs that are not known to start no others. */
+  programs?: readonly string[];
   /** Words that may become any file. */
   reads: readonly string[];
   changes: readonly string[];

@@ -21,6 +21,7 @@ import {
   unwrapCommand,
 } from "./parse-command.ts";
 import { notCovered } from "./prefix-forms.ts";
+import { startsNothing } from "./starts-nothing.ts";
 import { isSafeEnvName } from "./shell-environment.ts";
 
 /** Longer commands always need approval: no rule matches them. */
@@ -104,6 +105,7 @@ function read(text: string): CommandReading {
     commands.flatMap(({ open }, at) => (named[at]?.touches[list] ? open : []));
   const hides: HiddenParts = {
     commands: [...new Set(openings)],
+    programs: [...new Set(commands.filter((command) => !startsNothing(command)).map(({ name }) => name))],
     reads: [...openInputs, ...openOf("reads"), ...reads.unknown],
     changes: [...openOutputs, ...openOf("changes"), ...changes.unknown],
   };

@@ -24,6 +24,7 @@ export type Construct =
   | "background"
   | "brace expansion"
   | "compound command"
+  | "evaluated word"
   | "coprocess"
   | "expansion"
   | "function"
@@ -208,8 +209,31 @@ function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
   if (construct) constructs.add(construct);
   if (node.type === "Statement" && node.background) constructs.add("background");
   if (node.type === "Pipeline" && node.operators.includes("|&")) constructs.add("pipe of both streams");
+  if (evaluatesWords(node)) constructs.add("evaluated word");
   // ${x@P} expands a value as a prompt, and a prompt runs the substitutions inside it.
   if (node.type === "ParameterExpansion" && node.operation?.type === "Transform") constructs.add("prompt expansion");
+}
+
+/** A subscript or an arithmetic expression is evaluated, and the value may contain a command: `a[$(x)]`. */
+function evaluatesWords(node: SyntaxNode): boolean {
+  switch (node.type) {
+    case "TestUnary":
+      return node.operator === "-v" || node.operator === "-R";
+    case "TestBinary":
+      return /^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator) && !(isNumber(node.left.text) && isNumber(node.right.text));
+    case "ArithmeticWord":
+      return !isNumber(node.value);
+    case "ParameterExpansion":
+      return node.index !== undefined || node.prefix === "!";
+    case "Assignment":
+      return node.index !== undefined;
+    default:
+      return false;
+  }
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
 }
 
 const CONSTRUCT_OF: ReadonlyMap<SyntaxNode["type"], Construct> = new Map<SyntaxNode["type"], Construct>([
@@ -367,6 +391,7 @@ function addText(parsed: ParsedCommand, seen: UnwrappedCommand, within: readonly
     seen.complete = false;
     seen.openings.push("");
   }
+  if (parsed.constructs.has("evaluated word")) seen.openings.push("");
   for (const command of parsed.commands) addSimple(command, seen, within);
 }
 

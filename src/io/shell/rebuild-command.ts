@@ -58,6 +58,17 @@ export function rebuildCommand(text: string, options: RebuildOptions): RebuiltCo
   }
 }
 
+/** Whether a program with these arguments is known to only read and to start no other. Its paths are not checked. */
+export function isReadOnlyArgv(argv: readonly string[]): boolean {
+  try {
+    new Rebuilder({ cwd: "/", programPath: (name) => name }).command(argv.map(literal));
+    return true;
+  } catch (error) {
+    if (error instanceof NotReadOnly) return false;
+    throw error;
+  }
+}
+
 const MAX_NESTED = 8;
 const NAME = /^[A-Za-z_]\w*$/;
 /** `$1`, `$?`, `$#`: they name no variable. */

@@ -29,7 +29,7 @@ export const JUDGE_STEPS: readonly JudgeStep[] = [
   { name: "unreadable parts", look: judgeUnread },
   { name: "mode", look: judgeMode },
   { name: "allow rules", look: judgeAllow },
-  { name: "the tool itself", look: ({ subject }) => toolVerdict(subject.tool, subject.input) },
+  { name: "the tool itself", look: judgeTool },
 ];
 
 export function judgeCase(one: Case): Verdict {
@@ -96,9 +96,10 @@ function bypassVerdict(mode: CallMode): Verdict | undefined {
   return { decision: "allow", by: "mode", reason: "The mode bypassPermissions allows everything else." };
 }
 
-function judgeMode({ subject, mode }: Case): Verdict | undefined {
+function judgeMode(one: Case): Verdict | undefined {
+  const { subject, mode } = one;
   const bypass = bypassVerdict(mode);
-  if (bypass) return bypass;
+  if (bypass) return judgeStarted(one) ?? bypass;
   const { changes, tool } = subject;
   if (mode !== "acceptEdits" || tool.kind !== "write" || changes.length === 0) return undefined;
   if (!changes.every((path) => isInWorkspace(path, subject))) return undefined;
@@ -118,6 +119,11 @@ function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
       ? `The rule ${first?.text} (${first?.origin}) allows it.`
       : `The rules ${covering.map(({ text }) => text).join(", ")} allow every part of it.`;
   return { decision: "allow", by: "rule", reason: which, ...ruleFacts(covering) };
+}
+
+function judgeTool(one: Case): Verdict {
+  const verdict = toolVerdict(one.subject.tool, one.subject.input);
+  return verdict.decision === "allow" ? (judgeStarted(one) ?? verdict) : verdict;
 }
 
 function toolVerdict(tool: AnyTool, input: unknown): Verdict {
@@ -238,6 +244,24 @@ function coverAll<T>(
     if (rule !== "harmless") used.add(rule);
   }
   return [...used];
+}
+
+/** A denied program may be started by another one, unless every program is known to start none. */
+function judgeStarted({ subject, rules, mode }: Case): Verdict | undefined {
+  const [program] = subject.command?.hides?.programs ?? [];
+  const denied = rules.deny.find(({ rule }) => rule.family === "command" && !rule.isBare && !rule.hasConditions);
+  if (program === undefined || !denied) return undefined;
+  // A person has already decided about the program that a rule allows.
+  const isAllowed = judgeAllow({ subject, rules, mode }) !== undefined;
+  if (isAllowed) return undefined;
+  const { text, origin } = denied.rule;
+  return {
+    decision: "ask",
+    by: "policy",
+    reason: `${program} may start other programs, and the rule ${text} (${origin}) denies some.`,
+    rule: text,
+    origin,
+  };
 }
 
 /** Deny and ask rules also apply to words that are only known when the command runs. */
