@@ -42,6 +42,10 @@ export const ApprovalInfo = named(
     hash: z.string().optional(),
     /** The rules that `session` and `always` would save, one a line. Omitted if only `once` is possible. */
     rule: z.string().optional(),
+    /** For each of these rules: calls that it would allow, and calls that would still ask. */
+    ruleExamples: z
+      .array(z.strictObject({ rule: z.string(), allows: z.array(z.string()), asks: z.array(z.string()) }))
+      .optional(),
   }),
 );
 export type ApprovalInfo = z.infer<typeof ApprovalInfo>;

@@ -14,6 +14,7 @@ import { type Identity, requireScope } from "../../contracts/identity.ts";
 import { parseRule } from "../../gate/permit/rules/rule.ts";
 import type { Haft } from "../../runtime.ts";
 import { toErrorAnswer } from "./to-api-error.ts";
+import { ruleExamples } from "../../gate/permit/rules/rule-examples.ts";
 
 /** How long an answer waits for the approved call. A longer one is asked for again. */
 const DEFAULT_WAIT_MS = 20_000;
@@ -129,6 +130,7 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
     note: approval.note,
     hash,
     rule: rules.length > 0 ? rules.join("\n") : undefined,
+    ruleExamples: rules.length > 0 ? rules.map(ruleExamples) : undefined,
   };
 }
 

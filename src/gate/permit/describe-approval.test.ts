@@ -35,6 +35,8 @@ describe("a question", () => {
       "  runs       sha256:abc",
       "  until      1970-01-01T00:00:00.000Z",
       "  may save   Bash(rm -rf build)",
+      "  - allows   exactly this command",
+      "  - asks for rm -rf with other words",
     ]);
   });
 

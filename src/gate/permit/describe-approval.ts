@@ -1,6 +1,7 @@
 import type { Approval } from "../../calls/approval.ts";
 import { textOf } from "../../core/content.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
+import { ruleExamples } from "./rules/rule-examples.ts";
 
 /** Longer text, and text with several lines, starts on a new line. */
 const MAX_INLINE_LENGTH = 80;
@@ -54,7 +55,7 @@ export function describeApproval(approval: ShownApproval): string[] {
     ...(preview?.unshown === undefined ? [] : [field("UNSHOWN", showInline(preview.unshown))]),
     field("runs", hash),
     ...(expiresAt === undefined ? [] : [field("until", new Date(expiresAt).toISOString())]),
-    ...suggestedRules.map((rule) => field("may save", showInline(rule))),
+    ...suggestedRules.flatMap(describeRule),
     ...(approval.state === "pending" ? [] : [field("state", describeState(approval))]),
   ];
 }
@@ -62,6 +63,14 @@ export function describeApproval(approval: ShownApproval): string[] {
 /** The same for a web page or a chat: escaped, so neither HTML nor Markdown in it is interpreted. */
 export function describeApprovalAsMarkup(approval: Approval): string {
   return describeApproval(approval).map(toInertMarkup).join("<br>\n");
+}
+
+/** The rule that could be saved, with what it would and would not allow. */
+function describeRule(rule: string): string[] {
+  const { allows, asks } = ruleExamples(rule);
+  const examples = (name: string, list: readonly string[]): string[] =>
+    list.length === 0 ? [] : [field(name, list.map(showInline).join(" | "))];
+  return [field("may save", showInline(rule)), ...examples("- allows", allows), ...examples("- asks for", asks)];
 }
 
 function describeInput(input: unknown): string[] {

@@ -1,4 +1,3 @@
-import { isSecretName } from "../files/path-policy.ts";
 import { type CommandForm, matchForm } from "./command-form.ts";
 import { gitSubcommand, normalizeProgramName } from "./command-wrappers.ts";
 import type { CommandWord } from "./parse-command.ts";
@@ -22,7 +21,6 @@ export function notCovered(words: readonly CommandWord[]): NotCovered {
   const [program, ...rest] = words;
   const name = normalizeProgramName(program?.value ?? "");
   const given = rest.map((word) => ({ word, meant: meaningOf(word) }));
-  if (given.some(({ word }) => namesSecret(word.value))) return { exactOnly: true, spelled: [] };
   const known = formOf(name, rest);
   if (!known) {
     const isOpen = given.some(({ meant }) => mayBecomeOption(meant));
@@ -68,9 +66,7 @@ export function prefixExamples(prefix: string): { covered: string[]; not: string
     PREFIX_FORMS.get(`${program} ${first}`) ??
     PREFIX_FORMS.get(program) ??
     (program === "git" ? GIT_FORMS.get(first) : undefined);
-  const flags = (form?.options ?? "")
-    .split(/\s+/)
-    .filter((word) => /^--?[\w-]+$/.test(word) && !/^-\w{2,}$/.test(word));
+  const flags = (form?.options ?? "").split(/\s+/).filter((word) => /^--[\w-]+$/.test(word));
   return {
     covered: flags.slice(0, 1),
     not: NOT_COVERED.get(`${program} ${first}`) ?? NOT_COVERED.get(program) ?? "--output=FILE",
@@ -111,13 +107,6 @@ function meaningOf({ source, value, literal: isLiteral }: CommandWord): RebuiltW
 function mayBecomeOption({ kind, value, splits }: RebuiltWord): boolean {
   if (kind === "literal") return false;
   return /^(?:-|[*?[]|$)/.test(value) || (kind === "expansion" && splits);
-}
-
-function namesSecret(word: string): boolean {
-  return word
-    .split(/[=:,@]/)
-    .filter((part) => part !== "" && !part.startsWith("-"))
-    .some(isSecretName);
 }
 
 const RISKY_OPTION = new RegExp(

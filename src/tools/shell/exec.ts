@@ -8,6 +8,7 @@ import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
 import { maskSecret } from "../../core/mask-secrets.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import type { CommandReading } from "../../core/signature.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import { describeAllowed, isSecretName } from "../../io/files/path-policy.ts";
@@ -101,7 +102,7 @@ export function createExecTool(dependencies: ExecDependencies) {
     origin: { type: "builtin" },
     permission: (input) => (needsApproval(input) ? "confirm" : "auto"),
     signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => {
-      const reading = readCommandWith(command, { directory, env: envOf(env), stdin });
+      const reading = withoutPrefixRules(readCommandWith(command, { directory, env: envOf(env), stdin }));
       // A rule that allows the command does not allow it outside the sandbox.
       const undetermined = outside && sandbox ? "It would run outside the sandbox." : reading.undetermined;
       return { text: command, command: { ...reading, undetermined }, effects: { delete: countDeletions(command) } };
@@ -461,6 +462,16 @@ export function commandLabels(command: string): TaintLabel[] {
   if (fetches) labels.push("untrusted_input");
   if (reveals) labels.push("sensitive_data");
   return labels;
+}
+
+/** A rule that ends in `*` allows no command that names a secret: the person who wrote it did not see the name. */
+function withoutPrefixRules(reading: CommandReading): CommandReading {
+  if (!wordsOf(reading.text).some(isSecretName)) return reading;
+  const parts = reading.parts.map((part) => ({
+    ...part,
+    forms: part.forms.map((form) => ({ ...form, exactOnly: true })),
+  }));
+  return { ...reading, parts };
 }
 
 /** Every sequence of path characters, because names may be inside quotes or inline code. */

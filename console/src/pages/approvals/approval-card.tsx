@@ -195,7 +195,14 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
                 <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
               </button>
             </div>
-            {approval.rule ? <RuleChoice offered={approval.rule} disabled={!mayApprove} onAnswer={answer} /> : null}
+            {approval.rule ? (
+              <RuleChoice
+                offered={approval.rule}
+                examples={approval.ruleExamples}
+                disabled={!mayApprove}
+                onAnswer={answer}
+              />
+            ) : null}
           </>
         ) : (
           <p className="row">

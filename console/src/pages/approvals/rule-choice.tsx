@@ -1,5 +1,5 @@
 import { useDeferredValue, useState } from "react";
-import type { ApprovalAnswerRequest } from "../../../../src/contracts/approvals.ts";
+import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -10,6 +10,8 @@ const words = defineWords({
     rule: "Rule",
     session: "For this session",
     always: "Always",
+    allows: "Allows",
+    asks: "Still asks for",
     effect: (matched: number, judged: number) => `Would have allowed ${matched} of the last ${judged} calls`,
   },
   zh: {
@@ -17,6 +19,8 @@ const words = defineWords({
     rule: "规则",
     session: "本会话",
     always: "总是",
+    allows: "允许",
+    asks: "仍会询问",
     effect: (matched: number, judged: number) => `最近 ${judged} 次调用中会允许 ${matched} 次`,
   },
 });
@@ -24,6 +28,7 @@ const words = defineWords({
 /** The rule that `session` or `always` would save. It can be edited, and its effect on past calls is shown. */
 export function RuleChoice(props: {
   offered: string;
+  examples: ApprovalInfo["ruleExamples"];
   disabled: boolean;
   onAnswer: (request: ApprovalAnswerRequest) => void;
 }) {
@@ -44,6 +49,20 @@ export function RuleChoice(props: {
           value={rule}
           onChange={({ target }) => setRule(target.value)}
         />
+        {rule === props.offered
+          ? props.examples?.map(({ rule: saved, allows, asks }) => (
+              <dl key={saved} className="small muted">
+                <dt>{w.allows}</dt>
+                <dd className="mono">
+                  <VisibleText text={allows.join(" | ")} />
+                </dd>
+                <dt>{w.asks}</dt>
+                <dd className="mono">
+                  <VisibleText text={asks.join(" | ")} />
+                </dd>
+              </dl>
+            ))
+          : null}
         {effect?.problem ? <p className="field-error small">{effect.problem}</p> : null}
         {effect && !effect.problem ? (
           <div className="small muted">
