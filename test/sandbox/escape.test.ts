@@ -1,6 +1,6 @@
 // What a confined command must not be able to do, tried with the real sandbox of this machine.
 import { createServer } from "node:http";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -19,6 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createHaft, type Haft, type ToolResult } from "haft";
 import { openHaft, trust } from "haft/host";
 import { openWorkspace } from "haft/workspace";
+import { openSandbox } from "../../src/io/sandbox/sandbox.ts";
 import { machineEngines } from "../../src/io/sandbox/self-test.ts";
 import { canRun } from "../setup/requirements.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -141,6 +142,24 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
     const own = `cat ${stateFolder}/haft.db; ls -A ${stateFolder}`;
     const result = await run(`cat .env; cat .haft/haft.db; ls -A .haft; ${own}; cat /etc/shadow; ls ~/.ssh; true`);
     expect(outputOf(result)).not.toMatch(/secret-token|the store|haft\.db\n|root:/);
+  });
+
+  test("reads no secret in a further folder, if it runs without approval", async () => {
+    await haft.shutdown();
+    const further = join(base, "further");
+    mkdirSync(further);
+    writeFileSync(join(further, "server.key"), "secret-token");
+    writeFileSync(join(further, "open.txt"), "open text");
+    haft = createHaft({ workspace: openWorkspace(workspace, { readOnlyPaths: [further], stateFolder }) });
+    const result = await run("ls /usr/bin/env");
+    expect(result).toMatchObject({ status: "completed", details: { profile: "look" } });
+    const sandbox = openSandbox({ files: openWorkspace(workspace, { readOnlyPaths: [further] }).files });
+    const { command } = await sandbox.confine("look", ["/bin/sh", "-c", `cat ${further}/*`], {
+      cwd: workspace,
+      terminal: false,
+    });
+    const { stdout } = spawnSync(command[0]!, command.slice(1), { cwd: workspace, encoding: "utf8" });
+    expect(stdout).toBe("open text");
   });
 
   test("reaches no address, private or public, and no service on this machine", async () => {

@@ -187,7 +187,7 @@ class WorkspaceSandbox implements Sandbox {
     const readable = [...this.#readableSystem(), ...roots(policy), ...worktreeRepository(policy.workspace)];
     const base = { cwd, terminal };
     if (profile === "look") {
-      const closed = this.#closed(this.#scan.secrets);
+      const closed = this.#closedFor(roots(policy));
       return this.#start(engine, command, {
         ...base,
         read: readable,
@@ -273,8 +273,7 @@ class WorkspaceSandbox implements Sandbox {
     const inodes = new Set(this.#scan.inodes);
     for (const root of named) {
       if (isInside(root, policy.workspace) || !isFolder(root) || isSecretName(root)) continue;
-      const everywhere = { ...policy, layers: [[{ path: "/", writable: true }]] };
-      const scan = this.#scans.get(root) ?? new WorkspaceScan(everywhere, root);
+      const scan = this.#scans.get(root) ?? new WorkspaceScan(policy, root);
       this.#scans.set(root, scan);
       scan.refresh();
       for (const path of scan.secrets) secrets.add(path);

@@ -31,6 +31,12 @@ describe("a scan", () => {
     expect(scan.repositories).toEqual([at("src", ".git")]);
   });
 
+  test("finds secrets also where nothing may be written", () => {
+    const readOnly = new WorkspaceScan(createPathPolicy({ workspace: folder, allowedPaths: [], readOnlyPaths: [folder] }));
+    readOnly.refresh();
+    expect([...readOnly.secrets]).toContain(at(".env"));
+  });
+
   test("notices a secret that is new, and reports no change without one", async () => {
     // Folders that have just changed are read again.
     await sleep(60);

@@ -36,7 +36,8 @@ export class WorkspaceScan {
   #repositories: readonly string[] = [];
 
   constructor(policy: PathPolicy, root: string = policy.workspace) {
-    this.#policy = policy;
+    // Names decide, not what may be written: a secret in a read-only folder is one as well.
+    this.#policy = { ...policy, layers: [[{ path: "/", writable: true }]] };
     this.root = root;
   }
 
@@ -117,11 +118,13 @@ export class WorkspaceScan {
       const path = join(folder, entry.name);
       if (entry.name === ".git" && entry.isDirectory()) {
         repository = path;
-      } else if (checkPath(this.#policy, path, "read")?.reason === "protected" || this.#wasSecret(entry, path)) {
+      } else if (this.#wasSecret(entry, path)) {
         secrets.push(path);
       } else if (checkPath(this.#policy, path, "write")?.reason === "protected") {
-        guarded.push(path);
-        if (entry.isDirectory()) folders.push(path);
+        // What may not be read may not be written either, so one check is enough for nearly every path.
+        const isSecret = checkPath(this.#policy, path, "read")?.reason === "protected";
+        (isSecret ? secrets : guarded).push(path);
+        if (!isSecret && entry.isDirectory()) folders.push(path);
       } else if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) folders.push(path);
     }
     const changedAt = changeTime(info);
