@@ -41,10 +41,9 @@ describe.runIf(canRun("sandbox", missing))("attacks", () => {
     expect(errors).toBe("");
     const { report } = JSON.parse(output) as Report;
     // The control: without a sandbox most of them work.
-    if (control.length > 0) {
-      expect(report["look unconfined"]?.effective.length).toBeGreaterThan(25);
-      expect(report["work unconfined"]?.effective.length).toBeGreaterThan(15);
-    }
+    const unconfined = Object.entries(report).filter(([name]) => name.endsWith("unconfined"));
+    expect(unconfined.length).toBe(control.length * 2);
+    for (const [, { tried, effective }] of unconfined) expect(effective.length).toBeGreaterThan(tried * 0.6);
     const confined = Object.entries(report).filter(([name]) => !name.endsWith("unconfined"));
     expect(confined.map(([name]) => name)).toContain("look landlock");
     const effects = confined.flatMap(([name, { effective }]) => effective.map((attack) => `${name}: ${attack}`));

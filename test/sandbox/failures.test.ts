@@ -55,7 +55,7 @@ interface Printed {
 
 /** Runs the program as an application of its own, with the launcher beside it. */
 function printEngines(prefix: readonly string[]): Printed {
-  const [file = "", ...args] = [...prefix, process.execPath, program, join(folder, "workspace")];
+  const [file, ...args] = [...prefix, process.execPath, program, join(folder, "workspace")];
   const env = { PATH: process.env["PATH"], HAFT_STATE_DIR: join(folder, "state") };
   const { stdout, stderr } = spawnSync(file, args, { env, encoding: "utf8" });
   expect(stderr).toBe("");

@@ -32,7 +32,9 @@ describe("a scan", () => {
   });
 
   test("finds secrets also where nothing may be written", () => {
-    const readOnly = new WorkspaceScan(createPathPolicy({ workspace: folder, allowedPaths: [], readOnlyPaths: [folder] }));
+    const readOnly = new WorkspaceScan(
+      createPathPolicy({ workspace: folder, allowedPaths: [], readOnlyPaths: [folder] }),
+    );
     readOnly.refresh();
     expect([...readOnly.secrets]).toContain(at(".env"));
   });
