@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { CallTable } from "./call-table.ts";
+import { seatbeltCommand } from "./engines.ts";
 
 const ADDRESS = 0x1000000000n;
 const ENTRY = 72;
@@ -41,4 +42,19 @@ test("a call that must fail is followed by one that stops the launcher if it doe
   expect(bytes.readBigInt64LE(64), "a failure skips the next entry").toBe(1n);
   expect(bytes.readBigInt64LE(ENTRY + 8), "close(-1) always fails").toBe(-1n);
   expect(bytes.readBigInt64LE(ENTRY + 64)).toBe(-1n);
+});
+
+test("a profile for macOS denies after it allows: the last rule decides (not tested on macOS)", () => {
+  const [program, option, profile = ""] = seatbeltCommand({
+    ...{ read: ["/a"], write: ["/work"], readOnly: ["/work/.git/hooks"], closed: ["/work/.env"], network: false },
+  });
+  expect([program, option]).toEqual(["/usr/bin/sandbox-exec", "-p"]);
+  const lines = profile.split("\n");
+  const place = (line: string): number => lines.indexOf(line);
+  expect(place("(deny default)")).toBe(1);
+  expect(place('(deny file-write* (subpath "/work/.git/hooks"))')).toBeGreaterThan(
+    place('(allow file-read* file-write* (subpath "/work"))'),
+  );
+  expect(place('(deny file-read* file-write* (subpath "/work/.env"))')).toBe(lines.length - 1);
+  expect(profile).not.toContain("network");
 });

@@ -233,26 +233,35 @@ export function bubblewrapCommand(rules: BubblewrapRules): string[] {
   ];
 }
 
-/** Not tested: written from the documentation of sandbox profiles. The last matching rule decides. */
-export function seatbeltCommand(rules: {
+/** The program of macOS that starts commands in a sandbox. */
+export const SEATBELT = "/usr/bin/sandbox-exec";
+
+/** Real paths. */
+export interface SeatbeltRules {
+  read: readonly string[];
   write: readonly string[];
   closed: readonly string[];
   readOnly: readonly string[];
   network: boolean;
-}): string[] {
-  const paths = (list: readonly string[]): string => list.map((path) => `(subpath ${JSON.stringify(path)})`).join(" ");
+}
+
+/** Not tested: written from the documentation of sandbox profiles. The last matching rule decides. */
+export function seatbeltCommand(rules: SeatbeltRules): string[] {
+  const section = (action: string, list: readonly string[]): string[] =>
+    list.length === 0 ? [] : [`(${action} ${list.map((path) => `(subpath ${JSON.stringify(path)})`).join(" ")})`];
   const profile = [
     "(version 1)",
     "(deny default)",
-    "(allow process-fork process-exec sysctl-read mach-lookup ipc-posix-sem)",
+    "(allow process-fork process-exec sysctl-read mach-lookup ipc-posix-sem file-read-metadata)",
     "(allow signal (target same-sandbox))",
     "(allow file-read*)",
-    '(deny file-read* (subpath "/Users") (subpath "/private/var/root"))',
-    '(allow file-write-data (literal "/dev/null") (literal "/dev/tty"))',
-    ...(rules.write.length > 0 ? [`(allow file-read* file-write* ${paths(rules.write)})`] : []),
-    ...(rules.readOnly.length > 0 ? [`(deny file-write* ${paths(rules.readOnly)})`] : []),
-    ...(rules.closed.length > 0 ? [`(deny file-read* file-write* ${paths(rules.closed)})`] : []),
+    '(deny file-read-data (subpath "/Users") (subpath "/private/var/root") (subpath "/private/var/folders"))',
+    '(allow file-read* file-write-data file-ioctl (literal "/dev/null") (literal "/dev/tty"))',
+    ...section("allow file-read*", rules.read),
+    ...section("allow file-read* file-write*", rules.write),
+    ...section("deny file-write*", rules.readOnly),
+    ...section("deny file-read* file-write*", rules.closed),
     ...(rules.network ? ["(allow network*)"] : []),
   ];
-  return ["/usr/bin/sandbox-exec", "-p", profile.join("\n")];
+  return [SEATBELT, "-p", profile.join("\n")];
 }

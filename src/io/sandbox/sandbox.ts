@@ -6,7 +6,7 @@ import type { Files } from "../files/files.ts";
 import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
 import { outputFolder } from "../shell/output-folder.ts";
 import { type Bind, buildTable, type NamespaceRules, outputRule, type TableRules } from "./build-table.ts";
-import { bubblewrapCommand, type EngineName, type TableFolder } from "./engines.ts";
+import { bubblewrapCommand, type EngineName, seatbeltCommand, type TableFolder } from "./engines.ts";
 import { Guard, type GuardReport, guardedInRepositories } from "./guard.ts";
 import type { ClosedPaths } from "./landlock.ts";
 import {
@@ -124,6 +124,14 @@ interface Plan {
   terminal: boolean;
   temporary?: string;
   proxy?: SandboxProxy;
+}
+
+/** What the table of a program is made from. */
+interface TableInput {
+  plan: Plan;
+  temporary?: string;
+  closed: ClosedPaths;
+  namespaces?: NamespaceRules;
 }
 
 class WorkspaceSandbox implements Sandbox {
@@ -319,20 +327,7 @@ class WorkspaceSandbox implements Sandbox {
             processes: this.#options.processes ?? DEFAULT_PROCESSES,
           }
         : undefined;
-    const table = this.#tableFor(engine, { plan, temporary, closed, namespaces });
-    const launch =
-      engine.bubblewrap === undefined
-        ? [...engine.runner, table]
-        : bubblewrapCommand({
-            ...mounted,
-            program: engine.bubblewrap,
-            read: plan.read,
-            write: plan.write,
-            terminal: plan.terminal,
-            cwd: plan.cwd,
-            table,
-            launcher: engine.runner[0] ?? "",
-          });
+    const launch = this.#launch(engine, { plan, temporary, closed, namespaces, mounted });
     const keepIn = (): string => join(this.#tableFolder().path, "replaced");
     const mayWrite = (path: string): boolean => isWritable(path, plan);
     const guard = writes
@@ -355,11 +350,27 @@ class WorkspaceSandbox implements Sandbox {
     return all.filter((path) => isWritable(path, plan) && !plan.hidden.some((hidden) => isInside(path, hidden)));
   }
 
-  /** A table is used again while nothing that it depends on has changed. */
-  #tableFor(
+  /** The beginning of the command line. */
+  #launch(
     engine: Engine,
-    rest: { plan: Plan; temporary?: string; closed: ClosedPaths; namespaces?: NamespaceRules },
-  ): string {
+    rest: TableInput & { mounted: Omit<NamespaceRules, "binds" | "processes" | "writable"> },
+  ): string[] {
+    const { plan, mounted, closed, temporary } = rest;
+    if (engine.name === "seatbelt") {
+      const { read, network } = plan;
+      const write = temporary === undefined ? plan.write : [...plan.write, temporary];
+      const [denied, { readOnly }] = [[...closed.paths], mounted];
+      return seatbeltCommand({ read, write, closed: denied, readOnly, network: network === "open" });
+    }
+    const table = this.#tableFor(engine, rest);
+    if (engine.bubblewrap === undefined) return [...engine.runner, table];
+    const { read, write, terminal, cwd } = plan;
+    const [launcher = ""] = engine.runner;
+    return bubblewrapCommand({ ...mounted, program: engine.bubblewrap, read, write, terminal, cwd, table, launcher });
+  }
+
+  /** A table is used again while nothing that it depends on has changed. */
+  #tableFor(engine: Engine, rest: TableInput): string {
     const { plan, closed, namespaces } = rest;
     const { read, write, metadata, network } = plan;
     const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];

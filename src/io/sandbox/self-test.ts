@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -21,6 +22,8 @@ import {
   findMachine,
   findPerl,
   runSync,
+  SEATBELT,
+  seatbeltCommand,
   TableFolder,
   type TableRunner,
 } from "./engines.ts";
@@ -86,6 +89,8 @@ export function findEngines(options: FindOptions): FoundEngines {
     if ("machine" in other) candidates.perl = { name: "perl", ...other };
     else problems.perl = other.why;
   }
+  if (process.platform === "darwin" && existsSync(SEATBELT))
+    candidates.seatbelt = { name: "seatbelt", machine: NO_MACHINE, runner: [] };
   const choose = (profile: ConfinementProfile, order: readonly EngineName[]): Engine | undefined => {
     for (const name of order) {
       const engine = candidates[name];
@@ -97,10 +102,13 @@ export function findEngines(options: FindOptions): FoundEngines {
     }
     return undefined;
   };
-  const look = choose("look", ["landlock", "perl"]);
-  const work = choose("work", ["namespaces", "bubblewrap", "landlock", "perl"]);
+  const look = choose("look", ["landlock", "perl", "seatbelt"]);
+  const work = choose("work", ["namespaces", "bubblewrap", "landlock", "perl", "seatbelt"]);
   return { look, work, tests };
 }
+
+/** seatbelt executes no tables. */
+const NO_MACHINE: Machine = { architecture: "arm64", abi: 0, uid: -1, gid: -1 };
 
 function tryRunner(
   find: () => TableRunner,
@@ -147,6 +155,20 @@ function tryForbidden(
   const closed = { paths: new Set([secret]), inodes: new Set<string>() };
   const system = readableSystem({ home: "/nonexistent", path: "" });
   const [read, write] = profile === "look" ? [[...system, workspace], []] : [system, [workspace]];
+  if (engine.name === "seatbelt") {
+    const rules = { read, write, closed: [...closed.paths], readOnly: [], network: false };
+    const result = runSync([
+      ...seatbeltCommand(rules),
+      "/bin/sh",
+      "-c",
+      FORBIDDEN,
+      "sh",
+      secret,
+      outside,
+      `${process.pid}`,
+    ]);
+    return result.status === 0 ? undefined : describeFailure(result);
+  }
   const { rules: paths } = pathRules({ read, write, closed });
   const rules: TableRules = {
     paths: [...paths, { path: join(workspace, "readable"), access: ACCESS.readFile, isFolder: false }],
@@ -174,6 +196,13 @@ function tryForbidden(
   const isUnchanged = readFileSync(outside, "utf8") === CONTENT && (statSync(outside).mode & 0o777) === 0o600;
   return isUnchanged ? undefined : "a confined process changed a file";
 }
+
+/** For an engine that executes no tables. Each of these must fail. */
+const FORBIDDEN = `
+for attempt in 'cat "$1"' 'echo x >> "$2"' 'chmod 777 "$2"' 'kill -0 "$3"' 'nc -z -w 1 127.0.0.1 1'; do
+  if sh -c "$attempt" sh "$1" "$2" "$3" > /dev/null 2>&1; then echo "possible: $attempt" >&2; exit 1; fi
+done
+`;
 
 const NOTHING_MOUNTED = {
   writable: [],
