@@ -6,7 +6,8 @@ import { type Content, textOf } from "../core/content.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
-import { EXIT, exitCodeOf } from "./exit-codes.ts";
+import { errorCode } from "../core/error.ts";
+import { CommandError, EXIT, exitCodeOf, isApiError } from "./exit-codes.ts";
 import { askQuestion, watchQuestions } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
 import { promptForApproval } from "./terminal-approver.ts";
@@ -43,9 +44,12 @@ export async function makeCall(
       if (output.format === "jsonl") output.item(frame, () => []);
       await onFrame(frame);
     }
-    if (!result)
-      throw new Error("The connection was lost before the call ended. `haft audit query` shows its outcome.");
+    if (!result) throw lostConnection(tool);
     return result;
+  } catch (thrown) {
+    // A server that refused the connection was never sent the call.
+    if (!isApiError(thrown, "unreachable") || isRefused(thrown)) throw thrown;
+    throw lostConnection(tool);
   } finally {
     interrupted.removeEventListener("abort", cancel);
     stopListening();
@@ -149,6 +153,19 @@ const SILENT: ProgressLine = {
   resume: () => undefined,
   end: () => undefined,
 };
+
+function isRefused({ cause }: Error): boolean {
+  return errorCode(cause instanceof Error ? cause.cause : undefined) === "ECONNREFUSED";
+}
+
+/** The server may have made the call before it ended. */
+function lostConnection(tool: string): CommandError {
+  return new CommandError(`The server ended before the call of "${safeLine(tool)}" did, so the outcome is unknown.`, {
+    exitCode: EXIT.toolFailed,
+    code: "unknown_outcome",
+    next: "`haft audit query` shows what is known. Check the effect before you make the call again.",
+  });
+}
 
 /** One line on stderr with the last update; only at a terminal. */
 function createProgressLine({ stderr, env }: Pick<Terminal, "stderr" | "env">, title: string): ProgressLine {

@@ -83,6 +83,8 @@ export interface ConnectOptions {
   runsJobs?: boolean;
   /** Whether MCP servers are started, which can take seconds. Default: true. */
   connectsMcp?: boolean;
+  /** Opens another connection: the server of the first one has ended. */
+  isNew?: boolean;
 }
 
 /** Added to a runtime that is opened in this process. */

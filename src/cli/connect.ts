@@ -41,6 +41,10 @@ export class Connection {
   }
 
   async open(options: ConnectOptions = {}): Promise<ApiClient> {
+    if (options.isNew) {
+      await this.close();
+      this.#opened = undefined;
+    }
     this.#opened ??= openConnection(this.#target, options);
     return (await this.#opened).client;
   }

@@ -82,10 +82,13 @@ const approve = defineCommand({
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
     const waitMs = noWait ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
     const started = Date.now();
-    const answered = await sendAnswer(client, id, { decision, rule, waitMs, confirmUnshown });
-    if (answered.rule !== undefined) output.info(`saved: ${answered.rule}`);
-    const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
-    const { approval, result } = noWait ? answered : await waitForResult(client, answered, left, interrupted);
+    const { answered, approval, result } = await sendSurely({ client, connect, url }, async (to) => {
+      const first = await sendAnswer(to, id, { decision, rule, waitMs, confirmUnshown });
+      if (first.rule !== undefined) output.info(`saved: ${first.rule}`);
+      const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
+      const last = noWait ? first : await waitForResult(to, first, left, interrupted);
+      return { answered: first, ...last };
+    });
     if (result) return showApprovedResult(result, approval, output);
     output.data(answered, () => []);
     output.info(describeOpenCall(approval));
@@ -101,10 +104,12 @@ const deny = defineCommand({
   operands: [{ name: "ID", completes: "approval" }],
   options: { reason: { type: "text", value: "TEXT", about: "For the model" } },
   uses: ["approvals"],
-  async run({ connect, output, operands: [id = ""], options: { reason }, ...place }) {
+  async run({ connect, url, output, operands: [id = ""], options: { reason }, ...place }) {
     const client = await connect(SHORT);
-    await findApproval(client, id, place);
-    const { approval } = await sendAnswer(client, id, { decision: "deny", reason });
+    await findApproval(client, id, { url, ...place });
+    const { approval } = await sendSurely({ client, connect, url }, (to) =>
+      sendAnswer(to, id, { decision: "deny", reason }),
+    );
     output.data(approval, () => []);
     output.info(`${approval.id} is denied.`);
   },
@@ -176,6 +181,19 @@ async function findApproval(
         "`haft approvals list` shows those of this folder. " +
         "If it was asked with another HAFT_STATE_DIR, home folder or user, use the same here.",
     });
+  }
+}
+
+/** If the server of this folder ends meanwhile, the same answer again gets what became of the call: the store has it. */
+async function sendSurely<Client, Received>(
+  { client, connect, url }: { client: Client; url: string | undefined; connect(options: object): Promise<Client> },
+  send: (client: Client) => Promise<Received>,
+): Promise<Received> {
+  try {
+    return await send(client);
+  } catch (thrown) {
+    if (url !== undefined || !isApiError(thrown, "unreachable")) throw thrown;
+    return send(await connect({ runsJobs: false, isNew: true }));
   }
 }
 

@@ -31,13 +31,19 @@ export default {
       kind: "execute",
       parameters: {
         type: "object",
-        properties: { item: { type: "string" }, before: { type: "number" }, ms: { type: "number" } },
+        properties: {
+          item: { type: "string" },
+          before: { type: "number" },
+          ms: { type: "number" },
+          dies: { type: "string" },
+        },
         required: ["item", "before", "ms"],
       },
       permission: "auto",
-      async run({ item, before, ms }) {
+      async run({ item, before, ms, dies }) {
         await new Promise((resolve) => setTimeout(resolve, before));
         appendFileSync(ledger, `${item} ${process.pid}\n`);
+        failPoint("after effect", dies);
         await new Promise((resolve) => setTimeout(resolve, ms));
         return `spent ${item}`;
       },

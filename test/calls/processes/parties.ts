@@ -112,6 +112,8 @@ export async function runCommand(child: ChildProcess): Promise<Told & { code: nu
   const { code, signal } = await childEnd(child);
   if (signal === "SIGKILL") return { ...KILLED, code };
   const text = `${stdout}${stderr}`;
+  // Its server was killed, and it says that it does not know more.
+  if (code === TOOL_FAILED && stderr.includes("The server ended before")) return { ...GONE, text, code };
   const told = readResult(stdout, text);
   // An answer that did not count has an exit code of its own, and no result.
   if (code === NOT_COUNTED && told.said === "error") return { said: "conflict", text, code };

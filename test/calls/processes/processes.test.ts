@@ -122,3 +122,22 @@ test("without the setting and with another home, a command says which state fold
     await site.close();
   }
 });
+
+test("a command whose server is killed never says that the call can be made again", async () => {
+  const folder = join(base, "killed-server");
+  mkdirSync(folder);
+  const site = await Site.open({ base: folder, programs });
+  try {
+    const input = { item: "a", ms: 0, dies: "after effect" };
+    const { pending } = await site.server().call({ callId: "call-a", session: "s", input });
+    const approved = await site.command(["approvals", "approve", pending?.id ?? ""]).told;
+    expect(approved).toMatchObject({ said: "unknown_outcome", code: 5 });
+    await site.server().ready();
+    const call = ["tools", "call", "spend", "item=b", "before:=0", "ms:=0", "dies=after effect"];
+    const made = await site.command(call).told;
+    expect(made).toMatchObject({ code: 5, text: expect.stringContaining("the outcome is unknown") });
+    expect([...site.effectsOf("a"), ...site.effectsOf("b")]).toHaveLength(2);
+  } finally {
+    await site.close();
+  }
+});
