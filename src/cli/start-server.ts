@@ -48,6 +48,8 @@ export interface StartedServer {
 
 /** For the answers of calls that were stopped. */
 const ANSWER_MS = 5000;
+/** Clients learn within this time, by the answer to a request, that the server takes no more. */
+const IDLE_MS = 250;
 
 /** Opens a folder and serves it as its configuration says. */
 export async function startServer({
@@ -102,7 +104,7 @@ export async function startServer({
     const running = server;
     // Together: the server sends the results of the calls that the host ends.
     closing.push("the server", async () => {
-      const closed = running.close({ graceMs: graceMs + ANSWER_MS });
+      const closed = running.close({ graceMs: graceMs + ANSWER_MS, idleMs: IDLE_MS });
       await Promise.allSettled([host.close({ graceMs })]);
       await closed;
     });

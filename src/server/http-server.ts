@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer } from "node:net";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { checkKeys, keysOf } from "../core/check-keys.ts";
@@ -111,9 +111,10 @@ export interface HttpServer {
   loginUrl(options?: { name?: string; scopes?: readonly Scope[] }): Promise<string>;
   /**
    * Accepts no more requests, waits `graceMs` for the answers to calls that have begun (default: 10,000), then ends streams and
-   * connections. Calls that have not begun are answered at once. The runtime stays open.
+   * connections. Calls that have not begun are answered at once. Idle connections stay open for `idleMs` (default: 0): clients
+   * that send a request on them get an answer. The runtime stays open.
    */
-  close(options?: { graceMs?: number }): Promise<void>;
+  close(options?: { graceMs?: number; idleMs?: number }): Promise<void>;
 }
 
 export const DEFAULT_PORT = 4117;
@@ -247,19 +248,23 @@ class ApiServer implements HttpServer {
     return `${this.url}/#login=${token}`;
   }
 
-  close({ graceMs = DRAIN_MS }: { graceMs?: number } = {}): Promise<void> {
-    return (this.#closed ??= this.#drain(graceMs).then(() => this.#closing.close()));
+  close({ graceMs = DRAIN_MS, idleMs = 0 }: { graceMs?: number; idleMs?: number } = {}): Promise<void> {
+    return (this.#closed ??= this.#drain(graceMs, idleMs).then(() => this.#closing.close()));
   }
 
   /** Resolves when the running calls are answered. */
-  async #drain(graceMs: number): Promise<void> {
-    const until = performance.now() + graceMs;
+  async #drain(graceMs: number, idleMs: number): Promise<void> {
+    const started = performance.now();
     this.#isClosing = true;
-    this.#server.close();
-    this.#server.closeIdleConnections();
+    // The `close` of an HTTP server also closes idle connections, where a request may be on its way.
+    NetServer.prototype.close.call(this.#server);
+    if (idleMs === 0) this.#server.closeIdleConnections();
     this.api.endWaitingCalls();
     for (const outgoing of this.#awaited) outgoing.shouldKeepAlive = false;
-    while ((this.#streams.closeUnawaited() > 0 || this.#awaited.size > 0) && performance.now() < until) {
+    for (;;) {
+      const isBusy = this.#streams.closeUnawaited() > 0 || this.#awaited.size > 0;
+      const passed = performance.now() - started;
+      if (passed >= idleMs && (!isBusy || passed >= graceMs)) return;
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
