@@ -33,7 +33,7 @@ import { openTokenizer } from "./models/tokenizer.ts";
 import { background } from "./jobs/background.ts";
 import type { JobQueue } from "./calls/job-queue.ts";
 import { createJobs, type Jobs, type WorkerOptions } from "./jobs/jobs.ts";
-import { MemoryJobs } from "./jobs/memory-job-queue.ts";
+import { RowJobs } from "./calls/row-jobs.ts";
 import type { ApprovalAnswer, FollowOptions } from "./calls/approval.ts";
 import { storedResult } from "./calls/stored-result.ts";
 import { Approvals } from "./calls/approvals.ts";
@@ -285,6 +285,7 @@ class Runtime {
   readonly folder: string;
   readonly tokens: TokenCounter;
   readonly log: CallLog;
+  readonly queue: JobQueue;
   readonly calls: Calls;
   readonly spill: Spill;
   readonly approvals: Approvals;
@@ -317,7 +318,8 @@ class Runtime {
     this.tokens = options.tokens ?? openTokenizer();
     this.log = options.log ?? new MemoryCallLog();
     this.spill = options.spill ?? workspace?.spill ?? new MemorySpill();
-    this.calls = new Calls({ ...options.approvals, clock: this.clock, store: options.calls });
+    this.queue = this.#openQueue();
+    this.calls = new Calls({ ...options.approvals, clock: this.clock, store: this.queue.calls });
     this.approvals = new Approvals(this.calls);
     this.#warn = options.onWarning ?? ((warning) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
 
@@ -463,19 +465,28 @@ class Runtime {
     });
   }
 
+  /** The queue and the stored calls are one: a job is a stored call. */
+  #openQueue(): JobQueue {
+    const { jobs, calls } = this.options;
+    if (!jobs) return new RowJobs({ clock: this.clock, calls });
+    if (calls && jobs.calls !== calls) throw new TypeError("`jobs` and `calls` must be of the same store.");
+    return jobs;
+  }
+
   #openJobs(): { jobs: Jobs; backgroundStage: Stage } {
     const { clock, events, registry } = this;
-    const { jobs: queue, worker } = this.options;
+    const { jobs: given, worker } = this.options;
     const { jobs, submit } = createJobs({
       clock,
       events,
       registry,
-      queue: queue || new MemoryJobs(clock),
-      ownsQueue: !queue,
+      queue: this.queue,
+      calls: this.calls,
+      ownsQueue: !given,
       gate: () => this.gate,
       worker,
     });
-    if (queue === false) return { jobs, backgroundStage: { name: "background" } };
+    if (given === false) return { jobs, backgroundStage: { name: "background" } };
     const keyOf = ({ caller, idempotencyKey }: Call): string | undefined =>
       idempotencyKey === undefined ? undefined : callKey(caller, idempotencyKey);
     return { jobs, backgroundStage: background({ clock, events, registry, keyOf, submit }) };

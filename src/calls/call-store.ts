@@ -1,4 +1,6 @@
 import type { MaybePromise } from "../core/stage.ts";
+import type { QueuedJob } from "./job.ts";
+import { type JobRows, MemoryJobRows } from "./job-rows.ts";
 import type { StoredCall } from "./stored-call.ts";
 
 /** How many questions may wait. Counted per user and session, so one caller cannot lock out others. */
@@ -24,7 +26,7 @@ export interface ChangeEntry {
 
 /** What is written together with a change of a row. */
 export interface WithChange {
-  /** Inserted if the row ends as `changed`. */
+  /** Inserted if the row ends as `changed`, or if its job is now another call. */
   next?: StoredCall;
   entry?: ChangeEntry;
 }
@@ -38,6 +40,10 @@ export interface CallStore {
   readonly processId: string;
   /** How often a waiting process looks for changes of other processes; undefined if there are none. */
   readonly pollMs: number | undefined;
+  /** Background calls. */
+  readonly jobs: JobRows;
+  /** Calls the listener after each change that is made through this object. */
+  onChange(listener: (id: string) => void): void;
   /** A digest of keys and fingerprints, which contain whole inputs. A store in memory needs none. */
   digest(text: string): string;
   /** `limits` apply to a row with a question. */
@@ -62,6 +68,11 @@ export interface CallStore {
   prune(before: { questions: number; keys: number }): MaybePromise<void>;
 }
 
+/** Whether a new row replaces this one. */
+export function isReplaced(before: StoredCall, after: StoredCall): boolean {
+  return after.outcome === "changed" || (before.job !== undefined && after.job === undefined);
+}
+
 /** Ended calls, deleted as a whole: deleting the first entries of a Map one by one is slow. */
 class Generation {
   readonly byId = new Map<string, StoredCall>();
@@ -77,6 +88,8 @@ class Generation {
 export class MemoryCallStore implements CallStore {
   readonly processId = "this process";
   readonly pollMs = undefined;
+  readonly jobs = new MemoryJobRows();
+  readonly #listeners: ((id: string) => void)[] = [];
   readonly #capacity: number;
   readonly #open = new Map<string, StoredCall>();
   readonly #openByKey = new Map<string, StoredCall>();
@@ -93,12 +106,19 @@ export class MemoryCallStore implements CallStore {
     return text;
   }
 
+  onChange(listener: (id: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
   insert(row: StoredCall, limits?: OpenLimits): InsertedCall {
     const known = row.key === undefined ? undefined : this.#findByKey(row.key);
     if (known) return { outcome: "known", row: known };
     const full = limits && countFull(row, this.#open.values(), limits);
     if (full !== undefined) return { outcome: "full", open: full };
-    this.#put(row.question ? copyData(row) : row);
+    if (row.job) row = { ...row, job: this.#numbered(row.job) };
+    const own = row.question || row.job ? copyData(row) : row;
+    this.#put(own);
+    if (own.job) this.jobs.changed(own, undefined);
     return { outcome: "inserted", row };
   }
 
@@ -121,12 +141,19 @@ export class MemoryCallStore implements CallStore {
     const row = this.#open.get(id) ?? this.#ended.byId.get(id) ?? this.#older.byId.get(id);
     const changes = row && transition(row);
     if (!changes) return undefined;
-    const changed = { ...row, ...copyData(changes) };
+    const own = changes.job ? { ...changes, job: this.#numbered(changes.job) } : changes;
+    const changed = { ...row, ...copyData(own) };
     this.#drop(row);
     this.#put(changed);
-    if (next && changed.outcome === "changed") this.#put(copyData(next));
+    if (changed.job) this.jobs.changed(changed, row);
+    if (next && isReplaced(row, changed)) this.insert(next);
+    for (const listener of this.#listeners) listener(id);
     // The caller's own changes need no second copy.
-    return { ...copy(row), ...changes };
+    return { ...copy(row), ...own };
+  }
+
+  #numbered(job: QueuedJob): QueuedJob {
+    return job.seq === 0 ? { ...job, seq: this.jobs.nextSeq() } : job;
   }
 
   remove(id: string): void {
@@ -162,14 +189,17 @@ export class MemoryCallStore implements CallStore {
   }
 
   #put(row: StoredCall): void {
-    if (row.question) this.#versions.set(row.id, (this.#versions.get(row.id) ?? 0) + 1);
+    if (row.question || row.job) this.#versions.set(row.id, (this.#versions.get(row.id) ?? 0) + 1);
     if (row.state !== "ended") {
       this.#open.set(row.id, row);
       if (row.key !== undefined) this.#openByKey.set(row.key, row);
       return;
     }
     if (this.#ended.byId.size >= this.#capacity) {
-      for (const id of this.#older.byId.keys()) this.#versions.delete(id);
+      for (const [id, old] of this.#older.byId) {
+        this.#versions.delete(id);
+        this.jobs.forget(old);
+      }
       this.#older = this.#ended;
       this.#ended = new Generation();
     }
@@ -190,7 +220,7 @@ export class MemoryCallStore implements CallStore {
 }
 
 function copy(row: StoredCall): StoredCall {
-  return row.question || row.result ? copyData(row) : { ...row };
+  return row.question || row.job || row.result ? copyData(row) : { ...row };
 }
 
 /** Deeper data is rare, and may be a cycle. */

@@ -34,10 +34,10 @@ import {
   type MadeCall,
   type Question,
   release,
+  requeue,
+  type RequeuedJob,
   restart,
-  resume,
   type StoredCall,
-  suspend,
   type Transition,
 } from "./stored-call.ts";
 
@@ -83,7 +83,7 @@ const MAX_ROUNDS = 5;
 const WRITE_RETRY_MS = 500;
 
 /**
- * The state of calls across processes, and the only writer of it. Approvals, repeated call ids and callers that wait all
+ * The state of calls across processes, and with `RowJobs` the only writer of it. Approvals, repeated call ids and callers that wait all
  * use it: whoever loses a race reads the row and reports what it says (docs/decisions/0023).
  */
 export class Calls {
@@ -109,6 +109,7 @@ export class Calls {
     this.#replayMs = replayMs;
     this.#deadlines = new Deadlines(clock, lifetimeMs);
     this.#watch = new RowWatch(this.#store, clock);
+    this.#store.onChange((id) => this.#watch.notify(id));
     this.#limits = {
       maxOpenPerSession: options.maxOpenPerSession ?? 200,
       maxOpenPerUser: options.maxOpenPerUser ?? 1000,
@@ -257,8 +258,15 @@ export class Calls {
     ended: { outcome: CallOutcome; result: ToolResult; releasesKey: boolean },
     entry?: ChangeEntry,
   ): MaybePromise<StoredCall | undefined> {
-    const transition = end(this.#store.processId, row.epoch, ended);
+    const transition = end(this.#store.processId, row.epoch, { ...ended, result: this.#timed(ended.result) });
     return this.#changeSurely(row.id, transition, entry);
+  }
+
+  /** The gate sets the times when the call leaves it, which is later. */
+  #timed(result: ToolResult): ToolResult {
+    if (result.status === "pending" || result.completedAt) return result;
+    const completedAt = this.#clock.now();
+    return { ...result, completedAt, durationMs: Math.max(0, completedAt - result.startedAt) };
   }
 
   /** This process ends before the tool began: another one may start the call. */
@@ -266,14 +274,14 @@ export class Calls {
     return this.#change(row.id, giveBack(this.#store.processId, row.epoch));
   }
 
-  /** The call is a job now, which `result` names. `began`: whether its tool may have done something. */
-  suspend(row: StoredCall, result: ToolResult, began: boolean): Promise<StoredCall | undefined> {
-    return this.#change(row.id, suspend(this.#store.processId, row.epoch, { result, began }));
+  /** The row of a job. */
+  async job(jobId: string): Promise<StoredCall | undefined> {
+    return this.#store.jobs.get(jobId);
   }
 
-  /** Starts the call of a job in this process, its worker. */
-  resume(row: StoredCall): Promise<StoredCall | undefined> {
-    return this.#change(row.id, resume(this.#store.processId));
+  /** A job of this process that started is tried again, perhaps by another worker. */
+  requeue(row: StoredCall, requeued: RequeuedJob): MaybePromise<StoredCall | undefined> {
+    return this.#changeSurely(row.id, requeue(this.#store.processId, requeued));
   }
 
   /** Deletes the row of a call that did not happen. */
@@ -330,7 +338,8 @@ export class Calls {
     const found: StoredCall[] = [];
     for (const row of await this.#store.unfinished()) {
       const now = await this.settleLost(await this.#seen(row));
-      if (now.state === "approved" && !(await this.isHeldElsewhere(now))) found.push(now);
+      // Workers take jobs.
+      if (now.state === "approved" && !now.job && !(await this.isHeldElsewhere(now))) found.push(now);
     }
     await this.#prune();
     return found;
@@ -452,7 +461,6 @@ export class Calls {
     this.#deadlines.forget(row.id);
     // A denied call is run once more, to get the denial.
     if (row.state === "ended" && row.outcome !== "denied") this.#live.delete(row.id);
-    this.#watch.notify(row.id);
     return row;
   }
 
@@ -593,7 +601,7 @@ function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect 
 }
 
 /** An ended call is not started any more, so secrets are removed from what was shown. */
-function redacted(transition: Transition, now: number): RowChange {
+export function redacted(transition: Transition, now: number): RowChange {
   return (row) => {
     const changes = transition(row, now);
     if (changes?.state !== "ended" || !row.question) return changes;

@@ -89,9 +89,6 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
     });
 
     test("a delayed one lets the others pass, and runs in its time", async () => {
-      const late = await queue.submit({ ...request({ input: "late" }), delayMs: 150 });
-      expect(late).toMatchObject({ state: "delayed" });
-      expect(late.runAt - late.createdAt).toBe(150);
       const order: unknown[] = [];
       await work(queue, {
         run: async (job) => {
@@ -99,6 +96,9 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
           return { result: completedOf(job) };
         },
       });
+      const late = await queue.submit({ ...request({ input: "late" }), delayMs: 400 });
+      expect(late).toMatchObject({ state: "delayed" });
+      expect(late.runAt - late.createdAt).toBe(400);
       const soon = await queue.submit(request({ input: "soon" }));
       await Promise.all([ended(queue, late), ended(queue, soon)]);
       expect(order).toEqual(["soon", "late"]);
@@ -132,17 +132,21 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       expect(max).toBe(3);
     });
 
-    test("two requests with one key are one job until it has ended", async () => {
+    test("two requests with one key are one job, also after its end; a job that did not run releases its key", async () => {
       const another = await opened.another();
       const [one, two] = await Promise.all([
         queue.submit({ ...request(), key: "k" }),
         another.submit({ ...request(), key: "k" }),
       ]);
       expect(two.id).toBe(one.id);
-      expect((await queue.submit({ ...request(), key: "other" })).id).not.toBe(one.id);
+      const other = await queue.submit({ ...request(), key: "other" });
+      expect(other.id).not.toBe(one.id);
+      await queue.cancel(other.id);
+      const again = await queue.submit({ ...request(), key: "other" });
+      expect(again.id).not.toBe(other.id);
       await work(queue);
       await ended(queue, one);
-      expect((await queue.submit({ ...request(), key: "k" })).id).not.toBe(one.id);
+      expect(await queue.submit({ ...request(), key: "k" })).toMatchObject({ id: one.id, state: "completed" });
     });
 
     test("cancelling one that waits ends it now, and it never runs", async () => {

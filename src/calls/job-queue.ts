@@ -1,15 +1,19 @@
+import type { RetryPlan } from "../core/call.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
+import type { CallStore } from "./call-store.ts";
 import type { Job, JobLogLine, JobRequest, JobState } from "./job.ts";
 
 /**
- * Jobs of all processes that share one store. Delivers every job at least once; the journal in the gate prevents that a call
- * with effects runs twice. Every implementation passes `job-queue.suite.ts`.
+ * Jobs of all processes that share one store. A job is a row in `calls`, which says what happened to it. A worker may take a
+ * job twice; the gate starts its call only if the row allows it. `job-queue.suite.ts` has the behaviour.
  */
 export interface JobQueue {
+  /** Where the rows are. */
+  readonly calls: CallStore;
   /**
-   * When it resolves, the job survives this process. Returns the open job with the same key, if there is one; the caller
-   * checks whether it is the same call.
+   * When it resolves, the job survives this process. Returns the job with the same key, if there is one; the caller checks
+   * whether it is the same call.
    */
   submit(request: JobRequest): Promise<Job>;
   get(id: string): Promise<Job | undefined>;
@@ -66,8 +70,8 @@ export interface JobContext {
 /** The outcome of one attempt. The worker decides on retries, so all queues behave the same. */
 export interface JobOutcome {
   result: ToolResult;
-  /** Queues the job again, after `inMs`. If it does not count, `attempt` is decreased. */
-  again?: { inMs: number; counts: boolean };
+  /** Queues the job again. */
+  again?: RetryPlan;
 }
 
 export interface JobWorker {

@@ -3,6 +3,8 @@ import { firstLine } from "../core/content.ts";
 import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
+import type { StoredCall } from "./stored-call.ts";
+import { storedResult } from "./stored-result.ts";
 
 /** A `failed` job has a result that says why, and has no attempts left. An unknown outcome is `failed`, too. */
 export type JobState = "delayed" | "queued" | "running" | "completed" | "failed" | "cancelled";
@@ -29,18 +31,37 @@ export interface JobCall {
 
 export interface JobRequest {
   call: JobCall;
-  /** Requests with the same key share a job until it has ended. */
+  /** Requests with the same key share a job. A job that was cancelled before it ran releases its key. */
   key?: string;
+  /** The row of the call, if a person approved it: it becomes the row of the job. */
+  claimed?: StoredCall;
   priority: number;
   delayMs: number;
   attempts: number;
 }
 
-/** A durable background call. */
+/** How a background call is queued: the part of its row that only jobs have. */
+export interface QueuedJob {
+  /** The same in each round. */
+  id: string;
+  /** Grows with each submission: the order of lists, and of jobs with the same priority. 0: the store sets it. */
+  seq: number;
+  priority: number;
+  runAt: number;
+  attempt: number;
+  attempts: number;
+  round: number;
+  worker?: string;
+  startedAt?: number;
+  progress?: Update["progress"];
+  /** Set if the worker that has it should stop it. */
+  cancel?: { reason?: string };
+}
+
+/** A durable background call, as its row says. */
 export interface Job {
   id: string;
   call: JobCall;
-  key?: string;
   state: JobState;
   priority: number;
   createdAt: number;
@@ -75,27 +96,67 @@ export function hasEnded({ state }: Pick<Job, "state">): boolean {
   return state === "completed" || state === "failed" || state === "cancelled";
 }
 
-/** The state of a job that ended with this result. A call that now waits for a person is `completed` for its worker. */
-export function endStateOf(result: ToolResult): JobState {
-  if (result.status !== "failed") return "completed";
-  return result.error.code === "cancelled" ? "cancelled" : "failed";
+/** The job of a row; undefined if the call is none, or was queued again as another row. */
+export function toJob(row: StoredCall | undefined, now: number): Job | undefined {
+  if (!row?.job || !row.request) return undefined;
+  const { id, priority, runAt, attempt, attempts, round, worker, startedAt, progress } = row.job;
+  const state = stateOf(row, now);
+  return {
+    id,
+    call: row.request,
+    state,
+    priority,
+    createdAt: row.createdAt,
+    runAt,
+    startedAt,
+    endedAt: row.endedAt,
+    attempt,
+    attempts,
+    lost: row.lost,
+    round,
+    worker,
+    progress,
+    result: row.state === "ended" ? storedResult(row) : undefined,
+  };
+}
+
+function stateOf({ state, outcome, holder, job }: StoredCall, now: number): JobState {
+  if (state === "ended") return outcome === "completed" || outcome === "cancelled" ? outcome : "failed";
+  if (state !== "approved" || holder !== undefined) return "running";
+  return job && job.runAt > now ? "delayed" : "queued";
+}
+
+/** What a change of a row means for its job. Starting the call of a taken job is no news. */
+export function jobNewsOf(
+  before: StoredCall | undefined,
+  after: StoredCall,
+): "queued" | "started" | "ended" | undefined {
+  const step = ({ job, state, holder }: StoredCall): "queued" | "started" | "ended" | undefined => {
+    if (!job) return undefined;
+    if (state === "ended") return "ended";
+    return state === "approved" && holder === undefined ? "queued" : "started";
+  };
+  const now = step(after);
+  return before && step(before) === now ? undefined : now;
 }
 
 /**
- * An ended job as it is queued again. It is another call, with another id and key: the journal and the conversation must not
- * confuse its result with the first one.
+ * An ended job as it is queued again. It is another call, with another row, id and key: its result must not be confused with
+ * the first one.
  */
-export function nextRound(job: Job, now: number): Job {
-  const { id, key, priority, createdAt, attempts } = job;
+export function nextRound(row: StoredCall, now: number): { request: JobCall; job: QueuedJob } | undefined {
+  const { request, job } = row;
+  if (!request || !job) return undefined;
+  const { id, seq, priority, attempts } = job;
   const round = job.round + 1;
   const first = (name: string): string => (job.round > 1 ? name.slice(0, -`#${job.round}`.length) : name);
-  const { callId, idempotencyKey } = job.call;
+  const { callId, idempotencyKey } = request;
   const call: JobCall = {
-    ...job.call,
+    ...request,
     callId: `${first(callId)}#${round}`,
     idempotencyKey: idempotencyKey === undefined ? undefined : `${first(idempotencyKey)}#${round}`,
   };
-  return { id, call, key, priority, createdAt, attempts, state: "queued", runAt: now, attempt: 0, lost: 0, round };
+  return { request: call, job: { id, seq, priority, runAt: now, attempt: 0, attempts, round } };
 }
 
 export function unknownJob(id: string): ToolError {

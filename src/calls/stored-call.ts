@@ -1,10 +1,11 @@
-import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { Caller, CallOptions, RetryPlan, Verdict } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
+import type { JobCall, QueuedJob } from "./job.ts";
 
 /**
- * `waiting` for a person · `approved`, and not started · `running` in the process `owner` · `suspended` until calls that it
- * made, or its job, have ended · `ended` with an outcome.
+ * `waiting` for a person · `approved`, and not started; a job waits so for a worker · `running` in the process `owner` ·
+ * `suspended` until calls that it made have ended · `ended` with an outcome.
  */
 export type CallState = "waiting" | "approved" | "running" | "suspended" | "ended";
 
@@ -77,8 +78,8 @@ export interface Answer {
 }
 
 /**
- * The one record of a call that several processes may know: because a person must answer, or because it has an idempotency
- * key. Only `Calls` writes it, by the transitions below.
+ * The one record of a call that several processes may know: because a person must answer, because it has an idempotency
+ * key, or because it runs in the background. Only `src/calls` writes it, by the transitions below.
  */
 export interface StoredCall {
   /** Of the row and of its approval. Cannot be guessed. */
@@ -95,7 +96,10 @@ export interface StoredCall {
   outcome?: CallOutcome;
   question?: Question;
   answer?: Answer;
-  /** The process whose caller waits, and until when it promises to. It runs the call if it can. */
+  /** A background call: what a worker runs, and how it is queued. */
+  request?: JobCall;
+  job?: QueuedJob;
+  /** The process whose caller waits, and until when it promises to; of a job the process whose worker took it. It runs the call. */
   holder?: string;
   holdUntil?: number;
   /** The process that runs it, or ran it last. */
@@ -125,6 +129,8 @@ const MIN_USE_MS = 60_000;
 /** A call whose processes disappear this often is not started again. */
 const MAX_LOST = 5;
 
+const UNHELD = { holder: undefined, holdUntil: undefined } as const;
+
 const NOT_STARTED: readonly CallState[] = ["waiting", "approved"];
 
 /** If it was started before, nobody can say that it did not happen. */
@@ -138,6 +144,12 @@ function withoutRun(
   // The call did not happen: its id may be used again. A denial stays.
   const key = outcome === "denied" ? row.key : undefined;
   return { state: "ended", outcome, endedAt: now, note, key };
+}
+
+/** It was cancelled and reports so, unless an earlier start may have done something. */
+function notRun(row: StoredCall, result: ToolResult, now: number, ownStarts: number): Partial<StoredCall> {
+  const ended = withoutRun(row, "cancelled", now, { ownStarts });
+  return ended.outcome === "cancelled" ? { ...ended, result } : ended;
 }
 
 /** Whether nobody can answer any more, or the answer can no longer be used. */
@@ -168,6 +180,7 @@ export function deny(answer: Answer, isExpired: IsExpired): Transition {
 export function claim(me: string, isExpired: IsExpired, deadHolder?: string): Transition {
   return (row, now) => {
     if (row.state !== "approved" || isExpired(row) || !mayClaim(row, me, now, deadHolder)) return undefined;
+    if (row.job && (row.holder !== me || row.job.cancel)) return undefined;
     return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now, holder: undefined };
   };
 }
@@ -182,7 +195,7 @@ export function end(
     const isOpen = row.state === "running" || (row.state === "ended" && row.outcome === "unknown");
     if (!isOpen || row.owner !== me || row.epoch !== epoch) return undefined;
     // This start did nothing. An earlier one may have.
-    if (outcome === "cancelled") return { ...withoutRun(row, outcome, now, { ownStarts: 1 }), result };
+    if (outcome === "cancelled") return notRun(row, result, now, 1);
     return { state: "ended", outcome, result, endedAt: now, key: releasesKey ? undefined : row.key };
   };
 }
@@ -196,23 +209,65 @@ export function giveBack(me: string, epoch: number): Transition {
   };
 }
 
-/** Its job runs it, perhaps in another process. `result` says which job. `began`: whether this start may have done something. */
-export function suspend(
-  me: string,
-  epoch: number,
-  { result, began }: { result: ToolResult; began: boolean },
-): Transition {
+/** An approved call that starts here becomes a job: a worker runs it. */
+export function enqueue(me: string, epoch: number, queued: { request: JobCall; job: QueuedJob }): Transition {
   return (row) => {
     if (row.state !== "running" || row.owner !== me || row.epoch !== epoch) return undefined;
-    return { state: "suspended", owner: undefined, epoch: began ? epoch : epoch - 1, result };
+    const waits = { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined } as const;
+    return { ...waits, ...UNHELD, ...queued, deadline: undefined };
   };
 }
 
-/** The worker of its job starts it. */
-export function resume(me: string): Transition {
+/** A worker of this process takes the job. Until it starts the call, nothing has happened. */
+export function take(me: string, worker: string | undefined): Transition {
   return (row, now) => {
-    if (row.state !== "suspended") return undefined;
-    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now };
+    const { job } = row;
+    if (!job || row.state !== "approved" || row.holder !== undefined) return undefined;
+    const taken = { ...job, worker, startedAt: now, attempt: job.attempt + 1 };
+    return { holder: me, holdUntil: Number.MAX_SAFE_INTEGER, job: taken };
+  };
+}
+
+/** What a worker did with a job that is queued again: `start` if it started the call. */
+export interface RequeuedJob extends RetryPlan {
+  start?: { epoch: number; began: boolean };
+}
+
+/** The job is tried again, perhaps by another worker. */
+export function requeue(me: string, { start, inMs, counts }: RequeuedJob): Transition {
+  return (row, now) => {
+    const { job, epoch } = row;
+    const isOwn = start
+      ? row.state === "running" && row.owner === me && epoch === start.epoch
+      : row.state === "approved" && row.holder === me;
+    if (!job || !isOwn) return undefined;
+    const ownStarts = start && !start.began ? 1 : 0;
+    if (job.cancel) return withoutRun(row, "cancelled", now, { note: job.cancel.reason, ownStarts });
+    const queued = { ...job, runAt: now + inMs, attempt: counts ? job.attempt : job.attempt - 1 };
+    return { ...UNHELD, state: "approved", owner: undefined, epoch: epoch - ownStarts, job: queued };
+  };
+}
+
+/** The job of this worker ends without a start of the call: it was refused. */
+export function refuse(me: string, { outcome, result }: { outcome: CallOutcome; result: ToolResult }): Transition {
+  return (row, now) => {
+    if (!row.job || row.state !== "approved" || row.holder !== me) return undefined;
+    if (outcome === "cancelled") return notRun(row, result, now, 0);
+    // A read-only call may have run although its start could not be written.
+    return { state: "ended", outcome, result, endedAt: now, key: outcome === "completed" ? row.key : undefined };
+  };
+}
+
+/** The process that took the job, and had not started the call, has disappeared. */
+export function loseTaken(deadHolder: string): Transition {
+  return (row, now) => {
+    const { job } = row;
+    if (!job || row.state !== "approved" || row.holder !== deadHolder) return undefined;
+    if (job.cancel) return withoutRun(row, "cancelled", now, { note: job.cancel.reason });
+    if (row.lost >= MAX_LOST) {
+      return withoutRun(row, "cancelled", now, { note: `${row.lost + 1} workers ended while they had it` });
+    }
+    return { ...UNHELD, lost: row.lost + 1, job: { ...job, attempt: job.attempt - 1 } };
   };
 }
 
@@ -229,6 +284,8 @@ export function change(me: string, note: string, deadHolder?: string): Transitio
 export function hold(me: string, until: number, deadHolder?: string): Transition {
   return (row, now) => {
     if (!NOT_STARTED.includes(row.state) || !mayClaim(row, me, now, deadHolder)) return undefined;
+    // Only workers take jobs.
+    if (row.job) return undefined;
     return { holder: me, holdUntil: until };
   };
 }
@@ -238,8 +295,11 @@ export function release(me: string): Transition {
   return (row) => (row.state === "waiting" && row.holder === me ? { holder: undefined } : undefined);
 }
 
-export function cancel(note: string): Transition {
+/** A job that a worker has is stopped by that worker. */
+export function cancel(note: string | undefined): Transition {
   return (row, now) => {
+    const isTaken = row.state === "running" || (row.state === "approved" && row.holder !== undefined);
+    if (row.job && isTaken) return { job: { ...row.job, cancel: { reason: note } } };
     if (!NOT_STARTED.includes(row.state) && row.state !== "suspended") return undefined;
     return { ...withoutRun(row, "cancelled", now, { note }), result: undefined };
   };
@@ -261,10 +321,13 @@ export function expire(isExpired: IsExpired): Transition {
 export function lose(deadOwner: string): Transition {
   return (row, now) => {
     if (row.state !== "running" || row.owner !== deadOwner) return undefined;
-    // The queue gives the job to another worker.
-    if (row.repeatable && row.result?.status === "pending") return { state: "suspended", lost: row.lost + 1 };
-    if (row.repeatable && row.lost < MAX_LOST && row.question !== undefined) {
-      return { state: "approved", holder: undefined, lost: row.lost + 1, deadline: now + MIN_USE_MS };
+    const canRunAgain = row.repeatable && row.lost < MAX_LOST && !row.job?.cancel;
+    if (canRunAgain && row.job) {
+      const job = { ...row.job, attempt: row.job.attempt - 1 };
+      return { ...UNHELD, state: "approved", lost: row.lost + 1, job };
+    }
+    if (canRunAgain && row.question) {
+      return { ...UNHELD, state: "approved", lost: row.lost + 1, deadline: now + MIN_USE_MS };
     }
     return { state: "ended", outcome: "unknown", endedAt: now, result: undefined };
   };

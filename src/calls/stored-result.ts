@@ -1,14 +1,20 @@
 import { firstLine } from "../core/content.ts";
 import { failureOf, type ToolFailure } from "../core/error.ts";
 import { type FailedResult, type PendingResult, pendingResult, type ToolResult } from "../core/result.ts";
-import type { StoredCall } from "./stored-call.ts";
+import type { CallOutcome, StoredCall } from "./stored-call.ts";
 
 /** What a caller gets for this call: the result if it has ended, otherwise what it waits for. The same for everybody. */
 export function storedResult(row: StoredCall): ToolResult {
-  // A call that is a job has a result that names the job.
   if (row.result && (row.state === "ended" || row.state === "suspended")) return row.result;
   if (row.state !== "ended") return stillOpen(row);
   return failedResult(row, refusalOf(row));
+}
+
+/** The outcome of a call with this result. One that now waits for a person has ended for its worker. */
+export function outcomeOf(result: ToolResult): CallOutcome {
+  if (result.status !== "failed") return "completed";
+  if (result.error.code === "unknown_outcome") return "unknown";
+  return result.error.code === "cancelled" ? "cancelled" : "failed";
 }
 
 /** Why a call that has ended has no result of its own. */
@@ -63,7 +69,13 @@ function failedResult(row: StoredCall, error: ToolFailure): FailedResult {
 }
 
 function stillOpen(row: StoredCall): PendingResult {
-  const { id, toolName, state } = row;
+  const { id, callId, toolName, state, job, createdAt: startedAt } = row;
+  if (job) {
+    const message =
+      `"${toolName}" runs in the background as job ${job.id}. Its result arrives by itself when it has ended. ` +
+      "Do not make this call again; continue with what does not need its result.";
+    return pendingResult({ callId, toolName, startedAt }, { kind: "job", id: job.id }, message);
+  }
   const message =
     state === "waiting"
       ? `"${toolName}" has not run: it waits for an approval (${id}). ` +

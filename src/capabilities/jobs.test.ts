@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { systemClock } from "../core/clock.ts";
 import type { JobRequest } from "../calls/job.ts";
-import { MemoryJobs } from "../jobs/memory-job-queue.ts";
+import { RowJobs } from "../calls/row-jobs.ts";
 import { openPostgres } from "../store/postgres.ts";
 import { startPostgres, type TestPostgres } from "../store/start-postgres.fixture.ts";
 import { hasRedis, startRedis } from "../store/start-redis.fixture.ts";
@@ -24,12 +24,10 @@ const REQUEST: JobRequest = {
 function open(place: { url?: string; redisUrl?: string }, more: Partial<JobQueueHost> = {}) {
   const { url, redisUrl } = place;
   const config = { value: { store: url ? { url } : {}, jobs: redisUrl ? { redisUrl } : {} } } as LoadedConfig;
-  const warnings: string[] = [];
-  const embedded = new MemoryJobs(systemClock);
-  const warn = (warning: string): void => void warnings.push(warning);
-  const queue = openJobQueue(config, { embedded, clock: systemClock, warn, ...more });
+  const embedded = new RowJobs({ clock: systemClock });
+  const queue = openJobQueue(config, { embedded, clock: systemClock, ...more });
   onTestFinished(() => queue.close());
-  return { queue, embedded, warnings };
+  return { queue, embedded };
 }
 
 async function jobsInPostgres(url: string): Promise<number> {
@@ -61,8 +59,9 @@ test.skipIf(!hasRedis)("with a database and Redis jobs are on Redis", async () =
   onTestFinished(() => redis.stop());
   const url = await postgres.createDatabase();
   const redisUrl = redis.createDatabase();
-  const { id } = await open({ url, redisUrl }).queue.submit(REQUEST);
-  expect(await open({ url, redisUrl }).queue.get(id)).toMatchObject({ state: "queued" });
+  const { queue } = open({ url, redisUrl });
+  const { id } = await queue.submit(REQUEST);
+  expect(await queue.get(id)).toMatchObject({ state: "queued" });
   expect(await jobsInPostgres(url)).toBe(0);
 });
 
@@ -72,7 +71,7 @@ test("a missing package is named at the first use, with the command that install
   };
   const url = await postgres.createDatabase();
   const { queue } = open({ url }, { load: { bullmq: missing } });
-  await expect(queue.counts()).rejects.toMatchObject({
+  await expect(queue.submit(REQUEST)).rejects.toMatchObject({
     code: "missing_package",
     message: expect.stringContaining("npm install bullmq"),
   });
@@ -80,16 +79,16 @@ test("a missing package is named at the first use, with the command that install
   await expect(onRedis.submit(REQUEST)).rejects.toThrow("npm install ioredis");
 });
 
-test("a subscriber gets events once the database can be reached", async () => {
+test("a job is accepted only if workers can be woken", async () => {
   const url = new URL(await postgres.createDatabase());
   const port = Number(url.port);
   const away = await freePort();
   url.port = String(away);
-  const { queue, warnings } = open({ url: url.href });
+  const { queue } = open({ url: url.href });
   const received: string[] = [];
   const leave = queue.subscribe(({ type }) => void received.push(type));
-  await expect(queue.counts()).rejects.toMatchObject({ code: "unavailable" });
-  expect(warnings).toEqual([expect.stringContaining("Events of jobs do not arrive yet")]);
+  await expect(queue.submit(REQUEST)).rejects.toMatchObject({ code: "unavailable" });
+  expect(await queue.list()).toEqual([]);
   await forward(away, port);
   await queue.submit(REQUEST);
   while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));

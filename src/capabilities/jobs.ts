@@ -1,5 +1,6 @@
-import type { JobEvent, JobQueue } from "../calls/job-queue.ts";
+import type { JobQueue } from "../calls/job-queue.ts";
 import { hasEnded, type Job } from "../calls/job.ts";
+import { RowJobs } from "../calls/row-jobs.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
@@ -9,7 +10,8 @@ import type { JobDetail, JobFrame, JobInfo } from "../contracts/jobs.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { Jobs } from "../jobs/jobs.ts";
-import type { EngineOptions } from "../store/bullmq/engine.ts";
+import type { BullEngine, EngineOptions } from "../store/bullmq/engine.ts";
+import { WakeUps } from "../store/bullmq/wake-ups.ts";
 import { urlEngineOf } from "../store/url-engines.ts";
 import { defineCapability } from "./capability.ts";
 
@@ -17,7 +19,6 @@ export interface JobQueueHost {
   /** The queue in the store, for the processes of one machine. */
   embedded: JobQueue;
   clock: Clock;
-  warn(warning: string): void;
   /** Loads the packages. */
   load?: EngineOptions["load"];
 }
@@ -27,8 +28,8 @@ export const jobs = defineCapability({
   name: "jobs",
   config: ["jobs", "store"],
   needs: ["store"],
-  open({ config, clock, warn, store }) {
-    const value = openJobQueue(config, { embedded: store.jobs, clock, warn });
+  open({ config, clock, store }) {
+    const value = openJobQueue(config, { embedded: store.jobs, clock });
     return {
       value,
       api: ({ haft }) => ({ jobs: createJobsApi({ jobs: haft.jobs, clock }) }),
@@ -37,10 +38,10 @@ export const jobs = defineCapability({
   },
 });
 
-/** In the file of the store, in the database of the store, or on Redis if `jobs.redisUrl` is set. */
+/** Workers look in the file of the store, or are woken through its database or through Redis if `jobs.redisUrl` is set. */
 export function openJobQueue(
   { value: { store, jobs } }: LoadedConfig,
-  { embedded, clock, warn, load = {} }: JobQueueHost,
+  { embedded, clock, load = {} }: JobQueueHost,
 ): JobQueue {
   const { url } = store;
   const { redisUrl } = jobs;
@@ -51,57 +52,15 @@ export function openJobQueue(
   }
   const { openQueue, title } = urlEngineOf(url);
   if (redisUrl === undefined && !openQueue) throw needsRedis(title);
-  return whenNeeded(async () => {
-    const { openBullMqJobs } = await import("../store/bullmq/bullmq-jobs.ts");
+  const connect = async (): Promise<BullEngine> => {
     const engine =
       redisUrl === undefined
         ? await openQueue?.(url, { load })
         : await (await import("../store/bullmq/engine.ts")).openRedisEngine(redisUrl, { load });
     if (!engine) throw needsRedis(title);
-    return openBullMqJobs(engine, { clock });
-  }, warn);
-}
-
-/** Connects at the first use: most commands do not use the queue. */
-function whenNeeded(open: () => Promise<JobQueue>, warn: (warning: string) => void): JobQueue {
-  let opened: Promise<JobQueue> | undefined;
-  let isClosed = false;
-  const queuedListeners = new Set<{ listener: (event: JobEvent) => void; leave?: () => void }>();
-  const subscribeQueued = (real: JobQueue): JobQueue => {
-    for (const queuedListener of queuedListeners) queuedListener.leave ??= real.subscribe(queuedListener.listener);
-    return real;
+    return engine;
   };
-  const queue = (): Promise<JobQueue> => {
-    if (isClosed) return Promise.reject(toolError("shutdown", "The queue is closed"));
-    opened ??= open().then(subscribeQueued);
-    // A failed connection is tried again at the next use.
-    opened.catch(() => (opened = undefined));
-    return opened;
-  };
-  return {
-    submit: async (request) => (await queue()).submit(request),
-    get: async (id) => (await queue()).get(id),
-    list: async (query) => (await queue()).list(query),
-    counts: async () => (await queue()).counts(),
-    log: async (id, options) => (await queue()).log(id, options),
-    cancel: async (id, reason) => (await queue()).cancel(id, reason),
-    retry: async (id) => (await queue()).retry(id),
-    clear: async (reason) => (await queue()).clear(reason),
-    work: async (options) => (await queue()).work(options),
-    subscribe(listener) {
-      const queuedListener: { listener: typeof listener; leave?: () => void } = { listener };
-      queuedListeners.add(queuedListener);
-      queue().then(subscribeQueued, (error: Error) => warn(`Events of jobs do not arrive yet: ${error.message}`));
-      return () => {
-        queuedListeners.delete(queuedListener);
-        queuedListener.leave?.();
-      };
-    },
-    async close() {
-      isClosed = true;
-      await (await opened?.catch(() => undefined))?.close();
-    },
-  };
+  return new RowJobs({ clock, calls: embedded.calls, dispatcher: new WakeUps(connect, { clock }) });
 }
 
 function needsRedis(title: string): Error {
@@ -206,7 +165,7 @@ async function* watch(all: Jobs, clock: Clock, id: string, signal: AbortSignal):
   }
 }
 
-function infoOf({ call: { callId, toolName, caller }, key: _key, result, ...job }: Job): JobInfo {
+function infoOf({ call: { callId, toolName, caller }, result, ...job }: Job): JobInfo {
   return { ...job, callId, toolName, caller, display: hasEnded(job) ? result?.display : undefined };
 }
 

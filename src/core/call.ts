@@ -97,10 +97,16 @@ export interface SecondPass {
   /** The verdict of the first pass. A current deny rule still applies; nobody is asked again. */
   verdict: Verdict;
   /**
-   * Called first with the pass's result. `true`: the call is made again, so this was not its end. The job queue reports
-   * the end of a job once it can be read there.
+   * Called with the pass's result. A plan: the call is made again, so this was not its end. The job queue reports the end
+   * of a job once it can be read there.
    */
-  again?(call: Call, result: ToolResult): boolean;
+  again?(call: Call, result: ToolResult): RetryPlan | undefined;
+}
+
+/** A job is tried again after `inMs`. If this attempt does not count, it may be tried as often as before. */
+export interface RetryPlan {
+  inMs: number;
+  counts: boolean;
 }
 
 const OPTION_KEYS = keysOf<CallOptions>({

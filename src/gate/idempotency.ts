@@ -1,8 +1,10 @@
 import type { ChangeEntry } from "../calls/call-store.ts";
 import { type Calls, callKey, keyConflict } from "../calls/calls.ts";
-import type { CallOutcome, StoredCall } from "../calls/stored-call.ts";
-import { refusalOf } from "../calls/stored-result.ts";
-import { abortable, type Call, toolOf } from "../core/call.ts";
+import { cancelledJob } from "../calls/job.ts";
+import type { StoredCall } from "../calls/stored-call.ts";
+import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
+import { abortable, type Call, type SecondPass, toolOf } from "../core/call.ts";
+import { toolError, type ToolError } from "../core/error.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { Given } from "../core/tool.ts";
@@ -38,8 +40,8 @@ class KnownStage implements Stage {
     const cached = this.#cache.find(call);
     if (cached) return repeatResult(call, cached, "cache");
     const key = keyOf(call);
-    // The run of a stored call has its row already.
-    if (key === undefined || this.#calls.storedIdOf(call) !== undefined) return undefined;
+    // The run of a stored call or of a job has its row already.
+    if (key === undefined || this.#calls.storedIdOf(call) !== undefined || isJob(call)) return undefined;
     const row = this.#calls.find(key);
     if (row instanceof Promise) return row.then((found) => found && this.#answer(call, found));
     return row && this.#answer(call, row);
@@ -60,14 +62,12 @@ class KnownStage implements Stage {
   }
 
   #answer(call: Call, row: StoredCall): MaybePromise<ToolResult | undefined> {
-    // The permit stage joins a question that is open, or asks another one.
-    if (row.state === "waiting" || row.state === "approved") return undefined;
+    const isOpenJob = row.job !== undefined && row.state !== "ended";
+    // The permit stage joins a question that is open, or asks another one. A job that nobody was asked about is joined later.
+    if (isOpenJob ? !row.question : row.state === "waiting" || row.state === "approved") return undefined;
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
     if (row.state === "ended") return endedResult(call, row);
-    if (row.state === "suspended" && row.result) {
-      // Its job runs it now, or has to.
-      return call.secondPass?.kind === "job" ? undefined : repeatResult(call, row.result, "replay");
-    }
+    if (isOpenJob || row.state === "suspended") return repeatResult(call, storedResult(row), "replay");
     return abortable(call, followRun(this.#calls, row)).then((now) => now && this.#answer(call, now));
   }
 }
@@ -79,7 +79,8 @@ interface Started {
   row: StoredCall;
   /** Whether the tool's code has ended. */
   hasEnded: boolean;
-  removeLater: boolean;
+  /** To be done when it has. */
+  later?: () => MaybePromise<unknown>;
 }
 
 /** In a private field of the call: the garbage collector needs several microseconds for each entry of a WeakMap. */
@@ -109,8 +110,7 @@ class ClaimStage implements Stage {
   enter(call: Call): MaybePromise<ToolResult | undefined> {
     const claimed = this.#calls.takeClaimed(call);
     if (claimed) return this.#start(call, claimed);
-    const asked = askedIdOf(call);
-    if (asked !== undefined) return this.#resume(call, asked);
+    if (isJob(call)) return this.#claimJob(call, call.secondPass.id);
     const key = keyOf(call);
     return key === undefined ? undefined : this.#begin(call, key);
   }
@@ -134,13 +134,9 @@ class ClaimStage implements Stage {
 
   ended(call: Call): void {
     const started = StartedCall.of(call);
-    const asked = askedIdOf(call);
-    // The job was cancelled before it ran.
-    if (!started && asked !== undefined && call.aborted?.code === "cancelled")
-      this.#calls.cancel(asked, call.aborted.message).catch(() => undefined);
     if (!started) return;
     started.hasEnded = true;
-    if (started.removeLater) void this.#remove(started.row);
+    void started.later?.();
   }
 
   /** The outcome came after the caller was answered. */
@@ -158,23 +154,19 @@ class ClaimStage implements Stage {
   }
 
   #start(call: Call, row: StoredCall): undefined {
-    void new StartedCall(call, { row, hasEnded: false, removeLater: false });
+    void new StartedCall(call, { row, hasEnded: false });
     return undefined;
   }
 
-  /** The job of an approved call. Its row has the result if a worker ended before it could report that. */
-  async #resume(call: Call, id: string): Promise<ToolResult | undefined> {
-    const key = keyOf(call);
-    const row = await this.#calls.get(id);
-    // A job that somebody tries again after its end is another run.
-    const isRetried = call.idempotencyKey?.startsWith(`job:${call.secondPass?.id}#`);
-    if (!row || isRetried || row.state === "waiting" || row.state === "approved")
-      return key === undefined ? undefined : this.#begin(call, key);
-    const now = row.state === "running" ? await abortable(call, followRun(this.#calls, row)) : row;
-    const known = now?.state === "ended" ? endedResult(call, now) : undefined;
-    if (known) return known;
-    const started = now && ((await this.#calls.resume(now)) ?? (await this.#calls.restart(now)));
-    return started ? this.#start(call, started) : this.#resume(call, id);
+  /** Starts the call of a job that a worker of this process took. */
+  async #claimJob(call: Call, jobId: string): Promise<ToolResult | undefined> {
+    const row = await this.#calls.job(jobId);
+    const claimed = row && (await this.#calls.claim(row));
+    if (claimed) return this.#start(call, claimed);
+    const now = await this.#calls.job(jobId);
+    if (now?.state === "ended") return repeatResult(call, storedResult(now), "replay");
+    const { cancel } = now?.job ?? {};
+    return fromThrown(call, cancel ? cancelledJob(jobId, cancel.reason) : takenElsewhere(jobId));
   }
 
   #begin(call: Call, key: string): MaybePromise<ToolResult | undefined> {
@@ -192,11 +184,12 @@ class ClaimStage implements Stage {
   /** The same call was made before, or is being made. */
   async #join(call: Call, key: string, row: StoredCall): Promise<ToolResult | undefined> {
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
+    if (row.job && row.state !== "ended") return repeatResult(call, storedResult(row), "replay");
     if (row.state === "waiting" || row.state === "approved") {
       await this.#calls.cancel(row.id, "the call is allowed by now");
       return this.#begin(call, key);
     }
-    if (row.state === "suspended" && row.result) return repeatResult(call, row.result, "replay");
+    if (row.state === "suspended") return repeatResult(call, storedResult(row), "replay");
     if (row.state !== "ended") {
       const now = await abortable(call, followRun(this.#calls, row));
       return now ? this.#join(call, key, now) : this.#begin(call, key);
@@ -210,23 +203,22 @@ class ClaimStage implements Stage {
   #end(call: Call, started: Started, result: ToolResult): MaybePromise<unknown> {
     const { row } = started;
     const entry = result.status === "pending" ? undefined : this.#log?.endEntry?.(call, result, false);
+    if (row.job) return this.#endJob(call, started, result, entry);
     if (row.question) return endAsked(this.#calls, call, row, result, entry);
     if (isFinal(call, result))
       return this.#calls.end(row, { outcome: outcomeOf(result), result, releasesKey: false }, entry);
-    if (!started.hasEnded && isHandedOver(call, result)) {
-      started.removeLater = true;
-      return undefined;
-    }
     return this.#calls.remove(row);
   }
 
-  /** If that cannot be written, the call counts as running until this process ends. */
-  async #remove(row: StoredCall): Promise<void> {
-    try {
-      await this.#calls.remove(row);
-    } catch {
-      // See above.
-    }
+  #endJob(call: Call, started: Started, result: ToolResult, entry: ChangeEntry | undefined): MaybePromise<unknown> {
+    const { row } = started;
+    const plan = call.secondPass?.again?.(call, result);
+    const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
+    if (!plan) return this.#calls.end(row, ended, entry);
+    const requeue = () => this.#calls.requeue(row, { ...plan, start: { epoch: row.epoch, began: call.began } });
+    // A worker that closes hands the job over. Until the tool's code has ended here, it must not start elsewhere.
+    if (started.hasEnded || !isStopped(result)) return requeue();
+    started.later = () => Promise.resolve(requeue()).catch(() => undefined);
   }
 }
 
@@ -238,17 +230,21 @@ export function endAsked(
   result: ToolResult,
   entry?: ChangeEntry,
 ): MaybePromise<StoredCall | undefined> {
-  if (result.status === "pending" && result.pending.kind === "job") return calls.suspend(row, result, call.began);
-  // Another attempt follows, or another worker takes the job over.
-  if (row.result && call.secondPass?.again?.(call, result)) return calls.suspend(row, row.result, call.began);
-  const isStopped = result.status === "failed" && result.error.code === "shutdown" && !call.began;
-  if (isStopped) return calls.giveBack(row);
+  if (isStopped(result) && !call.began) return calls.giveBack(row);
   return calls.end(row, { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) }, entry);
 }
 
-/** The question that was answered before the call became a job. */
-function askedIdOf({ secondPass }: Call): string | undefined {
-  return secondPass?.kind === "job" ? secondPass.verdict.approvalId : undefined;
+function isJob(call: Call): call is Call & { secondPass: SecondPass } {
+  return call.secondPass?.kind === "job";
+}
+
+/** The process ends, or the worker closes. */
+function isStopped(result: ToolResult): boolean {
+  return result.status === "failed" && result.error.code === "shutdown";
+}
+
+function takenElsewhere(jobId: string): ToolError {
+  return toolError("conflict", `Another worker has job "${jobId}"`, { next: "Ask for its result." });
 }
 
 /** The row once no process runs it any more; undefined if that call did not happen and left no row. */
@@ -283,11 +279,6 @@ function keyOf(call: Call): string | undefined {
   return call.idempotencyKey === undefined ? undefined : callKey(call.caller, call.idempotencyKey);
 }
 
-/** A worker that closes hands the job over. Until the tool's code has ended here, it must not start elsewhere. */
-function isHandedOver(call: Call, result: ToolResult): boolean {
-  return call.secondPass?.kind === "job" && result.status === "failed" && result.error.code === "shutdown";
-}
-
 /** A pending call has not happened. One that failed for a passing reason may be made again if that does no harm. */
 function isFinal(call: Call, result: ToolResult): boolean {
   if (result.status === "pending") return false;
@@ -295,10 +286,4 @@ function isFinal(call: Call, result: ToolResult): boolean {
   // Refused or cancelled before it started: nothing has happened.
   if (!call.began) return false;
   return !(result.error.retryable && toolOf(call).idempotent);
-}
-
-function outcomeOf(result: ToolResult): CallOutcome {
-  if (result.status !== "failed") return "completed";
-  if (result.error.code === "unknown_outcome") return "unknown";
-  return result.error.code === "cancelled" ? "cancelled" : "failed";
 }

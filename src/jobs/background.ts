@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { Stage } from "../core/stage.ts";
-import type { Job, JobCall, JobRequest } from "../calls/job.ts";
+import { hasEnded, type Job, type JobCall, type JobRequest } from "../calls/job.ts";
 
 export interface BackgroundStageOptions {
   clock: Clock;
@@ -57,6 +57,10 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
       throw toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
         next: "Give every call its own id.",
       });
+    }
+    // It was made before, and has ended since this call began.
+    if (hasEnded(job) && job.result) {
+      return { ...job.result, callId: call.id, metadata: { ...job.result.metadata, known: "replay" } };
     }
     if (events.hasListeners("job_queued")) events.emit(callEvent(call, "job_queued", clock.now(), { jobId: job.id }));
     return pending(call, { kind: "job", id: job.id }, toModel(job));

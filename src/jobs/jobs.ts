@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import type { Calls } from "../calls/calls.ts";
 import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker } from "../calls/job-queue.ts";
 import { cancelledJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
 import type { Call, CallOptions, SecondPass } from "../core/call.ts";
@@ -14,6 +15,8 @@ import type { AnyTool } from "../core/tool.ts";
 
 export interface JobsOptions {
   queue: JobQueue;
+  /** Of a call that a person approved. */
+  calls: Pick<Calls, "takeClaimed" | "setClaimed">;
   /** Whether the queue is closed with the jobs. */
   ownsQueue: boolean;
   /** Read when it is needed: the gate has a stage that submits jobs. */
@@ -234,9 +237,17 @@ class JobService {
   }
 
   async #submit(request: JobRequest, call: Call): Promise<Job> {
-    const job = await this.#queue.submit(request);
-    this.#addSubmitted(job, call.id, call.options.onUpdate);
-    return job;
+    const { calls } = this.#options;
+    const claimed = calls.takeClaimed(call);
+    try {
+      const job = await this.#queue.submit({ ...request, claimed });
+      if (!hasEnded(job)) this.#addSubmitted(job, call.id, call.options.onUpdate);
+      return job;
+    } catch (error) {
+      // The permit stage ends it.
+      if (claimed) calls.setClaimed(call, claimed);
+      throw error;
+    }
   }
 
   #addSubmitted({ id }: Job, callId: string, onUpdate?: CallOptions["onUpdate"]): void {
@@ -245,11 +256,13 @@ class JobService {
     this.#missedResults.watch();
   }
 
-  /** No worker records a job that was cancelled before it ran. */
-  async #recordUnrun(before: Job, job: Job, reason: string | undefined): Promise<void> {
-    if (hasEnded(before) || before.state === "running") return;
-    if (job.state === "cancelled" && job.startedAt === before.startedAt) {
-      await endJob(job, cancelledJob(job.id, reason), this.#options.gate());
+  /** No worker records a job that was cancelled while it waited. If a start was lost before, its outcome is unknown. */
+  async #recordUnrun(before: Job, { id, state, result, ...job }: Job, reason: string | undefined): Promise<void> {
+    if (hasEnded(before) || before.state === "running" || job.startedAt !== before.startedAt) return;
+    if (state === "cancelled") await endJob({ ...job, id, state }, cancelledJob(id, reason), this.#options.gate());
+    else if (result?.status === "failed" && result.error.code === "unknown_outcome") {
+      const why = toolError("unknown_outcome", result.error.message);
+      await endJob({ ...job, id, state }, why, this.#options.gate());
     }
   }
 
@@ -331,14 +344,11 @@ function stillPending({ id, call: { callId, toolName }, createdAt: startedAt }: 
   return pendingResult({ callId, toolName, startedAt }, { kind: "job", id }, message);
 }
 
-/** How many workers may end with a job before the job is not tried again. */
-const MAX_LOST = 5;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
 /** Runs the call of a job in its second pass through the gate, and returns whether it is retried. */
 async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Promise<JobOutcome> {
-  if (job.lost > MAX_LOST) return { result: await endJob(job, lostTooOften(job), gate) };
   let again: JobOutcome["again"];
   const { toolName, toolVersion, input, verdict } = job.call;
   const secondPass: SecondPass = {
@@ -346,8 +356,7 @@ async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Pro
     id: job.id,
     verdict,
     again(call, ended) {
-      again = nextTry(job, ended, call.began);
-      return again !== undefined;
+      return (again = nextTry(job, ended, call.began));
     },
   };
   const options = { ...optionsOf(job), signal, onUpdate: update };
@@ -377,12 +386,6 @@ function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["agai
   if (!began && result.error.code !== "not_recorded") return { inMs: FIRST_PAUSE_MS, counts: false };
   if (job.attempt >= job.attempts) return undefined;
   return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), MAX_PAUSE_MS), counts: true };
-}
-
-function lostTooOften({ id, lost }: Job): ToolError {
-  return toolError("unknown_outcome", `${lost} workers ended while they ran job "${id}"; it is not tried again`, {
-    next: "Check its effect first; its input may need more memory or time than a worker has.",
-  });
 }
 
 /** Emits the gate's events for calls of this process whose jobs run elsewhere. */

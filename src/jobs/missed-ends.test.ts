@@ -2,11 +2,11 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { createHaft } from "../runtime.ts";
 import type { JobQueue } from "../calls/job-queue.ts";
-import { MemoryJobs } from "./memory-job-queue.ts";
+import { RowJobs } from "../calls/row-jobs.ts";
 
 test("finds an end without an event: the waiting caller is answered, and the end is reported once", async () => {
   const { clock, pass } = handClock();
-  const kept = new MemoryJobs(clock);
+  const kept = new RowJobs({ clock });
   // The event feed of jobs breaks at the start.
   const deaf: JobQueue = new Proxy(kept, {
     get(queue, name) {

@@ -1,5 +1,13 @@
 import { hash } from "node:crypto";
-import type { CallStore, InsertedCall, OpenLimits, RowChange, WithChange } from "../calls/call-store.ts";
+import {
+  type CallStore,
+  type InsertedCall,
+  isReplaced,
+  type OpenLimits,
+  type RowChange,
+  type WithChange,
+} from "../calls/call-store.ts";
+import { type JobCall, jobNewsOf, type QueuedJob } from "../calls/job.ts";
 import type { Answer, CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
 import type { Caller } from "../core/call.ts";
 import { redactSecrets, secretNames } from "../core/mask-secrets.ts";
@@ -9,7 +17,9 @@ import { appendFacts } from "./audit.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import { failPoint } from "./fail-point.ts";
 import { fitResult } from "./fit-result.ts";
+import { type JobLimits, SqlJobRows } from "./jobs.ts";
 import {
+  addedIn,
   flag,
   integer,
   json,
@@ -52,11 +62,24 @@ export const calls = table("calls", {
   endedAt: optional(integer()),
   /** Grows with each change: an update that has read an older one does nothing. */
   version: integer(),
+  /** Of background calls. What workers and lists look for has columns of its own. */
+  request: addedIn(2, optional(json<JobCall>())),
+  job: addedIn(2, optional(json<QueuedJob>())),
+  jobId: addedIn(2, optional(text())),
+  jobSeq: addedIn(2, optional(integer())),
+  jobSession: addedIn(2, optional(text())),
+  priority: addedIn(2, optional(integer())),
+  runAt: addedIn(2, optional(integer())),
+  /** Written with the log lines. */
+  progress: addedIn(2, optional(json<NonNullable<QueuedJob["progress"]>>())),
+  /** The number of its last change, and who made it: others find changes by it. */
+  jobChange: addedIn(2, optional(integer())),
+  changedBy: addedIn(2, optional(text())),
 });
 
-type CallRow = StoredCall & { version: number };
+type CallRow = StoredCall & { version: number; progress?: QueuedJob["progress"] };
 
-export const callsModule: StoreModule<CallStore> = {
+export const callsModule: StoreModule<SqlCalls> = {
   migrations: {
     name: "calls",
     versions: [
@@ -67,27 +90,49 @@ export const callsModule: StoreModule<CallStore> = {
         "CREATE INDEX calls_questions ON calls (created_at) WHERE question IS NOT NULL",
         "CREATE INDEX calls_ended ON calls (ended_at) WHERE state = 'ended'",
       ],
+      [
+        ...calls.addColumns(2),
+        "CREATE UNIQUE INDEX calls_by_job ON calls (job_id) WHERE job_id IS NOT NULL",
+        "CREATE INDEX calls_queued ON calls (priority DESC, job_seq) WHERE job_id IS NOT NULL AND state = 'approved'",
+        "CREATE INDEX calls_job_seq ON calls (job_seq) WHERE job_seq IS NOT NULL",
+        "CREATE INDEX calls_job_change ON calls (job_change) WHERE job_change IS NOT NULL",
+      ],
     ],
   },
-  open: (context) => new SqlCalls(context),
+  open: callsIn,
+  close: (opened) => opened.jobs.close(),
 };
+
+const OPENED = new WeakMap<StoreContext, SqlCalls>();
+
+/** One object for all parts of a store: it reports its own changes. */
+export function callsIn(context: StoreContext): SqlCalls {
+  const opened = OPENED.get(context) ?? new SqlCalls(context);
+  OPENED.set(context, opened);
+  return opened;
+}
 
 /** SQLite answers a look in some 50 µs; PostgreSQL is asked over the network. */
 const POLL_MS = { sqlite: 25, other: 50 };
 const MAX_TRIES = 100;
 const COLUMNS = calls.keys;
+/** Not written with a change of the row. */
+const SEPARATE: readonly unknown[] = ["id", "progress", "jobChange", "changedBy"];
 
 /** Calls in a database that several processes share. */
-class SqlCalls implements CallStore {
+export class SqlCalls implements CallStore {
   readonly processId: string;
   readonly pollMs: number;
+  readonly jobs: SqlJobRows;
   readonly #context: StoreContext;
+  readonly #listeners: ((id: string) => void)[] = [];
   readonly #redact: (value: unknown) => unknown;
   /** Rows that this process inserted for running calls: their end needs no read if no other process changed them. */
   readonly #begun = new Map<string, StoredCall>();
 
-  constructor(context: StoreContext) {
+  constructor(context: StoreContext, limits?: Partial<JobLimits>) {
     this.#context = context;
+    this.jobs = new SqlJobRows(context, (where, values) => readCalls(context.database, where, values), limits);
     this.processId = context.owners.id;
     this.pollMs = context.database.engine === "sqlite" ? POLL_MS.sqlite : POLL_MS.other;
     const names = secretNames(context.secretNames ?? []);
@@ -99,7 +144,12 @@ class SqlCalls implements CallStore {
     return hash("sha256", text);
   }
 
+  onChange(listener: (id: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
   async insert(row: StoredCall, limits?: OpenLimits): Promise<InsertedCall> {
+    if (row.job) return this.#insertJob(row);
     if (!row.question) return this.#insertKeyed(row);
     const inserted = await this.#context.database.transaction<InsertedCall>(async (tx) => {
       await tx.lock("calls");
@@ -133,9 +183,15 @@ class SqlCalls implements CallStore {
       if (!changes) return undefined;
       failPoint(`before ${nameOf(read.call, changes)}`);
       const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
+      // Whoever reads the ended job finds its whole log.
+      if (changed.job && changed.state === "ended") await this.jobs.flush();
       if (await this.#update(read, changed, together)) {
         failPoint(`after ${nameOf(read.call, changes)}`);
-        return toCall(changed).call;
+        const call = toCall(changed).call;
+        if (call.job) this.jobs.changed(call, read.call);
+        if (together.next?.job) this.jobs.changed(together.next, undefined);
+        for (const listener of this.#listeners) listener(id);
+        return call;
       }
       // Another process changed the row since it was read.
     }
@@ -198,6 +254,31 @@ class SqlCalls implements CallStore {
     }
   }
 
+  async #insertJob(row: StoredCall): Promise<InsertedCall> {
+    const inserted = await this.jobs.write<InsertedCall | undefined>(async (tx) => {
+      const own = await this.#addJob(tx, row);
+      if (own) return { outcome: "inserted", row: own };
+      const [known] = await readCalls(tx, "WHERE key = ? OR id = ?", [row.key ?? "", row.id]);
+      return known && { outcome: "known", row: known };
+    });
+    // If there is none, the earlier call was removed since.
+    if (!inserted) return this.#insertJob(row);
+    if (inserted.outcome === "inserted") {
+      failPoint("job submitted");
+      this.jobs.changed(inserted.row, undefined);
+    }
+    return inserted;
+  }
+
+  /** Undefined if the key belongs to another call. */
+  async #addJob(tx: SqlTransaction, row: StoredCall): Promise<StoredCall | undefined> {
+    if (!row.job) return undefined;
+    const own = { ...row, job: { ...row.job, seq: row.job.seq || (await this.jobs.nextSeq(tx)) } };
+    if ((await calls.insert(tx, toRow(own, 1), "ON CONFLICT DO NOTHING")).changes === 0) return undefined;
+    await this.jobs.mark(tx, own.id);
+    return own;
+  }
+
   async #insertQuestion(tx: SqlTransaction, row: StoredCall): Promise<void> {
     await calls.insert(tx, toRow(row, 1));
     await this.#audit(tx, { kind: "approval_asked", ...factsOf(row) });
@@ -205,26 +286,42 @@ class SqlCalls implements CallStore {
 
   async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
     const { database } = this.#context;
+    const before = toRow(read.call, read.version);
+    const isNews = jobNewsOf(read.call, changed) !== undefined || changed.job?.cancel !== read.call.job?.cancel;
     const write = async (db: SqlRunner): Promise<boolean> => {
-      const before = toRow(read.call, read.version);
       const row = toRow(changed, changed.version);
       // SQLite writes every index of a column that is set, also if its value stays the same.
-      const set = COLUMNS.filter((key) => Reflect.get(row, key) !== Reflect.get(before, key));
+      const set = COLUMNS.filter(
+        (key) => !SEPARATE.includes(key) && Reflect.get(row, key) !== Reflect.get(before, key),
+      );
       const columns = set.map((key) => `${calls.list([key])} = ?`).join(", ");
       const values = set.map((key): SqlValue => calls.toSql(key, Reflect.get(row, key)));
       const sql = `UPDATE calls SET ${columns} WHERE id = ? AND version = ?`;
       return (await db.run(sql, [...values, changed.id, read.version])).changes === 1;
     };
-    if (entry) return entry.commitWith((tx: SqlTransaction) => write(tx));
+    const isDecided = isDecision(read.call, changed);
+    // The order of locks is the same in all transactions: audit, row, jobs.
+    const writeAll = async (tx: SqlTransaction): Promise<boolean> => {
+      if (changed.job?.seq === 0) changed.job = { ...changed.job, seq: await this.jobs.nextSeq(tx) };
+      if (!(await write(tx))) return false;
+      if (isDecided) await this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
+      if (next && isReplaced(read.call, changed)) {
+        if (next.job) await this.#addJob(tx, next);
+        else await this.#insertQuestion(tx, next);
+      }
+      if (isNews) await this.jobs.mark(tx, changed.id);
+      return true;
+    };
+    if (entry) return entry.commitWith((tx: SqlTransaction) => writeAll(tx));
+    const isJob = changed.job !== undefined || read.call.job !== undefined;
+    if (!isDecided && isJob) return this.jobs.write(writeAll);
     if (!changed.question) return write(database);
     return database.transaction(
       async (tx) => {
-        if (!(await write(tx))) return false;
-        if (isDecision(read.call, changed)) await this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
-        if (next && changed.outcome === "changed") await this.#insertQuestion(tx, next);
-        return true;
+        if (isJob) await tx.lock("audit");
+        return writeAll(tx);
       },
-      { synced: isDecision(read.call, changed) },
+      { synced: isDecided },
     );
   }
 
@@ -254,9 +351,19 @@ async function findByKey(db: SqlRunner, key: string): Promise<StoredCall | undef
   return row && toCall(row).call;
 }
 
-function toCall({ version, ...call }: CallRow): ReadCall {
-  const { userSession: _session, callerUser: _user, ...own } = call as StoredCall & Record<string, unknown>;
-  return { call: own as StoredCall, version };
+/** `where`: all that follows FROM. */
+export async function readCalls(db: SqlRunner, where: string, values: readonly SqlValue[]): Promise<StoredCall[]> {
+  return (await calls.select(db, COLUMNS, where, values)).map((row) => toCall(row).call);
+}
+
+/** Columns that only the database uses. */
+const DERIVED = ["userSession", "callerUser", "jobId", "jobSeq", "jobSession", "priority", "runAt"] as const;
+
+function toCall({ version, ...row }: CallRow): ReadCall {
+  const call: StoredCall & Record<string, unknown> = { ...row };
+  for (const key of [...DERIVED, "progress", "jobChange", "changedBy"]) delete call[key];
+  if (call.job && row.progress) call.job = { ...call.job, progress: row.progress };
+  return { call, version };
 }
 
 export function toRow(call: StoredCall, version: number) {
@@ -265,6 +372,11 @@ export function toRow(call: StoredCall, version: number) {
     ...call,
     userSession: JSON.stringify([user ?? null, session ?? null]),
     callerUser: JSON.stringify(user ?? null),
+    jobId: call.job?.id,
+    jobSeq: call.job?.seq,
+    jobSession: call.job && JSON.stringify(session ?? null),
+    priority: call.job?.priority,
+    runAt: call.job?.runAt,
     version,
   };
 }
@@ -292,7 +404,9 @@ function isDecision(before: StoredCall, { state, question }: StoredCall): boolea
 /** The name of the transition, for tests that stop a process there. */
 function nameOf(before: StoredCall, changes: Partial<StoredCall>): string {
   if (changes.state === "running") return "claim";
-  if (changes.state === "ended" && before.state === "running") return "end";
+  if (changes.holder !== undefined && before.job) return "take";
+  if (changes.state === "ended" && before.state === "running")
+    return changes.outcome === "unknown" && !changes.result ? "lose" : "end";
   return changes.answer ? "answer" : (changes.outcome ?? "change");
 }
 

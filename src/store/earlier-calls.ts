@@ -80,7 +80,7 @@ export const EARLIER_MIGRATIONS: readonly Migrations[] = [
 
 /** A process that has the earlier tables open would lose them. */
 export async function refuseEarlierProcesses(database: SqlDatabase, now: number): Promise<void> {
-  if (!(await database.hasTable("approvals"))) return;
+  if (!(await database.hasTable("approvals")) && !(await database.hasTable("jobs"))) return;
   const live = await findLiveOwners(database, now);
   if (live.length === 0) return;
   const processes = live.map(({ pid, host }) => `${pid} on ${host.split(" ")[0]}`).join(", ");

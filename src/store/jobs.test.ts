@@ -7,13 +7,15 @@ import { failedJob, type Job, type JobRequest, unknownJob } from "../calls/job.t
 import { describeJobQueue, type OpenedQueues } from "../calls/job-queue.suite.ts";
 import type { JobOutcome } from "../calls/job-queue.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { JOB_MIGRATIONS } from "./job-rows.ts";
+import { RowJobs } from "../calls/row-jobs.ts";
+import { claim, end } from "../calls/stored-call.ts";
+import { SqlCalls } from "./calls.ts";
+import { JOB_MIGRATIONS } from "./job-tables.ts";
 import { migrate } from "./migrations.ts";
 import { openSqlite } from "./sqlite.ts";
-import { openStore, type Store, type StoreLocation } from "./store.ts";
-import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
+import { openStore, type Store, type StoreLocation, STORE_MIGRATIONS } from "./store.ts";
+import { Owners } from "./process-owners.ts";
 import type { SqlDatabase } from "./database.ts";
-import { SqlJobs } from "./jobs.ts";
 
 describeJobQueue("SQLite", async () => {
   return openQueues({ stateFolder: temporaryFolder("haft-jobs-") });
@@ -35,11 +37,13 @@ async function openQueues(place: StoreLocation): Promise<OpenedQueues> {
 
 describe("jobs in a store", () => {
   let folder: string;
-  const opened: SqlJobs[] = [];
+  const opened: RowJobs[] = [];
+  const stores: SqlCalls[] = [];
   const databases: SqlDatabase[] = [];
   beforeEach(() => void (folder = temporaryFolder("haft-jobs-")));
   afterEach(async () => {
     for (const jobs of opened.splice(0)) await jobs.close();
+    for (const { jobs } of stores.splice(0)) await jobs.close();
     for (const database of databases.splice(0)) await database.close();
   });
 
@@ -47,11 +51,13 @@ describe("jobs in a store", () => {
   async function open({ clock = systemClock, limits = {}, wrap = (database: SqlDatabase) => database } = {}) {
     const database = await openSqlite(join(folder, "jobs.db"));
     databases.push(database);
-    await migrate(database, [OWNER_MIGRATIONS, JOB_MIGRATIONS], clock.now());
+    await migrate(database, STORE_MIGRATIONS, clock.now());
     const owners = await Owners.enter(database, clock);
-    const jobs = new SqlJobs({ database: wrap(database), clock, owners, warn: () => undefined }, limits);
+    const calls = new SqlCalls({ database: wrap(database), clock, owners, warn: () => undefined }, limits);
+    const jobs = new RowJobs({ clock, calls });
+    stores.push(calls);
     opened.push(jobs);
-    return { jobs, owners, database };
+    return { jobs, calls, owners, database };
   }
 
   test("fa-003: what a worker that vanished had taken is taken by another, once", async () => {
@@ -73,6 +79,76 @@ describe("jobs in a store", () => {
     // Come back, it has nothing to say of a job that is another's.
     await gone.jobs.settled(job, { result: failedJob(job, unknownJob("late"), 1) });
     expect(await jobs.get(job.id)).toMatchObject({ state: "completed" });
+  });
+
+  test("a job whose worker vanished after its start and that is cancelled then has an unknown outcome, not none", async () => {
+    const gone = await open();
+    const { jobs } = await open();
+    const { id } = await gone.jobs.submit({ ...aRequest(), call: { ...aRequest().call, idempotent: true } });
+    await gone.jobs.take(["tool"], () => 1);
+    const started = claim(gone.owners.id, () => false);
+    expect(await gone.calls.change(id, (row) => started(row, 1))).toMatchObject({ state: "running", epoch: 1 });
+    await gone.owners.leave();
+    // Gives the job back: it may run again. No tool of this worker is meant.
+    await jobs.work({ tools: () => [], concurrency: 1, run: async (job) => outcomeOf(job) });
+    await until(async () => (await jobs.get(id))?.state === "queued");
+    const cancelled = await jobs.cancel(id, "not wanted");
+    expect(cancelled).toMatchObject({ state: "failed", result: { error: { code: "unknown_outcome" } } });
+  });
+
+  test("a late result replaces an unknown outcome in what the job reports", async () => {
+    const slow = await open();
+    const { jobs } = await open();
+    const { id } = await slow.jobs.submit(aRequest());
+    const [job] = await slow.jobs.take(["tool"], () => 1);
+    const started = claim(slow.owners.id, () => false);
+    await slow.calls.change(id, (row) => started(row, 1));
+    // Taken for dead, although it lives.
+    await slow.owners.leave();
+    await jobs.work({ tools: () => ["tool"], concurrency: 1, run: async (taken) => outcomeOf(taken) });
+    await until(async () => (await jobs.get(id))?.state === "failed");
+    const ended = end(slow.owners.id, 1, { outcome: "completed", result: outcomeOf(job!).result, releasesKey: false });
+    await slow.calls.change(id, (row) => ended(row, 2));
+    expect(await jobs.get(id)).toMatchObject({ state: "completed", result: { status: "completed" } });
+    expect(await jobs.list({ states: ["failed"] })).toEqual([]);
+  });
+
+  test("jobs of an earlier version become rows, with their logs: open ones run, ended ones are listed", async () => {
+    const { jobs: now, database } = await open();
+    await now.submit(aRequest("new"));
+    await database.run("DELETE FROM calls");
+    await database.run("DELETE FROM haft_migrations WHERE owner = 'jobs' AND version = 2");
+    await database.run("DROP TABLE jobs_lines");
+    const [created, ...more] = JOB_MIGRATIONS.versions[0] ?? [];
+    for (const sql of [created, ...more.filter((step) => /jobs_log/.test(String(step)))])
+      await database.run(String(sql));
+    const { call } = aRequest("old");
+    const row = (id: string, state: string, fixed: object, result: string | null) =>
+      database.run(
+        `INSERT INTO jobs (id, state, tool, session, priority, run_at, attempt, lost, ended_at, change, changed_by, fixed, result)
+         VALUES (?, ?, '"tool"', 'null', 3, 1, ?, 0, ?, 1, 'w', ?, ?)`,
+        [
+          id,
+          state,
+          state === "queued" ? 0 : 1,
+          result && 5,
+          JSON.stringify({ call, createdAt: 1, attempts: 1, round: 1, ...fixed }),
+          result,
+        ],
+      );
+    await row("waits", "queued", {}, null);
+    await row("taken", "running", { call: { ...call, callId: "taken" } }, null);
+    await row("done", "completed", {}, JSON.stringify(outcomeOf({ call } as Job).result));
+    await database.run(`INSERT INTO jobs_log VALUES (7, 'done', 4, 'w', '{"note":"said"}')`);
+    const { jobs } = await open();
+    expect((await jobs.list()).map(({ id, state, priority }) => [id, state, priority])).toEqual([
+      ["done", "completed", 3],
+      ["taken", "queued", 3],
+      ["waits", "queued", 3],
+    ]);
+    expect(await jobs.log("done")).toEqual([{ number: 7, at: 4, note: "said" }]);
+    await jobs.work({ tools: () => ["tool"], concurrency: 2, run: async (taken) => outcomeOf(taken) });
+    for (const id of ["waits", "taken"]) await until(async () => (await jobs.get(id))?.state === "completed");
   });
 
   test("fa-011: what could not be written was not accepted, and an end is told only when it is written", async () => {
@@ -168,14 +244,14 @@ describe("jobs in a store", () => {
       ended.push(job);
       await clock.advance(100);
     }
-    await jobs.prune();
+    await jobs.calls.jobs.prune();
     expect((await jobs.list()).map(({ id }) => id)).toEqual([ended[3]!.id, ended[2]!.id, waiting.id]);
-    expect(await database.all("SELECT job FROM jobs_log ORDER BY number")).toMatchObject([
+    expect(await database.all("SELECT job FROM jobs_lines ORDER BY number")).toMatchObject([
       { job: ended[2]!.id },
       { job: ended[3]!.id },
     ]);
     await clock.advance(5000);
-    await jobs.prune();
+    await jobs.calls.jobs.prune();
     expect((await jobs.list()).map(({ id }) => id)).toEqual([waiting.id]);
   });
 

@@ -1,79 +1,208 @@
-import { withDefaults } from "../core/with-defaults.ts";
-import { hash, randomUUID } from "node:crypto";
-import {
-  type JobEvent,
-  JobListeners,
-  type JobOutcome,
-  type JobQuery,
-  type JobQueue,
-  type JobWorker,
-  type WorkOptions,
-} from "../calls/job-queue.ts";
-import {
-  hasEnded,
-  type Job,
-  JOB_STATES,
-  type JobLogLine,
-  type JobRequest,
-  type JobState,
-  nextRound,
-  notEnded,
-  unknownJob,
-} from "../calls/job.ts";
-import type { Clock, Timer } from "../core/clock.ts";
+import { randomUUID } from "node:crypto";
+import { JOB_STATES, type JobLogLine, type JobState } from "../calls/job.ts";
+import type { JobQuery } from "../calls/job-queue.ts";
+import { type JobNews, type JobRows, noJobs } from "../calls/job-rows.ts";
+import type { StoredCall } from "../calls/stored-call.ts";
+import type { Timer } from "../core/clock.ts";
 import type { Update } from "../core/events.ts";
-import { type JobSource, LocalWorker } from "../jobs/job-worker.ts";
-import type { SqlTransaction, SqlValue } from "./database.ts";
-import { failPoint } from "./fail-point.ts";
-import {
-  beginJobWrites,
-  JOB_MIGRATIONS,
-  jobs,
-  jobsHead,
-  jobsLog,
-  JobWrites,
-  readJob,
-  readJobs,
-  toJob,
-  WriteGroup,
-} from "./job-rows.ts";
-import { placeholders, type StoreContext, type StoreModule } from "./table.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import { withDefaults } from "../core/with-defaults.ts";
+import type { SqlDatabase, SqlTransaction, SqlValue } from "./database.ts";
+import { integer, json, placeholders, rowNumber, type StoreContext, table, text } from "./table.ts";
 
-interface JobWatcher {
-  group: WriteGroup;
-  writes: JobWrites;
-  writer: string;
-  notify(event: JobEvent): void;
-  /** Called if there may be jobs to take. */
-  wake(): void;
-  cancel(id: string, reason: string | undefined): void;
-  isWorking(): boolean;
+const jobsLines = table("jobs_lines", {
+  number: rowNumber(),
+  job: text(),
+  at: integer(),
+  writtenBy: text(),
+  line: json<Omit<JobLogLine, "number" | "at">>(),
+});
+/** One row: the last numbers given. Numbers of deleted rows must not be given again. */
+const jobsHead = table("jobs_head", { id: rowNumber(), change: integer(), line: integer() });
+
+export interface JobLimits {
+  /** How long, and how many, ended jobs are listed. */
+  retentionMs: number;
+  maxEnded: number;
 }
 
-const MIN_POLL_MS = 10;
-const MAX_POLL_MS = 100;
-const LONG_ROUND_MS = 1000;
+const DEFAULT_LIMITS: JobLimits = { retentionMs: 7 * 24 * 60 * 60 * 1000, maxEnded: 10_000 };
 
-/**
- * Polls for changes by other processes: one row, up to 100 times a second after a change and 10 times a second otherwise.
- * Also finds delayed jobs that are due, and jobs whose workers are gone.
- */
+/** Reads rows of `calls`. `where`: all that follows FROM. */
+type ReadRows = (where: string, values: readonly SqlValue[]) => Promise<StoredCall[]>;
+
+/** The rows of background calls in a database that several processes share. */
+export class SqlJobRows implements JobRows {
+  readonly #context: StoreContext;
+  readonly #read: ReadRows;
+  readonly #limits: JobLimits;
+  /** Tells the writes of this process from those of others. */
+  readonly #writer = randomUUID();
+  readonly #group: WriteGroup;
+  readonly #lines: JobLines;
+  readonly #watch: JobWatch;
+  readonly #listeners = new Set<(news: JobNews) => void>();
+
+  constructor(context: StoreContext, read: ReadRows, limits: Partial<JobLimits> = {}) {
+    this.#context = context;
+    this.#read = read;
+    this.#limits = withDefaults(DEFAULT_LIMITS, limits);
+    this.#group = new WriteGroup(context.database);
+    this.#lines = new JobLines(context, this.#group, this.#writer);
+    this.#watch = new JobWatch(context, { read, writer: this.#writer, notify: (news) => this.#notify(news) });
+  }
+
+  async get(jobId: string): Promise<StoredCall | undefined> {
+    return (await this.#read("WHERE job_id = ?", [jobId]))[0];
+  }
+
+  async list({ states, toolName, session, limit = 100, before }: JobQuery, now: number): Promise<StoredCall[]> {
+    if (states?.length === 0) return [];
+    const wanted = ["job_id IS NOT NULL"];
+    const values: SqlValue[] = [];
+    const want = (sql: string, ...given: SqlValue[]): void => void (wanted.push(sql), values.push(...given));
+    if (states) want(`${stateSql()} IN (${placeholders(states)})`, now, ...states);
+    if (toolName !== undefined) want("tool_name = ?", JSON.stringify(toolName));
+    if (session !== undefined) want("job_session = ?", JSON.stringify(session));
+    if (before !== undefined) want("job_seq < (SELECT job_seq FROM calls WHERE job_id = ?)", before);
+    return this.#read(`WHERE ${wanted.join(" AND ")} ORDER BY job_seq DESC LIMIT ?`, [...values, limit]);
+  }
+
+  async counts(now: number): Promise<Record<JobState, number>> {
+    const counts = noJobs();
+    const sql = `SELECT job_state, count(*) AS count FROM
+      (SELECT ${stateSql()} AS job_state FROM calls WHERE job_id IS NOT NULL) AS found GROUP BY job_state`;
+    const rows = await this.#context.database.all<{ job_state: JobState; count: number }>(sql, [now]);
+    for (const { job_state: state, count } of rows) if (JOB_STATES.includes(state)) counts[state] = count;
+    return counts;
+  }
+
+  async due(tools: readonly string[], max: number, now: number): Promise<StoredCall[]> {
+    return this.#read(
+      `WHERE job_id IS NOT NULL AND state = 'approved' AND holder IS NULL AND run_at <= ?
+       AND tool_name IN (${placeholders(tools)}) ORDER BY priority DESC, job_seq LIMIT ?`,
+      [now, ...tools.map((tool) => JSON.stringify(tool)), max],
+    );
+  }
+
+  async takenElsewhere(): Promise<StoredCall[]> {
+    const { id } = this.#context.owners;
+    return this.#read(
+      `WHERE job_id IS NOT NULL AND ((state = 'approved' AND holder IS NOT NULL AND holder <> ?)
+       OR (state = 'running' AND owner <> ?))`,
+      [id, id],
+    );
+  }
+
+  async log(jobId: string, after: number): Promise<JobLogLine[]> {
+    await this.#lines.flush();
+    const where = "WHERE job = ? AND number > ? ORDER BY number";
+    const rows = await jobsLines.select(this.#context.database, ["number", "at", "line"], where, [jobId, after]);
+    return rows.map(({ number, at, line }) => ({ number, at, ...line }));
+  }
+
+  addLine(jobId: string, line: Omit<JobLogLine, "number">): void {
+    const callId = this.#lines.add(jobId, line);
+    if (line.update && callId !== undefined) this.#notify({ type: "updated", jobId, callId, update: line.update });
+  }
+
+  watch(listener: (news: JobNews) => void): () => void {
+    this.#listeners.add(listener);
+    this.#watch.start();
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async prune(): Promise<void> {
+    const { retentionMs, maxEnded } = this.#limits;
+    const ended = "job_id IS NOT NULL AND state = 'ended'";
+    const forget = "UPDATE calls SET job_id = NULL, job = NULL, request = NULL";
+    const last = `(SELECT ended_at FROM calls WHERE ${ended} ORDER BY ended_at DESC LIMIT 1 OFFSET ?)`;
+    await this.write(async (tx) => {
+      await tx.run(`${forget} WHERE ${ended} AND ended_at < ?`, [this.#context.clock.now() - retentionMs]);
+      await tx.run(`${forget} WHERE ${ended} AND ended_at < ${last}`, [maxEnded - 1]);
+      await tx.run("DELETE FROM jobs_lines WHERE job NOT IN (SELECT job_id FROM calls WHERE job_id IS NOT NULL)");
+    });
+  }
+
+  /** Writes of one turn of the event loop share a transaction. */
+  write<T>(work: (tx: SqlTransaction) => MaybePromise<T>): Promise<T> {
+    return this.#group.add(work);
+  }
+
+  /** Writes waiting log lines. If that fails, they are lost, which does not harm the jobs. */
+  async flush(): Promise<void> {
+    await this.#lines.flush().catch(() => undefined);
+  }
+
+  async nextSeq(tx: SqlTransaction): Promise<number> {
+    await tx.lock("jobs");
+    const [last] = await tx.all<{ seq: number | null }>(
+      "SELECT max(job_seq) AS seq FROM calls WHERE job_seq IS NOT NULL",
+    );
+    return (last?.seq ?? 0) + 1;
+  }
+
+  /** Gives the change a number, by which other processes find it. Last in a transaction: all wait for the same row. */
+  async mark(tx: SqlTransaction, id: string): Promise<void> {
+    await tx.run("UPDATE jobs_head SET change = change + 1 WHERE id = 1");
+    const sql =
+      "UPDATE calls SET job_change = (SELECT change FROM jobs_head WHERE id = 1), changed_by = ? WHERE id = ?";
+    await tx.run(sql, [this.#writer, id]);
+  }
+
+  /** Call when the change of a row that is a job is committed. */
+  changed(row: StoredCall, before: StoredCall | undefined): void {
+    if (row.job && row.request) this.#lines.know(row.job.id, row.state === "ended" ? undefined : row.request.callId);
+    this.#notify({ type: "changed", row, before, isOwn: true });
+    this.#watch.pollSoon();
+  }
+
+  async close(): Promise<void> {
+    await this.#watch.close();
+    await this.flush();
+    await this.#group.settle();
+  }
+
+  #notify(news: JobNews): void {
+    for (const listener of this.#listeners) listener(news);
+  }
+}
+
+/** As `toJob` has it. One parameter: the time. */
+function stateSql(): string {
+  return `CASE WHEN state = 'ended' THEN CASE WHEN outcome IN ('completed', 'cancelled') THEN outcome ELSE 'failed' END
+    WHEN state <> 'approved' OR holder IS NOT NULL THEN 'running'
+    WHEN run_at > ? THEN 'delayed' ELSE 'queued' END`;
+}
+
+interface JobWatcher {
+  read: ReadRows;
+  writer: string;
+  notify(news: JobNews): void;
+}
+
+const POLL_MS = { sqlite: { min: 10, max: 100 }, other: { min: 25, max: 250 } };
+
+/** Polls for changes by other processes: one row, often after a change and seldom otherwise. Reports later changes only. */
 class JobWatch {
   readonly #context: StoreContext;
   readonly #watcher: JobWatcher;
+  readonly #minMs: number;
+  readonly #maxMs: number;
   #seen: { change: number; line: number } | undefined;
   #timer: Timer | undefined;
-  #pauseMs = MIN_POLL_MS;
-  #longRoundAt = Number.NEGATIVE_INFINITY;
+  #pauseMs: number;
   #round: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(context: StoreContext, watcher: JobWatcher) {
     this.#context = context;
     this.#watcher = watcher;
+    const { min, max } = context.database.engine === "sqlite" ? POLL_MS.sqlite : POLL_MS.other;
+    this.#minMs = this.#pauseMs = min;
+    this.#maxMs = max;
   }
 
-  /** Reports later changes only. */
   start(): void {
     if (this.#isClosed || this.#timer || this.#round) return;
     this.#look();
@@ -81,8 +210,8 @@ class JobWatch {
 
   /** Call after a change here: changes elsewhere are likely to follow. */
   pollSoon(): void {
-    if (this.#pauseMs === MIN_POLL_MS) return;
-    this.#pauseMs = MIN_POLL_MS;
+    if (this.#pauseMs === this.#minMs) return;
+    this.#pauseMs = this.#minMs;
     if (!this.#timer) return;
     this.#timer.cancel();
     this.#scheduleNext();
@@ -111,82 +240,31 @@ class JobWatch {
   }
 
   async #pollOnce(): Promise<void> {
-    const { database, clock } = this.#context;
-    const [head] = await jobsHead.select(database, ["change", "line"], "WHERE id = 1");
+    const [head] = await jobsHead.select(this.#context.database, ["change", "line"], "WHERE id = 1");
     if (!head) return;
     const seen = (this.#seen ??= head);
-    this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, MAX_POLL_MS) : MIN_POLL_MS;
+    this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, this.#maxMs) : this.#minMs;
     if (head.line > seen.line) await this.#emitLines(seen.line, head.line);
     if (head.change > seen.change) await this.#notifyChanges(seen.change, head.change);
     this.#seen = head;
-    if (!this.#watcher.isWorking()) return;
-    await this.#promote();
-    await this.#cancel();
-    const now = clock.monotonic();
-    if (now - this.#longRoundAt < LONG_ROUND_MS) return;
-    this.#longRoundAt = now;
-    await this.#recover();
-    // Also for tools that were registered since.
-    this.#watcher.wake();
   }
 
   async #notifyChanges(from: number, to: number): Promise<void> {
-    const { writer, notify, wake } = this.#watcher;
-    const rows = await readJobs(
-      this.#context.database,
-      "WHERE change > ? AND change <= ? AND changed_by <> ? ORDER BY change, seq",
-      [from, to, writer],
-    );
-    for (const job of rows.map(toJob)) {
-      if (hasEnded(job)) notify({ type: "ended", job });
-      else notify({ type: job.state === "running" ? "started" : "queued", job });
-    }
-    if (rows.some(({ state }) => state === "queued")) wake();
+    const { read, writer, notify } = this.#watcher;
+    const where = "WHERE job_change > ? AND job_change <= ? AND changed_by <> ? ORDER BY job_change";
+    for (const row of await read(where, [from, to, writer])) notify({ type: "changed", row, isOwn: false });
   }
 
   async #emitLines(from: number, to: number): Promise<void> {
     const { writer, notify } = this.#watcher;
-    const rows = await this.#context.database.all(
-      "SELECT job, line, fixed FROM jobs_log JOIN jobs ON jobs.id = jobs_log.job " +
+    const rows = await this.#context.database.all<{ call_id: string }>(
+      "SELECT jobs_lines.job AS job, line, call_id FROM jobs_lines JOIN calls ON calls.job_id = jobs_lines.job " +
         "WHERE number > ? AND number <= ? AND written_by <> ? ORDER BY number",
       [from, to, writer],
     );
-    const calls = jobs.read(["fixed"], rows);
-    for (const [at, { job, line }] of jobsLog.read(["job", "line"], rows).entries()) {
-      const callId = calls[at]?.fixed.call.callId;
-      if (line.update && callId !== undefined) notify({ type: "updated", jobId: job, callId, update: line.update });
-    }
-  }
-
-  async #promote(): Promise<void> {
-    const [due] = await this.#context.database.all<{ run_at: number | null }>(
-      "SELECT min(run_at) AS run_at FROM jobs WHERE state = 'delayed'",
-    );
-    if (!due || due.run_at === null || due.run_at > this.#context.clock.now()) return;
-    const { changes } = await this.#watcher.group.add((tx) => this.#watcher.writes.promote(tx));
-    if (changes > 0) this.#watcher.wake();
-  }
-
-  async #cancel(): Promise<void> {
-    const wanted = "WHERE state = 'running' AND owner = ? AND cancel IS NOT NULL";
-    const rows = await jobs.select(this.#context.database, ["id", "cancel"], wanted, [this.#context.owners.id]);
-    for (const { id, cancel } of rows) this.#watcher.cancel(id, cancel ?? undefined);
-  }
-
-  async #recover(): Promise<void> {
-    const { database, owners } = this.#context;
-    const { group, writes, notify } = this.#watcher;
-    const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM jobs WHERE state = 'running'");
-    for (const { owner } of holders) {
-      if (await owners.isAlive(owner)) continue;
-      const requeued = await group.add(async (tx) => {
-        const lost: Job[] = [];
-        for (const row of await readJobs(tx, "WHERE state = 'running' AND owner = ?", [owner])) {
-          lost.push(await writes.requeueLost(tx, row));
-        }
-        return lost;
-      });
-      for (const job of requeued) notify({ type: "queued", job });
+    for (const [at, { job, line }] of jobsLines.read(["job", "line"], rows).entries()) {
+      const callId = JSON.parse(rows[at]?.call_id ?? '""') as string;
+      if (line.update) notify({ type: "updated", jobId: job, callId, update: line.update });
     }
   }
 }
@@ -198,66 +276,66 @@ const LINES_BETWEEN_TRIMMINGS = 250;
 
 type Line = Omit<JobLogLine, "number">;
 
-/** Updates of running jobs, collected for some milliseconds: a job may send a thousand a second. */
-export class JobLines {
-  readonly #clock: Clock;
+/** Log lines of jobs, collected for some milliseconds: a job may send a thousand updates a second. */
+class JobLines {
+  readonly #context: StoreContext;
   readonly #group: WriteGroup;
   readonly #writer: string;
+  /** The call ids of jobs that this process changed. */
+  readonly #callIds = new Map<string, string>();
   readonly #waiting = new Map<string, { lines: Line[]; progress: Update["progress"] }>();
   readonly #untilTrimming = new Map<string, number>();
   #timer: Timer | undefined;
 
-  constructor({ clock, group, writer }: { clock: Clock; group: WriteGroup; writer: string }) {
-    this.#clock = clock;
+  constructor(context: StoreContext, group: WriteGroup, writer: string) {
+    this.#context = context;
     this.#group = group;
     this.#writer = writer;
   }
 
-  add({ id }: Job, update: Update): void {
+  know(jobId: string, callId: string | undefined): void {
+    if (callId !== undefined) return void this.#callIds.set(jobId, callId);
+    this.#callIds.delete(jobId);
+    this.#untilTrimming.delete(jobId);
+  }
+
+  /** Returns the id of the call. */
+  add(id: string, line: Line): string | undefined {
     const waiting = this.#waiting.get(id) ?? { lines: [], progress: undefined };
     this.#waiting.set(id, waiting);
-    waiting.lines.push({ at: this.#clock.now(), update });
-    if (update.progress) waiting.progress = update.progress;
+    waiting.lines.push(line);
+    if (line.update?.progress) waiting.progress = line.update.progress;
     if (waiting.lines.length > MAX_LINES) waiting.lines.shift();
-    if (this.#timer) return;
-    this.#timer = this.#clock.after(WRITTEN_AFTER_MS, () => void this.flush().catch(() => undefined));
+    this.#timer ??= this.#context.clock.after(WRITTEN_AFTER_MS, () => void this.flush().catch(() => undefined));
     this.#timer.setRef(false);
+    return this.#callIds.get(id);
   }
 
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#waiting.size === 0) return;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
     await this.#group.add(async (tx) => {
-      for (const id of [...this.#waiting.keys()]) await this.write(tx, id);
+      for (const [id, { lines, progress }] of waiting) {
+        if (progress) {
+          await tx.run("UPDATE calls SET progress = ? WHERE job_id = ?", [JSON.stringify(progress), id]);
+        }
+        await this.#append(tx, id, lines);
+      }
     });
   }
 
-  /** Writes the waiting lines of one job. If the transaction fails they are lost, which does not harm the job. */
-  async write(tx: SqlTransaction, id: string): Promise<void> {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return;
-    this.#waiting.delete(id);
-    const { lines, progress } = waiting;
-    if (progress) {
-      await tx.run("UPDATE jobs SET progress = ? WHERE id = ?", [jobs.toSql("progress", progress), id]);
-    }
-    await this.append(tx, id, lines);
-  }
-
-  async append(tx: SqlTransaction, id: string, lines: readonly Line[]): Promise<void> {
+  async #append(tx: SqlTransaction, id: string, lines: readonly Line[]): Promise<void> {
     const [head] = await tx.all<{ line: number }>("UPDATE jobs_head SET line = line + ? WHERE id = 1 RETURNING line", [
       lines.length,
     ]);
     let number = (head?.line ?? 0) - lines.length;
     for (const { at, ...line } of lines) {
-      await jobsLog.insert(tx, { number: ++number, job: id, at, writtenBy: this.#writer, line: fit(line) });
+      await jobsLines.insert(tx, { number: ++number, job: id, at, writtenBy: this.#writer, line: fit(line) });
     }
     await this.#trim(tx, id, lines.length);
-  }
-
-  forget(id: string): void {
-    this.#untilTrimming.delete(id);
   }
 
   async #trim(tx: SqlTransaction, id: string, added: number): Promise<void> {
@@ -265,8 +343,8 @@ export class JobLines {
     this.#untilTrimming.set(id, left > 0 ? left : LINES_BETWEEN_TRIMMINGS);
     if (left > 0) return;
     await tx.run(
-      "DELETE FROM jobs_log WHERE job = ? AND number <= " +
-        "(SELECT number FROM jobs_log WHERE job = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
+      "DELETE FROM jobs_lines WHERE job = ? AND number <= " +
+        "(SELECT number FROM jobs_lines WHERE job = ? ORDER BY number DESC LIMIT 1 OFFSET ?)",
       [id, id, MAX_LINES],
     );
   }
@@ -278,265 +356,60 @@ function fit(line: Omit<Line, "at">): Omit<Line, "at"> {
   return { note: `An update of ${length} characters was too long to be stored.` };
 }
 
-export const jobsModule: StoreModule<SqlJobs> = {
-  migrations: JOB_MIGRATIONS,
-  open: (context) => new SqlJobs(context),
-  close: (queue) => queue.close(),
-};
-
-export interface JobLimits {
-  maxResultBytes: number;
-  /** How long, and how many, ended jobs are kept. */
-  retentionMs: number;
-  maxEnded: number;
+/** One write of a group, and what settles the promise of its caller. */
+interface GroupedWrite {
+  /** Returns what resolves the promise once the group is committed. */
+  run(tx: SqlTransaction): Promise<() => void>;
+  reject(error: unknown): void;
 }
 
-const DEFAULT_LIMITS: JobLimits = {
-  maxResultBytes: 1024 * 1024,
-  retentionMs: 7 * 24 * 60 * 60 * 1000,
-  maxEnded: 10_000,
-};
-const ENDS_BETWEEN_PRUNINGS = 500;
-
 /**
- * Jobs in the store, for processes of one machine. A process owns the jobs that it takes for as long as it lives: there is no
- * lease that must be renewed or that expires if the clock is set.
+ * Writes of one turn of the event loop share a transaction: a commit costs as much for a hundred writes as for one. They
+ * resolve when it is committed and reject together if it fails; so a write returns, and does not throw, what it finds wrong.
  */
-export class SqlJobs implements JobQueue, JobSource {
-  readonly clock: Clock;
-  readonly #context: StoreContext;
-  readonly #limits: JobLimits;
-  readonly #group: WriteGroup;
-  readonly #lines: JobLines;
-  readonly #writes: JobWrites;
-  readonly #watch: JobWatch;
-  readonly #listeners = new JobListeners();
-  readonly #workers = new Set<LocalWorker>();
-  readonly #timers = new Map<string, Timer>();
-  #endsUntilPruning = 1;
-  #closing: Promise<void> | undefined;
+export class WriteGroup {
+  readonly #database: SqlDatabase;
+  #waiting: GroupedWrite[] = [];
+  #underWay: Promise<void> | undefined;
 
-  constructor(context: StoreContext, limits: Partial<JobLimits> = {}) {
-    const { clock, database, owners } = context;
-    this.clock = clock;
-    this.#context = context;
-    this.#limits = withDefaults(DEFAULT_LIMITS, limits);
-    const writer = randomUUID();
-    const group = new WriteGroup(database, beginJobWrites);
-    const { maxResultBytes } = this.#limits;
-    this.#group = group;
-    this.#lines = new JobLines({ clock, group, writer });
-    this.#writes = new JobWrites({ clock, writer, owner: owners.id, lines: this.#lines, maxResultBytes });
-    this.#watch = new JobWatch(context, {
-      group,
-      writes: this.#writes,
-      writer,
-      notify: (event) => this.#listeners.notify(event),
-      wake: () => this.#wake(),
-      cancel: (id, reason) => this.#cancelHere(id, reason),
-      isWorking: () => this.#workers.size > 0,
+  constructor(database: SqlDatabase) {
+    this.#database = database;
+  }
+
+  add<T>(work: (tx: SqlTransaction) => MaybePromise<T>): Promise<T> {
+    // A server commits several transactions at once, and a group would hold the locks of all its rows.
+    if (this.#database.engine !== "sqlite") return this.#database.transaction(work);
+    return new Promise<T>((resolve, reject) => {
+      const run = async (tx: SqlTransaction): Promise<() => void> => {
+        const value = await work(tx);
+        return () => resolve(value);
+      };
+      this.#waiting.push({ run, reject });
+      this.#underWay ??= this.#flush();
     });
   }
 
-  async submit({ call, key, priority, delayMs, attempts }: JobRequest): Promise<Job> {
-    const now = this.clock.now();
-    const job: Job = {
-      id: randomUUID(),
-      call,
-      key,
-      state: delayMs > 0 ? "delayed" : "queued",
-      priority,
-      createdAt: now,
-      runAt: now + delayMs,
-      attempt: 0,
-      attempts,
-      lost: 0,
-      round: 1,
-    };
-    const keyHash = key === undefined ? null : hash("sha256", key);
-    const known = await this.#group.add((tx) => this.#writes.insert(tx, job, keyHash));
-    if (known) return known;
-    failPoint("job submitted");
-    this.#queued(job);
-    return job;
+  /** Resolves when every write that was added is committed or has failed. */
+  async settle(): Promise<void> {
+    while (this.#underWay) await this.#underWay;
   }
 
-  async get(id: string): Promise<Job | undefined> {
-    const row = await readJob(this.#context.database, id);
-    return row && toJob(row);
-  }
-
-  async list({ states, toolName, session, limit = 100, before }: JobQuery = {}): Promise<Job[]> {
-    if (states?.length === 0) return [];
-    const wanted: string[] = [];
-    const values: SqlValue[] = [];
-    const want = (sql: string, ...given: SqlValue[]): void => void (wanted.push(sql), values.push(...given));
-    if (states) want(`state IN (${placeholders(states)})`, ...states);
-    if (toolName !== undefined) want("tool = ?", jobs.toSql("tool", toolName));
-    if (session !== undefined) want("session = ?", jobs.toSql("session", session));
-    if (before !== undefined) want("seq < (SELECT seq FROM jobs WHERE id = ?)", before);
-    const where = wanted.length > 0 ? `WHERE ${wanted.join(" AND ")}` : "";
-    const rows = await readJobs(this.#context.database, `${where} ORDER BY seq DESC LIMIT ?`, [...values, limit]);
-    return rows.map(toJob);
-  }
-
-  async counts(): Promise<Record<JobState, number>> {
-    const counts = Object.fromEntries(JOB_STATES.map((state) => [state, 0])) as Record<JobState, number>;
-    const sql = "SELECT state, count(*) AS count FROM jobs GROUP BY state";
-    for (const { state, count } of await this.#context.database.all<{ state: JobState; count: number }>(sql)) {
-      counts[state] = count;
+  async #flush(): Promise<void> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const writes = this.#waiting;
+      this.#waiting = [];
+      try {
+        const resolvers = await this.#database.transaction(async (tx) => {
+          const done: (() => void)[] = [];
+          for (const write of writes) done.push(await write.run(tx));
+          return done;
+        });
+        for (const resolve of resolvers) resolve();
+      } catch (error) {
+        for (const { reject } of writes) reject(error);
+      }
     }
-    return counts;
-  }
-
-  async log(id: string, { after: from = 0 } = {}): Promise<JobLogLine[]> {
-    await this.#lines.flush();
-    const rows = await jobsLog.select(
-      this.#context.database,
-      ["number", "at", "line"],
-      "WHERE job = ? AND number > ? ORDER BY number",
-      [id, from],
-    );
-    return rows.map(({ number, at, line }) => ({ number, at, ...line }));
-  }
-
-  async cancel(id: string, reason?: string): Promise<Job> {
-    const { job, ended } = await this.#group.add(async (tx): Promise<{ job?: Job; ended?: Job }> => {
-      const row = await readJob(tx, id);
-      const found = row && toJob(row);
-      if (!found || hasEnded(found)) return { job: found };
-      if (found.state !== "running") {
-        const cancelled = await this.#writes.cancelWaiting(tx, found, reason);
-        return { job: cancelled, ended: cancelled };
-      }
-      await tx.run("UPDATE jobs SET cancel = ? WHERE id = ?", [jobs.toSql("cancel", reason ?? null), id]);
-      return { job: found };
-    });
-    if (!job) throw unknownJob(id);
-    if (ended) this.#ended(ended);
-    else if (job.state === "running") this.#cancelHere(id, reason);
-    return job;
-  }
-
-  async retry(id: string): Promise<Job> {
-    const { job, retried } = await this.#group.add(async (tx): Promise<{ job?: Job; retried?: Job }> => {
-      const row = await readJob(tx, id);
-      const found = row && toJob(row);
-      if (!found || !hasEnded(found)) return { job: found };
-      return { job: found, retried: await this.#writes.retry(tx, nextRound(found, this.clock.now())) };
-    });
-    if (!job) throw unknownJob(id);
-    if (!retried) throw notEnded(job);
-    this.#queued(retried);
-    return retried;
-  }
-
-  async clear(reason?: string): Promise<number> {
-    const cleared = await this.#group.add(async (tx) => {
-      const cancelled: Job[] = [];
-      for (const row of await readJobs(tx, "WHERE state IN ('queued', 'delayed')")) {
-        const job = await this.#writes.cancelWaiting(tx, toJob(row), reason);
-        if (job) cancelled.push(job);
-      }
-      return cancelled;
-    });
-    for (const job of cleared) this.#ended(job);
-    return cleared.length;
-  }
-
-  async work(options: WorkOptions): Promise<JobWorker> {
-    const local = new LocalWorker(this, options);
-    this.#workers.add(local);
-    this.#watch.start();
-    this.#wake();
-    return {
-      get running() {
-        return local.running;
-      },
-      close: async (graceMs) => {
-        await local.close(graceMs);
-        this.#workers.delete(local);
-      },
-    };
-  }
-
-  subscribe(listener: (event: JobEvent) => void): () => void {
-    this.#watch.start();
-    return this.#listeners.add(listener);
-  }
-
-  close(): Promise<void> {
-    return (this.#closing ??= this.#close());
-  }
-
-  async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
-    const taken = await this.#group.add((tx) => this.#writes.take(tx, tools, max(), worker));
-    if (taken.length > 0) failPoint("job claimed");
-    for (const job of taken) this.#listeners.notify({ type: "started", job });
-    return taken;
-  }
-
-  updated(job: Job, update: Update): void {
-    this.#lines.add(job, update);
-    this.#listeners.notify({ type: "updated", jobId: job.id, callId: job.call.callId, update });
-  }
-
-  async settled(job: Job, outcome: JobOutcome): Promise<void> {
-    failPoint("job before ack");
-    const settled = await this.#group.add((tx) => this.#writes.settle(tx, job, outcome));
-    failPoint("job acknowledged");
-    if (!settled) return;
-    if (hasEnded(settled)) this.#ended(settled);
-    else this.#queued(settled);
-  }
-
-  /** Deletes ended jobs that are too old or too many. */
-  async prune(): Promise<void> {
-    const { retentionMs, maxEnded } = this.#limits;
-    const from = "(SELECT ended_at FROM jobs WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 1 OFFSET ?)";
-    await this.#group.add(async (tx) => {
-      await tx.run("DELETE FROM jobs WHERE ended_at < ?", [this.clock.now() - retentionMs]);
-      await tx.run(`DELETE FROM jobs WHERE ended_at < ${from}`, [maxEnded - 1]);
-    });
-  }
-
-  async #close(): Promise<void> {
-    await Promise.all([...this.#workers].map((worker) => worker.close()));
-    await this.#watch.close();
-    for (const timer of this.#timers.values()) timer.cancel();
-    await this.#lines.flush().catch(() => undefined);
-    await this.#group.settle();
-  }
-
-  #queued(job: Job): void {
-    this.#listeners.notify({ type: "queued", job });
-    this.#watch.pollSoon();
-    if (job.state === "queued") return this.#wake();
-    // A timer of this process, so it is on time even if the clock is set.
-    const promote = (): void => {
-      this.#timers.delete(job.id);
-      const promoted = this.#group.add((tx) => this.#writes.promote(tx, job.id));
-      promoted.then(() => this.#wake()).catch(() => undefined);
-    };
-    const timer = this.clock.after(job.runAt - this.clock.now(), promote);
-    timer.setRef(false);
-    this.#timers.set(job.id, timer);
-  }
-
-  #ended(job: Job): void {
-    this.#timers.get(job.id)?.cancel();
-    this.#timers.delete(job.id);
-    this.#listeners.notify({ type: "ended", job });
-    if (--this.#endsUntilPruning > 0) return;
-    this.#endsUntilPruning = ENDS_BETWEEN_PRUNINGS;
-    void this.prune().catch(() => undefined);
-  }
-
-  #cancelHere(id: string, reason: string | undefined): void {
-    for (const worker of this.#workers) worker.cancel(id, reason);
-  }
-
-  #wake(): void {
-    for (const worker of this.#workers) worker.wake();
+    this.#underWay = undefined;
   }
 }

@@ -72,6 +72,8 @@ test("a new store has the tables and the checksums that the released version cre
       "sqlite_autoindex_journal",
       "sqlite_autoindex_calls",
     ],
+    ...["jobs:", "jobs_log", "jobs_lines", "jobs_key", "jobs_queued", "jobs_delayed", "jobs_running", "jobs_change"],
+    "sqlite_autoindex_jobs",
     ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
   ];
   const unchanged = (line: string) => !changed.some((name) => line.startsWith(name));

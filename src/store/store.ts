@@ -14,7 +14,7 @@ import { auditModule } from "./audit.ts";
 import { callsModule } from "./calls.ts";
 import type { SqlDatabase } from "./database.ts";
 import { ADOPTION, EARLIER_MIGRATIONS, refuseEarlierProcesses } from "./earlier-calls.ts";
-import { jobsModule } from "./jobs.ts";
+import { jobsModule } from "./job-tables.ts";
 import { pinsModule, serverQuestionsModule, signInsModule } from "./mcp-servers.ts";
 import { migrate, type Migrations } from "./migrations.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";

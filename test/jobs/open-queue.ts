@@ -1,6 +1,9 @@
+import type { CallStore } from "../../src/calls/call-store.ts";
 import type { JobQueue } from "../../src/calls/job-queue.ts";
+import { RowJobs } from "../../src/calls/row-jobs.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { openPostgresEngine, openRedisEngine } from "../../src/store/bullmq/engine.ts";
-import { openBullMqJobs } from "../../src/store/bullmq/bullmq-jobs.ts";
+import { WakeUps } from "../../src/store/bullmq/wake-ups.ts";
 
 /** Where everybody of one test finds the same jobs. */
 export interface JobLocation {
@@ -10,7 +13,7 @@ export interface JobLocation {
   leaseMs: number;
 }
 
-export async function openQueue({ storeUrl, redisUrl, namespace, leaseMs }: JobLocation): Promise<JobQueue> {
-  const engine = redisUrl === undefined ? await openPostgresEngine(storeUrl) : await openRedisEngine(redisUrl);
-  return openBullMqJobs(engine, { leaseMs, namespace });
+export function openQueue({ storeUrl, redisUrl, namespace, leaseMs }: JobLocation, calls: CallStore): JobQueue {
+  const connect = () => (redisUrl === undefined ? openPostgresEngine(storeUrl) : openRedisEngine(redisUrl));
+  return new RowJobs({ clock: systemClock, calls, dispatcher: new WakeUps(connect, { leaseMs, namespace }) });
 }

@@ -62,7 +62,7 @@ export async function openSite({ folder, program, place, tools }: SiteOptions): 
     tools: tools.map((tool) => ledgerTool(tool, ledger)),
     calls: store.calls,
     log: store.audit,
-    jobs: await openQueue(place),
+    jobs: openQueue(place, store.calls),
     worker: false,
   });
   const workers = new Set<ChildProcess>();

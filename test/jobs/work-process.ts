@@ -18,7 +18,7 @@ const haft = createHaft({
   tools: order.tools.map((tool) => ledgerTool(tool, order.ledger)),
   calls: store.calls,
   log: store.audit,
-  jobs: await openQueue(order.place),
+  jobs: openQueue(order.place, store.calls),
 });
 const worker = await haft.jobs.work({ concurrency: order.concurrency });
 process.stdout.write("ready\n");

@@ -109,6 +109,8 @@ export class Permit implements Stage {
     let row = first;
     for (;;) {
       call.verdict = { ...verdict, approvalId: row.id };
+      // Workers run jobs.
+      if (row.job && row.state !== "ended") return repeatResult(call, storedResult(row), "replay");
       switch (row.state) {
         case "waiting": {
           await this.#announce(call, row);

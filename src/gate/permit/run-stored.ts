@@ -59,7 +59,8 @@ export class StoredCallRunner {
     if (!row?.question) throw unknownApproval(id);
     if (holdMs > 0 && row.state !== "ended") row = await calls.hold(row, holdMs);
     for (;;) {
-      if (row.state === "ended" || row.state === "suspended") return storedResult(row);
+      // Workers run jobs.
+      if (row.state === "ended" || row.state === "suspended" || row.job) return storedResult(row);
       if (row.state === "running") row = await calls.settleLost(row);
       const running = this.#running.get(id);
       if (running) return running;

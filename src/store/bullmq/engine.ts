@@ -1,5 +1,4 @@
 import { EventEmitter } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import type {
   BackendFactory,
   IQueueBackend,
@@ -13,7 +12,7 @@ import type {
 } from "bullmq";
 import type { Client, Notification, Pool } from "pg";
 import { errorCode, toolError, type ToolError } from "../../core/error.ts";
-import { explainPostgres, isConnectionLost, Semaphore } from "../postgres.ts";
+import { explainPostgres, Semaphore } from "../postgres.ts";
 
 /** Data and results are JSON inside a string: PostgreSQL's own JSON cannot hold NUL and does not keep the order of keys. */
 export type BullJob = KeptJob<string, string>;
@@ -96,40 +95,9 @@ function engineOf(
     events: (name, from) => make(bullmq.QueueEvents, [name, { ...connect(), lastEventId: from }]),
     producer: (name) => make(bullmq.QueueEventsProducer, [name, connect()]),
     worker: (name, processor, options) =>
-      make(createRetryingWorker(bullmq), [name, processor, { ...connect(), ...options, runRetryDelay: 250 }]),
+      make(bullmq.Worker, [name, processor, { ...connect(), ...options, runRetryDelay: 250 }]),
     close,
   };
-}
-
-/**
- * Retries an acknowledgement while the server restarts: BullMQ would count the failed write as a failure of the job. Gives up
- * when the lease ends; then another worker takes the job.
- */
-function createRetryingWorker(bullmq: typeof import("bullmq")): unknown {
-  return class RetryingWorker extends bullmq.Worker<string, string> {
-    protected override handleCompleted(result: string, job: BullJob, token: string, fetchNext?: () => boolean) {
-      return withRetries(() => super.handleCompleted(result, job, token, fetchNext), this.opts.lockDuration);
-    }
-
-    protected override async handleFailed(error: Error, job: BullJob, token: string, fetchNext?: () => boolean) {
-      if (!/^(?:Unrecoverable|Delayed|Waiting)Error$/.test(error.name)) throw error;
-      return withRetries(() => super.handleFailed(error, job, token, fetchNext), this.opts.lockDuration);
-    }
-  };
-}
-
-const RETRY_MS = 100;
-
-/** Retries while the connection is lost, for at most `forMs`. */
-export async function withRetries<T>(write: () => Promise<T>, forMs = 30_000): Promise<T> {
-  for (let waited = 0; ; waited += RETRY_MS) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!isConnectionLost(error) || waited >= forMs) throw error;
-      await setTimeout(RETRY_MS);
-    }
-  }
 }
 
 async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {

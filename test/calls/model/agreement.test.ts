@@ -7,6 +7,7 @@ import { NOBODY, type Row, Statements } from "./statements.ts";
 const ME = 0;
 const OTHER = 1;
 const NOW = 1000;
+const JOB = { id: "j", seq: 1, priority: 0, runAt: 0, attempt: 1, attempts: 1, round: 1 };
 const RESULT = { status: "completed" } as never;
 
 const model = new Statements([]);
@@ -36,6 +37,27 @@ function pairsFor(dead: number | undefined): Record<string, Pair> {
       statement: (row) => model.end(row, ME, 2, "cancelled"),
       transition: product.end(me, 2, ended("cancelled")),
     },
+    enqueue: {
+      statement: (row) => model.enqueue(row, ME, 1),
+      transition: product.enqueue(me, 1, { request: {} as never, job: JOB }),
+    },
+    take: { statement: (row) => model.take(row, ME), transition: product.take(me, "worker") },
+    refuse: {
+      statement: (row) => model.refuse(row, ME),
+      transition: product.refuse(me, { outcome: "cancelled", result: RESULT }),
+    },
+    "requeue after an effect": {
+      statement: (row) => row.isJob && model.requeue(row, ME, { epoch: 1, began: true }),
+      transition: product.requeue(me, { start: { epoch: 1, began: true }, inMs: 0, counts: true }),
+    },
+    "requeue before an effect": {
+      statement: (row) => row.isJob && model.requeue(row, ME, { epoch: 1, began: false }),
+      transition: product.requeue(me, { start: { epoch: 1, began: false }, inMs: 0, counts: false }),
+    },
+    "lose taken": {
+      statement: (row) => model.loseTaken(row, deemedDead),
+      transition: product.loseTaken(deadName ?? "nobody"),
+    },
     "give back": { statement: (row) => model.giveBack(row, ME, 1), transition: product.giveBack(me, 1) },
     change: {
       statement: (row) => model.change(row, ME, deemedDead),
@@ -48,7 +70,7 @@ function pairsFor(dead: number | undefined): Record<string, Pair> {
     },
     cancel: {
       // Of a running call the model notes a request; the product aborts the call of its own process.
-      statement: (row) => (row.state === "running" ? false : (model.cancel(row), true)),
+      statement: (row) => (row.state === "running" && !row.isJob ? false : (model.cancel(row), true)),
       transition: product.cancel("not wanted"),
     },
     expire: { statement: (row) => model.expire(row), transition: product.expire(isExpired) },
@@ -60,6 +82,13 @@ function pairsFor(dead: number | undefined): Record<string, Pair> {
   };
 }
 
+/** Whether it is a job, and whether its worker should stop it. */
+const JOBS = [
+  [false, false],
+  [true, false],
+  [true, true],
+] as const;
+
 function* rows(): Generator<Row> {
   const outcomes = ["completed", "failed", "denied", "expired", "cancelled", "changed", "unknown"] as const;
   const ends = outcomes.map((outcome) => ({ state: "ended" as const, outcome }));
@@ -69,10 +98,13 @@ function* rows(): Generator<Row> {
       for (const holder of [NOBODY, ME, OTHER])
         for (const owner of [ME, OTHER])
           for (const isHoldOver of [false, true])
-            for (const isDeadlineOver of [false, true]) {
-              const fixed = { hasKey: true, round: 0, shown: 0, lost: 0, isCancelRequested: false, result: 0 };
-              yield { ...fixed, ...start, epoch, holder, owner, isHoldOver, isDeadlineOver, replacedBy: -1 };
-            }
+            for (const isDeadlineOver of [false, true])
+              for (const [isJob, isCancelRequested] of JOBS) {
+                // A job has no question that waits and no deadline, and its worker has it for as long as it lives.
+                if (isJob && (start.state === "waiting" || isDeadlineOver || isHoldOver)) continue;
+                const fixed = { hasKey: true, round: 0, shown: 0, lost: 0, isJob, isCancelRequested, result: 0 };
+                yield { ...fixed, ...start, epoch, holder, owner, isHoldOver, isDeadlineOver, replacedBy: -1 };
+              }
 }
 
 function toProduct(row: Row): StoredCall {
@@ -86,6 +118,8 @@ function toProduct(row: Row): StoredCall {
     state: row.state,
     outcome: row.outcome || undefined,
     question: {} as never,
+    request: row.isJob ? ({} as never) : undefined,
+    job: row.isJob ? { ...JOB, cancel: row.isCancelRequested ? {} : undefined } : undefined,
     holder: nameOf(row.holder),
     holdUntil: row.isHoldOver ? NOW - 1 : NOW + 1,
     owner: nameOf(row.owner),

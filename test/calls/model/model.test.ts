@@ -120,6 +120,20 @@ const SMALL = {
     faults: { kills: 1, lostLeases: 1, cancels: 1 },
     ends: ["completed by host", "completed by mortal host", "unknown", "cancelled"],
   },
+  "a repeatable job, a retry, a worker that ends and a cancel": {
+    permission: "background",
+    isRepeatable: true,
+    hasMortalHost: true,
+    faults: { retries: 1, shutdowns: 1, lostLeases: 1, cancels: 1 },
+    ends: ["completed by host", "completed by mortal host", "unknown", "cancelled"],
+  },
+  "an approved call that becomes a job": {
+    permission: "ask",
+    becomesJob: true,
+    isRepeatable: true,
+    faults: { lostLeases: 1, cancels: 1 },
+    ends: ["completed by host", "denied", "expired", "cancelled", "unknown"],
+  },
 } satisfies Record<string, Case>;
 
 const LARGE = {
@@ -198,7 +212,16 @@ const LARGE = {
 } satisfies Record<string, Configuration>;
 
 /** They choose who runs the call, and whether its caller gets the result or `pending`. No promise depends on them. */
-const PREFERENCES = ["may claim: holder", "release: state", "hold: state"] as const satisfies Condition[];
+const PREFERENCES = [
+  "may claim: holder",
+  "release: state",
+  "hold: state",
+  "take: nobody has it",
+  "claim: the worker that took it",
+  "claim: no request to stop it",
+  "lose taken: holder",
+  "cancel: nobody has the job",
+] as const satisfies Condition[];
 /** Either of the two is enough. The product checks both. */
 const REDUNDANT = ["end: owner and epoch", "end: state"] as const satisfies Condition[];
 
@@ -221,6 +244,12 @@ const WITHOUT: Record<Needed, Finding> = {
   "claim: deadline": { in: "only the asker has the tool", as: "wrong deadline" },
   "claim: after verification": { in: "a kill and a change", as: "not what was shown" },
   "give back: its own start": { in: "a repeatable call, a process that ends and a lost lease", as: "false report" },
+  "enqueue: its own start": { in: "an approved call that becomes a job", as: "false report" },
+  "requeue: its own start": { in: "a repeatable job, a retry, a worker that ends and a cancel", as: "false report" },
+  "requeue: a start that began counts": {
+    in: "a repeatable job, a retry, a worker that ends and a cancel",
+    as: "false report",
+  },
   "change: state": { in: "a kill and a change", as: "false report" },
   "change: epoch": {
     in: "a repeatable call, a duplicate, answerers without the tool, a lost lease and a change",

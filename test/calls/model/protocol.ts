@@ -5,7 +5,8 @@
 // What must hold in every schedule: the call runs at most once, only after an approval, only if what the person saw is still
 // true, and within its deadline; every report is true and agrees with the row; nobody waits for ever.
 //
-// Not modelled: the audit log (written in the same transactions), suspended programs (see suspension.ts), rules that an
+// A job is taken by a worker before it is claimed. Not modelled: the order of jobs, wake-ups (a host looks at any time), the
+// audit log (written in the same transactions), suspended programs (see suspension.ts), rules that an
 // approval adds, and more than one change of the files.
 import type { Model, Step } from "./explore.ts";
 import { type Condition, NOBODY, NOT_RUN, type Outcome, type Row, Statements } from "./statements.ts";
@@ -19,6 +20,8 @@ export interface Configuration {
   /** In addition to the host that is never killed. */
   hasMortalHost?: boolean;
   isRepeatable?: boolean;
+  /** Once it is approved, it runs as a job. */
+  becomesJob?: boolean;
   /** Their processes do not have the tool. */
   answerersCannotRun?: boolean;
   /** The same for hosts. So an approved call may not be started before its deadline. */
@@ -38,6 +41,8 @@ interface Faults {
   failures: number;
   /** A process that has started the call is told to end before it begins. */
   shutdowns: number;
+  /** An attempt of a repeatable job fails after its effect, and is made again. */
+  retries: number;
 }
 
 /** With what only an observer outside knows. */
@@ -45,6 +50,8 @@ interface ObservedRow extends Row {
   /** The version of the files that the approving person saw. */
   approvedFor: number;
   effects: number;
+  /** Whether an attempt began and did not report an end. */
+  isRetried: boolean;
 }
 
 interface Party {
@@ -104,6 +111,7 @@ export class CallProtocol implements Model<CallState> {
       cancels: 0,
       failures: 0,
       shutdowns: 0,
+      retries: 0,
       ...configuration.faults,
     };
     this.#members = membersOf(configuration);
@@ -160,12 +168,13 @@ export class CallProtocol implements Model<CallState> {
   }
 
   #violationInRow(row: ObservedRow, { deemedDead, left, files }: CallState): string | undefined {
-    const { state, outcome, effects, approvedFor } = row;
+    const { state, outcome, effects, approvedFor, isRetried } = row;
     if (state !== "ended") return `stuck: the call stays ${state} for ever`;
     if (outcome === "completed" && effects === 0) return "false report: completed without an effect";
     if (NOT_RUN.includes(outcome) && effects > 0) return `false report: ${outcome}, and it happened`;
     if (outcome === "changed" && files === 0) return "not what was shown: changed, although nothing changed";
-    if (outcome === "unknown" && !deemedDead.includes(true)) return "false report: unknown, although nobody was lost";
+    if (outcome === "unknown" && !deemedDead.includes(true) && !isRetried)
+      return "false report: unknown, although nobody was lost";
     const { hostsCannotRun } = this.#configuration;
     const hadFault = Object.entries(this.#faults).some(([fault, count]) => left[fault as keyof Faults] < count);
     if (approvedFor === NOBODY || hadFault || hostsCannotRun || outcome === "completed" || outcome === "denied")
@@ -175,8 +184,9 @@ export class CallProtocol implements Model<CallState> {
 
   #addTimers({ rows }: CallState, add: AddStep): void {
     const { permission, hostsCannotRun } = this.#configuration;
-    for (const [id, { state, holder, isHoldOver, isDeadlineOver }] of rows.entries()) {
-      if (state === "ended") continue;
+    for (const [id, { state, holder, isHoldOver, isDeadlineOver, isJob }] of rows.entries()) {
+      // A worker has a job for as long as it lives, and a job has no deadline.
+      if (state === "ended" || isJob) continue;
       if (holder !== NOBODY && !isHoldOver)
         add("the time that the holder waits is over", (to) => (rowOf(to, id).isHoldOver = true));
       // In the other configurations a host starts an approved call in time.
@@ -200,9 +210,18 @@ export class CallProtocol implements Model<CallState> {
         addFault("kills", `${name} is killed before "${at}"`, (to) => (to.parties[me] = partyAt("dead")));
       if (isMortal && at === "run")
         addFault("shutdowns", `${name} gives it back and ends`, (to) => {
-          const { row, epoch } = partyOf(to, me);
-          this.#statements.giveBack(rowOf(to, row), me, epoch);
+          const { row: id, epoch } = partyOf(to, me);
+          const row = rowOf(to, id);
+          if (row.isJob) this.#statements.requeue(row, me, { epoch, began: false });
+          else this.#statements.giveBack(row, me, epoch);
           to.parties[me] = partyAt("dead");
+        });
+      if (at === "end" && this.#configuration.isRepeatable && rowOf({ rows } as CallState, parties[me]?.row ?? 0).isJob)
+        addFault("retries", `${name}: the attempt fails, and is made again`, (to) => {
+          const { row: id, epoch } = partyOf(to, me);
+          const row = rowOf(to, id);
+          if (this.#statements.requeue(row, me, { epoch, began: true })) row.isRetried = true;
+          this.#goBack(to, me);
         });
       if (at === "run") addFault("failures", `${name}: the tool fails`, (to) => willEnd(to, me, "failed"));
       if (deemedDead[me] || !rows.some((row) => isLeasedBy(row, me))) continue;
@@ -230,6 +249,12 @@ export class CallProtocol implements Model<CallState> {
       case "change":
         return this.#addChangeSteps(state, me, add);
       case "run":
+        if (this.#configuration.becomesJob && !rowOf(state, row).isJob)
+          return add("queues it as a job", (to) => {
+            const { epoch } = partyOf(to, me);
+            this.#statements.enqueue(rowOf(to, row), me, epoch);
+            this.#goBack(to, me);
+          });
         add("THE EFFECT", (to) => this.#run(to, me));
         if (rowOf(state, row).isCancelRequested) add("stops before the effect", (to) => willEnd(to, me, "cancelled"));
         return;
@@ -268,7 +293,7 @@ export class CallProtocol implements Model<CallState> {
         add("goes on with the new question", (to) => joinReplacement(to, me, row.replacedBy));
       return;
     }
-    this.#addVerification(state, me, id, add);
+    if (!row.isJob) this.#addVerification(state, me, id, add);
     if (row.holder !== me) return add("waits no longer", (to) => this.#report(to, me));
     if (row.isHoldOver && this.#statements.release({ ...row }, me))
       add("releases the question", (to) => (this.#statements.release(rowOf(to, id), me), this.#report(to, me)));
@@ -287,8 +312,20 @@ export class CallProtocol implements Model<CallState> {
           this.#statements.expire(rowOf(to, id));
           if (!row.isDeadlineOver) to.violation = "wrong deadline: it expires before the deadline that was shown";
         });
-      this.#addVerification(state, me, id, add);
+      if (row.isJob) this.#addJobSteps(state, me, id, add);
+      else this.#addVerification(state, me, id, add);
     }
+  }
+
+  #addJobSteps({ rows, deemedDead }: CallState, me: number, id: number, add: AddStep): void {
+    const row = rowOf({ rows } as CallState, id);
+    if (row.holder !== me && this.#statements.loseTaken({ ...row }, deemedDead))
+      add("gives the job of a lost worker to others", (to) => this.#statements.loseTaken(rowOf(to, id), to.deemedDead));
+    if (!this.#canRun(me) || !this.#statements.take({ ...row }, me)) return;
+    add("takes the job", (to) => {
+      this.#statements.take(rowOf(to, id), me);
+      to.parties[me] = partyAt("claim", id);
+    });
   }
 
   /** Before a claim: is what the person saw still true? A holder may also notice a change while the question waits. */
@@ -337,10 +374,12 @@ export class CallProtocol implements Model<CallState> {
       epoch: isRunning ? 1 : 0,
       lost: 0,
       isCancelRequested: false,
+      isJob: permission === "background",
       result: 0,
       replacedBy: NOBODY,
       approvedFor: NOBODY,
       effects: 0,
+      isRetried: false,
     });
     if (isRunning) to.parties[me] = { ...partyAt("run", id - 1), epoch: 1 };
     else if (isCaller) to.parties[me] = partyAt("follow", id - 1);
@@ -365,7 +404,11 @@ export class CallProtocol implements Model<CallState> {
     const { seen, row: verified } = partyOf(to, me);
     const id = this.#statements.has("claim: by row") ? verified : keyOwner(to);
     const row = to.rows[id];
-    if (!row || !this.#statements.claim(row, me, to.deemedDead)) return this.#goBack(to, me);
+    if (!row || !this.#statements.claim(row, me, to.deemedDead)) {
+      // Somebody wants it to stop.
+      if (row?.isCancelRequested) this.#statements.refuse(row, me);
+      return this.#goBack(to, me);
+    }
     to.parties[me] = { ...partyAt("run", id), seen, epoch: row.epoch };
     if (row.isDeadlineOver) to.violation = "wrong deadline: it starts after its deadline";
   }
@@ -389,7 +432,7 @@ export class CallProtocol implements Model<CallState> {
     willEnd(to, me, "completed");
     const wrong = to.parties.find((party) => party.row === id && NOT_RUN.includes(party.report));
     if (wrong) to.violation = `false report: one party reported "${wrong.report}", and it happens afterwards`;
-    if (permission === "ask" && seen !== row.approvedFor)
+    if (permission === "ask" && !row.isJob && seen !== row.approvedFor)
       to.violation = "not what was shown: it runs on an approval of something else";
     if (permission === "ask" && row.approvedFor === NOBODY) to.violation = "runs unapproved";
     const effects = to.rows.reduce((sum, { effects }) => sum + effects, 0);
@@ -405,8 +448,8 @@ export class CallProtocol implements Model<CallState> {
   /** Reads the row and tells the caller or the person. */
   #report(to: CallState, me: number): void {
     const { row: id } = partyOf(to, me);
-    const { outcome, effects, result } = rowOf(to, id);
-    if (outcome === "unknown" && !to.deemedDead.includes(true))
+    const { outcome, effects, result, isRetried } = rowOf(to, id);
+    if (outcome === "unknown" && !to.deemedDead.includes(true) && !isRetried)
       to.violation = "false report: unknown, although nobody was lost";
     if (this.#roleOf(me) === "host") to.parties[me] = partyAt("idle");
     else if (outcome === "") to.parties[me] = { ...partyAt("done"), report: "pending" };

@@ -27,6 +27,8 @@ export interface Row {
   /** How often its process disappeared. */
   lost: number;
   isCancelRequested: boolean;
+  /** It runs in the background: its holder is the process whose worker took it. */
+  isJob: boolean;
   /** The epoch that wrote the result. */
   result: number;
   /** The row that replaced it, because what was shown had changed. */
@@ -48,6 +50,14 @@ export type Condition =
   | "end: owner and epoch"
   | "end: state"
   | "give back: its own start"
+  | "enqueue: its own start"
+  | "take: nobody has it"
+  | "claim: the worker that took it"
+  | "claim: no request to stop it"
+  | "requeue: its own start"
+  | "requeue: a start that began counts"
+  | "lose taken: holder"
+  | "cancel: nobody has the job"
   | "change: state"
   | "change: epoch"
   | "release: state"
@@ -106,8 +116,64 @@ export class Statements {
   claim(row: Row, me: number, deemedDead: readonly boolean[]): boolean {
     if (row.state !== "approved" && this.has("claim: state")) return false;
     if (row.isDeadlineOver && this.has("claim: deadline")) return false;
-    if (!this.mayClaim(row, me, deemedDead)) return false;
+    if (!row.isJob && !this.mayClaim(row, me, deemedDead)) return false;
+    if (row.isJob && row.holder !== me && this.has("claim: the worker that took it")) return false;
+    if (row.isJob && row.isCancelRequested && this.has("claim: no request to stop it")) return false;
     start(row, me);
+    return true;
+  }
+
+  /** An approved call that this process started becomes a job. */
+  enqueue(row: Row, me: number, epoch: number): boolean {
+    if (!isOwnStart(row, me, epoch) && this.has("enqueue: its own start")) return false;
+    row.state = "approved";
+    row.outcome = "";
+    row.isJob = true;
+    row.owner = row.holder = NOBODY;
+    row.isHoldOver = row.isDeadlineOver = false;
+    row.epoch = epoch - 1;
+    return true;
+  }
+
+  /** A worker takes a job. Until it claims the call, nothing has happened. */
+  take(row: Row, me: number): boolean {
+    if (!row.isJob || row.state !== "approved") return false;
+    if (row.holder !== NOBODY && this.has("take: nobody has it")) return false;
+    row.holder = me;
+    return true;
+  }
+
+  /** The worker that took it ends it without a start: somebody wants it to stop. */
+  refuse(row: Row, me: number): boolean {
+    if (!row.isJob || row.state !== "approved" || row.holder !== me) return false;
+    this.#endWithoutRun(row, "cancelled");
+    return true;
+  }
+
+  /** A job that its worker started is tried again, or given to another worker. */
+  requeue(row: Row, me: number, start: { epoch: number; began: boolean }): boolean {
+    if (!isOwnStart(row, me, start.epoch) && this.has("requeue: its own start")) return false;
+    const ownStarts = start.began && this.has("requeue: a start that began counts") ? 0 : 1;
+    if (row.isCancelRequested) {
+      this.#endWithoutRun(row, "cancelled", ownStarts);
+      return true;
+    }
+    row.state = "approved";
+    row.outcome = "";
+    row.owner = row.holder = NOBODY;
+    row.epoch = start.epoch - ownStarts;
+    return true;
+  }
+
+  /** The process that took the job, and had not started it, has disappeared. */
+  loseTaken(row: Row, deemedDead: readonly boolean[]): boolean {
+    if (!row.isJob || row.state !== "approved" || row.holder === NOBODY) return false;
+    if (deemedDead[row.holder] !== true && this.has("lose taken: holder")) return false;
+    if (row.isCancelRequested || row.lost >= MAX_LOST) this.#endWithoutRun(row, "cancelled");
+    else {
+      row.holder = NOBODY;
+      row.lost++;
+    }
     return true;
   }
 
@@ -161,7 +227,7 @@ export class Statements {
   /** Another caller with the same call id waits. */
   hold(row: Row, me: number, deemedDead: readonly boolean[]): boolean {
     if (!NOT_STARTED.includes(row.state) && this.has("hold: state")) return false;
-    if (!this.mayClaim(row, me, deemedDead)) return false;
+    if (row.isJob || !this.mayClaim(row, me, deemedDead)) return false;
     row.holder = me;
     row.isHoldOver = false;
     return true;
@@ -169,7 +235,9 @@ export class Statements {
 
   /** Of a running call it is a request to the owner. */
   cancel(row: Row): void {
-    if (NOT_STARTED.includes(row.state) || !this.has("cancel: state")) this.#endWithoutRun(row, "cancelled");
+    const isTaken = row.isJob && row.state === "approved" && row.holder !== NOBODY;
+    if (isTaken && this.has("cancel: nobody has the job")) row.isCancelRequested = true;
+    else if (NOT_STARTED.includes(row.state) || !this.has("cancel: state")) this.#endWithoutRun(row, "cancelled");
     else if (row.state === "running") row.isCancelRequested = true;
   }
 
@@ -184,8 +252,9 @@ export class Statements {
   lose(row: Row, deemedDead: readonly boolean[], canRunAgain: boolean): boolean {
     if (row.state !== "running" && this.has("lose: state")) return false;
     if (deemedDead[row.owner] !== true && this.has("lose: owner")) return false;
-    if (canRunAgain && row.lost < MAX_LOST) {
+    if (canRunAgain && row.lost < MAX_LOST && !(row.isJob && row.isCancelRequested)) {
       row.state = "approved";
+      if (row.isJob) row.holder = NOBODY;
       row.lost++;
       row.isDeadlineOver = false;
     } else this.#finish(row, "unknown");
@@ -231,6 +300,10 @@ export class Statements {
         return this.has("key: kept after denied");
     }
   }
+}
+
+function isOwnStart({ state, owner, epoch }: Row, me: number, started: number): boolean {
+  return state === "running" && owner === me && epoch === started;
 }
 
 function start(row: Row, me: number): void {

@@ -1,8 +1,8 @@
 import { systemClock } from "../core/clock.ts";
-import { describeJobQueue } from "../calls/job-queue.suite.ts";
-import { MemoryJobs } from "./memory-job-queue.ts";
+import { describeJobQueue } from "./job-queue.suite.ts";
+import { RowJobs } from "./row-jobs.ts";
 
 describeJobQueue("memory", async () => {
-  const queue = new MemoryJobs(systemClock);
+  const queue = new RowJobs({ clock: systemClock });
   return { queue, another: async () => queue, close: () => queue.close() };
 });

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Update } from "../core/events.ts";
-import { cancelledJob, closingWorker, type Job } from "../calls/job.ts";
-import type { JobOutcome, JobWorker, WorkOptions } from "../calls/job-queue.ts";
+import { cancelledJob, closingWorker, type Job } from "./job.ts";
+import type { JobOutcome, JobWorker, WorkOptions } from "./job-queue.ts";
 
 /** Where a worker of this process gets its jobs and reports their outcome. */
 export interface JobSource {
@@ -21,6 +21,9 @@ export class LocalWorker implements JobWorker {
   readonly #options: WorkOptions;
   readonly #running = new Map<string, AbortController>();
   readonly #onIdle: (() => void)[] = [];
+  /** Wake-ups that wait for a free slot. */
+  readonly #waiting: (() => void)[] = [];
+  #reserved = 0;
   #isTaking = false;
   #wasWoken = false;
   #isClosing = false;
@@ -41,6 +44,26 @@ export class LocalWorker implements JobWorker {
     if (!this.#isTaking) void this.#take();
   }
 
+  /** Waits for a free slot, then takes and runs one job. False if the worker closes first. */
+  async runNext(take: () => Promise<Job | undefined>): Promise<boolean> {
+    while (!this.#isClosing && this.#free() <= 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#isClosing) return false;
+    this.#reserved++;
+    let job: Job | undefined;
+    try {
+      job = await take();
+    } finally {
+      this.#reserved--;
+      if (!job) this.#leave();
+    }
+    if (job) await this.#run(job);
+    return true;
+  }
+
+  runs(id: string): boolean {
+    return this.#running.has(id);
+  }
+
   /** Returns whether the job runs here. */
   cancel(id: string, reason?: string): boolean {
     const running = this.#running.get(id);
@@ -50,6 +73,7 @@ export class LocalWorker implements JobWorker {
 
   async close(graceMs = 0): Promise<void> {
     this.#isClosing = true;
+    for (const next of this.#waiting.splice(0)) next();
     if (this.#isIdle()) return;
     const idle = new Promise<void>((resolve) => this.#onIdle.push(resolve));
     const abort = (): void => {
@@ -102,7 +126,13 @@ export class LocalWorker implements JobWorker {
     isOver = true;
     await this.#write(job, outcome);
     this.#running.delete(job.id);
-    this.wake();
+    this.#leave();
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.wake();
     this.#notifyIdle();
   }
 
@@ -119,11 +149,11 @@ export class LocalWorker implements JobWorker {
   }
 
   #free(): number {
-    return this.#options.concurrency - this.#running.size;
+    return this.#options.concurrency - this.#running.size - this.#reserved;
   }
 
   #isIdle(): boolean {
-    return this.#running.size === 0 && !this.#isTaking;
+    return this.#running.size === 0 && this.#reserved === 0 && !this.#isTaking;
   }
 
   #notifyIdle(): void {

@@ -1,0 +1,459 @@
+import { randomBytes } from "node:crypto";
+import type { Clock, Timer } from "../core/clock.ts";
+import { toolError, type ToolError } from "../core/error.ts";
+import type { Update } from "../core/events.ts";
+import { canonicalJson } from "../core/json.ts";
+import { type CallStore, MemoryCallStore } from "./call-store.ts";
+import { callKey, redacted } from "./calls.ts";
+import {
+  closingWorker,
+  failedJob,
+  hasEnded,
+  type Job,
+  type JobCall,
+  jobNewsOf,
+  type JobLogLine,
+  type JobRequest,
+  type JobState,
+  nextRound,
+  notEnded,
+  type QueuedJob,
+  toJob,
+  unknownJob,
+} from "./job.ts";
+import {
+  type JobEvent,
+  JobListeners,
+  type JobOutcome,
+  type JobQuery,
+  type JobQueue,
+  type JobWorker,
+  type WorkOptions,
+} from "./job-queue.ts";
+import type { JobNews } from "./job-rows.ts";
+import { type JobSource, LocalWorker } from "./job-worker.ts";
+import {
+  cancel,
+  end,
+  enqueue,
+  lose,
+  loseTaken,
+  refuse,
+  requeue,
+  type StoredCall,
+  take,
+  type Transition,
+} from "./stored-call.ts";
+import { outcomeOf } from "./stored-result.ts";
+
+/**
+ * Wakes workers, also on other machines. It only says that a job waits: the row says what happened, so a wake-up may get
+ * lost, be late or come twice.
+ */
+export interface JobDispatcher {
+  /** Connects, if it has not. */
+  open(): Promise<void>;
+  add(job: Job): Promise<void>;
+  /** Calls `run` for jobs of these tools, until closed. */
+  work(worker: DispatchedWorker): Promise<{ close(): Promise<void> }>;
+  close(): Promise<void>;
+}
+
+export interface DispatchedWorker extends Pick<WorkOptions, "name" | "tools" | "concurrency"> {
+  /** Takes the job as soon as fewer than `concurrency` run, and runs it. False if this worker closes. */
+  run(jobId: string): Promise<boolean>;
+  /** Inserts the row of a job that an earlier version of Haft has queued, with its id. */
+  adopt(jobId: string, request: JobRequest): Promise<void>;
+}
+
+export interface RowJobsOptions {
+  clock: Clock;
+  /** Default: in memory. */
+  calls?: CallStore;
+  /** Default: workers find jobs in the store by themselves. */
+  dispatcher?: JobDispatcher;
+}
+
+/** How often a worker looks for jobs whose workers or wake-ups are gone. */
+const SWEEP_MS = 1000;
+/** A job that waits this long although a worker is free has lost its wake-up. */
+const OVERDUE_MS = 5000;
+const ENDS_BETWEEN_PRUNINGS = 500;
+
+/**
+ * Background calls. Each is a row of `calls` from its submission to its end, and all that is reported about it comes from
+ * there (docs/decisions/0023).
+ */
+export class RowJobs implements JobQueue, JobSource {
+  readonly clock: Clock;
+  readonly calls: CallStore;
+  readonly #dispatcher: JobDispatcher | undefined;
+  readonly #listeners = new JobListeners();
+  readonly #workers = new Set<LocalWorker>();
+  readonly #dispatched = new Set<{ close(): Promise<void> }>();
+  /** Jobs that ended in the store while the gate of this process still records their end. */
+  readonly #unreported = new Map<string, Job>();
+  /** Of delayed jobs. */
+  readonly #timers = new Map<string, Timer>();
+  #unwatch: (() => void) | undefined;
+  #sweeping: Timer | undefined;
+  #isWaking = false;
+  #endsUntilPruning = 1;
+  #closing: Promise<void> | undefined;
+
+  constructor({ clock, calls = new MemoryCallStore(), dispatcher }: RowJobsOptions) {
+    this.clock = clock;
+    this.calls = calls;
+    this.#dispatcher = dispatcher;
+  }
+
+  async submit(request: JobRequest): Promise<Job> {
+    this.#watch();
+    // If no worker could be woken, nothing is accepted.
+    await this.#dispatcher?.open();
+    const row = request.claimed ? await this.#enqueue(request, request.claimed) : await this.#insert(request);
+    const job = this.#jobOf(row);
+    // Also if it is known: the process that inserted the row may have ended before it could wake a worker.
+    await this.#dispatch(job);
+    return job;
+  }
+
+  async get(id: string): Promise<Job | undefined> {
+    return toJob(await this.calls.jobs.get(id), this.clock.now());
+  }
+
+  async list(query: JobQuery = {}): Promise<Job[]> {
+    const rows = await this.calls.jobs.list(query, this.clock.now());
+    return rows.map((row) => this.#jobOf(row));
+  }
+
+  async counts(): Promise<Record<JobState, number>> {
+    return this.calls.jobs.counts(this.clock.now());
+  }
+
+  async log(id: string, { after = 0 } = {}): Promise<JobLogLine[]> {
+    return this.calls.jobs.log(id, after);
+  }
+
+  async cancel(id: string, reason?: string): Promise<Job> {
+    this.#watch();
+    const row = await this.#known(id);
+    const changed = await this.#change(row.id, cancel(reason));
+    return this.#jobOf(changed ?? (await this.#known(id)));
+  }
+
+  async retry(id: string): Promise<Job> {
+    this.#watch();
+    const row = await this.#known(id);
+    const next = nextRound(row, this.clock.now());
+    if (!next || row.state !== "ended") throw notEnded(this.#jobOf(row));
+    const { caller, idempotencyKey } = next.request;
+    const key = idempotencyKey === undefined ? undefined : callKey(caller, idempotencyKey);
+    const again = this.#rowOf(next.request, next.job, key, row.createdAt);
+    // The ended call stays as it is. The job is another call now.
+    const leave: Transition = ({ state, job }) =>
+      state === "ended" && job?.round === row.job?.round ? { job: undefined } : undefined;
+    await this.#change(row.id, leave, again);
+    const now = await this.#known(id);
+    if (now.id !== again.id) throw notEnded(this.#jobOf(now));
+    this.#note(id, `Retry ${next.job.round - 1}.`);
+    const job = this.#jobOf(now);
+    await this.#dispatch(job);
+    return job;
+  }
+
+  async clear(reason?: string): Promise<number> {
+    const waiting = await this.list({ states: ["queued", "delayed"], limit: Number.MAX_SAFE_INTEGER });
+    const cleared = await Promise.all(waiting.map(({ id }) => this.cancel(id, reason)));
+    return cleared.filter((job) => hasEnded(job)).length;
+  }
+
+  async work(options: WorkOptions): Promise<JobWorker> {
+    this.#watch();
+    const local = new LocalWorker(this, options);
+    const dispatched = await this.#dispatcher?.work({
+      ...options,
+      run: (id) => local.runNext(() => this.#takeOne(id, options)),
+      adopt: (id, request) => this.#adopt(id, request),
+    });
+    if (dispatched) this.#dispatched.add(dispatched);
+    this.#workers.add(local);
+    this.#wake();
+    this.#scheduleSweep(0);
+    return {
+      get running() {
+        return local.running;
+      },
+      close: async (graceMs) => {
+        const closed = dispatched && this.#dispatched.delete(dispatched) ? dispatched.close() : undefined;
+        await local.close(graceMs);
+        this.#workers.delete(local);
+        await closed;
+      },
+    };
+  }
+
+  subscribe(listener: (event: JobEvent) => void): () => void {
+    this.#watch();
+    return this.#listeners.add(listener);
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const dispatched = [...this.#dispatched].map((worker) => worker.close());
+    await Promise.all([...this.#workers].map((worker) => worker.close()));
+    await Promise.all(dispatched);
+    this.#sweeping?.cancel();
+    for (const timer of this.#timers.values()) timer.cancel();
+    if (this.calls.pollMs === undefined) await this.#failWaiting();
+    this.#unwatch?.();
+    await this.#dispatcher?.close();
+  }
+
+  /** Jobs in memory end with their process. */
+  async #failWaiting(): Promise<void> {
+    for (const job of await this.list({ states: ["queued", "delayed"], limit: Number.MAX_SAFE_INTEGER })) {
+      const { id } = await this.#known(job.id);
+      const result = failedJob(job, closingWorker(), this.clock.now());
+      await this.#change(id, take(this.calls.processId, job.worker));
+      await this.#change(id, refuse(this.calls.processId, { outcome: "failed", result }));
+    }
+  }
+
+  async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
+    const count = max();
+    if (tools.length === 0 || count <= 0) return [];
+    const before = this.clock.now() - (this.#dispatcher ? OVERDUE_MS : 0);
+    const due = await this.calls.jobs.due(tools, count, before);
+    const taken = await Promise.all(due.map(({ id }) => this.#change(id, take(this.calls.processId, worker))));
+    // Another worker was faster with some of them: there may be more.
+    if (taken.includes(undefined)) this.#wake();
+    return taken.flatMap((row) => (row ? [this.#jobOf(row)] : []));
+  }
+
+  updated({ id }: Job, update: Update): void {
+    this.calls.jobs.addLine(id, { at: this.clock.now(), update });
+  }
+
+  async settled(job: Job, outcome: JobOutcome): Promise<void> {
+    await this.#settle(job, outcome);
+    const ended = this.#unreported.get(job.id);
+    this.#unreported.delete(job.id);
+    if (ended) this.#listeners.notify({ type: "ended", job: ended });
+  }
+
+  async #settle({ id, round }: Job, { result, again }: JobOutcome): Promise<void> {
+    const row = await this.calls.jobs.get(id);
+    if (!row?.job || row.job.round !== round) return;
+    const me = this.calls.processId;
+    if (again) {
+      // If the call was started, its end has queued the job again, or does so when the tool's code has ended.
+      const queued = (await this.#change(row.id, requeue(me, again))) ?? (await this.calls.get(row.id));
+      if (queued?.state === "approved") this.#note(id, `Will be retried: ${result.display}`);
+      if (queued && queued.state !== "ended") await this.#dispatch(this.#jobOf(queued));
+      return;
+    }
+    const ended = { outcome: outcomeOf(result), result };
+    await this.#change(row.id, refuse(me, ended));
+    // Usually the gate has written it before.
+    if (row.state === "running" && row.owner === me)
+      await this.#change(row.id, end(me, row.epoch, { ...ended, releasesKey: false }));
+  }
+
+  async #enqueue(request: JobRequest, claimed: StoredCall): Promise<StoredCall> {
+    const job = { ...this.#newJob(request), id: claimed.id };
+    const row = await this.#change(
+      claimed.id,
+      enqueue(this.calls.processId, claimed.epoch, { request: request.call, job }),
+    );
+    if (!row) throw lostClaim(request.call);
+    return row;
+  }
+
+  async #insert(request: JobRequest): Promise<StoredCall> {
+    const now = this.clock.now();
+    for (;;) {
+      const inserted = await this.calls.insert(this.#rowOf(request.call, this.#newJob(request, now), request.key, now));
+      if (inserted.outcome === "full") throw new Error("A call without a question has no limit.");
+      const { row } = inserted;
+      if (inserted.outcome === "inserted" || row.job) return row;
+      // A question about a call that is allowed by now.
+      if (row.state !== "waiting" && row.state !== "approved") throw madeWithoutJob(request.call);
+      await this.#change(row.id, cancel("the call is allowed by now"));
+    }
+  }
+
+  #newJob({ priority, delayMs, attempts }: JobRequest, now = this.clock.now()): QueuedJob {
+    const id = `job_${randomBytes(12).toString("hex")}`;
+    return { id, seq: 0, priority, runAt: now + delayMs, attempt: 0, attempts, round: 1 };
+  }
+
+  #rowOf(request: JobCall, job: QueuedJob, key: string | undefined, createdAt = this.clock.now()): StoredCall {
+    const { callId, toolName, toolVersion, input, caller, idempotent } = request;
+    return {
+      id: job.round === 1 ? job.id : `${job.id}#${job.round}`,
+      callId,
+      key: key === undefined ? undefined : this.calls.digest(key),
+      fingerprint: this.calls.digest(canonicalJson([toolName, toolVersion, input])),
+      toolName,
+      caller,
+      state: "approved",
+      request,
+      job,
+      epoch: 0,
+      lost: 0,
+      repeatable: idempotent,
+      createdAt,
+    };
+  }
+
+  async #takeOne(jobId: string, { name }: WorkOptions): Promise<Job | undefined> {
+    const row = await this.calls.jobs.get(jobId);
+    const taken = row && (await this.#change(row.id, take(this.calls.processId, name)));
+    return taken && this.#jobOf(taken);
+  }
+
+  /** If it fails, a free worker finds the job in the store. */
+  async #dispatch(job: Job): Promise<void> {
+    if (job.state === "queued" || job.state === "delayed") await this.#dispatcher?.add(job).catch(() => undefined);
+  }
+
+  async #adopt(id: string, request: JobRequest): Promise<void> {
+    const { call } = request;
+    const queued = { request: call, job: { ...this.#newJob(request), id } };
+    const join: Transition = ({ state, job }) =>
+      state === "suspended" && !job ? { ...queued, state: "approved", result: undefined } : undefined;
+    const { approvalId } = call.verdict;
+    if (approvalId !== undefined && (await this.#change(approvalId, join))) return;
+    // The key under which an earlier version stored its start, so that it does not start twice.
+    const key = callKey(call.caller, call.idempotencyKey ?? `job:${id}`);
+    await this.calls.insert(this.#rowOf(call, queued.job, key));
+  }
+
+  #watch(): void {
+    this.#unwatch ??= this.calls.jobs.watch((news) => this.#handle(news));
+  }
+
+  #handle(news: JobNews): void {
+    if (news.type === "updated") return this.#listeners.notify(news);
+    const { row, before, isOwn } = news;
+    const job = toJob(row, this.clock.now());
+    if (!job) return;
+    if (row.job?.cancel && job.state === "running") {
+      const { reason } = row.job.cancel;
+      for (const worker of this.#workers) worker.cancel(job.id, reason);
+      // A request to stop it is no start.
+      if (!before) return;
+    }
+    const type = jobNewsOf(before, row);
+    if (type === "queued" && job.state === "delayed") this.#promoteLater(job, isOwn);
+    else this.#cancelTimer(job.id);
+    if (type === "ended" && this.#runsHere(job.id)) this.#unreported.set(job.id, job);
+    else if (type !== undefined) this.#listeners.notify({ type, job });
+    if (type === "queued" && job.state === "queued") this.#wake();
+    if (type === "ended" && isOwn) this.#pruneSometimes();
+  }
+
+  #runsHere(id: string): boolean {
+    return [...this.#workers].some((worker) => worker.runs(id));
+  }
+
+  /** A timer of this process, so the job is on time even if the clock is set. */
+  #promoteLater({ id, runAt }: Job, isOwn: boolean): void {
+    this.#cancelTimer(id);
+    const promote = async (): Promise<void> => {
+      this.#timers.delete(id);
+      const row = await this.calls.jobs.get(id);
+      const makeDue: Transition = ({ state, job }, now) =>
+        state === "approved" && job && job.runAt > now ? { job: { ...job, runAt: now } } : undefined;
+      if (row && isOwn) await this.#change(row.id, makeDue);
+      this.#wake();
+    };
+    const timer = this.clock.after(Math.max(0, runAt - this.clock.now()), () => void promote().catch(() => undefined));
+    timer.setRef(this.calls.pollMs === undefined);
+    this.#timers.set(id, timer);
+  }
+
+  #cancelTimer(id: string): void {
+    this.#timers.get(id)?.cancel();
+    this.#timers.delete(id);
+  }
+
+  /** In a later turn of the event loop: `submit` resolves before the job starts. */
+  #wake(): void {
+    if (this.#isWaking || this.#workers.size === 0) return;
+    this.#isWaking = true;
+    setImmediate(() => {
+      this.#isWaking = false;
+      for (const worker of this.#workers) worker.wake();
+    });
+  }
+
+  #scheduleSweep(ms = SWEEP_MS): void {
+    if (this.#sweeping || this.#closing || this.calls.pollMs === undefined) return;
+    this.#sweeping = this.clock.after(ms, () => {
+      const next = (): void => {
+        this.#sweeping = undefined;
+        if (this.#workers.size > 0) this.#scheduleSweep();
+      };
+      this.#sweep().then(next, next);
+    });
+    this.#sweeping.setRef(false);
+  }
+
+  /** Gives jobs of processes that are gone to others, and looks for jobs that nobody takes. */
+  async #sweep(): Promise<void> {
+    const alive = new Map<string, boolean>();
+    for (const { id, holder, owner, state, job } of await this.calls.jobs.takenElsewhere()) {
+      const process = (state === "running" ? owner : holder) ?? "";
+      const isAlive = alive.get(process) ?? (await this.calls.isAlive(process));
+      alive.set(process, isAlive);
+      if (isAlive || this.#closing) continue;
+      const changed = await this.#change(id, state === "running" ? lose(process) : loseTaken(process));
+      if (changed?.state !== "approved" || !job) continue;
+      this.#note(job.id, `The worker ${job.worker ?? "that ran it"} ended without a result.`);
+      await this.#dispatch(this.#jobOf(changed));
+    }
+    // Also for tools that were registered since.
+    this.#wake();
+  }
+
+  #note(id: string, note: string): void {
+    this.calls.jobs.addLine(id, { at: this.clock.now(), note });
+  }
+
+  #pruneSometimes(): void {
+    if (--this.#endsUntilPruning > 0) return;
+    this.#endsUntilPruning = ENDS_BETWEEN_PRUNINGS;
+    void Promise.resolve(this.calls.jobs.prune()).catch(() => undefined);
+  }
+
+  async #change(id: string, transition: Transition, next?: StoredCall): Promise<StoredCall | undefined> {
+    return this.calls.change(id, redacted(transition, this.clock.now()), { next });
+  }
+
+  async #known(id: string): Promise<StoredCall> {
+    const row = await this.calls.jobs.get(id);
+    if (!row) throw unknownJob(id);
+    return row;
+  }
+
+  #jobOf(row: StoredCall): Job {
+    const job = toJob(row, this.clock.now());
+    if (!job) throw unknownJob(row.id);
+    return job;
+  }
+}
+
+function lostClaim({ toolName }: JobCall): ToolError {
+  return toolError("conflict", `"${toolName}" was taken over before it became a job`, { next: "Ask for its result." });
+}
+
+function madeWithoutJob({ toolName }: JobCall): ToolError {
+  return toolError("conflict", `"${toolName}" is being made with this call id, without a job`, {
+    next: "Make the call again to get its result.",
+  });
+}
