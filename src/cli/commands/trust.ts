@@ -29,7 +29,6 @@ export const trust = defineCommand({
     output.list(status, () => showItems(status, output));
     const open = status.items.filter(({ isTrusted }) => !isTrusted);
     if (open.length === 0) {
-      // An explicit yes also covers what has no item here: git in your own repository.
       if (yes) await config.trust(folder, { ...user, digests: [] });
       output.info(status.items.length === 0 ? "Nothing here needs your trust." : "Everything is trusted.");
       return EXIT.done;
@@ -39,14 +38,19 @@ export const trust = defineCommand({
       output.notice("Not trusted yet. Read the list, then run `haft trust --yes`.");
       return EXIT.pending;
     }
-    if (!yes && !(await confirm("Trust everything that is listed here?", { terminal, signal: interrupted })))
-      return EXIT.pending;
+    if (!yes && !(await confirm(coverage(open.length), { terminal, signal: interrupted }))) return EXIT.pending;
     // Only what was shown: a file may have changed since.
     const { status: now } = await config.trust(folder, { ...user, digests: open.map(({ digest }) => digest) });
     output.info(now === "trusted" ? "Trusted." : "Something changed meanwhile and is not trusted: look again.");
     return now === "trusted" ? EXIT.done : EXIT.pending;
   },
 });
+
+/** One question for the whole folder. It says what the answer covers. */
+function coverage(count: number): string {
+  const parts = count === 1 ? "the part" : `the ${count} parts`;
+  return `Trust this folder? That lets ${parts} listed above run or loosen rules, as they are now. Commands still ask as before.`;
+}
 
 function showItems({ items }: TrustStatus, { paint }: Output): string[] {
   return items.flatMap(({ isTrusted, kind, what, file, line }) => [

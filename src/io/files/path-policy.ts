@@ -1,4 +1,3 @@
-import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import picomatch from "picomatch";
 import type { Files } from "./files.ts";
@@ -296,34 +295,4 @@ export function isSensitivePath(files: Pick<Files, "policy" | "realPath">, path:
   }
   if (!isInside(real, workspace)) return true;
   return isSecretName(real.slice(workspace.length));
-}
-
-/** A call waits for this check, so it must be short. */
-const MAX_CHECKED_ENTRIES = 2000;
-
-/**
- * Whether something below a real path may not be read. Also true if there are too many entries or a link. For deciding
- * whether approval is needed, never for opening.
- */
-export function containsDenied(policy: PathPolicy, realPath: string): boolean {
-  const waiting = [realPath];
-  let seen = 0;
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    for (const entry of entriesOf(folder)) {
-      const path = join(folder, entry.name);
-      if (++seen > MAX_CHECKED_ENTRIES || entry.isSymbolicLink() || checkPath(policy, path, "read") !== null)
-        return true;
-      if (entry.isDirectory()) waiting.push(path);
-    }
-  }
-  return false;
-}
-
-/** Empty for a file and for a folder that cannot be read. */
-function entriesOf(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }

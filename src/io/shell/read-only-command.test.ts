@@ -106,7 +106,7 @@ describe("analyseCommand", () => {
   });
 
   test("git is read-only only in a trusted repository", () => {
-    expect(analyseCommand("git status")).toMatchObject({ class: "unknown", execution: null });
+    expect(analyseCommand("git status")).toMatchObject({ class: "unknown" });
     expect(analyseCommand("git status").reason).toMatch(/not trusted/);
   });
 
@@ -132,18 +132,6 @@ describe("analyseCommand", () => {
     expect(analyseCommand("rg x")).toMatchObject({ paths: ["."], recursive: true });
     expect(analyseCommand("grep -r x src")).toMatchObject({ paths: ["src"], recursive: true });
     expect(analyseCommand("git show HEAD:a/.env", { trustedRepository: true }).paths).toEqual(["a/.env"]);
-  });
-
-  test("returns what to run instead of the text", () => {
-    expect(analyseCommand("ls 'a b' | wc -l && pwd || echo x; rg y").execution).toEqual({
-      pipelines: [
-        { commands: [{ argv: ["ls", "a b"] }, { argv: ["wc", "-l"] }] },
-        { operator: "&&", commands: [{ argv: ["pwd"] }] },
-        { operator: "||", commands: [{ argv: ["echo", "x"] }] },
-        { operator: ";", commands: [{ argv: ["rg", "--no-config", "y"] }] },
-      ],
-    });
-    expect(analyseCommand("ls; rm x").execution).toBeNull();
   });
 
   test("lists the programs inside wrappers and reports why a text could not be parsed", () => {

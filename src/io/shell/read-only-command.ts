@@ -1,6 +1,5 @@
 import { isAbsolute, normalize, relative, resolve, sep } from "node:path";
 import {
-  type ChainOperator,
   type CommandRedirection,
   commandRoots,
   parseCommand,
@@ -10,7 +9,7 @@ import {
 } from "./parse-command.ts";
 import { type FormVerdict, matchForm } from "./command-form.ts";
 import { EXPRESSION_READERS, READ_ONLY_FORMS, SCRIPTED_FORMS, VERSION_QUERIES } from "./read-only-forms.ts";
-import { HARDENED_GIT_ENV, hardenGit, readGit } from "./read-only-git.ts";
+import { readGit } from "./read-only-git.ts";
 
 export type CommandClass = "read-only" | "write" | "unknown";
 
@@ -31,22 +30,11 @@ export interface AnalysedCommand extends PlainCommand {
   readsBelow?: boolean;
 }
 
-/** What runs instead of the text: no shell, each program by its absolute path, no standard input. */
-export interface PlainExecution {
-  pipelines: {
-    /** The operator before it. */
-    operator?: Exclude<ChainOperator, "|">;
-    commands: { argv: string[]; env?: Readonly<Record<string, string>> }[];
-  }[];
-}
-
 export interface CommandAnalysis {
-  /** Only `read-only` may run without approval, and then as `execution`, never as the text. */
   class: CommandClass;
   reason: string;
   /** The commands of a plain chain; null for any other text. */
   commands: AnalysedCommand[] | null;
-  execution: PlainExecution | null;
   /** Files and folders that it names, for the path policy; `recursive` if it also reads below them. */
   paths: string[];
   recursive: boolean;
@@ -59,7 +47,10 @@ export interface CommandAnalysis {
 /** Longer chains need approval; deny rules still see all commands. */
 const MAX_CHAIN = 50;
 
-/** Decides from the text alone whether a command only reads. An unknown command is never read-only. */
+/**
+ * Classifies a command by its text alone. An unknown command is never read-only. It only describes: what runs without a
+ * question is decided by `rebuildCommand` and limited by the sandbox.
+ */
 export function analyseCommand(text: string, options: AnalyseOptions = {}): CommandAnalysis {
   const parsed = parseCommand(text);
   const chain = plainChain(parsed);
@@ -67,7 +58,7 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
   if (!chain) {
     const reason = parsed.problem?.reason ?? reasonNotPlain(parsed);
     const { problem } = parsed;
-    return { ...base, class: classOfText(parsed), reason, commands: null, execution: null, problem };
+    return { ...base, class: classOfText(parsed), reason, commands: null, problem };
   }
   const paths: string[] = [];
   let recursive = false;
@@ -83,14 +74,14 @@ export function analyseCommand(text: string, options: AnalyseOptions = {}): Comm
   const refused = commands.find((command) => command.class === "write") ?? commands.find(({ reason }) => reason);
   if (refused) {
     const reason = `${refused.argv[0]}: ${refused.reason}.`;
-    return { ...base, paths, recursive, class: refused.class, reason, commands, execution: null };
+    return { ...base, paths, recursive, class: refused.class, reason, commands };
   }
   if (commands.length > MAX_CHAIN) {
     const reason = `The chain has more than ${MAX_CHAIN} commands.`;
-    return { ...base, paths, recursive, class: "unknown", reason, commands, execution: null };
+    return { ...base, paths, recursive, class: "unknown", reason, commands };
   }
   const reason = "Every command is literal and on the list of read-only forms.";
-  return { ...base, paths, recursive, class: "read-only", reason, commands, execution: executionOf(chain) };
+  return { ...base, paths, recursive, class: "read-only", reason, commands };
 }
 
 /** They descend into folders but show only names and sizes, not the content of files. */
@@ -139,29 +130,6 @@ function isInside(path: string, { cwd, roots }: AnalyseOptions): boolean {
   });
 }
 
-function executionOf(chain: readonly PlainCommand[]): PlainExecution {
-  const pipelines: PlainExecution["pipelines"] = [];
-  for (const { operator, argv } of chain) {
-    const command = commandToRun(argv);
-    if (operator === "|") pipelines.at(-1)?.commands.push(command);
-    else pipelines.push({ operator, commands: [command] });
-  }
-  return { pipelines };
-}
-
-function commandToRun(argv: readonly string[]): PlainExecution["pipelines"][number]["commands"][number] {
-  const [program = "", ...words] = argv;
-  switch (programOf(argv)) {
-    case "git":
-      return { argv: hardenGit(argv), env: HARDENED_GIT_ENV };
-    // A configuration file may add --pre, which runs a program for each file.
-    case "rg":
-      return { argv: [program, "--no-config", ...words] };
-    default:
-      return { argv: [...argv] };
-  }
-}
-
 function reasonNotPlain({ constructs }: ParsedCommand): string {
   const found = [...constructs].join(", ");
   return found
@@ -200,30 +168,4 @@ function isKnownToWrite(name: string, words: readonly string[]): boolean {
   if (name !== "git") return false;
   const verdict = readGit(words);
   return "refused" in verdict && verdict.writes;
-}
-
-/**
- * The text that makes a POSIX shell run exactly these words. Every word is quoted, so nothing is expanded, and every
- * program has its absolute path, so no function, alias or folder can replace it. Undefined if a program is not found.
- */
-export function quoteExecution(
-  { pipelines }: PlainExecution,
-  programPath: (name: string) => string | undefined,
-): string | undefined {
-  const parts: string[] = [];
-  for (const { operator, commands } of pipelines) {
-    const quoted = commands.map(({ argv: [program = "", ...words], env = {} }) => {
-      const path = programPath(program);
-      const settings = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
-      return path === undefined ? undefined : [...settings, ...[path, ...words].map(quote)].join(" ");
-    });
-    if (quoted.includes(undefined)) return undefined;
-    if (operator !== undefined) parts.push(operator);
-    parts.push(quoted.join(" | "));
-  }
-  return parts.length > 0 ? parts.join(" ") : undefined;
-}
-
-function quote(word: string): string {
-  return `'${word.replaceAll("'", `'\\''`)}'`;
 }

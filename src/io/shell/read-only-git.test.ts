@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
-import { analyseCommand } from "./read-only-command.ts";
+import { rebuildCommand } from "./rebuild-command.ts";
 
 let folder: string;
 const bash = (script: string) =>
@@ -17,11 +17,10 @@ beforeEach(() => {
 });
 
 function run(text: string): string {
-  const command = analyseCommand(text, { cwd: folder, trustedRepository: true }).execution?.pipelines[0]?.commands[0];
-  const [program = "", ...words] = command?.argv ?? [];
-  const { stdout, status } = spawnSync(program, words, {
+  const rebuilt = rebuildCommand(text, { cwd: folder, programPath: (name) => name });
+  const { stdout, status } = spawnSync("bash", ["-c", "text" in rebuilt ? rebuilt.text : "exit 9"], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, ...command?.env },
+    env: { PATH: process.env.PATH, HOME: folder },
     encoding: "utf8",
   });
   expect(status).toBe(0);

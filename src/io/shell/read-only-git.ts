@@ -232,7 +232,7 @@ const WRITING = new Set(
    update-ref worktree`.split(/\s+/),
 );
 
-/** Checks the arguments of `git`. Valid only for a repository whose configuration is trusted: see `hardenGit`. */
+/** Checks the arguments of `git`. Valid only for a repository whose configuration is trusted: see `rebuildGit`. */
 export function readGit(words: readonly string[]): FormVerdict {
   const { subcommand, rest } = splitGit(words);
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-v")) {
@@ -279,14 +279,6 @@ const HARDENED_CONFIG = [
   "log.showSignature=false",
   "protocol.allow=never",
 ];
-
-/** Filters (`filter.*.clean`) cannot be disabled without knowing their names: hence only for trusted repositories. */
-export function hardenGit(argv: readonly string[]): string[] {
-  const [program = "git", ...words] = argv;
-  const { subcommand, rest } = splitGit(words);
-  if (!FORMS.has(subcommand)) return [...argv];
-  return [program, ...hardenedStart(subcommand), ...rest];
-}
 
 function hardenedStart(subcommand: string): string[] {
   const helpers = RUNS_DIFF_HELPERS.has(subcommand) ? ["--no-ext-diff", "--no-textconv"] : [];
