@@ -1,5 +1,5 @@
 import { CallTable, type TableAddress } from "./call-table.ts";
-import { ACCESS, addLandlock, type PathRule } from "./landlock.ts";
+import { ACCESS, addLandlock, type PathRule, scopeSignals } from "./landlock.ts";
 import { assembleFilter, encodeFilter, FAMILY, type SystemCallRules } from "./seccomp.ts";
 import { type Architecture, O_CLOEXEC, requiredCall, type SystemCall } from "./system-calls.ts";
 
@@ -68,6 +68,8 @@ const CAPABILITIES_OF_ROOT = 0x1f;
 const LAST_CAPABILITY = 40;
 const CAPABILITY_VERSION = 0x20080522;
 const RLIMIT = { data: 2, core: 4, processes: 6 } as const;
+/** Too small for a file. Only with 1, and not with 0, the kernel also starts no program that collects core files. */
+const NO_CORE = 1;
 const SECCOMP_SET_MODE_FILTER = 1;
 
 /** The table that confines a program, and with `selfTest` then proves that it is confined. */
@@ -81,12 +83,12 @@ export function buildTable(
   builder.closeDescriptors();
   if (rules.namespaces) builder.enterNamespaces(rules.namespaces);
   builder.limit(RLIMIT.data, rules.memoryBytes);
-  builder.limit(RLIMIT.core, 0);
+  builder.limit(RLIMIT.core, NO_CORE);
   builder.dropPrivileges();
   const ownNetwork = rules.namespaces?.ownNetwork === true;
   builder.restrictFiles(rules.paths, { network: ownNetwork || rules.network === "open" });
   // With namespaces process 1 kills what is left; else the scope of signals (ABI 6) limits whom the launcher can kill.
-  if (supervise && !rules.namespaces && machine.abi >= 6) builder.table.superviseAll();
+  if (supervise && !rules.namespaces && machine.abi >= 6) builder.superviseFromOutside();
   builder.filterCalls({
     metadata: rules.metadata,
     socketFamilies: ownNetwork || rules.network === "open" ? [FAMILY.ipv4, FAMILY.ipv6, FAMILY.netlink] : [],
@@ -231,6 +233,12 @@ class TableBuilder {
   restrictFiles(paths: readonly PathRule[], { network }: { network: boolean }): void {
     const { architecture, abi } = this.#machine;
     addLandlock(this.table, architecture, { abi, paths, network });
+  }
+
+  /** The supervisor can signal the command and all its processes. They cannot stop or kill the supervisor. */
+  superviseFromOutside(): void {
+    this.table.superviseAll();
+    scopeSignals(this.table, this.#machine.architecture);
   }
 
   filterCalls(rules: SystemCallRules): void {

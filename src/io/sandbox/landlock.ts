@@ -103,6 +103,16 @@ export function addLandlock(table: CallTable, architecture: Architecture, rules:
   table.call(number("close"), [RULESET]);
 }
 
+const SIGNALS = 2;
+
+/** From here on the process can signal only itself and what it starts. For ABI 6. Descriptor 3 must be free. */
+export function scopeSignals(table: CallTable, architecture: Architecture): void {
+  const number = (name: Parameters<typeof requiredCall>[1]): number => requiredCall(architecture, name);
+  table.call(number("landlock_create_ruleset"), [table.words(0, 0, SIGNALS), 24, 0]);
+  table.call(number("landlock_restrict_self"), [RULESET, 0]);
+  table.call(number("close"), [RULESET]);
+}
+
 /** Paths that no rule may open, and files that no rule may open under another name. */
 export interface ClosedPaths {
   /** Real paths of files and folders. */
@@ -144,7 +154,7 @@ export function splitAround(root: string, access: number, closed: ClosedPaths): 
     for (const entry of readdirSync(path, { withFileTypes: true })) {
       const child = join(path, entry.name);
       if (entry.isSymbolicLink() || closed.paths.has(child)) continue;
-      if (entry.isFile() && closed.inodes.size > 0 && isClosedFile(child, closed)) continue;
+      if (closed.inodes.size > 0 && isClosed(child, closed)) continue;
       visit(child, entry.isDirectory());
     }
   };
@@ -154,12 +164,12 @@ export function splitAround(root: string, access: number, closed: ClosedPaths): 
   return result;
 }
 
-function isClosedFile(path: string, { inodes }: ClosedPaths): boolean {
+function isClosed(path: string, { inodes }: ClosedPaths): boolean {
   const info = lstatSync(path, { throwIfNoEntry: false });
   return info !== undefined && inodes.has(inodeOf(info));
 }
 
-/** Identifies a file under all its names. */
-export function inodeOf({ dev, ino }: Pick<Stats, "dev" | "ino">): string {
-  return `${dev}:${ino}`;
+/** Identifies a file under all its names. The time of its creation tells it from an earlier file with the same number. */
+export function inodeOf({ dev, ino, birthtimeMs }: Pick<Stats, "dev" | "ino" | "birthtimeMs">): string {
+  return `${dev}:${ino}:${birthtimeMs}`;
 }

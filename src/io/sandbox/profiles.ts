@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isInside, isSecretName } from "../files/path-policy.ts";
 import { ACCESS, type ClosedPaths, type PathRule, splitAround } from "./landlock.ts";
@@ -24,12 +24,32 @@ const SYSTEM = [
 ];
 
 /** System files with passwords and keys. Root could read them. */
-export const SYSTEM_SECRETS = [
+const SYSTEM_SECRETS = [
   ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"],
   ...["/etc/ssl/private", "/etc/security/opasswd", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn"],
   ...["/etc/NetworkManager/system-connections", "/etc/letsencrypt", "/etc/docker/key.json", "/etc/kubernetes"],
 ];
 
+const MAX_SYSTEM_ENTRIES = 20_000;
+
+/** For root: the listed files, and everything in /etc that other users of the machine cannot read. */
+export function systemSecrets(): string[] {
+  const found = new Set(SYSTEM_SECRETS.filter((path) => existsSync(path)));
+  const waiting = ["/etc"];
+  let seen = 0;
+  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    for (const { name } of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, name);
+      const info = lstatSync(path, { throwIfNoEntry: false });
+      if (!info || info.isSymbolicLink() || found.has(path)) continue;
+      if ((info.mode & READABLE_FOR_OTHERS) === 0 || ++seen > MAX_SYSTEM_ENTRIES) found.add(path);
+      else if (info.isDirectory()) waiting.push(path);
+    }
+  }
+  return [...found];
+}
+
+const READABLE_FOR_OTHERS = 0o004;
 const READABLE_DEVICES = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 const WRITABLE_DEVICES = ["/dev/null", "/dev/tty"];
 
@@ -94,9 +114,20 @@ export function toolFolders({ home, path }: { home: string; path: string }): str
     const parent = dirname(folder);
     const isInstallation = /^(s?bin|shims|scripts)$/i.test(basename(folder));
     const shared = [home, join(home, ".local"), join(home, ".cargo"), join(home, ".config")];
-    if (!isInstallation || TOO_WIDE.has(parent) || shared.includes(parent)) return [folder];
+    if (!isInstallation || TOO_WIDE.has(parent) || shared.includes(parent) || isProject(parent)) return [folder];
     return [parent];
   });
+}
+
+/** Whether it is somebody's work instead of an installation: its other files are none of the command's business. */
+function isProject(folder: string): boolean {
+  try {
+    const names = readdirSync(folder);
+    // Version managers are cloned too, into hidden folders.
+    return names.some((name) => isSecretName(name)) || (names.includes(".git") && !folder.includes("/."));
+  } catch {
+    return true;
+  }
 }
 
 function realFolderOrFile(path: string): string[] {

@@ -14,7 +14,7 @@ import {
   packageCaches,
   pathRules,
   readableSystem,
-  SYSTEM_SECRETS,
+  systemSecrets,
   worktreeRepository,
 } from "./profiles.ts";
 import { type Engine, type FoundEngines, machineEngines, tableFolderPath, usableFolder } from "./self-test.ts";
@@ -147,6 +147,7 @@ class WorkspaceSandbox implements Sandbox {
   #tables: TableFolder | undefined;
   #scratch: string | undefined;
   #system: readonly string[] | undefined;
+  #systemSecrets: readonly string[] | undefined;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -268,9 +269,12 @@ class WorkspaceSandbox implements Sandbox {
   }
 
   #closed(secrets: Iterable<string>): ClosedPaths {
-    const ofSystem = process.geteuid?.() === 0 ? SYSTEM_SECRETS.filter(exists) : [];
+    this.#systemSecrets ??= process.geteuid?.() === 0 ? systemSecrets() : [];
     const { privatePaths } = this.#options.files.policy;
-    return { paths: new Set([...secrets, ...ofSystem, ...privatePaths.filter(exists)]), inodes: this.#scan.inodes };
+    return {
+      paths: new Set([...secrets, ...this.#systemSecrets, ...privatePaths.filter(exists)]),
+      inodes: this.#scan.inodes,
+    };
   }
 
   /** The secrets of the workspace and of named folders. A secret that is named itself is open, except the own state. */

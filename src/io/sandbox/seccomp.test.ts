@@ -36,6 +36,8 @@ const VERDICTS = new Map([
   [0x50001, "EPERM"],
   [0x5000d, "EACCES"],
   [0x50026, "ENOSYS"],
+  [0x50019, "ENOTTY"],
+  [0x50000, "ignored"],
 ]);
 
 describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) => {
@@ -77,7 +79,10 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
       expect(verdict(LOOK, name), name).toBe("allowed");
     expect(verdict(LOOK, "clone", 17)).toBe("allowed");
     expect(verdict(LOOK, "clone3")).toBe("ENOSYS");
-    expect(verdict(LOOK, "socketpair", FAMILY.unix)).toBe("allowed");
+    const [stream, datagram, raw, closeOnExec] = [1, 2, 3, 0x80000];
+    expect(verdict(LOOK, "socketpair", FAMILY.unix, stream | closeOnExec)).toBe("allowed");
+    for (const type of [datagram, raw, datagram | closeOnExec])
+      expect(verdict(LOOK, "socketpair", FAMILY.unix, type)).toBe("EACCES");
     expect(verdict(LOOK, "prlimit64", 0)).toBe("allowed");
     expect(verdict(LOOK, "ioctl", 0, 0x5401)).toBe("allowed");
   });
@@ -99,10 +104,27 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
         expect(verdict(rules, "clone", 17 | flag)).toBe("EPERM");
       expect(verdict(rules, "prlimit64", 1234)).toBe("EPERM");
       expect(verdict(rules, "setpriority", 0, 1234)).toBe("EPERM");
+      expect(verdict(rules, "setpriority", 2, 0), "all processes of the user").toBe("EPERM");
+      expect(verdict(rules, "setpriority", 0, 0)).toBe("allowed");
+      expect(verdict(rules, "ioprio_set", 3, 0), "all processes of the user").toBe("EPERM");
+      expect(verdict(rules, "ioprio_set", 1, 0)).toBe("allowed");
+      expect(verdict(rules, "sched_setaffinity", 1234)).toBe("EPERM");
+      expect(verdict(rules, "sched_setaffinity", 0)).toBe("allowed");
+      for (const name of ["shmat", "shmctl", "msgsnd", "msgrcv", "semop", "semctl", "mq_unlink"] as const)
+        expect(verdict(rules, name), name).toBe("EPERM");
       expect(verdict(rules, "ioctl", 0, 0x5412), "TIOCSTI").toBe("EPERM");
       expect(verdict(rules, "socket", FAMILY.unix), "a UNIX socket leaves the network namespace").toBe("EACCES");
       expect(verdict(rules, "socketpair", FAMILY.ipv4)).toBe("EACCES");
     }
+  });
+
+  test("keeps the limit of core files, and lets it be read", () => {
+    const [file, core, pointer] = [1, 4, 0x1000];
+    expect(verdict(LOOK, "prlimit64", 0, core, pointer)).toBe("ignored");
+    expect(verdict(LOOK, "prlimit64", 0, core, 0)).toBe("allowed");
+    expect(verdict(LOOK, "prlimit64", 0, file, pointer)).toBe("allowed");
+    expect(verdict(LOOK, "setrlimit", core)).toBe("ignored");
+    expect(verdict(LOOK, "setrlimit", file)).toBe("allowed");
   });
 
   test("opens sockets only of the given families", () => {
@@ -117,7 +139,9 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
       expect(verdict(LOOK, name), name).toBe("EPERM");
       expect(verdict(WORK, name), name).toBe("allowed");
     }
-    expect(verdict(LOOK, "ioctl", 0, 0x40086602)).toBe("EPERM");
+    for (const request of [0x40086602, 0x40086604, 0x401c5820, 0x800c6613, 0x5000940e, 0x8901])
+      expect(verdict(LOOK, "ioctl", 0, request), request.toString(16)).toBe("ENOTTY");
+    for (const request of [0x5401, 0x5421, 0x80086601]) expect(verdict(LOOK, "ioctl", 0, request)).toBe("allowed");
     expect(verdict(WORK, "ioctl", 0, 0x40086602)).toBe("allowed");
   });
 
@@ -130,6 +154,9 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
     expect(verdict(old, "openat", 0, 0, 0)).toBe("allowed");
     const unscoped = { ...LOOK, signals: false };
     for (const name of ["kill", "tgkill", "pidfd_send_signal"] as const) expect(verdict(unscoped, name)).toBe("EPERM");
+    const [setOwner, getFlags] = [8, 3];
+    expect(verdict(unscoped, "fcntl", 0, setOwner), "signals by the kernel").toBe("EPERM");
+    expect(verdict(unscoped, "fcntl", 0, getFlags)).toBe("allowed");
   });
 
   test("is encoded in 8 bytes per instruction", () => {

@@ -34,7 +34,10 @@ const KILL_PROCESS = 0x80000000;
 const refuseWith = (errno: number): number => 0x00050000 | errno;
 const EPERM = 1;
 const EACCES = 13;
+const ENOTTY = 25;
 const ENOSYS = 38;
+/** The call does nothing and returns 0. */
+const PRETEND = refuseWith(0);
 
 const AUDIT_NUMBER: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 /** Offsets in what the kernel gives to a filter. */
@@ -42,6 +45,7 @@ const CALL_NUMBER = 0;
 const ARCHITECTURE = 4;
 /** The low half of an argument: both architectures are little-endian. */
 const argument = (index: number): number => 16 + 8 * index;
+const highHalf = (index: number): number => argument(index) + 4;
 
 /** The calls of the old 32-bit interface with 64-bit registers. */
 const FIRST_X32_CALL = 0x40000000;
@@ -50,15 +54,31 @@ const NEW_NAMESPACE = 0x7e020000;
 const O_ACCESS_MODE = 3;
 const O_TRUNC = 0x200;
 
-/** Types text into a terminal: TIOCSTI, TIOCLINUX. */
-const TERMINAL_IOCTLS = [0x5412, 0x541c];
-/** FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, FS_IOC_ENABLE_VERITY. They need no write access. */
-const METADATA_IOCTLS = [0x40086602, 0x401c5820, 0x40087602, 0x40806685];
+/** TIOCSTI and TIOCLINUX type text into a terminal; TIOCCONS and TIOCSETD change what a terminal is. */
+const TERMINAL_IOCTLS = [0x5412, 0x541c, 0x541d, 0x5423];
+/** Requests to terminals, and those that every descriptor has, such as FIONBIO. */
+const GENERAL_IOCTLS = 0x5400;
+const IOCTL_GROUP = 0xffffff00;
+/**
+ * What may be asked in `look`. File systems have requests that change files and need no write access (flags, versions,
+ * encryption, subvolumes), and every file system has its own, so all others are refused.
+ */
+const READING_IOCTLS = [
+  // FIBMAP, FIGETBSZ, FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FSGETXATTR, FS_IOC_FIEMAP.
+  ...[0x1, 0x2, 0x80086601, 0x80087601, 0x801c581f, 0xc020660b],
+  // TCGETS2, TIOCGPTN, TIOCGPTPEER, TIOCGPTLCK, TIOCSPTLCK, TIOCGEXCL, TIOCGDEV: terminals with coded sizes.
+  ...[0x802c542a, 0x80045430, 0x5441, 0x80045439, 0x40045431, 0x80045440, 0x80045432],
+  // TCSETS2, TCSETSW2, TCSETSF2, RNDGETENTCNT.
+  ...[0x402c542b, 0x402c542c, 0x402c542d, 0x80045200],
+];
 
 const ALWAYS_REFUSED: readonly SystemCall[] = [
   // Other processes and shared memory.
   ...(["ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp"] as const),
-  ...(["pidfd_getfd", "migrate_pages", "move_pages", "shmget", "msgget", "semget", "mq_open"] as const),
+  ...(["pidfd_getfd", "migrate_pages", "move_pages"] as const),
+  // Also those that use an existing object: its number can be guessed or read in /proc/sysvipc.
+  ...(["shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop"] as const),
+  ...(["semctl", "mq_open", "mq_unlink"] as const),
   // Mounts and namespaces.
   ...([
     "mount",
@@ -99,15 +119,21 @@ const SIGNAL_CALLS: readonly SystemCall[] = [
   ...(["kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"] as const),
 ];
 
-/** Calls that name a process in an argument. 0 is the caller itself. */
-const OF_ONESELF: readonly (readonly [SystemCall, argumentIndex: number])[] = [
-  ["prlimit64", 0],
-  ["setpriority", 1],
-  ["ioprio_set", 1],
-  ["sched_setscheduler", 0],
-  ["sched_setparam", 0],
-  ["sched_setattr", 0],
+/** Calls that name a process in their first argument. 0 is the caller itself. */
+const OF_ONESELF: readonly SystemCall[] = [
+  ...(["sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"] as const),
 ];
+/** Calls with a kind and an id. Only the kind "process" with id 0 is the caller; kind "user" with id 0 is all of them. */
+const OF_PROCESS_KIND: readonly (readonly [SystemCall, kind: number])[] = [
+  ["setpriority", 0],
+  ["ioprio_set", 1],
+];
+/** F_SETOWN, F_SETSIG, F_SETOWN_EX: the kernel then sends signals to another process. */
+const SIGNAL_COMMANDS = [8, 10, 15];
+const RLIMIT_CORE = 4;
+const SOCKET_TYPE = 0xf;
+/** A connected pair stays connected. Datagram sockets can be connected again, to any path. */
+const PAIR_TYPES = { stream: 1, sequence: 5 } as const;
 
 /** The filter as instructions. It ends a process that uses calls of another architecture. */
 export function assembleFilter(architecture: Architecture, rules: SystemCallRules): Instruction[] {
@@ -144,19 +170,42 @@ export function assembleFilter(architecture: Architecture, rules: SystemCallRule
   });
   filter.ifCall(number("socketpair"), () => {
     filter.load(argument(0));
-    filter.jump(EQUAL, FAMILY.unix, { ifTrue: "allow" });
+    filter.jump(EQUAL, FAMILY.unix, { ifFalse: "no such pair" });
+    filter.load(argument(1));
+    filter.and(SOCKET_TYPE);
+    for (const type of Object.values(PAIR_TYPES)) filter.jump(EQUAL, type, { ifTrue: "allow" });
+    filter.label("no such pair");
     filter.return(refuseWith(EACCES));
   });
   filter.ifCall(number("ioctl"), () => {
     filter.load(argument(1));
-    for (const request of [...TERMINAL_IOCTLS, ...(rules.metadata ? [] : METADATA_IOCTLS)])
-      filter.jump(EQUAL, request, { ifTrue: "not permitted" });
-    filter.goTo("allow");
+    for (const request of TERMINAL_IOCTLS) filter.jump(EQUAL, request, { ifTrue: "not permitted" });
+    if (rules.metadata) return filter.goTo("allow");
+    for (const request of READING_IOCTLS) filter.jump(EQUAL, request, { ifTrue: "allow" });
+    filter.and(IOCTL_GROUP);
+    filter.jump(EQUAL, GENERAL_IOCTLS, { ifTrue: "allow" });
+    filter.return(refuseWith(ENOTTY));
   });
-  for (const [name, index] of OF_ONESELF) {
+  for (const name of OF_ONESELF) {
     filter.ifCall(number(name), () => {
-      filter.load(argument(index));
+      filter.load(argument(0));
       filter.jump(EQUAL, 0, { ifTrue: "allow", ifFalse: "not permitted" });
+    });
+  }
+  for (const [name, kind] of OF_PROCESS_KIND) {
+    filter.ifCall(number(name), () => {
+      filter.load(argument(0));
+      filter.jump(EQUAL, kind, { ifFalse: "not permitted" });
+      filter.load(argument(1));
+      filter.jump(EQUAL, 0, { ifTrue: "allow", ifFalse: "not permitted" });
+    });
+  }
+  keepCoreLimit(filter, number);
+  if (!rules.signals) {
+    filter.ifCall(number("fcntl"), () => {
+      filter.load(argument(1));
+      for (const command of SIGNAL_COMMANDS) filter.jump(EQUAL, command, { ifTrue: "not permitted" });
+      filter.goTo("allow");
     });
   }
   if (!rules.landlockChecksTruncation) refuseTruncationWithoutWriting(filter, architecture);
@@ -168,6 +217,31 @@ export function assembleFilter(architecture: Architecture, rules: SystemCallRule
   filter.label("not implemented");
   filter.return(refuseWith(ENOSYS));
   return filter.assemble();
+}
+
+/**
+ * The limit of core files is set so that no program of the system gets them (see `build-table.ts`). Programs that set it
+ * to 0, as those with passwords do, would undo this.
+ */
+function keepCoreLimit(filter: FilterAssembler, number: (name: SystemCall) => number): void {
+  filter.ifCall(number("setrlimit"), () => {
+    filter.load(argument(0));
+    filter.jump(EQUAL, RLIMIT_CORE, { ifFalse: "allow" });
+    filter.return(PRETEND);
+  });
+  filter.ifCall(number("prlimit64"), () => {
+    filter.load(argument(0));
+    filter.jump(EQUAL, 0, { ifFalse: "not permitted" });
+    filter.load(argument(1));
+    filter.jump(EQUAL, RLIMIT_CORE, { ifFalse: "allow" });
+    // Without a new limit it only reads the old one.
+    filter.load(argument(2));
+    filter.jump(EQUAL, 0, { ifFalse: "pretend" });
+    filter.load(highHalf(2));
+    filter.jump(EQUAL, 0, { ifTrue: "allow" });
+    filter.label("pretend");
+    filter.return(PRETEND);
+  });
 }
 
 /** Opening a file for reading with O_TRUNC empties it, and Landlock before ABI 3 sees only the reading. */

@@ -1,11 +1,11 @@
-import { linkSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, linkSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { createPathPolicy } from "../files/path-policy.ts";
 import { ACCESS, handledRights, splitAround } from "./landlock.ts";
-import { packageCaches, readableSystem, worktreeRepository } from "./profiles.ts";
+import { packageCaches, readableSystem, toolFolders, worktreeRepository } from "./profiles.ts";
 import { WorkspaceScan } from "./workspace-scan.ts";
 
 let folder: string;
@@ -62,6 +62,45 @@ describe("a scan", () => {
     unlinkSync(at("second.txt"));
     scan.refresh();
     expect(secrets()).not.toContain("second.txt");
+  });
+
+  test("finds a secret again in folders that are not scanned, and forgets one that was deleted", () => {
+    mkdirSync(at("node_modules", "pkg"), { recursive: true });
+    mkdirSync(at(".git"));
+    linkSync(at("src", "deep", "server.key"), at(".git", "link"));
+    renameSync(at(".env"), at("node_modules", "pkg", "moved"));
+    scan.refresh();
+    expect(secrets()).toEqual([".git/link", "node_modules/pkg/moved", "src/deep/server.key"]);
+    linkSync(at("node_modules", "pkg", "moved"), at("node_modules", "pkg", "linked"));
+    scan.refresh();
+    expect(secrets()).toContain("node_modules/pkg/linked");
+    for (const name of ["moved", "linked"]) unlinkSync(at("node_modules", "pkg", name));
+    scan.refresh();
+    expect(secrets()).toEqual([".git/link", "src/deep/server.key"]);
+    expect(scan.inodes.size).toBe(1);
+  });
+
+  test("keeps a folder of keys closed under a new name, and a key that was moved out of it", () => {
+    mkdirSync(at("keys", ".ssh"), { recursive: true });
+    for (const name of ["one", "two"]) writeFileSync(at("keys", ".ssh", name), name);
+    scan.refresh();
+    renameSync(at("keys", ".ssh", "one"), at("src", "one.txt"));
+    renameSync(at("keys", ".ssh"), at("keys", "plain"));
+    scan.refresh();
+    expect(secrets()).toEqual([".env", "keys/plain", "src/deep/server.key", "src/one.txt"]);
+  });
+
+  test("closes configurations of git with a password, also of submodules, when they get one", () => {
+    mkdirSync(at("src", ".git", "modules", "lib"), { recursive: true });
+    const configs = [at("src", ".git", "config"), at("src", ".git", "modules", "lib", "config")];
+    for (const path of configs) writeFileSync(path, "[core]\n");
+    scan.refresh();
+    expect(secrets()).toEqual([".env", "src/deep/server.key"]);
+    // In place: the times of its folder stay the same.
+    for (const path of configs)
+      appendFileSync(path, '[remote "origin"]\n\turl = https://user:password@host.example/x\n');
+    scan.refresh();
+    expect(secrets()).toEqual([".env", "src/.git/config", "src/.git/modules/lib/config", "src/deep/server.key"]);
   });
 
   test("closes further names that a secret has from the beginning", () => {
@@ -130,4 +169,14 @@ describe("what a confined program reads", () => {
     writeFileSync(join(linked, "gitdir"), `${at(".git")}\n`);
     expect(worktreeRepository(folder)).toEqual([join(common, ".git")]);
   });
+});
+
+test("of a project that is on the PATH only its programs are readable", () => {
+  const home = at("home");
+  for (const name of ["project/bin", "project/src", ".tool/bin", "repository/bin", "repository/.git"])
+    mkdirSync(join(home, name), { recursive: true });
+  writeFileSync(join(home, "project", ".env"), "secret");
+  const path = ["project/bin", ".tool/bin", "repository/bin"].map((name) => join(home, name)).join(":");
+  const found = toolFolders({ home, path }).filter((one) => one.startsWith(home));
+  expect(found).toEqual(["project/bin", ".tool", "repository/bin"].map((name) => join(home, name)));
 });

@@ -20,6 +20,22 @@ const SKIPPED_FOLDERS = new Set(["node_modules"]);
 const MAX_FOLDERS = 50_000;
 /** Longer than the steps of file times. */
 const RECENT_MS = 50;
+/** Entries of folders of keys that are remembered, and entries that are compared to find a moved secret. */
+const MAX_REMEMBERED = 2000;
+const MAX_SEARCHED = 300_000;
+
+/** Folders of a `.git` folder with configurations of their own. */
+const HOLD_CONFIGURATIONS = new Set(["modules", "worktrees"]);
+const MAX_MODULE_DEPTH = 5;
+/** Folders of a repository without configurations. */
+const GIT_DATA = new Set(["objects", "refs", "logs", "hooks", "info", "branches"]);
+
+/** A secret that is recognized under other names. */
+interface Remembered {
+  path: string;
+  names: number;
+}
+
 /**
  * Knows the secrets and the guarded paths below the workspace. `refresh` reads only folders that have changed since:
  * their times are compared before each command.
@@ -28,8 +44,11 @@ export class WorkspaceScan {
   readonly root: string;
   readonly #policy: PathPolicy;
   readonly #folders = new Map<string, ScannedFolder>();
-  /** Also of secrets that were renamed: a secret stays one under every name. */
-  readonly #inodes = new Set<string>();
+  /** By `inodeOf`, with the path at which it was found last: a secret stays one under every name. */
+  #remembered = new Map<string, Remembered>();
+  /** Secrets in `.git` folders, and those that were found under a name that does not tell. */
+  #inRepositories: readonly string[] = [];
+  #moved: readonly string[] = [];
   #version = 0;
   #secrets = new Set<string>();
   #guarded: readonly string[] = [];
@@ -53,7 +72,7 @@ export class WorkspaceScan {
 
   /** Secrets with further names, and renamed ones; see `inodeOf`. */
   get inodes(): ReadonlySet<string> {
-    return this.#inodes;
+    return new Set(this.#remembered.keys());
   }
 
   /** Existing real paths that must not be written, without those of repositories. */
@@ -95,16 +114,90 @@ export class WorkspaceScan {
       this.#folders.delete(folder);
       hasChanged = true;
     }
-    if (hasChanged) this.#collect(unscanned);
+    const inRepositories = [...this.#folders.values()].flatMap(({ repository }) => this.#secretsOf(repository));
+    hasChanged ||= inRepositories.join("\0") !== this.#inRepositories.join("\0");
+    this.#inRepositories = inRepositories;
+    if (hasChanged || this.#hasMoved()) this.#collect(unscanned);
   }
 
   #collect(unscanned: readonly string[]): void {
     this.#version++;
     const all = [...this.#folders.values()];
-    this.#secrets = new Set([...all.flatMap(({ secrets }) => secrets), ...unscanned, ...this.#policy.privatePaths]);
     this.#guarded = outermost(all.flatMap(({ guarded }) => guarded));
     this.#repositories = all.flatMap(({ repository }) => repository ?? []);
-    this.#closeOtherNames();
+    const named = [...all.flatMap(({ secrets }) => secrets), ...this.#inRepositories];
+    const kept = this.#moved.filter((path) => this.#wasSecret(path));
+    const found = this.#identify([...named, ...kept]);
+    const sought = new Set<string>();
+    // One that is gone was moved or deleted; one with more names than were found has one elsewhere.
+    for (const inode of this.#remembered.keys()) if (!found.has(inode)) sought.add(inode);
+    for (const [inode, { names, paths }] of found) if (names > paths.length) sought.add(inode);
+    this.#moved = sought.size === 0 ? kept : this.#search(sought);
+    this.#secrets = new Set([...named, ...this.#moved, ...unscanned, ...this.#policy.privatePaths]);
+    this.#remembered = new Map();
+    for (const [inode, { names, paths }] of this.#identify([...named, ...this.#moved]))
+      this.#remembered.set(inode, { path: paths[0] ?? "", names });
+  }
+
+  /** The files and folders at these paths, and what is in the folders, with the number of their names. */
+  #identify(secrets: readonly string[]): Map<string, { names: number; paths: string[] }> {
+    const found = new Map<string, { names: number; paths: string[] }>();
+    const waiting = [...new Set(secrets)];
+    let inFolders = 0;
+    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+      const info = lstatSync(path, { throwIfNoEntry: false });
+      if (!info || info.isSymbolicLink()) continue;
+      const inode = inodeOf(info);
+      const known = found.get(inode);
+      if (known) known.paths.push(path);
+      else found.set(inode, { names: info.isDirectory() ? 1 : info.nlink, paths: [path] });
+      if (!info.isDirectory()) continue;
+      for (const { name } of entriesOf(path)) if (++inFolders <= MAX_REMEMBERED) waiting.push(join(path, name));
+    }
+    return found;
+  }
+
+  /** Whether a remembered secret is no longer at its path, or has another number of names. */
+  #hasMoved(): boolean {
+    for (const [inode, { path, names }] of this.#remembered) {
+      const info = lstatSync(path, { throwIfNoEntry: false });
+      if (!info || inodeOf(info) !== inode || (!info.isDirectory() && info.nlink !== names)) return true;
+    }
+    return false;
+  }
+
+  /** Every path with one of these inodes whose name does not tell, also in folders that are not scanned. */
+  #search(inodes: ReadonlySet<string>): string[] {
+    const found: string[] = [];
+    const waiting = [this.root];
+    let compared = 0;
+    for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+      const known = this.#folders.get(folder)?.secrets;
+      for (const entry of entriesOf(folder)) {
+        if (entry.isSymbolicLink()) continue;
+        const path = join(folder, entry.name);
+        if (known?.includes(path)) continue;
+        // Too many to compare: what is left is closed.
+        const isOpen = ++compared <= MAX_SEARCHED;
+        const info = isOpen ? lstatSync(path, { throwIfNoEntry: false }) : undefined;
+        if (!isOpen || (info && inodes.has(inodeOf(info)))) found.push(path);
+        else if (entry.isDirectory()) waiting.push(path);
+      }
+    }
+    return found;
+  }
+
+  /** Files in a `.git` folder that hold passwords, and those of its submodules. */
+  #secretsOf(repository: string | undefined, depth = 0): string[] {
+    if (repository === undefined) return [];
+    return entriesOf(repository).flatMap((entry) => {
+      const path = join(repository, entry.name);
+      if (entry.isFile()) return checkPath(this.#policy, path, "read")?.reason === "protected" ? [path] : [];
+      const mayHoldMore = entry.isDirectory() && (depth > 0 || HOLD_CONFIGURATIONS.has(entry.name));
+      return mayHoldMore && depth < MAX_MODULE_DEPTH && !GIT_DATA.has(entry.name)
+        ? this.#secretsOf(path, depth + 1)
+        : [];
+    });
   }
 
   #scan(folder: string, info: Stats): ScannedFolder {
@@ -118,7 +211,7 @@ export class WorkspaceScan {
       const path = join(folder, entry.name);
       if (entry.name === ".git" && entry.isDirectory()) {
         repository = path;
-      } else if (this.#wasSecret(entry, path)) {
+      } else if (this.#wasSecret(path)) {
         secrets.push(path);
       } else if (checkPath(this.#policy, path, "write")?.reason === "protected") {
         // What may not be read may not be written either, so one check is enough for nearly every path.
@@ -131,28 +224,10 @@ export class WorkspaceScan {
     return { changedAt, isRecent: Date.now() - changedAt < RECENT_MS, folders, secrets, guarded, repository };
   }
 
-  /** Remembers the secrets, and finds files that are further names of one. */
-  #closeOtherNames(): void {
-    let hasFurtherNames = false;
-    for (const path of this.#secrets) {
-      const info = lstatSync(path, { throwIfNoEntry: false });
-      if (!info?.isFile()) continue;
-      this.#inodes.add(inodeOf(info));
-      hasFurtherNames ||= info.nlink > 1;
-    }
-    if (!hasFurtherNames) return;
-    for (const [folder, { folders }] of this.#folders) {
-      for (const entry of entriesOf(folder)) {
-        const path = join(folder, entry.name);
-        if (!folders.includes(path) && this.#wasSecret(entry, path)) this.#secrets.add(path);
-      }
-    }
-  }
-
-  #wasSecret(entry: Dirent, path: string): boolean {
-    if (!entry.isFile() || this.#inodes.size === 0) return false;
+  #wasSecret(path: string): boolean {
+    if (this.#remembered.size === 0) return false;
     const info = lstatSync(path, { throwIfNoEntry: false });
-    return info !== undefined && this.#inodes.has(inodeOf(info));
+    return info !== undefined && this.#remembered.has(inodeOf(info));
   }
 }
 
