@@ -7,7 +7,7 @@ import { EarlierDesign, type EarlierConfiguration } from "./earlier-design.ts";
 import { explore } from "./explore.ts";
 import { CallProtocol, type Configuration } from "./protocol.ts";
 import type { Condition } from "./statements.ts";
-import { SuspendedProgram } from "./suspension.ts";
+import { SuspendedProgram, type SuspensionCondition } from "./suspension.ts";
 
 const FULL = process.env["HAFT_FULL"] === "1";
 /** Up to a million states. */
@@ -344,14 +344,19 @@ describe("one row per call", () => {
 });
 
 describe("a suspended program", () => {
-  test("always continues", () => {
-    expect(explore(new SuspendedProgram(true)).violations).toEqual(new Map());
+  test("continues in one process, or its outcome is unknown if it was not saved", () => {
+    const { violations, ends } = explore(new SuspendedProgram());
+    expect(violations).toEqual(new Map());
+    expect([...ends].toSorted()).toEqual(["ended", "unknown"]);
   });
 
-  test("can stay suspended for ever if wake-ups are not counted", () => {
-    expect([...explore(new SuspendedProgram(false)).violations.keys()]).toEqual([
-      "stuck: the program stays suspended for ever",
-    ]);
+  test.each<[SuspensionCondition, string]>([
+    ["resume only if suspended", "twice: two processes run the program"],
+    ["hosts look again", "stuck: the program stays suspended for ever"],
+    ["a lost program is suspended", "lost: the program was saved, and nobody continued it"],
+    ["save before suspend", "stuck: the program stays suspended for ever"],
+  ])('without "%s": %s', (condition, violation) => {
+    expect([...explore(new SuspendedProgram(condition)).violations.keys()]).toContain(violation);
   });
 });
 
