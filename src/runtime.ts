@@ -22,7 +22,7 @@ import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
 import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
 import { Executor } from "./gate/executor.ts";
-import { idempotencyStages } from "./gate/idempotency.ts";
+import { ensureRow, idempotencyStages, programSaved, startedRowOf } from "./gate/idempotency.ts";
 import { preferResponse, type ResponseLength } from "./gate/response-length.ts";
 import { resolve } from "./gate/resolve.ts";
 import { ResultCache } from "./gate/result-cache.ts";
@@ -458,10 +458,15 @@ class Runtime {
     return createCodeRunner({
       ...code,
       clock: this.clock,
-      continueCall: (call, id) => continueCall(this.gate, this.registry, call, { kind: "code", id }),
       isOpen: async (id) => (await this.calls.get(id))?.state !== "ended",
-      isDone: async ({ options: { caller = {}, idempotencyKey, id = "" } }) =>
-        (await this.calls.find(callKey(caller, idempotencyKey || id)))?.state === "ended",
+      rows: {
+        idOf: (call) => startedRowOf(call)?.id,
+        ensure: async (call) => (await ensureRow(this.calls, call)).id,
+        saved: (call, result) => programSaved(this.calls, call, result),
+        stateOf: async (id) => (await this.calls.get(id))?.state,
+        continueCall: (call, id) => continueCall(this.gate, this.registry, call, { kind: "code", id }),
+        refuse: (id, result) => this.calls.endSuspended(id, result),
+      },
     });
   }
 

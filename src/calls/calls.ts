@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { redactSecrets } from "../core/mask-secrets.ts";
-import type { ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, Preview } from "../core/tool.ts";
 import { bindingOf, type CallWorld, changesBetween, hashOf } from "./approval-binding.ts";
@@ -37,7 +37,10 @@ import {
   requeue,
   type RequeuedJob,
   restart,
+  resume,
+  saveProgram,
   type StoredCall,
+  suspend,
   type Transition,
 } from "./stored-call.ts";
 
@@ -272,6 +275,34 @@ export class Calls {
   /** This process ends before the tool began: another one may start the call. */
   giveBack(row: StoredCall): Promise<StoredCall | undefined> {
     return this.#change(row.id, giveBack(this.#store.processId, row.epoch));
+  }
+
+  /** Inserts the row of a program without a key: another process may have to continue it. */
+  async beginProgram(call: Call): Promise<StoredCall> {
+    const inserted = await this.begin(call, callKey(call.caller, call.stepKey));
+    if (inserted.outcome !== "inserted") throw keyConflict(call);
+    return inserted.row;
+  }
+
+  /** The program of this call was saved, and waits as the result says. */
+  saveProgram(row: StoredCall, result: PendingResult): Promise<StoredCall | undefined> {
+    return this.#change(row.id, saveProgram(this.#store.processId, row.epoch, result));
+  }
+
+  /** The program of this call can only wait. */
+  suspend(row: StoredCall, result: PendingResult): Promise<StoredCall | undefined> {
+    return this.#change(row.id, suspend(this.#store.processId, row.epoch, result));
+  }
+
+  /** Continues a suspended program in this process; undefined if another one does. */
+  resume(id: string): Promise<StoredCall | undefined> {
+    return this.#change(id, resume(this.#store.processId));
+  }
+
+  /** Ends a suspended program that was refused when it should continue. */
+  async endSuspended(id: string, result: ToolResult): Promise<void> {
+    const row = await this.resume(id);
+    if (row) await this.end(row, { outcome: "failed", result, releasesKey: false });
   }
 
   /** The row of a job. */

@@ -1,5 +1,5 @@
 import type { Caller, CallOptions, RetryPlan, Verdict } from "../core/call.ts";
-import type { ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
 import type { JobCall, QueuedJob } from "./job.ts";
 
@@ -152,6 +152,15 @@ function notRun(row: StoredCall, result: ToolResult, now: number, ownStarts: num
   return ended.outcome === "cancelled" ? { ...ended, result } : ended;
 }
 
+/** Whether it is a program that was saved, and that another process can continue. */
+export function isProgram({ state, result }: StoredCall): boolean {
+  return state === "suspended" || (state === "running" && result?.status === "pending");
+}
+
+function isRunBy({ state, owner, epoch }: StoredCall, me: string, start: number): boolean {
+  return state === "running" && owner === me && epoch === start;
+}
+
 /** Whether nobody can answer any more, or the answer can no longer be used. */
 export type IsExpired = (row: StoredCall) => boolean;
 
@@ -203,7 +212,7 @@ export function end(
 /** Its owner has not begun it and ends: another process may start it. */
 export function giveBack(me: string, epoch: number): Transition {
   return (row, now) => {
-    if (row.state !== "running" || row.owner !== me || row.epoch !== epoch) return undefined;
+    if (!isRunBy(row, me, epoch)) return undefined;
     const deadline = Math.max(row.deadline ?? 0, now + MIN_USE_MS);
     return { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined, deadline };
   };
@@ -212,7 +221,7 @@ export function giveBack(me: string, epoch: number): Transition {
 /** An approved call that starts here becomes a job: a worker runs it. */
 export function enqueue(me: string, epoch: number, queued: { request: JobCall; job: QueuedJob }): Transition {
   return (row) => {
-    if (row.state !== "running" || row.owner !== me || row.epoch !== epoch) return undefined;
+    if (!isRunBy(row, me, epoch)) return undefined;
     const waits = { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined } as const;
     return { ...waits, ...UNHELD, ...queued, deadline: undefined };
   };
@@ -271,6 +280,24 @@ export function loseTaken(deadHolder: string): Transition {
   };
 }
 
+/** A program that waits was saved: if its process disappears, another one continues it. */
+export function saveProgram(me: string, epoch: number, result: PendingResult): Transition {
+  return (row) => (isRunBy(row, me, epoch) ? { result } : undefined);
+}
+
+/** A program can do nothing but wait for calls that it made. */
+export function suspend(me: string, epoch: number, result: PendingResult): Transition {
+  return (row) => (isRunBy(row, me, epoch) ? { state: "suspended", owner: undefined, result } : undefined);
+}
+
+/** Continues a suspended program. */
+export function resume(me: string): Transition {
+  return (row, now) => {
+    if (row.state !== "suspended") return undefined;
+    return { state: "running", owner: me, epoch: row.epoch + 1, begunAt: now };
+  };
+}
+
 /** What was shown is no longer true. */
 export function change(me: string, note: string, deadHolder?: string): Transition {
   return (row, now) => {
@@ -322,6 +349,7 @@ export function lose(deadOwner: string): Transition {
   return (row, now) => {
     if (row.state !== "running" || row.owner !== deadOwner) return undefined;
     const canRunAgain = row.repeatable && row.lost < MAX_LOST && !row.job?.cancel;
+    if (canRunAgain && isProgram(row)) return { state: "suspended", owner: undefined, lost: row.lost + 1 };
     if (canRunAgain && row.job) {
       const job = { ...row.job, attempt: row.job.attempt - 1 };
       return { ...UNHELD, state: "approved", lost: row.lost + 1, job };

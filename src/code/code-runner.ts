@@ -1,26 +1,37 @@
 import { withDefaults } from "../core/with-defaults.ts";
-import { canonicalJson } from "../core/json.ts";
-import type { Call, CallToContinue, Caller } from "../core/call.ts";
+import type { Call, CallToContinue } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
-import type { ToolResult } from "../core/result.ts";
+import { pending, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import { CodeThreads } from "./code-thread.ts";
 import { MemoryProgramStore, type ProgramStore } from "./program-store.ts";
 import { DEFAULT_PROGRAM_LIMITS, ProgramBudget, type ProgramLimits } from "./program-budget.ts";
 import { type ProgramEnd, type ProgramHost, type ProgramStart, runProgram } from "./run-program.ts";
 
+/** Who runs a program: the process that has the row of its call. */
+export interface ProgramRows {
+  /** The row that this call runs for, if it has one. */
+  idOf(call: Call): string | undefined;
+  /** The same; the row is inserted if there is none. */
+  ensure(call: Call): Promise<string>;
+  /** The program of this call was saved: if this process ends now, another one continues it. */
+  saved(call: Call, result: PendingResult): Promise<void>;
+  stateOf(id: string): Promise<string | undefined>;
+  /** Continues a suspended program in this process. If another one has it by now, returns its result. */
+  continueCall(call: CallToContinue, id: string): Promise<ToolResult>;
+  /** Ends a suspended program that was refused when it should continue. */
+  refuse(id: string, result: ToolResult): Promise<void>;
+}
+
 export interface CodeRunnerOptions {
   store?: ProgramStore;
   clock?: Clock;
   /** Of a program and everything that it calls. */
   limits?: Partial<ProgramLimits>;
-  /** Makes the second pass of a call. */
-  continueCall(call: CallToContinue, approvalId: string): Promise<ToolResult>;
+  rows: ProgramRows;
   /** Whether the approval is pending. */
   isOpen(approvalId: string): Promise<boolean>;
-  /** Whether the call has ended and its result is recorded. */
-  isDone(call: CallToContinue): Promise<boolean>;
 }
 
 export interface ProgramToRun {
@@ -33,17 +44,15 @@ export interface ProgramToRun {
 
 /** A snapshot is an image of the virtual machine. Only the same engine can restore it. */
 const ENGINE = "quickjs-wasi/3.6";
+const WAITS = "The program waits for a person, and continues by itself after the answer. Do not run it again.";
 
 export type CodeRunner = ReturnType<typeof createCodeRunner>;
 
 /** Runs programs, and resumes those that waited for a person, also those of an earlier process. */
 export function createCodeRunner(options: CodeRunnerOptions) {
-  const { store = new MemoryProgramStore(), clock = systemClock, continueCall, isOpen, isDone } = options;
+  const { store = new MemoryProgramStore(), clock = systemClock, rows, isOpen } = options;
   const limits = withDefaults(DEFAULT_PROGRAM_LIMITS, options.limits);
   const threads = new CodeThreads({ clock });
-  /** Claimed by `resume` for the call that it makes next. */
-  const claimed = new Set<string>();
-  const underWay = new Set<string>();
 
   return { run, stage: stage(), answered, recover, close: () => threads.close() };
 
@@ -51,27 +60,24 @@ export function createCodeRunner(options: CodeRunnerOptions) {
     { call, source, language, runs }: ProgramToRun,
     host: Omit<ProgramHost, "save">,
   ): Promise<ProgramEnd> {
-    const { id = "", idempotencyKey, caller = {} } = call.options;
-    const key = keyOf(caller, idempotencyKey || id);
-    const isResumed = claimed.delete(key);
-    // A call with a key has a row, and who has the row runs the program. Others may hold it to make this call too.
-    const isOurs = isResumed || runs.idempotencyKey !== undefined;
-    const stored = await (isOurs ? store.takeOver(key) : store.claim(key));
-    if (!stored && (await store.list()).some((one) => one.key === key)) throw runsElsewhere();
+    const known = rows.idOf(runs);
+    const stored = known === undefined ? undefined : await store.get(known);
     if (stored && stored.engine !== ENGINE) throw writtenByAnother();
     const start: ProgramStart = stored ? { state: stored.state } : { source, language };
-    const save: ProgramHost["save"] = async (state) =>
-      store.save({ key, call, state, engine: ENGINE, savedAt: clock.now() });
+    const save: ProgramHost["save"] = async (state) => {
+      // In this order: a row never promises a program that was not saved.
+      const id = await rows.ensure(runs);
+      await store.save({ id, call, state, engine: ENGINE, savedAt: clock.now() });
+      await rows.saved(runs, pending(runs, { kind: "approval", id: state.approvals[0] ?? "" }, WAITS));
+    };
     const budget = runs.budget instanceof ProgramBudget ? runs.budget : new ProgramBudget(limits, stored?.state.spent);
     runs.budget = budget;
     budget.addProgram(runs);
     const thread = await threads.take();
-    underWay.add(key);
     try {
       return await runProgram(start, { thread, budget, host: { ...host, save } });
     } finally {
       thread.release();
-      underWay.delete(key);
     }
   }
 
@@ -87,15 +93,16 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   }
 
   async function leaveProgram(call: Call, result: ToolResult): Promise<void> {
-    const key = keyOf(call.caller, call.stepKey);
-    // If removing fails, the program is not run again: the journal has its result.
+    const { secondPass } = call;
+    const id = rows.idOf(call) ?? (secondPass?.kind === "code" ? secondPass.id : undefined);
+    if (id === undefined) return;
+    // If removing fails, the program is not run again: its row has ended.
     try {
-      if (result.status === "pending") {
-        await store.release(key);
-        // It may have been answered while the rest was still running.
-        resumeIfAnswered(key).catch(() => undefined);
-      } else if (result.status === "completed" || !isPassing(result.error.code)) await store.remove(key);
-      else await store.release(key);
+      // It may have been answered while the rest was still running.
+      if (result.status === "pending") return void resumeIfAnswered(id).catch(() => undefined);
+      if (result.status === "failed" && isPassing(result.error.code)) return;
+      await rows.refuse(id, result);
+      await store.remove(id);
     } catch {
       return;
     }
@@ -103,46 +110,34 @@ export function createCodeRunner(options: CodeRunnerOptions) {
 
   /** A person has answered, and the call was made or refused: resumes the program. */
   async function answered(approvalId: string): Promise<void> {
-    const waiting = (await store.list()).find(({ approvals }) => approvals.includes(approvalId));
-    if (waiting) await resume(waiting.key, approvalId);
+    const waiting = (await store.list()).filter(({ approvals }) => approvals.includes(approvalId));
+    // A program inside another one: the outer one may continue the inner one, which is then over.
+    for (const { id } of waiting) await resume(id);
   }
 
   /** Resumes programs whose process ended after the answer. */
   async function recover(): Promise<void> {
-    for (const { key } of await store.list()) await resumeIfAnswered(key);
+    for (const { id } of await store.list()) await resumeIfAnswered(id);
   }
 
-  async function resumeIfAnswered(key: string): Promise<void> {
-    const approvals = (await store.list()).find((one) => one.key === key)?.approvals ?? [];
-    for (const id of approvals) if (!(await isOpen(id))) return resume(key, id);
+  async function resumeIfAnswered(id: string): Promise<void> {
+    const approvals = (await store.list()).find((one) => one.id === id)?.approvals ?? [];
+    for (const approval of approvals) if (!(await isOpen(approval))) return resume(id);
   }
 
-  async function resume(key: string, approvalId: string): Promise<void> {
-    if (underWay.has(key)) return;
-    const program = await store.claim(key);
-    if (!program) return;
+  async function resume(id: string): Promise<void> {
+    const state = await rows.stateOf(id);
     // Its process ended after the call: the result was reported already.
-    if (await isDone(program.call)) return store.remove(key);
-    claimed.add(key);
-    await continueCall(program.call, approvalId);
-    // It was refused before it ran.
-    if (claimed.delete(key)) await store.release(key);
+    if (state === "ended" || state === undefined) return store.remove(id);
+    if (state !== "suspended") return;
+    const program = await store.get(id);
+    if (program) await rows.continueCall(program.call, id);
   }
-}
-
-function keyOf({ session, agent, user }: Partial<Caller>, key: string): string {
-  return canonicalJson([session, agent, user, key]);
 }
 
 /** Failures after which the same call may be repeated. */
 function isPassing(code: string): boolean {
   return code === "shutdown" || code === "busy" || code === "not_recorded";
-}
-
-function runsElsewhere() {
-  return toolError("busy", "This program is being run by another process", {
-    next: "Wait for its result instead of running it again.",
-  });
 }
 
 function writtenByAnother() {

@@ -3,5 +3,5 @@ import { programStoreSuite } from "./program-store.suite.ts";
 import { MemoryProgramStore } from "./program-store.ts";
 
 describe("programs in memory", () => {
-  programStoreSuite({ open: async () => new MemoryProgramStore() });
+  programStoreSuite(async () => new MemoryProgramStore());
 });

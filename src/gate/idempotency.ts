@@ -5,7 +5,7 @@ import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf, refusalOf, storedResult } from "../calls/stored-result.ts";
 import { abortable, type Call, type SecondPass, toolOf } from "../core/call.ts";
 import { toolError, type ToolError } from "../core/error.ts";
-import { failed, fromThrown, type ToolResult } from "../core/result.ts";
+import { failed, fromThrown, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { Given } from "../core/tool.ts";
 import type { CallLog } from "./audit-log.ts";
@@ -40,8 +40,9 @@ class KnownStage implements Stage {
     const cached = this.#cache.find(call);
     if (cached) return repeatResult(call, cached, "cache");
     const key = keyOf(call);
-    // The run of a stored call or of a job has its row already.
-    if (key === undefined || this.#calls.storedIdOf(call) !== undefined || isJob(call)) return undefined;
+    // The run of a stored call, of a job or of a program has its row already.
+    const hasRow = this.#calls.storedIdOf(call) !== undefined || isJob(call) || isContinued(call);
+    if (key === undefined || hasRow) return undefined;
     const row = this.#calls.find(key);
     if (row instanceof Promise) return row.then((found) => found && this.#answer(call, found));
     return row && this.#answer(call, row);
@@ -67,7 +68,9 @@ class KnownStage implements Stage {
     if (isOpenJob ? !row.question : row.state === "waiting" || row.state === "approved") return undefined;
     if (!this.#calls.isSame(row, call)) return fromThrown(call, keyConflict(call));
     if (row.state === "ended") return endedResult(call, row);
-    if (isOpenJob || row.state === "suspended") return repeatResult(call, storedResult(row), "replay");
+    if (isOpenJob) return repeatResult(call, storedResult(row), "replay");
+    // A program that waits is continued here.
+    if (row.state === "suspended") return undefined;
     return abortable(call, followRun(this.#calls, row)).then((now) => now && this.#answer(call, now));
   }
 }
@@ -97,6 +100,27 @@ class StartedCall extends Given {
   }
 }
 
+/** The row that a call has started for, as it was last written here. */
+export function startedRowOf(call: Call): StoredCall | undefined {
+  return StartedCall.of(call)?.row;
+}
+
+/** The same. A program without a key gets its row when it is first saved. */
+export async function ensureRow(calls: Calls, call: Call): Promise<StoredCall> {
+  const known = startedRowOf(call);
+  if (known) return known;
+  const row = await calls.beginProgram(call);
+  void new StartedCall(call, { row, hasEnded: false });
+  return row;
+}
+
+/** The program of this call was saved, and waits as the result says. */
+export async function programSaved(calls: Calls, call: Call, result: PendingResult): Promise<void> {
+  const started = StartedCall.of(call);
+  const saved = started && (await calls.saveProgram(started.row, result));
+  if (saved) started.row = saved;
+}
+
 class ClaimStage implements Stage {
   readonly name = "claim";
   readonly #calls: Calls;
@@ -111,6 +135,7 @@ class ClaimStage implements Stage {
     const claimed = this.#calls.takeClaimed(call);
     if (claimed) return this.#start(call, claimed);
     if (isJob(call)) return this.#claimJob(call, call.secondPass.id);
+    if (isContinued(call)) return this.#continue(call, call.secondPass.id);
     const key = keyOf(call);
     return key === undefined ? undefined : this.#begin(call, key);
   }
@@ -158,6 +183,16 @@ class ClaimStage implements Stage {
     return undefined;
   }
 
+  /** Continues the program of this row here, or returns what it has done elsewhere. */
+  async #continue(call: Call, id: string): Promise<ToolResult | undefined> {
+    const resumed = await this.#calls.resume(id);
+    if (resumed) return this.#start(call, resumed);
+    const row = await this.#calls.get(id);
+    const now = row?.state === "running" ? await abortable(call, followRun(this.#calls, row)) : row;
+    if (now?.state === "suspended" && row?.state !== "suspended") return this.#continue(call, id);
+    return now && repeatResult(call, storedResult(now), "replay");
+  }
+
   /** Starts the call of a job that a worker of this process took. */
   async #claimJob(call: Call, jobId: string): Promise<ToolResult | undefined> {
     const row = await this.#calls.job(jobId);
@@ -189,7 +224,11 @@ class ClaimStage implements Stage {
       await this.#calls.cancel(row.id, "the call is allowed by now");
       return this.#begin(call, key);
     }
-    if (row.state === "suspended") return repeatResult(call, storedResult(row), "replay");
+    if (row.state === "suspended") {
+      const resumed = await this.#calls.resume(row.id);
+      if (resumed) return this.#start(call, resumed);
+      return this.#join(call, key, (await this.#calls.get(row.id)) ?? row);
+    }
     if (row.state !== "ended") {
       const now = await abortable(call, followRun(this.#calls, row));
       return now ? this.#join(call, key, now) : this.#begin(call, key);
@@ -202,6 +241,8 @@ class ClaimStage implements Stage {
 
   #end(call: Call, started: Started, result: ToolResult): MaybePromise<unknown> {
     const { row } = started;
+    const waiting = waitingProgram(row, result);
+    if (waiting) return this.#calls.suspend(row, waiting);
     const entry = result.status === "pending" ? undefined : this.#log?.endEntry?.(call, result, false);
     if (row.job) return this.#endJob(call, started, result, entry);
     if (row.question) return endAsked(this.#calls, call, row, result, entry);
@@ -236,6 +277,18 @@ export function endAsked(
 
 function isJob(call: Call): call is Call & { secondPass: SecondPass } {
   return call.secondPass?.kind === "job";
+}
+
+/** The second pass of a program. */
+function isContinued(call: Call): call is Call & { secondPass: SecondPass } {
+  return call.secondPass?.kind === "code";
+}
+
+/** What a saved program waits for. One that is stopped because its process ends continues in another one. */
+function waitingProgram(row: StoredCall, result: ToolResult): PendingResult | undefined {
+  if (row.result?.status !== "pending") return undefined;
+  if (result.status === "pending") return result;
+  return isStopped(result) ? row.result : undefined;
 }
 
 /** The process ends, or the worker closes. */

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { describe } from "vitest";
 import { describeCallStore } from "../calls/call-store.suite.ts";
 import { programStoreSuite } from "../code/program-store.suite.ts";
-import { systemClock } from "../core/clock.ts";
 import { describeAuditLog } from "../gate/audit-log.suite.ts";
 import { describeTaintStore } from "../gate/permit/taint-store.suite.ts";
 import { undoStoreSuite } from "../io/files/undo-store.suite.ts";
@@ -12,9 +11,9 @@ import { serverQuestionStoreSuite } from "../mcp/client/server-question-store.su
 import { describeSessionStore } from "../models/agent/session-store.suite.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { describeArtifactStore } from "../tools/artifacts/artifact-store.suite.ts";
+import { callsModule } from "./calls.ts";
 import { describeSqlDatabase } from "./database.suite.ts";
 import { type EngineUnderTest } from "./engines.fixture.ts";
-import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { programsModule, SqlProgramStore } from "./programs.ts";
 import { schedulesModule, SqlScheduleStore } from "./schedules.ts";
 import { sessionsModule, SqlSessions } from "./sessions.ts";
@@ -72,22 +71,12 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
       },
       { isShared: true },
     ),
-  programs(engine) {
-    const open = async () => {
-      const database = await engine.sharedDatabase([OWNER_MIGRATIONS, programsModule.migrations]);
-      const owners = await Owners.enter(database, systemClock);
-      const store = new SqlProgramStore({ database, clock: systemClock, owners, warn: () => undefined });
-      return { database, store, die: () => owners.leave() };
-    };
+  programs: (engine) =>
     describe("programs", () => {
-      programStoreSuite({
-        async open() {
-          const { database, store } = await open();
-          await database.run("DELETE FROM programs");
-          return store;
-        },
-        openAnother: open,
+      programStoreSuite(async () => {
+        const database = await engine.sharedDatabase([callsModule.migrations, programsModule.migrations]);
+        await database.run("DELETE FROM programs");
+        return new SqlProgramStore({ database });
       });
-    });
-  },
+    }),
 };

@@ -1,11 +1,19 @@
+import { hash, randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { ProgramStore, StoredProgram } from "../code/program-store.ts";
+import type { StoredCall } from "../calls/stored-call.ts";
+import type { CallToContinue, Caller } from "../core/call.ts";
+import { canonicalJson } from "../core/json.ts";
+import { pendingResult } from "../core/result.ts";
+import { calls, toRow } from "./calls.ts";
+import type { MigrationStep } from "./migrations.ts";
 import { bytes, integer, json, optional, type StoreContext, type StoreModule, table, text } from "./table.ts";
 
-type ProgramRecord = Omit<StoredProgram, "key" | "state"> & { state: Omit<StoredProgram["state"], "snapshot"> };
+type ProgramRecord = Omit<StoredProgram, "id" | "state"> & { state: Omit<StoredProgram["state"], "snapshot"> };
 
-const programs = table("programs", {
+/** Of earlier versions: with a key of its own and an owner, which the row of the call says now. */
+const earlierPrograms = table("programs", {
   key: json<string>("PRIMARY KEY"),
   owner: optional(text()),
   approvals: json<readonly string[]>(),
@@ -14,74 +22,110 @@ const programs = table("programs", {
   savedAt: integer(),
 });
 
+const programs = table("programs", {
+  id: text("PRIMARY KEY"),
+  approvals: json<readonly string[]>(),
+  program: json<ProgramRecord>(),
+  snapshot: bytes(),
+  savedAt: integer(),
+});
+
+/** Gives every waiting program of an earlier version a row that is suspended. */
+const adoptEarlierPrograms: MigrationStep = {
+  name: "adopt programs",
+  async run(tx) {
+    const found = earlierPrograms.read(
+      ["approvals", "program", "snapshot", "savedAt"],
+      await tx.all("SELECT approvals, program, snapshot, saved_at FROM programs_earlier"),
+    );
+    for (const { approvals, program, snapshot, savedAt } of found) {
+      const row = rowOf(program.call, approvals, savedAt);
+      await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING");
+      await programs.insert(tx, { id: row.id, approvals, program, snapshot, savedAt });
+    }
+  },
+};
+
+/** Applied after those of `calls`. */
 export const programsModule: StoreModule<ProgramStore> = {
-  migrations: { name: "programs", versions: [[programs.create]] },
+  migrations: {
+    name: "programs",
+    versions: [
+      [earlierPrograms.create],
+      [
+        "ALTER TABLE programs RENAME TO programs_earlier",
+        programs.create,
+        adoptEarlierPrograms,
+        "DROP TABLE programs_earlier",
+      ],
+    ],
+  },
   open: (context) => new SqlProgramStore(context),
 };
 
 const compress = promisify(gzip);
 const expand = promisify(gunzip);
 
-/** Suspended programs, in a database that several processes share. */
+/** Waiting programs, in a database that several processes share. */
 export class SqlProgramStore implements ProgramStore {
   readonly #db: StoreContext["database"];
-  readonly #owners: StoreContext["owners"];
 
-  constructor({ database, owners }: StoreContext) {
+  constructor({ database }: Pick<StoreContext, "database">) {
     this.#db = database;
-    this.#owners = owners;
   }
 
-  async save({ key, state: { snapshot, ...state }, ...rest }: StoredProgram): Promise<void> {
+  async save({ id, state: { snapshot, ...state }, ...rest }: StoredProgram): Promise<void> {
     const row = {
-      key,
-      owner: this.#owners.id,
+      id,
       approvals: state.approvals,
       program: { ...rest, state },
       // A memory image is mostly zeros: the fastest level is enough.
       snapshot: await compress(snapshot, { level: 1 }),
       savedAt: rest.savedAt,
     };
-    await this.#db.transaction((tx) => programs.upsert(tx, row, ["key"]), { synced: true });
+    await this.#db.transaction((tx) => programs.upsert(tx, row, ["id"]), { synced: true });
   }
 
-  async claim(key: string): Promise<StoredProgram | undefined> {
-    const id = programs.toSql("key", key);
-    const [row] = await programs.select(this.#db, ["owner"], "WHERE key = ?", [id]);
-    if (!row || (row.owner !== undefined && (await this.#owners.isAlive(row.owner)))) return undefined;
-    const { changes } = await this.#db.run("UPDATE programs SET owner = ? WHERE key = ? AND COALESCE(owner, '') = ?", [
-      this.#owners.id,
-      id,
-      row.owner ?? "",
-    ]);
-    return changes === 0 ? undefined : this.#read(key);
-  }
-
-  async takeOver(key: string): Promise<StoredProgram | undefined> {
-    await this.#db.run("UPDATE programs SET owner = ? WHERE key = ?", [this.#owners.id, programs.toSql("key", key)]);
-    return this.#read(key);
-  }
-
-  async release(key: string): Promise<void> {
-    await this.#db.run("UPDATE programs SET owner = NULL WHERE key = ? AND owner = ?", [
-      programs.toSql("key", key),
-      this.#owners.id,
-    ]);
-  }
-
-  list(): Promise<{ key: string; approvals: readonly string[] }[]> {
-    return programs.select(this.#db, ["key", "approvals"]);
-  }
-
-  async remove(key: string): Promise<void> {
-    await this.#db.run("DELETE FROM programs WHERE key = ?", [programs.toSql("key", key)]);
-  }
-
-  async #read(key: string): Promise<StoredProgram | undefined> {
-    const id = programs.toSql("key", key);
-    const [row] = await programs.select(this.#db, ["program", "snapshot"], "WHERE key = ?", [id]);
+  async get(id: string): Promise<StoredProgram | undefined> {
+    const [row] = await programs.select(this.#db, ["program", "snapshot"], "WHERE id = ?", [id]);
     if (!row) return undefined;
     const { program, snapshot } = row;
-    return { ...program, key, state: { ...program.state, snapshot: await expand(snapshot) } };
+    return { ...program, id, state: { ...program.state, snapshot: await expand(snapshot) } };
   }
+
+  list(): Promise<{ id: string; approvals: readonly string[] }[]> {
+    return programs.select(this.#db, ["id", "approvals"]);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#db.run("DELETE FROM programs WHERE id = ?", [id]);
+  }
+}
+
+function rowOf({ name, input, options }: CallToContinue, approvals: readonly string[], savedAt: number): StoredCall {
+  const { id: callId = "", idempotencyKey, caller = {} } = options;
+  const [toolName = name, version] = name.split("@");
+  const { session, agent, user } = caller;
+  // Only within a session is an id alone a key.
+  const key = idempotencyKey || (session === undefined ? undefined : callId);
+  const result = pendingResult(
+    { callId, toolName, startedAt: savedAt },
+    { kind: "approval", id: approvals[0] ?? "" },
+    "The program waits for a person, and continues by itself after the answer.",
+  );
+  return {
+    id: `apr_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    callId,
+    key: key === undefined ? undefined : hash("sha256", JSON.stringify([session, agent, user, key])),
+    fingerprint: hash("sha256", canonicalJson([toolName, version, input])),
+    toolName,
+    caller: { depth: 0, ...caller } as Caller,
+    state: "suspended",
+    epoch: 1,
+    lost: 0,
+    repeatable: true,
+    result,
+    createdAt: savedAt,
+    begunAt: savedAt,
+  };
 }

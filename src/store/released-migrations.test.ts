@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openTokenStore } from "./tokens.ts";
@@ -73,7 +74,7 @@ test("a new store has the tables and the checksums that the released version cre
       "sqlite_autoindex_calls",
     ],
     ...["jobs:", "jobs_log", "jobs_lines", "jobs_key", "jobs_queued", "jobs_delayed", "jobs_running", "jobs_change"],
-    "sqlite_autoindex_jobs",
+    ...["sqlite_autoindex_jobs", "programs", "sqlite_autoindex_programs"],
     ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
   ];
   const unchanged = (line: string) => !changed.some((name) => line.startsWith(name));
@@ -106,8 +107,19 @@ test("a store of the released version opens, and later versions are applied to i
       "next_state, old_hash, next_hash, abandoned) VALUES ('/w', 1, 2, 'c', 'c', '', 'edit', 'write', '/w/a', '', " +
       `'{"kind":"absent"}', '{"kind":"other"}', '', 'h', 1)`,
   );
+  const call = { name: "run_code@1.0.0", input: { code: "1" }, options: { id: "p", caller }, verdict: {} };
+  const program = { call, state: { output: [], calls: 1, lastStep: 1, approvals: ["a"] }, engine: "e", savedAt: 7 };
+  await database.run("INSERT INTO programs VALUES ('\"key\"', NULL, '[\"a\"]', ?, ?, 7)", [
+    JSON.stringify(program),
+    gzipSync("memory"),
+  ]);
   await database.close();
   const store = await openStore({ stateFolder: folder });
+  const [waiting] = await store.programs.list();
+  expect(waiting?.approvals).toEqual(["a"]);
+  const { id = "" } = waiting ?? {};
+  expect(await store.programs.get(id)).toMatchObject({ call, state: { lastStep: 1 }, savedAt: 7 });
+  expect(await store.calls.get(id)).toMatchObject({ callId: "p", toolName: "run_code", state: "suspended", caller });
   expect(await store.calls.questions({ max: 9 })).toMatchObject([
     { id: "a", state: "waiting", caller: { session: "s" } },
   ]);
