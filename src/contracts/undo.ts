@@ -12,7 +12,7 @@ export const ChangeInfo = named(
     agent: z.string().optional(),
     toolName: z.string().optional(),
     at: Time,
-    kind: z.enum(["write", "delete", "move", "make_directory", "make_link"]),
+    kind: z.enum(["write", "delete", "move", "make_directory", "make_link", "set_mode"]),
     path: z.string(),
     to: z.string().optional(),
     state: z.enum(["done", "undone", "lost"]),

@@ -1,4 +1,4 @@
-import { closeSync, constants, fchmodSync, mkdirSync, readlinkSync, symlinkSync } from "node:fs";
+import { chmodSync, closeSync, constants, fchmodSync, mkdirSync, readlinkSync, symlinkSync, utimesSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { toolError } from "../../core/error.ts";
@@ -33,6 +33,7 @@ import {
   lstatIfExists,
   notDirectory,
   requireAllowed,
+  requireRegular,
 } from "./path-anchor.ts";
 import { parsePathName, type PathName, quotePath, resolveLinks } from "./path-name.ts";
 import { checkPath, narrow, type PathOperation, type PathPolicy, showPath } from "./path-policy.ts";
@@ -76,12 +77,20 @@ export interface Files {
   entry(path: string): Promise<FoundEntry>;
   /** For undo: restores a directory or a link at a free path. The target of a link is not checked; its use is. */
   makeEntry(path: string, what: Extract<EntryState, { kind: "directory" | "symlink" }>): Promise<void>;
+  /** Changes the permissions and times of a file or folder, not of a link. Times are not journalled. */
+  setAttributes(path: string, attributes: EntryAttributes): Promise<void>;
   /** Makes all changes of `work` or none: if this process is killed before it ends, the next host rolls them back. */
   together<T>(work: (files: Files) => Promise<T>): Promise<T>;
   /** Removes the temporary files of killed writers. True if there are files of writers that may still run. */
   removeTemporaryFiles(folders: readonly string[]): boolean;
   /** A narrower view for one call, which journals its changes under the call's id. It never allows more. */
   narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files;
+}
+
+export interface EntryAttributes {
+  mode?: number;
+  /** Unix milliseconds of the last change of the content. */
+  modified?: number;
 }
 
 export interface FilesOptions {
@@ -145,6 +154,7 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFile
       ),
     entry: (path) => attempt(path, "read", (name) => entryAt(name, access)),
     makeEntry: (path, what) => attempt(path, "write", (name) => makeEntry(name, what, access)),
+    setAttributes: (path, attributes) => attempt(path, "write", (name) => setAttributes(name, attributes, access)),
     together: (work) =>
       access.group === undefined
         ? changeTogether(access, access.clock(), (group) => work(filesOver({ ...access, group }, cleaner)))
@@ -152,7 +162,21 @@ function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFile
     removeTemporaryFiles: (folders) => removeTemporaryFiles(folders, access),
     narrow: (allowedPaths, maker) => filesOver({ ...access, policy: narrow(policy, allowedPaths), ...maker }, cleaner),
   };
+  accessOf.set(files, { access, cleaner });
   return files;
+}
+
+const accessOf = new WeakMap<Files, { access: FileAccess; cleaner: ReturnType<typeof createTempFileCleaner> }>();
+
+/**
+ * The same files without the names that deny rules protect: repositories and secrets of a project, which a confined
+ * command may change. Only for effects of commands and their undo, never for a tool that is given a path.
+ */
+export function filesOfCommands(files: Files): Files {
+  const known = accessOf.get(files);
+  if (!known) return files;
+  const { access, cleaner } = known;
+  return filesOver({ ...access, policy: { ...access.policy, denials: () => null } }, cleaner);
 }
 
 function realPath(name: PathName, access: FileAccess, operation: PathOperation): string {
@@ -308,6 +332,35 @@ async function makeEntry(
     }
     if (what.kind === "directory" && what.mode !== undefined) chmodDirectory(entry, what.mode, access);
     await syncDirectory(entry.parent);
+  } finally {
+    entry.close();
+  }
+}
+
+async function setAttributes(name: PathName, { mode, modified }: EntryAttributes, access: FileAccess): Promise<void> {
+  const entry = locateEntry(name, access, { operation: "write", followLast: false });
+  try {
+    const held = access.anchoring(entry.parent.at(entry.base), { noFollow: true });
+    try {
+      const kind = held.stat.isDirectory() ? "directory" : "file";
+      if (kind === "file") requireRegular(name, held.stat);
+      const old = Number(held.stat.mode & 0o7777n);
+      if (mode !== undefined && mode !== old) {
+        const next: EntryState =
+          kind === "directory" ? { kind, mode } : { kind: "file", mode, size: Number(held.stat.size) };
+        const change = { path: entry.real, was: kind, old: null, mode: old, next } as const;
+        const recorded = await recordChange(access, { kind: "set_mode", ...change });
+        try {
+          chmodSync(held.path, mode);
+        } catch (error) {
+          await recorded.abandon();
+          throw error;
+        }
+      }
+      if (modified !== undefined) utimesSync(held.path, new Date(), modified / 1000);
+    } finally {
+      held.close();
+    }
   } finally {
     entry.close();
   }

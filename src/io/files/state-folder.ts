@@ -146,6 +146,8 @@ export const STATE_FILES = {
   backups: "backups",
   rules: "config.yml",
   spills: "spill",
+  /** What commands did before their approval. */
+  previews: "previews",
 } as const;
 
 export function readStateRecord(folder: string): StateRecord | undefined {

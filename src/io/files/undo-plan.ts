@@ -18,6 +18,7 @@ import { unifiedDiff } from "./unified-diff.ts";
 /** One step of an undo, with the state that it expects. */
 export type UndoStep =
   | { do: "set"; path: string; from: EntryState; to: EntryState }
+  | { do: "set_mode"; path: string; from: EntryState; to: EntryState }
   | { do: "move"; from: string; to: string; state: EntryState };
 
 export interface UndoConflict {
@@ -56,7 +57,8 @@ export async function planUndo(
     if (change.abandoned) continue;
     const planning = { view, force, steps };
     try {
-      const conflict = await (change.kind === "move" ? planMoveUndo(change, planning) : planSet(change, planning));
+      const plan = PLANS[change.kind] ?? planSet;
+      const conflict = await plan(change, planning);
       if (conflict) conflicts.push(conflict);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
@@ -66,6 +68,8 @@ export async function planUndo(
   }
   return { steps, conflicts };
 }
+
+const PLANS: Partial<Record<RecordedChange["kind"], typeof planSet>> = { move: planMoveUndo, set_mode: planModeUndo };
 
 async function planSet(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
   const { path, old, next } = change;
@@ -109,6 +113,24 @@ async function planMoveUndo(change: RecordedChange, planning: Planning): Promise
   return planState(to, { kind: "absent" }, old, planning, (reason) => conflict(reason, to, source));
 }
 
+/** Its content may have changed since: only the permissions are restored. */
+async function planModeUndo(change: RecordedChange, planning: Planning): Promise<UndoConflict | undefined> {
+  const { path, old, next } = change;
+  const found = await planning.view.stateAt(path);
+  const [was, is, left] = [modeOf(old), modeOf(found), modeOf(next)];
+  if (found.kind !== next.kind) return { change, path, reason: "changed", expected: next, found };
+  if (was === undefined || is === was) return undefined;
+  if (is !== left && !planning.force) return { change, path, reason: "changed", expected: next, found };
+  const restored = { ...found, mode: was };
+  planning.steps.push({ do: "set_mode", path, from: found, to: restored });
+  planning.view.assume({ do: "set_mode", path, mode: was });
+  return undefined;
+}
+
+export function modeOf(state: EntryState): number | undefined {
+  return state.kind === "file" || state.kind === "directory" ? state.mode : undefined;
+}
+
 async function planState(
   path: string,
   from: EntryState,
@@ -126,7 +148,10 @@ async function planState(
   return undefined;
 }
 
-type AssumedStep = { do: "set"; path: string; state: EntryState } | { do: "move"; from: string; to: string };
+type AssumedStep =
+  | { do: "set"; path: string; state: EntryState }
+  | { do: "set_mode"; path: string; mode: number }
+  | { do: "move"; from: string; to: string };
 
 /** The tree as it would be after the planned steps. */
 interface TreeView {
@@ -152,21 +177,26 @@ export function createTreeView(files: Files): TreeView {
   };
 
   /** Goes from the last step to the first: the state that a step gave the path, or its path on disk. */
-  const trace = (path: string): { state: EntryState } | { disk: string } => {
+  const trace = (path: string): ({ state: EntryState } | { disk: string }) & { mode?: number } => {
     let at = path;
+    let mode: number | undefined;
     for (const step of steps.toReversed()) {
-      if (step.do === "move") {
+      if (step.do === "set_mode") {
+        if (step.path === at) mode ??= step.mode;
+      } else if (step.do === "move") {
         if (isInside(at, step.to)) at = step.from + at.slice(step.to.length);
         else if (isInside(at, step.from)) return { state: { kind: "absent" } };
-      } else if (step.path === at) return { state: step.state };
+      } else if (step.path === at) return { state: step.state, mode };
       else if (isInside(at, step.path) && step.state.kind !== "directory") return { state: { kind: "absent" } };
     }
-    return { disk: at };
+    return { disk: at, mode };
   };
 
   const stateAt = async (path: string): Promise<EntryState> => {
     const traced = trace(path);
-    return "state" in traced ? traced.state : onDisk(traced.disk);
+    const state = "state" in traced ? traced.state : await onDisk(traced.disk);
+    const hasMode = state.kind === "file" || state.kind === "directory";
+    return hasMode && traced.mode !== undefined ? { ...state, mode: traced.mode } : state;
   };
 
   return {
@@ -299,9 +329,11 @@ export async function diffChanges(
     .toReversed()
     .filter(({ abandoned }) => !abandoned)
     .flatMap(({ kind, path, to = path, old, next }): UndoStep[] =>
-      kind === "move"
-        ? [{ do: "move", from: path, to, state: next }, ...replacedAt(to, old)]
-        : [{ do: "set", path, from: old, to: next }],
+      kind === "set_mode"
+        ? [{ do: "set_mode", path, from: old, to: next }]
+        : kind === "move"
+          ? [{ do: "move", from: path, to, state: next }, ...replacedAt(to, old)]
+          : [{ do: "set", path, from: old, to: next }],
     );
   return diffSteps(steps, sources);
 }
@@ -321,6 +353,12 @@ export async function diffSteps(steps: readonly UndoStep[], sources: ContentSour
       diffs.push({ path: sources.files.show(step.from), to, what: `moved to ${to}`, ...none });
       continue;
     }
+    if (step.do === "set_mode") {
+      const what = `mode changed from ${octal(step.from)} to ${octal(step.to)}`;
+      const none = { text: "", binary: false, added: 0, removed: 0, truncated: false };
+      diffs.push({ path: sources.files.show(step.path), what, ...none });
+      continue;
+    }
     const known = first.get(step.path);
     if (known) known.to = step.to;
     else first.set(step.path, { from: step.from, to: step.to });
@@ -328,6 +366,10 @@ export async function diffSteps(steps: readonly UndoStep[], sources: ContentSour
   for (const [path, { from, to }] of first)
     if (!isSameState(from, to)) diffs.push(await diffStates(path, from, to, sources));
   return diffs;
+}
+
+function octal(state: EntryState): string {
+  return (modeOf(state) ?? 0).toString(8).padStart(3, "0");
 }
 
 /** The difference between what the change left and what exists now. */

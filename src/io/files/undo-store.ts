@@ -173,7 +173,8 @@ export interface ChangeMaker {
 
 /** A change before it happens, with what is needed to restore the old state. */
 export interface FileChange extends ChangeMaker {
-  kind: "write" | "delete" | "move" | "make_directory" | "make_link";
+  /** `set_mode`: only the permissions of a file or folder change. */
+  kind: "write" | "delete" | "move" | "make_directory" | "make_link" | "set_mode";
   /** Real absolute path; for a move the source. */
   path: string;
   /** The target of a move. */
@@ -287,7 +288,7 @@ export function stateBefore({ was, old, mode, linkTarget }: OldEntry): EntryStat
 
 export type OldEntry = Pick<FileChange, "was" | "old" | "omitted" | "mode" | "linkTarget">;
 
-/** Ignores permissions: no tool changes them, so a difference was made on purpose by someone else. */
+/** Ignores permissions: only `set_mode` changes them, so another difference was made on purpose by someone else. */
 export function isSameState(a: EntryState, b: EntryState): boolean {
   if (a.kind === "file" && b.kind === "file") {
     if (a.hash !== undefined || b.hash !== undefined) return a.hash === b.hash;

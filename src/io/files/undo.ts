@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { toFailure, toolError, type ToolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
-import type { Files, FoundEntry } from "./files.ts";
+import { type Files, filesOfCommands, type FoundEntry } from "./files.ts";
 import { isAlive } from "./temporary-file.ts";
 import {
   callKey,
@@ -13,6 +13,7 @@ import {
   type FileDiff,
   keyOf,
   keysOf,
+  modeOf,
   nameOf,
   planUndo,
   readHistory,
@@ -152,8 +153,8 @@ export function createUndo({ files, store, clock = Date.now, onUndo }: UndoOptio
     async diffOf(of) {
       const changes =
         "callId" in of ? await changesOf(of.callId, of) : (await store.list()).filter(({ id }) => id === of.changeId);
-      const { steps, conflicts } = await planUndo(await effective(changes), createTreeView(files));
-      const seen = { files, store };
+      const { steps, conflicts } = await planUndo(await effective(changes), createTreeView(filesFor(changes, files)));
+      const seen = { files: filesFor(changes, files), store };
       return {
         did: await diffChanges(changes, seen),
         undo: conflicts.length > 0 ? [] : await diffSteps(steps, seen),
@@ -292,7 +293,7 @@ class UndoRunner {
     caller: UndoCaller,
     named?: readonly string[],
   ): Promise<UndoneUnit> {
-    const view = createTreeView(this.#files);
+    const view = createTreeView(filesFor(units.flat(), this.#files));
     const conflicts: UndoConflict[] = [];
     for (const unit of units) {
       const plan = await planUndo(unit, view, { force: caller.force !== undefined });
@@ -359,7 +360,7 @@ class UndoRunner {
     const forced = caller.force !== undefined;
     const run = { id, callIds, keys, session, at: this.#clock(), by, forced, owner: this.#owner };
     // Planned again immediately before: files may have changed since the first check.
-    const { steps, conflicts } = await planUndo(unit, createTreeView(this.#files), { force: forced });
+    const { steps, conflicts } = await planUndo(unit, createTreeView(filesFor(unit, this.#files)), { force: forced });
     if (conflicts.length > 0) throw await this.#refuse(conflicts);
     const paths = [...new Set(steps.flatMap((step) => (step.do === "move" ? [step.from, step.to] : [step.path])))];
     const notify = async (facts: Pick<UndoEvent, "phase" | "state">): Promise<void> =>
@@ -374,7 +375,7 @@ class UndoRunner {
     try {
       try {
         await notify({ phase: "begun" });
-        await this.#apply(steps, run);
+        await this.#apply(steps, unit, run);
       } catch (error) {
         const left = await this.#rollBack(run);
         await end(left === undefined ? "taken_back" : "stuck");
@@ -397,10 +398,12 @@ class UndoRunner {
     // At most its last change did not happen, so it is rolled back and then made again from the beginning.
     const left = await this.#rollBack(run);
     if (left !== undefined) return ended("stuck", left);
-    const { steps, conflicts } = await planUndo(changes, createTreeView(this.#files), { force: run.forced });
+    const { steps, conflicts } = await planUndo(changes, createTreeView(filesFor(changes, this.#files)), {
+      force: run.forced,
+    });
     if (conflicts.length > 0) return ended("taken_back", this.#describe(conflicts));
     try {
-      await this.#apply(steps, run);
+      await this.#apply(steps, changes, run);
       return await ended("done");
     } catch (error) {
       const still = await this.#rollBack(run);
@@ -416,22 +419,26 @@ class UndoRunner {
   /** Undoes changes, newest first. Returns why that failed. */
   async #takeBack(changes: readonly RecordedChange[], maker: ChangeMaker): Promise<string | undefined> {
     try {
-      const { steps, conflicts } = await planUndo(changes, createTreeView(this.#files));
+      const { steps, conflicts } = await planUndo(changes, createTreeView(filesFor(changes, this.#files)));
       if (conflicts.length > 0) return this.#describe(conflicts);
-      await this.#make(steps, maker);
+      await this.#make(steps, changes, maker);
       return undefined;
     } catch (error) {
       return toFailure(error).message;
     }
   }
 
-  async #apply(steps: readonly UndoStep[], { id, session }: UndoIdentity): Promise<void> {
+  async #apply(
+    steps: readonly UndoStep[],
+    undone: readonly RecordedChange[],
+    { id, session }: UndoIdentity,
+  ): Promise<void> {
     // Without a user: the id is unique, and one undo may include calls of several users.
-    await this.#make(steps, { callId: id, session, tool: "undo" });
+    await this.#make(steps, undone, { callId: id, session, tool: "undo" });
   }
 
-  async #make(steps: readonly UndoStep[], maker: ChangeMaker): Promise<void> {
-    const files = this.#files.narrow(undefined, maker);
+  async #make(steps: readonly UndoStep[], undone: readonly RecordedChange[], maker: ChangeMaker): Promise<void> {
+    const files = filesFor(undone, this.#files).narrow(undefined, maker);
     for (const step of steps) await applyStep(step, files, this.#store);
   }
 
@@ -464,6 +471,11 @@ class UndoRunner {
   }
 }
 
+/** Commands may change repositories and secrets of the project, which the file tools may not. */
+function filesFor(changes: readonly RecordedChange[], files: Files): Files {
+  return changes.some(({ tool }) => tool === "exec" || tool === "undo") ? filesOfCommands(files) : files;
+}
+
 function callsOf(unit: readonly RecordedChange[]): string[] {
   return [...new Set(unit.map((change) => rootCall(nameOf(change))))];
 }
@@ -491,6 +503,11 @@ async function applyStep(step: UndoStep, files: Files, store: UndoStore): Promis
     return;
   }
   const { path, to } = step;
+  if (step.do === "set_mode") {
+    await requireState(path, step.from, files);
+    await files.setAttributes(path, { mode: modeOf(to) });
+    return;
+  }
   const bytes = to.kind === "file" ? await storedContent(to, files.show(path), store) : undefined;
   const found = await requireState(path, step.from, files);
   if (bytes && found.state.kind === "file") {
