@@ -12,6 +12,8 @@ export interface TableRules {
   network: "none" | "open";
   /** Max memory of each process. */
   memoryBytes: number;
+  /** Max size of a file that it writes. Default: no limit. */
+  fileBytes?: number;
   namespaces?: NamespaceRules;
 }
 
@@ -22,7 +24,18 @@ export interface Bind {
   isReadOnly: boolean;
 }
 
+/** Shows a folder whose changes go to another one. */
+export interface Overlay {
+  /** The folder; it stays unchanged. */
+  lower: string;
+  /** Empty folders on one file system. Their paths have no comma, colon or backslash. */
+  upper: string;
+  work: string;
+}
+
 export interface NamespaceRules {
+  /** Mounted first, in this order. */
+  overlays?: readonly Overlay[];
   /** All other paths are mounted read-only: Landlock does not see changes of modes, owners and times. */
   writable: readonly string[];
   /** May be changed but not replaced by another folder. */
@@ -67,7 +80,7 @@ const SIGKILL = 9;
 const CAPABILITIES_OF_ROOT = 0x1f;
 const LAST_CAPABILITY = 40;
 const CAPABILITY_VERSION = 0x20080522;
-const RLIMIT = { data: 2, core: 4, processes: 6 } as const;
+const RLIMIT = { file: 1, data: 2, core: 4, processes: 6 } as const;
 /** Too small for a file. Only with 1, and not with 0, the kernel also starts no program that collects core files. */
 const NO_CORE = 1;
 const SECCOMP_SET_MODE_FILTER = 1;
@@ -84,6 +97,7 @@ export function buildTable(
   if (rules.namespaces) builder.enterNamespaces(rules.namespaces);
   builder.limit(RLIMIT.data, rules.memoryBytes);
   builder.limit(RLIMIT.core, NO_CORE);
+  if (rules.fileBytes !== undefined) builder.limit(RLIMIT.file, rules.fileBytes);
   builder.dropPrivileges();
   const ownNetwork = rules.namespaces?.ownNetwork === true;
   builder.restrictFiles(rules.paths, { network: ownNetwork || rules.network === "open" });
@@ -107,6 +121,24 @@ export function buildVersionTable(architecture: Architecture): Buffer {
     [0, 0, 1],
     requiredCall(architecture, "exit_group"),
   );
+  return table.build();
+}
+
+/** The attribute of a folder in an upper layer that hides the same folder of the lower one. */
+export function opaqueAttribute({ uid }: Machine): string {
+  return uid === 0 ? "trusted.overlay.opaque" : "user.overlay.opaque";
+}
+
+/** A table that prints one byte for each folder: `y` if it has the attribute with that value. */
+export function buildOpaqueTable(machine: Machine, folders: readonly string[]): Buffer {
+  const number = (name: SystemCall): number => requiredCall(machine.architecture, name);
+  const table = new CallTable();
+  const values = table.data(Buffer.alloc(folders.length, "n"));
+  const attribute = table.text(opaqueAttribute(machine));
+  for (const [index, folder] of folders.entries())
+    table.try(number("lgetxattr"), [table.text(folder), attribute, values.plus(index), 1]);
+  table.call(number("write"), [1, values, folders.length]);
+  table.call(number("exit_group"), [0]);
   return table.build();
 }
 
@@ -150,6 +182,8 @@ class TableBuilder {
     if (users !== 0) this.#mapUser(3);
     if (!isRoot) this.limit(RLIMIT.processes, rules.processes);
     this.#mount({ to: "/", flags: MOUNT.recursive | MOUNT.private });
+    // Before everything is read-only: an overlay needs folders that it can write.
+    if (rules.overlays) this.#mountOverlays(rules.overlays);
     this.#setReadOnly("/");
     for (const path of rules.writable) this.#bind(path, path);
     for (const path of rules.writable) this.#setWritable(path, AT_RECURSIVE);
@@ -309,6 +343,24 @@ class TableBuilder {
   #mount({ from = "none", to, flags }: { from?: string; to: string; flags: number }): void {
     const { table } = this;
     table.call(this.#number("mount"), [table.text(from), table.text(to), 0, flags, 0]);
+  }
+
+  /** The lower folder is named by the working folder: its path may have any characters. */
+  #mountOverlays(overlays: readonly Overlay[]): void {
+    const { table } = this;
+    const before = table.data(Buffer.alloc(4096));
+    const [type, here] = [table.text("overlay"), table.text(".")];
+    // `userxattr` is for users without capabilities, and refuses the options that root needs to switch off.
+    const options = this.#machine.uid === 0 ? "redirect_dir=off,metacopy=off,index=off" : "userxattr";
+    table.call(this.#number("getcwd"), [before, 4096]);
+    for (const { lower, upper, work } of overlays) {
+      if (/[,:\\]/.test(upper + work)) throw new Error("The folders of an overlay have unusable names");
+      const layers = `lowerdir=.,upperdir=${upper},workdir=${work},volatile,${options}`;
+      table.call(this.#number("chdir"), [table.text(lower)]);
+      const flags = MOUNT.noSetuid | MOUNT.noDevices;
+      table.call(this.#number("mount"), [type, here, type, flags, table.text(layers)]);
+    }
+    table.call(this.#number("chdir"), [before]);
   }
 
   #bind(from: string, to: string): void {

@@ -41,6 +41,12 @@ export function guardedInRepositories(repositories: readonly string[]): string[]
   });
 }
 
+/** Whether a path below a `.git` folder makes git run programs. */
+export function isRunByGit(below: string): boolean {
+  const [first = "", , third = ""] = below.split("/");
+  return RUN_BY_GIT.includes(first === "modules" ? third : first);
+}
+
 type Saved =
   | { kind: "file"; content: Buffer; mode: number }
   | { kind: "large file"; identity: string }

@@ -19,6 +19,7 @@ import {
 } from "./profiles.ts";
 import { type Engine, type FoundEngines, machineEngines, tableFolderPath, usableFolder } from "./self-test.ts";
 import { SharedNetwork, type SandboxProxy } from "./shared-network.ts";
+import { MAX_VIEW_FILE_BYTES, mountsInside, type ViewEffects, ViewFolder } from "./view.ts";
 import { WorkspaceScan } from "./workspace-scan.ts";
 
 export type { ConfinementProfile } from "./profiles.ts";
@@ -67,6 +68,16 @@ export interface ConfinedCommand {
   finish(): Promise<GuardReport>;
 }
 
+/** A run in a copy of everything that a command in `work` may write, without network. */
+export interface CommandView extends Pick<ConfinedCommand, "command" | "env"> {
+  /** Whether it fills the disk. Kill it then. */
+  readonly isTooLarge: boolean;
+  /** After the command and everything it started has ended. Throws `UnrecordableEffect`. */
+  collect(): ViewEffects;
+  /** Removes the copy. */
+  close(): Promise<void>;
+}
+
 /** Confines commands with the means of the operating system. */
 export interface Sandbox {
   /** The engine of each profile that passed its self-test. Undefined: commands cannot run in this profile. */
@@ -81,6 +92,10 @@ export interface Sandbox {
   describe(profile: ConfinementProfile): string;
   /** Throws if the profile has no engine. Call it for each command: it closes secrets that are new. */
   confine(profile: ConfinementProfile, command: readonly string[], options: ConfineOptions): Promise<ConfinedCommand>;
+  /** Shows what a command would do in `work`. `why` says why that cannot be shown, as "this machine has no overlays". */
+  openView(command: readonly string[], options: ConfineOptions): Promise<CommandView | { why: string }>;
+  /** The folder that commands in `work` are shown as /tmp. */
+  readonly temporaryFolder: string;
   /** The same for a program with rules of its own. It runs in the engine of `work`. */
   confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand>;
   /** Removes the scratch folder. */
@@ -97,6 +112,11 @@ export interface SandboxOptions {
   processes?: number;
   /** The hosts that commands may reach. If omitted, or without namespaces, there is no network. */
   proxy?: SandboxProxy;
+  /**
+   * How many milliseconds a command that needs approval may run before it, in a copy of the workspace, to show its
+   * effects. 0: never. Default: 10,000.
+   */
+  previewMs?: number;
   /** Default: those of this machine, tried at the first use. */
   engines?: () => FoundEngines;
   /** Default: the user's. */
@@ -124,6 +144,8 @@ interface Plan {
   terminal: boolean;
   temporary?: string;
   proxy?: SandboxProxy;
+  /** Everything that it may write is an overlay of this view. */
+  view?: ViewFolder;
 }
 
 /** What the table of a program is made from. */
@@ -192,25 +214,57 @@ class WorkspaceSandbox implements Sandbox {
     const engine = this.#engineOf(profile);
     this.#scan.refresh();
     const { policy } = this.#options.files.narrow(options.allowedPaths);
-    const { cwd, terminal, network = this.#reachesHosts() ? "hosts" : "none", writable = [] } = options;
-    const readable = [...this.#readableSystem(), ...roots(policy), ...worktreeRepository(policy.workspace)];
-    const base = { cwd, terminal };
-    if (profile === "look") {
-      const closed = this.#closedFor(roots(policy));
-      return this.#start(engine, command, {
-        ...base,
-        read: readable,
-        write: [],
-        closed,
-        hidden: [],
-        metadata: false,
-        network: "none",
-      });
+    if (profile === "work") return this.#start(engine, command, this.#workPlan(policy, options));
+    const { cwd, terminal } = options;
+    const read = this.#readable(policy);
+    const closed = this.#closedFor(roots(policy));
+    const rules = { write: [], hidden: [], metadata: false, network: "none" } as const;
+    return this.#start(engine, command, { ...rules, cwd, terminal, read, closed });
+  }
+
+  async openView(command: readonly string[], options: ConfineOptions): Promise<CommandView | { why: string }> {
+    const engine = this.#engines().work;
+    if (engine?.name !== "namespaces") return { why: "this machine has no overlays" };
+    const { policy } = this.#options.files.narrow(options.allowedPaths);
+    const folders = roots(policy, "writable");
+    if (folders.some((folder) => mountsInside(folder).length > 0)) return { why: "the workspace contains mounts" };
+    this.#scan.refresh();
+    const view = new ViewFolder(join(this.#tableFolder().path, "views"));
+    try {
+      for (const folder of folders) view.add(folder, "workspace");
+      for (const folder of packageCaches(this.#home)) view.add(folder, "cache");
+      view.add(this.#scratchFolder(), "temporary");
+      const plan = this.#workPlan(policy, { ...options, network: "none", writable: [] });
+      const { command: launch, env } = await this.#start(engine, command, { ...plan, view });
+      return {
+        command: launch,
+        env,
+        get isTooLarge() {
+          return view.isTooLarge;
+        },
+        collect: () => view.collect(engine, { scan: this.#scan, policy }),
+        close: () => view.remove(),
+      };
+    } catch (error) {
+      await view.remove();
+      throw error;
     }
+  }
+
+  get temporaryFolder(): string {
+    return this.#scratchFolder();
+  }
+
+  #workPlan(policy: PathPolicy, options: ConfineOptions): Plan {
+    const { cwd, terminal, network = this.#reachesHosts() ? "hosts" : "none", writable = [] } = options;
     const write = [...roots(policy, "writable"), ...packageCaches(this.#home), ...writable];
     const hidden = [...this.#hiddenInWork()].filter((path) => write.some((root) => isInside(path, root)));
     const closed = this.#closed(hidden);
-    return this.#start(engine, command, { ...base, read: readable, write, closed, hidden, metadata: true, network });
+    return { cwd, terminal, read: this.#readable(policy), write, closed, hidden, metadata: true, network };
+  }
+
+  #readable(policy: PathPolicy): string[] {
+    return [...this.#readableSystem(), ...roots(policy), ...worktreeRepository(policy.workspace)];
   }
 
   async confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand> {
@@ -325,6 +379,7 @@ class WorkspaceSandbox implements Sandbox {
       engine.name === "namespaces"
         ? {
             ...mounted,
+            overlays: plan.view?.overlays,
             writable: outermost(plan.write),
             joinedNetwork,
             binds: this.#temporaryBinds(plan, scratch),
@@ -334,9 +389,10 @@ class WorkspaceSandbox implements Sandbox {
     const launch = this.#launch(engine, { plan, temporary, closed, namespaces, mounted });
     const keepIn = (): string => join(this.#tableFolder().path, "replaced");
     const mayWrite = (path: string): boolean => isWritable(path, plan);
-    const guard = writes
-      ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, mayWrite, keepIn })
-      : undefined;
+    const guard =
+      writes && !plan.view
+        ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, mayWrite, keepIn })
+        : undefined;
     const env: Record<string, string> = temporary === undefined ? { GIT_OPTIONAL_LOCKS: "0" } : { TMPDIR: temporary };
     Object.assign(env, shared?.env);
     return {
@@ -379,7 +435,7 @@ class WorkspaceSandbox implements Sandbox {
     const { read, write, metadata, network } = plan;
     const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];
     const key = JSON.stringify([engine.name, read, write, temporary, [...closed.paths], metadata, network, namespaces]);
-    const known = this.#tablePaths.get(key);
+    const known = plan.view ? undefined : this.#tablePaths.get(key);
     if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
     const output = outputFolder();
     const { rules: paths, splitFolders } = pathRules({ read, write, temporary, closed });
@@ -389,10 +445,13 @@ class WorkspaceSandbox implements Sandbox {
       // bubblewrap has already given it a network of its own.
       network: network === "open" || engine.name === "bubblewrap" ? "open" : "none",
       memoryBytes: this.#options.memoryBytes ?? DEFAULT_MEMORY,
+      fileBytes: plan.view && MAX_VIEW_FILE_BYTES,
       namespaces,
     };
     const supervise = engine.name !== "perl" && engine.name !== "bubblewrap";
-    const path = this.#tableFolder().write(buildTable(engine.machine, rules, undefined, { supervise }));
+    const table = buildTable(engine.machine, rules, undefined, { supervise });
+    if (plan.view) return plan.view.writeTable("command", table);
+    const path = this.#tableFolder().write(table);
     if (this.#tablePaths.size >= MAX_TABLES) this.#tablePaths.clear();
     this.#tablePaths.set(key, { path, times: timesOf(JSON.stringify(splitFolders.map((folder) => [folder, 0]))) });
     return path;

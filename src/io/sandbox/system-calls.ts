@@ -55,6 +55,7 @@ const NUMBERS = {
   landlock_create_ruleset: [444, 444],
   landlock_restrict_self: [446, 446],
   lchown: [94],
+  lgetxattr: [192, 9],
   listen: [50, 201],
   lremovexattr: [198, 15],
   lsetxattr: [189, 6],

@@ -1,0 +1,209 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../../core/error.ts";
+import { type EntryState, hashOf } from "../files/undo-store.ts";
+import type { Overlay } from "./build-table.ts";
+
+/** What a command did to one path in a view. */
+export interface Effect {
+  /** A real path; of a temporary file its path below the folder for them. */
+  path: string;
+  before: EntryState;
+  after: EntryState;
+  /** Whether it is a temporary file: it is kept, but not journalled. */
+  isTemporary: boolean;
+  /** When the content was last changed, in Unix milliseconds. */
+  modified?: number;
+}
+
+/** The command did something that cannot be recorded; the message says what, as "it creates a socket". */
+export class UnrecordableEffect extends Error {}
+
+export interface EffectLimits {
+  /** Max number of changed paths. */
+  maxEntries: number;
+  /** Max size of all old and new contents together. */
+  maxBytes: number;
+}
+
+export const EFFECT_LIMITS: EffectLimits = { maxEntries: 2000, maxBytes: 64 * 1024 * 1024 };
+
+export interface CollectOptions {
+  overlays: readonly (Pick<Overlay, "lower" | "upper"> & { isTemporary: boolean })[];
+  /** Which folders of an upper layer hide the same folder of the lower one. */
+  opaqueAmong(folders: readonly string[]): ReadonlySet<string>;
+  /** Called with the new content of each file. */
+  keep(effect: Effect, bytes: Buffer): void;
+  limits?: EffectLimits;
+}
+
+/** Compares the layers of a view. Every process that uses it must have ended. */
+export function collectEffects(options: CollectOptions): Effect[] {
+  const shared = options.overlays.flatMap(({ upper, lower }) => foldersInBoth(upper, lower));
+  const opaque = shared.length === 0 ? new Set<string>() : options.opaqueAmong(shared);
+  const collector = new EffectCollector(opaque, options);
+  for (const { upper, lower, isTemporary } of options.overlays) collector.compare(upper, lower, isTemporary);
+  return collector.effects;
+}
+
+/** Folders below an upper layer that the lower layer has too. The layers themselves are never opaque. */
+function foldersInBoth(upper: string, lower: string): string[] {
+  return namesIn(upper).flatMap((name) => {
+    const [inUpper, inLower] = [join(upper, name), join(lower, name)];
+    if (!stateOf(inUpper)?.isDirectory() || !stateOf(inLower)?.isDirectory()) return [];
+    return [inUpper, ...foldersInBoth(inUpper, inLower)];
+  });
+}
+
+interface Place {
+  upper: string;
+  /** Undefined if the view does not show the lower layer here. */
+  lower: string | undefined;
+  path: string;
+}
+
+class EffectCollector {
+  readonly effects: Effect[] = [];
+  readonly #opaque: ReadonlySet<string>;
+  readonly #keep: CollectOptions["keep"];
+  readonly #limits: EffectLimits;
+  #isTemporary = false;
+  #bytes = 0;
+
+  constructor(opaque: ReadonlySet<string>, { keep, limits = EFFECT_LIMITS }: CollectOptions) {
+    this.#opaque = opaque;
+    this.#keep = keep;
+    this.#limits = limits;
+  }
+
+  compare(upper: string, lower: string, isTemporary: boolean): void {
+    this.#isTemporary = isTemporary;
+    this.#folder({ upper, lower, path: isTemporary ? "/" : lower }, { isOpaque: false });
+  }
+
+  /** `isOpaque`: the view shows only the upper layer, so what is only in the lower one is gone. */
+  #folder({ upper, lower, path }: Place, { isOpaque }: { isOpaque: boolean }): void {
+    const names = namesIn(upper);
+    for (const name of names) {
+      const inLower = lower === undefined ? undefined : join(lower, name);
+      this.#entry({ upper: join(upper, name), lower: inLower, path: join(path, name) }, isOpaque);
+    }
+    if (!isOpaque || lower === undefined) return;
+    const kept = new Set(names);
+    for (const name of namesIn(lower)) if (!kept.has(name)) this.#gone(join(lower, name), join(path, name));
+  }
+
+  #entry({ upper, lower, path }: Place, isInOpaque: boolean): void {
+    const now = statOf(upper);
+    const old = lower === undefined ? undefined : stateOf(lower);
+    if (isWhiteout(now)) {
+      if (lower !== undefined && old) this.#gone(lower, path);
+      return;
+    }
+    requireRecordable(now, old);
+    if (now.isDirectory()) {
+      const wasFolder = old?.isDirectory() === true;
+      const after: EntryState = { kind: "directory", mode: modeOf(now) };
+      const before = lower === undefined || !old ? ABSENT : this.#describe(lower, old);
+      if (!wasFolder || modeOf(old) !== modeOf(now)) this.#add({ path, before, after });
+      const isOpaque = isInOpaque || this.#opaque.has(upper);
+      this.#folder({ upper, lower: wasFolder ? lower : undefined, path }, { isOpaque: wasFolder && isOpaque });
+      return;
+    }
+    // What replaces a folder removes everything in it.
+    if (lower !== undefined && old?.isDirectory()) this.#gone(lower, path, { children: true });
+    this.#replaced({ upper, lower, path }, now, old);
+  }
+
+  #replaced({ upper, lower, path }: Place, now: Stats, old: Stats | undefined): void {
+    const before = lower === undefined || !old ? ABSENT : this.#describe(lower, old);
+    if (now.isSymbolicLink()) {
+      const after: EntryState = { kind: "symlink", target: readlinkSync(upper) };
+      if (before.kind !== "symlink" || before.target !== after.target) this.#add({ path, before, after });
+      return;
+    }
+    const bytes = this.#read(upper, now);
+    const after: EntryState = { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: modeOf(now) };
+    const isSame = before.kind === "file" && before.hash === after.hash;
+    if (isSame && before.mode === after.mode && old?.mtimeMs === now.mtimeMs) return;
+    const effect = this.#add({ path, before, after, modified: now.mtimeMs });
+    if (!isSame) this.#keep(effect, bytes);
+  }
+
+  /** The entry of the lower layer and everything in it is deleted. */
+  #gone(lower: string, path: string, only: { children: boolean } = { children: false }): void {
+    const old = statOf(lower);
+    requireRecordable(old, old);
+    if (!only.children) this.#add({ path, before: this.#describe(lower, old), after: ABSENT });
+    if (old.isDirectory()) for (const name of namesIn(lower)) this.#gone(join(lower, name), join(path, name));
+  }
+
+  #describe(path: string, info: Stats): EntryState {
+    if (info.isDirectory()) return { kind: "directory", mode: modeOf(info) };
+    if (info.isSymbolicLink()) return { kind: "symlink", target: readlinkSync(path) };
+    if (!info.isFile()) return { kind: "other" };
+    const bytes = this.#read(path, info);
+    return { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: modeOf(info) };
+  }
+
+  #add(effect: Omit<Effect, "isTemporary">): Effect {
+    if (this.effects.length >= this.#limits.maxEntries)
+      throw new UnrecordableEffect(`it changes more than ${this.#limits.maxEntries} files`);
+    const added = { ...effect, isTemporary: this.#isTemporary };
+    this.effects.push(added);
+    return added;
+  }
+
+  #read(path: string, info: Stats): Buffer {
+    this.#bytes += info.size;
+    if (this.#bytes > this.#limits.maxBytes)
+      throw new UnrecordableEffect(`it changes more than ${this.#limits.maxBytes / 1024 / 1024} MB`);
+    return attempt(() => readFileSync(path));
+  }
+}
+
+const ABSENT: EntryState = { kind: "absent" };
+
+/** What marks a deleted entry in an upper layer. */
+function isWhiteout(info: Stats): boolean {
+  return info.isCharacterDevice() && info.rdev === 0;
+}
+
+function requireRecordable(now: Stats, old: Stats | undefined): void {
+  const isOrdinary = now.isFile() || now.isDirectory() || now.isSymbolicLink();
+  if (!isOrdinary) throw new UnrecordableEffect("it works with sockets, pipes or devices in the workspace");
+  const isOwned = old ? old.uid === now.uid && old.gid === now.gid : now.uid === process.geteuid?.();
+  if (!isOwned) throw new UnrecordableEffect("it changes owners of files");
+}
+
+function modeOf(info: Stats): number {
+  return info.mode & 0o7777;
+}
+
+function stateOf(path: string): Stats | undefined {
+  return attempt(() => lstatSync(path, { throwIfNoEntry: false }));
+}
+
+function statOf(path: string): Stats {
+  return attempt(() => lstatSync(path));
+}
+
+/** Sorted. */
+function namesIn(folder: string): string[] {
+  return attempt(() => readdirSync(folder, { encoding: "buffer" }))
+    .map((name) => {
+      const text = name.toString();
+      if (Buffer.from(text).equals(name)) return text;
+      throw new UnrecordableEffect("it uses file names that are not valid UTF-8");
+    })
+    .sort();
+}
+
+function attempt<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (errorCode(error) === "EACCES") throw new UnrecordableEffect("it removes the right to read its own files");
+    throw error;
+  }
+}

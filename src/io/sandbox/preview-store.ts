@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { errorCode } from "../../core/error.ts";
+import { ensureStateFolder, STATE_FILES } from "../files/state-folder.ts";
+import { type CallOwner, hashOf } from "../files/undo-store.ts";
+import type { Effect } from "./effects.ts";
+
+/** What a command did in a view, until a person has decided about it. */
+export interface RecordedRun<Result = unknown> {
+  effects: readonly Effect[];
+  /** Paths whose content must not be shown. */
+  secrets: readonly string[];
+  /** Paths that it must not change; see `ViewEffects`. */
+  guarded: readonly string[];
+  /** What the call returns once the effects are applied. */
+  result: Result;
+}
+
+/** A question can be answered for a day. */
+const LIFETIME_MS = 2 * 24 * 60 * 60_000;
+const MAX_TOTAL_BYTES = 512 * 1024 * 1024;
+const RECORD = "record.json";
+
+/**
+ * Keeps recorded runs in the state folder, because another process may apply them. One that is gone is made again, and
+ * the person is asked again if it differs.
+ */
+export class PreviewStore<Result = unknown> {
+  readonly #stateFolder: () => string;
+
+  constructor(stateFolder: () => string) {
+    this.#stateFolder = stateFolder;
+  }
+
+  static keyOf(callId: string, { session, user, agent }: CallOwner): string {
+    return createHash("sha256")
+      .update(JSON.stringify([session, user, agent, callId]))
+      .digest("hex")
+      .slice(0, 40);
+  }
+
+  async save(key: string, run: RecordedRun<Result>, contents: ReadonlyMap<string, Buffer>): Promise<void> {
+    const folder = this.#path;
+    ensureStateFolder(folder);
+    await this.#prune(folder);
+    const unfinished = await mkdtemp(join(folder, "new-"));
+    for (const bytes of contents.values()) await writeFile(join(unfinished, hashOf(bytes)), bytes, { mode: 0o600 });
+    await writeFile(join(unfinished, RECORD), JSON.stringify(run), { mode: 0o600 });
+    await this.remove(key);
+    try {
+      await rename(unfinished, join(folder, key));
+    } catch (error) {
+      // Another process has recorded the same call. Its record is shown then.
+      await rm(unfinished, { recursive: true, force: true });
+      if (!["ENOTEMPTY", "EEXIST"].includes(String(errorCode(error)))) throw error;
+    }
+  }
+
+  async load(key: string): Promise<RecordedRun<Result> | undefined> {
+    try {
+      return JSON.parse(await readFile(join(this.#path, key, RECORD), "utf8")) as RecordedRun<Result>;
+    } catch (error) {
+      if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The new content of a file. Undefined if it is gone or damaged. */
+  async contentOf(key: string, { after }: Effect): Promise<Buffer | undefined> {
+    if (after.kind !== "file" || after.hash === undefined) return undefined;
+    try {
+      const bytes = await readFile(join(this.#path, key, after.hash));
+      return hashOf(bytes) === after.hash ? bytes : undefined;
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(join(this.#path, key), { recursive: true, force: true });
+  }
+
+  get #path(): string {
+    return join(this.#stateFolder(), STATE_FILES.previews);
+  }
+
+  /** Nobody may ever answer. The oldest are removed first. */
+  async #prune(folder: string): Promise<void> {
+    const found: { path: string; at: number; bytes: number }[] = [];
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      const info = await stat(path).catch(() => undefined);
+      if (info) found.push({ path, at: info.mtimeMs, bytes: await sizeOf(path) });
+    }
+    let total = 0;
+    for (const { path, at, bytes } of found.toSorted((a, b) => b.at - a.at)) {
+      total += bytes;
+      if (total > MAX_TOTAL_BYTES || Date.now() - at > LIFETIME_MS) await rm(path, { recursive: true, force: true });
+    }
+  }
+}
+
+async function sizeOf(folder: string): Promise<number> {
+  const names = await readdir(folder).catch(() => []);
+  const infos = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)));
+  return infos.reduce((sum, info) => sum + (info?.size ?? 0), 0);
+}
