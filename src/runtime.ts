@@ -449,6 +449,8 @@ class Runtime {
       },
       contextFor: (call) => this.gate.contextFor(call),
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
+      // If it cannot be removed now, it is removed when it is old.
+      discardPreview: async ({ id, caller }) => workspace?.discardPreview(id, caller).catch(() => undefined),
       approver,
       waitMs: approvalWaitMs,
     });

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { Caller } from "./core/call.ts";
 import type { AnyTool } from "./core/tool.ts";
 import { checkKeys, keysOf } from "./core/check-keys.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
@@ -9,12 +10,14 @@ import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy
 import { createSpillFolder, type SpillFolder } from "./io/files/spill-folder.ts";
 import { stateFolderOf, stateRootOf } from "./io/files/state-folder.ts";
 import type { UndoJournal } from "./io/files/undo-store.ts";
+import { PreviewStore } from "./io/sandbox/preview-store.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
 import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
 import { createFileTools } from "./tools/files/file-tools.ts";
 import { createReadLedger, type SeenFiles } from "./tools/files/read-before-edit.ts";
+import type { ExecDependencies } from "./tools/shell/exec.ts";
 import { createRuntimeTools } from "./tools/shell/shell-tools.ts";
 import { createSearchTools } from "./tools/search/search-tools.ts";
 import { createSystemTools } from "./tools/system/system-tools.ts";
@@ -65,6 +68,11 @@ const OPTION_KEYS = keysOf<WorkspaceOptions>({
   clock: true,
 });
 
+function previewsOf(confinement: WorkspaceOptions["sandbox"], stateFolder: () => string): ExecDependencies["previews"] {
+  const maxMs = confinement === false ? 0 : confinement?.previewMs;
+  return maxMs === 0 ? undefined : { stateFolder, maxMs };
+}
+
 /** A folder to work in, with the tools that work in it. */
 export interface Workspace {
   /** Its real path. */
@@ -79,6 +87,8 @@ export interface Workspace {
   readonly environments: SessionEnvironments;
   /** What confines commands; undefined if that is disabled. */
   readonly sandbox?: Sandbox;
+  /** Removes what a command did in a copy of the workspace, after a person has refused it. */
+  discardPreview(callId: string, caller: Partial<Caller>): Promise<void>;
   /** Ends the processes that were started in it. */
   close(): Promise<void>;
 }
@@ -105,10 +115,8 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const privatePaths = stateFolder === undefined ? [stateRootOf()] : [stateRootOf(), stateFolder];
   const policy = createPathPolicy({ ...paths, workspace: resolve(folder), privatePaths });
   const files = createFiles(policy, { clock: () => clock.now(), journal });
-  const spills = createSpillFolder(
-    () => stateFolder ?? stateFolderOf(policy.workspace),
-    () => clock.now(),
-  );
+  const state = (): string => stateFolder ?? stateFolderOf(policy.workspace);
+  const spills = createSpillFolder(state, () => clock.now());
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
   const sandbox = confinement === false ? undefined : openSandbox({ ...confinement, files });
@@ -134,6 +142,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         openSpill: spills.open,
         clock,
         sandbox,
+        previews: previewsOf(confinement, state),
       }),
       ...createSystemTools({ environments, clock }),
       ...createDataTools(),
@@ -146,6 +155,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
       read: spills.read,
       open: spills.open,
     },
+    discardPreview: (callId, caller) => new PreviewStore(state).remove(PreviewStore.keyOf(callId, caller)),
     async close() {
       await processes.shutdown();
       sandbox?.close();

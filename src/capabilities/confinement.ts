@@ -29,7 +29,7 @@ export async function openConfinement(
   { value: { sandbox, network } }: Pick<LoadedConfig, "value">,
   engines: () => FoundEngines = machineEngines,
 ): Promise<HostConfinement> {
-  const { mode = "auto", autoAllow, allowedHosts = [], memoryMb, processes } = sandbox;
+  const { mode = "auto", autoAllow, allowedHosts = [], memoryMb, processes, previewMs } = sandbox;
   if (mode === "off") return { sandbox: false, close: NOTHING_TO_CLOSE };
   if (mode === "required") requireEngines(engines());
   const options = {
@@ -37,6 +37,7 @@ export async function openConfinement(
     autoAllow,
     memoryBytes: memoryMb === undefined ? undefined : memoryMb * 1024 * 1024,
     processes,
+    previewMs,
   };
   if (allowedHosts.length === 0) return { sandbox: options, close: NOTHING_TO_CLOSE };
   const openSocket = createOpenSocket({ hosts: allowedHosts, exceptions: network.exceptions ?? [] });

@@ -101,6 +101,15 @@ const sandbox = z.strictObject({
   allowedHosts: texts.optional().describe("Hosts that confined commands may reach, such as registry.example.com"),
   memoryMb: count.optional().describe("Per process. Default: 4096"),
   processes: count.optional().describe("At the same time. Default: 512"),
+  previewMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(25_000)
+    .optional()
+    .describe(
+      "How long a command may run before its approval, in a copy, to show its effects. 0: never. Default: 10000",
+    ),
 });
 
 const tools = z.strictObject({

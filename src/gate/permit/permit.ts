@@ -29,6 +29,8 @@ export interface PermitOptions {
   overlayOf?(call: Call): Readonly<Record<string, string>> | undefined;
   /** Rules that would allow calls like this one. Default: the rule of the tool. */
   suggestRule?(call: Call): MaybePromise<string | readonly string[] | undefined>;
+  /** The call does not run: nobody needs what its preview has prepared. */
+  discardPreview?(call: Call): MaybePromise<void>;
   /** Saves a rule that a person has granted. */
   remember?(scope: "session" | "always", rule: string, call: Call): MaybePromise<void>;
 }
@@ -253,8 +255,9 @@ export class Permit implements Stage {
     }
   }
 
-  #refuseOrRepeat(call: Call, row: StoredCall): ToolResult {
+  async #refuseOrRepeat(call: Call, row: StoredCall): Promise<ToolResult> {
     if (row.result) return repeatResult(call, row.result, "replay");
+    await this.#options.discardPreview?.(call);
     const failure = refusalOf(row);
     if (row.outcome === "unknown") return failed(call, failure);
     call.verdict = { decision: "deny", by: "approval", reason: row.note ?? failure.message, approvalId: row.id };

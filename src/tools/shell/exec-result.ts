@@ -42,6 +42,8 @@ export interface ExecDetails {
   workingDirectory: string;
   /** Whether it ran in the sandbox. */
   confined?: boolean;
+  /** It ran in a copy of the workspace before its approval, and what it did there was applied after it. */
+  previewed?: boolean;
   /** What the sandbox allowed. `look`: only reading. `work`: also writing the workspace. */
   profile?: ConfinementProfile;
 }

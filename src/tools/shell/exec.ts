@@ -28,6 +28,7 @@ import type { InferOutput } from "../../schema/infer.ts";
 import { processOwner, REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
 import { describeRun, type ExecDetails } from "./exec-result.ts";
 import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
+import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
 
 export interface ExecDependencies {
   processes: ProcessTable;
@@ -40,6 +41,8 @@ export interface ExecDependencies {
   reply?: Partial<ReplyLimits>;
   /** The sandbox for commands. Without one they have all rights of the user, and none runs without approval. */
   sandbox?: Sandbox;
+  /** Where effects of commands are kept until a person has decided. If omitted, no command runs before its approval. */
+  previews?: { stateFolder: () => string; maxMs?: number };
 }
 
 /** Max time to kill a command that resists. Added to the limit, so the gate's limit never comes first. */
@@ -65,6 +68,19 @@ export function createExecTool(dependencies: ExecDependencies) {
     sandbox?.autoAllow === true && input.outside_sandbox !== true && sandbox.engines.work !== undefined;
   const planned = (input: ExecInput): string | undefined => (isHarmless(input) ? plans.get(input) : undefined);
   const needsApproval = (input: ExecInput): boolean => !(isHarmless(input) || runsByItself(input));
+  const previews =
+    sandbox && dependencies.previews
+      ? new CommandPreviews({ ...dependencies, sandbox, ...dependencies.previews })
+      : undefined;
+  const showEffects = (input: ExecInput, context: ToolContext, cwd: string): Promise<ShownEffects> | undefined => {
+    // What only reads has no effects.
+    if (planOf(input) !== undefined) return undefined;
+    return previews?.show(input, context, () => {
+      const env = commandEnvironment(input, context, dependencies);
+      const shell = findShell(env);
+      return { argv: [shell.path, ...shell.args(input.command)], cwd, env };
+    });
+  };
   return createTool({
     name: "exec",
     title: "Run a command",
@@ -108,10 +124,17 @@ export function createExecTool(dependencies: ExecDependencies) {
       return { text: command, command: { ...reading, undetermined }, effects: { delete: countDeletions(command) } };
     },
     preview: (input, context) =>
-      previewCommand(input, dependencies.files.narrow(context.allowedPaths), dependencies.sandbox),
+      previewCommand(input, dependencies.files.narrow(context.allowedPaths), {
+        sandbox,
+        effectsIn: (cwd) => showEffects(input, context, cwd),
+      }),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
     // Planned again if the input is another object than at the decision: what reads runs in `look` in any case.
-    run: (input, context) => run(input, context, { ...dependencies, plan: plans.get(input) ?? planned(input) }),
+    run: (input, context) => {
+      const previewed = previews?.take(input);
+      if (previews && previewed) return previews.apply(previewed, context);
+      return run(input, context, { ...dependencies, plan: plans.get(input) ?? planned(input) });
+    },
   });
 }
 
@@ -180,15 +203,10 @@ async function confinedStart(
   { signal, caller, callId, allowedPaths }: ToolContext,
   dependencies: ExecDependencies & Planned & { cwd: string; limitMs: number },
 ): Promise<ConfinedStart> {
-  const { environments, openSpill, plan, cwd, limitMs, sandbox } = dependencies;
+  const { openSpill, plan, cwd, limitMs, sandbox } = dependencies;
   const takesInput = input.stdin !== undefined || input.keep_stdin_open === true;
   const terminal = input.pty === true;
-  const env = environments.environmentOf(caller.session, { terminal });
-  for (const [name, value] of Object.entries(envOf(input.env))) {
-    const refusal = refuseEnvEntry(name, value);
-    if (refusal) throw refusal;
-    env[name] = value;
-  }
+  const env = commandEnvironment(input, { caller }, dependencies);
   const options = {
     cwd,
     env,
@@ -225,6 +243,20 @@ async function confinedStart(
 /** Without approval, no command sees a variable that may hold a secret, such as one that the session has set. */
 function withoutSecrets(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([name, value]) => !maskSecret(name, value).masked));
+}
+
+function commandEnvironment(
+  input: ExecInput,
+  { caller }: Pick<ToolContext, "caller">,
+  { environments }: ExecDependencies,
+): Record<string, string> {
+  const env = environments.environmentOf(caller.session, { terminal: input.pty === true });
+  for (const [name, value] of Object.entries(envOf(input.env))) {
+    const refusal = refuseEnvEntry(name, value);
+    if (refusal) throw refusal;
+    env[name] = value;
+  }
+  return env;
 }
 
 /** The schema allows only strings, but its inferred type does not say so. */
@@ -269,7 +301,11 @@ async function forget(
 }
 
 /** Everything the approver decides about, with hidden characters escaped. Throws if the call would be refused. */
-async function previewCommand(input: ExecInput, files: Files, sandbox: Sandbox | undefined): Promise<Preview> {
+async function previewCommand(
+  input: ExecInput,
+  files: Files,
+  { sandbox, effectsIn }: { sandbox: Sandbox | undefined; effectsIn(cwd: string): Promise<ShownEffects> | undefined },
+): Promise<Preview> {
   const { command, description, stdin, env, working_directory: directory = "." } = input;
   const cwd = files.realPath(directory);
   const problem =
@@ -292,7 +328,9 @@ async function previewCommand(input: ExecInput, files: Files, sandbox: Sandbox |
   for (const [name, value] of Object.entries(env ?? {}))
     lines.push(`with ${name}=${showHiddenCharacters(String(value))}`);
   if (stdin !== undefined) lines.push("with this input:", showHiddenCharacters(stdin));
-  return { title: "Run a command", content: [text(lines.join("\n"))] };
+  const effects = await effectsIn(cwd);
+  if (effects) lines.push("", ...effects.lines);
+  return { title: "Run a command", content: [text(lines.join("\n"))], omitted: effects?.omitted };
 }
 
 /** The time parameters of `exec`. */

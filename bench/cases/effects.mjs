@@ -1,0 +1,49 @@
+// What it costs to show the effects of a command before its approval, beside the same command in the sandbox.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { importHaft, importWorkspace, interleave, median } from "../harness.mjs";
+
+export const name = "effects";
+
+const ROUNDS = 30;
+const COMMAND = "echo three >> numbers.txt";
+
+export async function run({ report }) {
+  const { createHaft } = await importHaft();
+  const { openWorkspace } = await importWorkspace();
+  const folder = mkdtempSync(join(tmpdir(), "haft-effects-"));
+  writeFileSync(join(folder, "numbers.txt"), "one\ntwo\n");
+  let askedAt = 0;
+  let preview = "";
+  const approver = async (approval) => {
+    askedAt = performance.now();
+    preview = approval.preview?.content[0]?.text ?? "";
+    return { approved: false };
+  };
+  const asking = createHaft({ workspace: openWorkspace(folder), approver });
+  const allowed = createHaft({ workspace: openWorkspace(folder), rules: { allow: ["exec"] } });
+  const wall = async (haft) => {
+    askedAt = 0;
+    const before = performance.now();
+    await haft.execute("exec", { command: COMMAND });
+    return (askedAt || performance.now()) - before;
+  };
+  try {
+    const cases = { previewed: () => wall(asking), confined: () => wall(allowed) };
+    await interleave(cases, 3);
+    if (!preview.includes("It ran in a copy")) {
+      return report({ case: "effects: not measured, this machine has no overlays", value: 0, unit: "" });
+    }
+    const taken = await interleave(cases, ROUNDS);
+    report({
+      case: "effects before approval, over the command",
+      value: median(taken.previewed) - median(taken.confined),
+      unit: "ms",
+      atMost: 40,
+    });
+  } finally {
+    await Promise.all([asking.shutdown(), allowed.shutdown()]);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

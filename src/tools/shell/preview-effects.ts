@@ -1,0 +1,354 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { Caller } from "../../core/call.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { text } from "../../core/content.ts";
+import { errorMessage, toolError } from "../../core/error.ts";
+import type { ToolOutput } from "../../core/result.ts";
+import type { ToolContext } from "../../core/tool.ts";
+import { withDefaults } from "../../core/with-defaults.ts";
+import { createFiles, type Files, filesOfCommands } from "../../io/files/files.ts";
+import { createPathPolicy } from "../../io/files/path-policy.ts";
+import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
+import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
+import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
+import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
+import type { ViewEffects } from "../../io/sandbox/view.ts";
+import { dangerReason } from "../../io/shell/dangerous-command.ts";
+import type { SpillSink } from "../../io/shell/output-buffer.ts";
+import { parseCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
+import { type RunningProcess, startProcess } from "../../io/shell/run-process.ts";
+import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
+import { REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
+import { clip, countChanges, countFiles, describeEffects, describeGuarded } from "./describe-effects.ts";
+import { describeRun, type ExecDetails } from "./exec-result.ts";
+
+/** The parts of a call of `exec` that decide whether and how it is previewed. */
+export interface PreviewedInput {
+  command: string;
+  stdin?: string;
+  timeout?: number;
+  yield_ms?: number;
+  run_in_background?: boolean;
+  pty?: boolean;
+  keep_stdin_open?: boolean;
+  outside_sandbox?: boolean;
+}
+
+/** How the command is started: the program with its arguments, where, and with which variables. */
+export interface CommandStart {
+  argv: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+}
+
+export interface PreviewDependencies {
+  sandbox: Sandbox;
+  files: Files;
+  /** Where records are kept until the question is answered. */
+  stateFolder: () => string;
+  /** How long a command may run before its approval. */
+  maxMs?: number;
+  openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
+  reply?: Partial<ReplyLimits>;
+  clock?: Clock;
+}
+
+/** What an approver is shown of the effects of a command. */
+export interface ShownEffects {
+  lines: string[];
+  omitted?: string;
+}
+
+interface PreviewResult {
+  output: ToolOutput<ExecDetails>;
+  shown: ShownEffects;
+  /** The input that was run. */
+  input: string;
+}
+
+type Run = RecordedRun<PreviewResult>;
+
+/** A run that a person may approve. */
+export interface PreviewedRun {
+  key: string;
+  run: Run;
+}
+
+export const DEFAULT_PREVIEW_MS = 10_000;
+const DISK_CHECK_MS = 250;
+
+/**
+ * Runs commands in a copy of the workspace before their approval. If it is approved, exactly these effects are applied,
+ * and the command does not run again (docs/decisions/0026).
+ */
+export class CommandPreviews {
+  readonly #dependencies: PreviewDependencies;
+  readonly #store: PreviewStore<PreviewResult>;
+  readonly #files: Files;
+  /** What was shown last for the input of a call. */
+  readonly #ready = new WeakMap<object, PreviewedRun>();
+
+  constructor(dependencies: PreviewDependencies) {
+    this.#dependencies = dependencies;
+    this.#store = new PreviewStore(dependencies.stateFolder);
+    this.#files = filesOfCommands(dependencies.files);
+  }
+
+  /** The effects of the command: those of its recorded run while the files are unchanged, else of a new run. */
+  async show(input: PreviewedInput, context: ToolContext, start: () => CommandStart): Promise<ShownEffects> {
+    this.#ready.delete(input);
+    const why = reasonNotToRun(input);
+    if (why !== undefined) return unknownEffects(why);
+    const key = PreviewStore.keyOf(context.callId, context.caller);
+    try {
+      const run = (await this.#recorded(key, input)) ?? (await this.#record(key, input, context, start()));
+      if (typeof run === "string") return unknownEffects(run);
+      this.#ready.set(input, { key, run });
+      return run.result.shown;
+    } catch (error) {
+      if (context.signal.aborted) throw error;
+      return unknownEffects(`they cannot be recorded (${errorMessage(error)})`);
+    }
+  }
+
+  /** The run that was shown for this input, if it was approved. */
+  take(input: PreviewedInput): PreviewedRun | undefined {
+    const ready = this.#ready.get(input);
+    this.#ready.delete(input);
+    return ready;
+  }
+
+  /** Applies what was shown. Throws, without a change, if a file has changed since. */
+  async apply({ key, run }: PreviewedRun, context: ToolContext): Promise<ToolOutput<ExecDetails>> {
+    const { session, user, agent } = context.caller;
+    const maker = { callId: context.callId, session, user, agent, tool: "exec" };
+    const contentOf = async (effect: Effect): Promise<Buffer> => {
+      const bytes = await this.#store.contentOf(key, effect);
+      if (bytes) return bytes;
+      throw toolError("failed", "The recorded effects of the command are gone", { next: "Call it again." });
+    };
+    const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
+    await applyEffects(lasting, this.#files.narrow(context.allowedPaths, maker), contentOf);
+    await this.#applyTemporary(run, contentOf);
+    await this.#store.remove(key);
+    const { output } = run.result;
+    const notes = [`ran in a copy of the workspace; after the approval ${countChanges(lasting.length)} applied`];
+    if (run.guarded.length > 0) notes.push(describeGuarded(run, this.#files));
+    const content = typeof output.content === "string" ? [text(output.content)] : output.content;
+    return {
+      ...output,
+      content: [...content, text(notes.map((note) => `[${note}]`).join("\n"))],
+      details: output.details && { ...output.details, previewed: true },
+    };
+  }
+
+  /** Temporary files of others may have changed meanwhile: they are replaced, and nothing depends on them. */
+  async #applyTemporary(run: Run, contentOf: (effect: Effect) => Promise<Buffer>): Promise<void> {
+    const temporary = run.effects.filter(({ isTemporary }) => isTemporary);
+    if (temporary.length === 0) return;
+    const workspace = this.#dependencies.sandbox.temporaryFolder;
+    const files = filesOfCommands(createFiles(createPathPolicy({ workspace }), { journal: NO_JOURNAL }));
+    const moved = temporary.map((effect) => ({ ...effect, path: join(workspace, effect.path) }));
+    await applyEffects(moved, files, contentOf).catch(() => undefined);
+  }
+
+  /** Undefined if nothing was recorded, or if a file has changed since. */
+  async #recorded(key: string, input: PreviewedInput): Promise<Run | undefined> {
+    const run = await this.#store.load(key);
+    if (!run || run.result.input !== digestOf(input)) return undefined;
+    const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
+    const changed = await changedSince(lasting, this.#files);
+    if (changed.length === 0) return run;
+    await this.#store.remove(key);
+    return undefined;
+  }
+
+  /** Runs the command in a view. A text says why its effects are unknown. */
+  async #record(
+    key: string,
+    input: PreviewedInput,
+    context: ToolContext,
+    { argv, cwd, env }: CommandStart,
+  ): Promise<Run | string> {
+    const { sandbox } = this.#dependencies;
+    const { allowedPaths } = context;
+    const view = await sandbox.openView(argv, { cwd, terminal: false, allowedPaths });
+    if ("why" in view) return view.why;
+    try {
+      const started = { argv: view.command, cwd, env: { ...env, ...view.env } };
+      const { output, problem } = await this.#run(input, context, { view, started });
+      if (problem !== undefined) return problem;
+      const found = view.collect();
+      const shown = await this.#describe(found, output);
+      const result = { output, shown, input: digestOf(input) };
+      const { effects, guarded } = found;
+      await this.#store.save(key, { effects, guarded, secrets: [...found.secrets], result }, found.contents);
+      return (await this.#store.load(key)) ?? "they cannot be recorded";
+    } catch (error) {
+      if (error instanceof UnrecordableEffect) return error.message;
+      throw error;
+    } finally {
+      // Nobody has to wait for it.
+      void view.close().catch(() => undefined);
+    }
+  }
+
+  async #run(
+    input: PreviewedInput,
+    context: ToolContext,
+    { view, started }: { view: CommandView; started: CommandStart },
+  ): Promise<{ output: ToolOutput<ExecDetails>; problem?: string }> {
+    const { openSpill, reply, maxMs = DEFAULT_PREVIEW_MS, clock = systemClock } = this.#dependencies;
+    const { callId, caller, signal } = context;
+    const limitMs = Math.min(maxMs, input.timeout ?? maxMs);
+    const startedAt = clock.monotonic();
+    const process = await startProcess({
+      ...started,
+      stdin: input.stdin === undefined ? "closed" : "pipe",
+      timeoutMs: limitMs,
+      signal,
+      output: { separateStreams: true, openSpill: openSpill && (() => openSpill({ callId, caller })) },
+      isSupervised: true,
+      leftBehind: "kill",
+    });
+    if (input.stdin !== undefined) {
+      if (input.stdin !== "") process.write(input.stdin);
+      process.endInput();
+    }
+    const isTooLarge = await waitWithin(process, view);
+    signal.throwIfAborted();
+    const run = {
+      command: input.command,
+      workingDirectory: this.#files.show(started.cwd),
+      id: "preview",
+      process,
+      limitMs,
+      elapsedMs: clock.monotonic() - startedAt,
+      stopped: false,
+      profile: "work" as const,
+    };
+    const output = await describeRun(run, withDefaults(REPLY_LIMITS, reply));
+    if (output.details) output.details.processId = undefined;
+    return { output, problem: isTooLarge ? "it writes too much" : problemOf(output.details, limitMs) };
+  }
+
+  async #describe(found: ViewEffects, { details }: ToolOutput<ExecDetails>): Promise<ShownEffects> {
+    const { effects, guarded } = found;
+    const lasting = effects.filter(({ isTemporary }) => !isTemporary);
+    const temporary = effects.length - lasting.length;
+    const { lines, omitted } = await describeEffects(lasting, found, this.#files);
+    const output = clip(showHiddenCharacters(details?.output ?? "").trimEnd());
+    if (output.omitted !== undefined) omitted.push(output.omitted);
+    const digest = digestOf([effects, guarded, details?.output, details?.exitCode]);
+    return {
+      lines: [
+        `It ran in a copy of the workspace, without network: exit code ${details?.exitCode}. ` +
+          `Approve to apply ${countFiles(lasting)}; the command does not run again.`,
+        ...(guarded.length > 0 ? [describeGuarded(found, this.#files)] : []),
+        ...(temporary > 0 ? [`and ${temporary} temporary ${temporary === 1 ? "file" : "files"} in /tmp`] : []),
+        `effects sha256:${digest.slice(0, 16)}`,
+        ...(output.text === "" ? ["no output"] : ["output:", output.text]),
+        ...(lines.length > 0 ? ["", ...lines] : []),
+      ],
+      omitted: omitted.length > 0 ? omitted.join("; ") : undefined,
+    };
+  }
+}
+
+const NO_JOURNAL = { before: async () => undefined };
+
+function digestOf(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}
+
+function unknownEffects(why: string): ShownEffects {
+  return { lines: [`Its effects are not known before it runs: ${why}.`] };
+}
+
+/** Resolves with whether it was killed because it fills the disk. */
+async function waitWithin(process: RunningProcess, view: CommandView): Promise<boolean> {
+  let isTooLarge = false;
+  const timer = setInterval(() => {
+    if (!view.isTooLarge) return;
+    isTooLarge = true;
+    void process.kill("killed");
+  }, DISK_CHECK_MS);
+  try {
+    await process.wait();
+    return isTooLarge;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const KILLED_BY_FILE_SIZE = 153;
+const NOT_CONFINED = 125;
+
+/** Why the run says nothing about what the command would do. */
+function problemOf(details: ExecDetails | undefined, limitMs: number): string | undefined {
+  if (!details || details.reason === "timeout") return `it did not end within ${limitMs / 1000} s`;
+  const { exitCode, output, stderr = "" } = details;
+  if (exitCode === NOT_CONFINED && stderr.includes("haft-launch: cannot confine"))
+    return "this machine has no overlays";
+  if (exitCode === KILLED_BY_FILE_SIZE) return "it writes a very large file";
+  if (exitCode === 0) return undefined;
+  if (/cross-device link|\bEXDEV\b/i.test(output)) return "it renames a folder, which a copy cannot do";
+  return NETWORK_FAILURE.test(output) ? "it needs the network" : undefined;
+}
+
+const NETWORK_FAILURE =
+  /Could not resolve (?:host|proxy)|EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|Network is unreachable|name resolution|Name or service not known|no such host|Connection refused/i;
+
+const FETCHING = new Set(
+  `curl wget http https xh aria2c ssh scp sftp rsync ftp nc ncat netcat socat telnet lynx w3m links gh glab hub aws gcloud
+   az doctl kubectl helm docker podman psql mysql mongosh redis-cli dig nslookup host whois yt-dlp ping npx bunx apt
+   apt-get apk dnf yum brew terraform ansible heroku vercel netlify fly firebase`.split(/\s+/),
+);
+const FETCHING_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
+  git: /^(?:clone|fetch|pull|push|ls-remote|submodule)$/,
+  npm: /^(?:install|i|ci|add|update|up|upgrade|publish|audit|outdated|view|info|create|init|exec|x|login|whoami)$/,
+  pnpm: /^(?:install|i|add|update|up|publish|audit|outdated|dlx|create)$/,
+  yarn: /^(?:install|add|up|upgrade|publish|audit|dlx|create)$/,
+  bun: /^(?:install|i|add|update|publish|x|create)$/,
+  pip: /^(?:install|download|index|search)$/,
+  pip3: /^(?:install|download|index|search)$/,
+  uv: /^(?:sync|add|lock|pip|tool|python)$/,
+  poetry: /^(?:install|add|update|publish)$/,
+  cargo: /^(?:fetch|install|publish|update|add|search)$/,
+  go: /^(?:get|install)$/,
+  gem: /^(?:install|update|push)$/,
+  bundle: /^(?:install|update)$/,
+  composer: /^(?:install|update|require)$/,
+};
+const WAITING = new Set("sleep watch top htop less more man vi vim nano emacs nodemon tmux screen yes".split(" "));
+const WAITING_SCRIPTS = /^(?:start|dev|serve|watch|preview)$/;
+const WAITING_OPTIONS = /^(?:-f|--follow|-w|--watch|--watchAll|--serve)$/;
+const WITH_SCRIPTS = new Set(["npm", "pnpm", "yarn", "bun", "next", "vite", "webpack", "ng"]);
+
+/** Commands that are not run before their approval, because they could not be shown, or would wait for something. */
+function reasonNotToRun(input: PreviewedInput): string | undefined {
+  if (input.outside_sandbox) return "it runs outside the sandbox";
+  if (input.pty || input.keep_stdin_open) return "it is interactive";
+  if (input.run_in_background || input.yield_ms !== undefined) return "it continues in the background";
+  const parsed = parseCommand(input.command);
+  if (parsed.problem) return "its text cannot be understood";
+  if (parsed.constructs.has("background") || parsed.constructs.has("coprocess"))
+    return "it continues in the background";
+  const danger = dangerReason(input.command);
+  if (danger) return `it is dangerous (${danger.replace(/\.$/, "").replace(/^It/, "it")})`;
+  const { commands } = unwrapCommand(parsed);
+  for (const { name, argv } of commands) {
+    const words = argv.slice(1);
+    const subcommand = FETCHING_SUBCOMMANDS[name];
+    if (FETCHING.has(name) || (subcommand && words.some((word) => subcommand.test(word))))
+      return "it needs the network";
+    const waits = WAITING.has(name) || (WITH_SCRIPTS.has(name) && words.some((word) => WAITING_SCRIPTS.test(word)));
+    if (
+      waits ||
+      (["tail", "tsc", "jest", "vitest", "webpack"].includes(name) && words.some((word) => WAITING_OPTIONS.test(word)))
+    )
+      return "it waits or runs for long";
+  }
+  return undefined;
+}

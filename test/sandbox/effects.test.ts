@@ -1,0 +1,297 @@
+// Commands that run in a copy of the workspace before their approval, with the real sandbox of this machine.
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Approval, createHaft, type Haft, type ToolResult } from "haft";
+import { openHaft } from "haft/host";
+import { createMemoryUndo, createUndo, openWorkspace, type Undo, type Workspace } from "haft/workspace";
+import { machineEngines } from "../../src/io/sandbox/self-test.ts";
+import { openStore } from "../../src/store/store.ts";
+import { ROOT } from "../architecture/read-entries.ts";
+import { bundleProgram } from "../setup/bundle-program.ts";
+import { canRun } from "../setup/requirements.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+
+const { work, tests } = machineEngines();
+const missing = work?.name === "namespaces" ? undefined : `There are no overlays here: ${JSON.stringify(tests)}.`;
+
+describe.runIf(canRun("sandbox", missing))("a command that needs approval", () => {
+  let folder: string;
+  let workspace: Workspace;
+  let haft: Haft;
+  let undo: Undo;
+  let asked: Approval[];
+  let answer: (approval: Approval) => Promise<{ approved: boolean }> | { approved: boolean };
+
+  beforeEach(() => {
+    const base = temporaryFolder();
+    folder = join(base, "workspace");
+    mkdirSync(join(folder, "src"), { recursive: true });
+    writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
+    writeFileSync(join(folder, "src/b.txt"), "b\n");
+    writeFileSync(join(folder, "src/run.sh"), "echo ran\n");
+    writeFileSync(join(folder, ".env"), "TOKEN=secret-token\n");
+    symlinkSync("a.txt", join(folder, "link"));
+    asked = [];
+    answer = () => ({ approved: true });
+    const store = createMemoryUndo();
+    workspace = openWorkspace(folder, { journal: store, stateFolder: join(base, "state") });
+    undo = createUndo({ files: workspace.files, store });
+    haft = createHaft({
+      workspace,
+      approver: async (approval) => {
+        asked.push(approval);
+        return answer(approval);
+      },
+    });
+  });
+  afterEach(() => haft.shutdown());
+
+  const at = (path: string): string => join(folder, path);
+  const read = (path: string): string => readFileSync(at(path), "utf8");
+  const run = (command: string, more: object = {}, id = "call-1"): Promise<ToolResult> =>
+    haft.execute("exec", { command, ...more }, { id, caller: { session: "s1" } });
+  const shown = (index = 0): string => {
+    const [block] = asked[index]?.preview?.content ?? [];
+    return block?.type === "text" ? block.text : "";
+  };
+  const outputOf = (result: ToolResult): string => (result as { details?: { output?: string } }).details?.output ?? "";
+
+  /** Everything below the workspace: kind, mode and content. */
+  function picture(below = ""): Record<string, string> {
+    const entries: Record<string, string> = {};
+    for (const name of readdirSync(at(below)).toSorted()) {
+      const path = join(below, name);
+      const info = lstatSync(at(path));
+      const mode = (info.mode & 0o7777).toString(8);
+      if (info.isSymbolicLink()) entries[path] = `-> ${readlinkSync(at(path))}`;
+      else if (info.isDirectory()) Object.assign(entries, { [path]: `folder ${mode}` }, picture(path));
+      else entries[path] = `${mode} ${readFileSync(at(path), "base64")}`;
+    }
+    return entries;
+  }
+
+  test("shows its effects, applies exactly them without a second run, and can be undone byte for byte", async () => {
+    chmodSync(at("src/run.sh"), 0o644);
+    const before = picture();
+    let during: Record<string, string> = {};
+    answer = () => {
+      during = picture();
+      return { approved: true };
+    };
+    const result = await run(
+      "echo three >> a.txt; mkdir new; date +%N > 'new/odd \n name'; chmod 755 src/run.sh; mv src/b.txt c.txt; ln -sf src link; echo $RANDOM; echo tmp > /tmp/kept",
+    );
+    expect(during).toEqual(before);
+    expect(shown()).toContain("It ran in a copy of the workspace, without network: exit code 0. Approve to apply");
+    expect(shown()).toContain("+three");
+    expect(shown()).toContain("R src/b.txt -> c.txt");
+    expect(shown()).toContain("M link -> src");
+    expect(shown()).toContain("M src/run.sh (mode 644 to 755)");
+    expect(shown()).toContain("and 1 temporary file in /tmp");
+    expect(result).toMatchObject({ status: "completed", details: { previewed: true, exitCode: 0 } });
+    // The random number and the time are those that were shown.
+    expect(shown()).toContain(outputOf(result).trim());
+    expect(shown()).toContain(`+${read("new/odd \n name").trim()}`);
+    expect(read("a.txt")).toBe("one\ntwo\nthree\n");
+    expect(read("c.txt")).toBe("b\n");
+    expect(existsSync(at("src/b.txt"))).toBe(false);
+    expect(readlinkSync(at("link"))).toBe("src");
+    expect(statSync(at("src/run.sh")).mode & 0o777).toBe(0o755);
+    expect(outputOf(await run("cat /tmp/kept; true > x", {}, "call-2"))).toContain("tmp");
+    const after = picture();
+    const { undoId } = await undo.undoLast(2);
+    expect(picture()).toEqual(before);
+    await undo.undoCall(undoId!.concat("/2"));
+    await undo.undoCall(undoId!.concat("/1"));
+    expect(picture()).toEqual(after);
+  });
+
+  test("changes nothing if it is denied, and keeps no record", async () => {
+    const before = picture();
+    const records = (): string[] => readdirSync(join(folder, "../state/previews"));
+    answer = () => {
+      expect(records()).toHaveLength(1);
+      return { approved: false };
+    };
+    const result = await run("echo x > a.txt; mkdir d");
+    expect(result.status).toBe("failed");
+    expect(shown()).toContain("A d/");
+    expect(picture()).toEqual(before);
+    expect(records()).toEqual([]);
+  });
+
+  test("that replaces a folder loses what was in it, also below", async () => {
+    mkdirSync(at("src/deep/deeper"), { recursive: true });
+    writeFileSync(at("src/deep/deeper/old"), "old");
+    const before = picture();
+    await run("mv src gone && mkdir -p src/deep && echo new > src/deep/file && find gone -type f -exec unlink {} \\;");
+    expect(shown()).toContain("D src/deep/deeper/old");
+    expect(existsSync(at("src/b.txt"))).toBe(false);
+    expect(existsSync(at("src/deep/deeper"))).toBe(false);
+    expect(read("src/deep/file")).toBe("new\n");
+    await undo.undoCall("call-1");
+    expect(picture()).toEqual(before);
+  });
+
+  test("is asked about again if a file changed after the preview", async () => {
+    answer = ({ id }) => {
+      if (asked[0]?.id === id) writeFileSync(at("a.txt"), "changed by a person\n");
+      return { approved: true };
+    };
+    const result = await run("echo three >> a.txt");
+    expect(result.status).toBe("completed");
+    expect(asked).toHaveLength(2);
+    expect(shown(1)).toContain(" changed by a person");
+    expect(read("a.txt")).toBe("changed by a person\nthree\n");
+  });
+
+  test("commits to a repository, and the undo removes the commit", async () => {
+    const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder, encoding: "utf8" });
+    git("init", "-q");
+    git("config", "user.name", "a");
+    git("config", "user.email", "a@b");
+    git("add", ".");
+    git("commit", "-qm", "first");
+    const before = picture();
+    const result = await run("echo more >> a.txt && git commit -qam second && git rev-parse HEAD");
+    expect(shown()).toContain("files in .git");
+    expect(git("log", "--format=%s")).toBe("second\nfirst\n");
+    expect(git("rev-parse", "HEAD").trim()).toBe(outputOf(result).trim());
+    expect(git("fsck", "--strict")).toBe("");
+    await undo.undoCall("call-1");
+    expect(picture()).toEqual(before);
+  });
+
+  test("cannot leave protected files, and says so", async () => {
+    execFileSync("git", ["init", "-q"], { cwd: folder });
+    const result = await run(
+      "mkdir .vscode && echo x > .vscode/tasks.json; git init -q inner; echo x > inner/.git/hooks/pre-commit; echo y > y",
+    );
+    expect(shown()).toContain("it changed protected files, which stay unchanged: .vscode, inner/.git/hooks/pre-commit");
+    expect(JSON.stringify(result)).toContain("protected files");
+    expect(existsSync(at(".vscode"))).toBe(false);
+    expect(existsSync(at("inner/.git/HEAD"))).toBe(true);
+    expect(existsSync(at("inner/.git/hooks/pre-commit"))).toBe(false);
+    expect(read("y")).toBe("y\n");
+  });
+
+  test("does not show secrets in its differences", async () => {
+    await run("cp .env copy; echo MORE=1 >> .env");
+    expect(shown()).not.toContain("secret-token");
+    expect(shown()).toContain("A copy (a secret: its content is not shown)");
+    expect(read(".env")).toBe("TOKEN=secret-token\nMORE=1\n");
+    await undo.undoCall("call-1");
+    expect(read(".env")).toBe("TOKEN=secret-token\n");
+  });
+
+  test.for([
+    ["curl example.com > x", {}, "it needs the network"],
+    ["npm install left-pad", {}, "it needs the network"],
+    ["touch started && sleep 1", {}, "it waits or runs for long"],
+    ["rm -rf src", {}, "it is dangerous"],
+    ["cat > x", { pty: true, timeout: 300 }, "it is interactive"],
+    ["touch x", { run_in_background: true }, "it continues in the background"],
+    ["mkfifo pipe", {}, "it works with sockets, pipes or devices"],
+    ["touch started; node -e 'for(;;);'", { timeout: 300 }, "it did not end within 0.3 s"],
+  ] as const)("says why %j is not previewed", async ([command, more, why]) => {
+    const before = picture();
+    answer = () => ({ approved: false });
+    await run(command, more);
+    expect(shown()).toContain(`Its effects are not known before it runs: ${why}`);
+    expect(picture()).toEqual(before);
+  });
+
+  test("runs for real after the approval if it could not be previewed", async () => {
+    await run("mkfifo pipe && echo done > x");
+    expect(lstatSync(at("pipe")).isFIFO()).toBe(true);
+    expect(read("x")).toBe("done\n");
+  });
+
+  describe("in several processes", () => {
+    let base: string;
+    let program: string;
+
+    beforeAll(async () => {
+      base = temporaryFolder();
+      chmodSync(base, 0o755);
+      cpSync(join(ROOT, "native"), join(base, "native"), { recursive: true });
+      program = await bundleProgram("test/sandbox/effects.program.ts", join(base, "out"));
+    }, 60_000);
+
+    const start = (mode: string, command: string, more: string[] = [], as: string[] = []) => {
+      const [file = "", ...args] = [...as, process.execPath, program, mode, folder, stateFolder(), command, ...more];
+      return spawnSync(file, args, { encoding: "utf8", env: { PATH: process.env["PATH"], HAFT_STATE_DIR: base } });
+    };
+    const stateFolder = (): string => join(folder, "../state");
+
+    test("is applied by another process than the one that asked", async () => {
+      await haft.shutdown();
+      const { stdout, stderr } = start("ask", "date +%N > time.txt; echo $RANDOM");
+      expect(JSON.parse(stdout || JSON.stringify({ stderr }))).toMatchObject({ status: "pending" });
+      expect(existsSync(at("time.txt"))).toBe(false);
+      const host = await openHaft(folder, { stateFolder: stateFolder(), home: folder });
+      const [approval] = await host.haft.approvals.list();
+      const result = await host.haft.approve(approval!.id);
+      const [block] = approval?.preview?.content ?? [];
+      const text = block?.type === "text" ? block.text : "";
+      expect(result).toMatchObject({ status: "completed", details: { previewed: true } });
+      expect(text).toContain(`+${read("time.txt").trim()}`);
+      expect(text).toContain(outputOf(result).trim());
+      await host.close();
+    });
+
+    test("is rolled back if the process is killed while it applies the effects", async () => {
+      await (await openStore({ stateFolder: stateFolder() })).close();
+      const before = picture();
+      const killed = start("kill", "echo 1 >> a.txt; mv src/b.txt c.txt; mkdir d; echo 2 > d/e", ["recorded3"]);
+      expect(killed.signal).toBe("SIGKILL");
+      expect(picture()).not.toEqual(before);
+      const host = await openHaft(folder, { stateFolder: stateFolder(), home: folder });
+      expect(host.warnings).toContainEqual(expect.stringMatching(/was killed while exec .*was rolled back/));
+      await host.close();
+      expect(picture()).toEqual(before);
+    });
+
+    test.runIf(process.geteuid?.() === 0)("works for an ordinary user", () => {
+      for (const path of ["..", ".", "src", "a.txt", "src/b.txt", "src/run.sh", ".env"])
+        chownSync(at(path), 65534, 65534);
+      const before = picture();
+      const as = [
+        "setpriv",
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+        "env",
+        `HAFT_STATE_DIR=${at("../state")}`,
+      ];
+      const command =
+        "mv src x && mkdir src && echo new > src/n; echo three >> a.txt; chmod 600 a.txt; git init -q inner; id -u";
+      const { stdout, stderr } = start("run", command, [], as);
+      const found = JSON.parse(stdout || JSON.stringify({ stderr }));
+      expect(found).toMatchObject({
+        uid: 65534,
+        result: { status: "completed", details: { previewed: true, output: "65534\n" } },
+      });
+      expect(JSON.stringify(found.shown)).toContain("R src/b.txt -> x/b.txt");
+      expect(found.undone.paths).toContain("a.txt");
+      expect(picture()).toEqual(before);
+    });
+  });
+});
