@@ -41,11 +41,14 @@ async function call(
   const answered = client
     .callTool({ name, arguments: input as Record<string, unknown>, _meta: metaOf(others) })
     .then((result) => (answer = result));
-  // A call that needs an approval waits for a while, and then returns pending.
-  while (
-    !(await Promise.race([answered, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20))]))
+  // A call that needs an approval waits for a while, and then returns pending. The preview before it takes real time.
+  for (
+    let turn = 0;
+    !(await Promise.race([answered, new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 20))]));
+    turn++
   ) {
-    await haft.clock.advance(50_000);
+    const isAsked = haft.recorded.all.some(({ type }) => type === "permission_requested");
+    if (isAsked || turn > 500) await haft.clock.advance(50_000);
   }
   // The client gets the result in MCP's format. The event has the result of the gate.
   const callId = answer?._meta?.["haft/callId"];
