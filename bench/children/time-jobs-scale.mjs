@@ -49,10 +49,15 @@ async function latency() {
 
 async function openHaft() {
   const { createHaft } = await importHaft();
-  const load = (name) => import(pathToFileURL(join(DIST, "store", name)).href);
-  const [engines, { openBullMqJobs }] = await Promise.all([load("bullmq-engine.js"), load("bullmq-jobs.js")]);
-  const engine = await (backend === "redis" ? engines.openRedisEngine(url) : engines.openPostgresEngine(url));
-  const haft = createHaft({ jobs: await openBullMqJobs(engine, { namespace }), worker: false });
+  const load = (name) => import(pathToFileURL(join(DIST, name)).href);
+  const [engines, { WakeUps }, { RowJobs }, { systemClock: clock }] = await Promise.all(
+    ["store/bullmq/engine.js", "store/bullmq/wake-ups.js", "calls/row-jobs.js", "core/clock.js"].map(load),
+  );
+  const connect = () => (backend === "redis" ? engines.openRedisEngine(url) : engines.openPostgresEngine(url));
+  const haft = createHaft({
+    jobs: new RowJobs({ clock, dispatcher: new WakeUps(connect, { namespace }) }),
+    worker: false,
+  });
   let onRun = () => undefined;
   haft.register({
     name: "nothing",

@@ -25,7 +25,7 @@ import { SqlUndo, undoModule } from "./undo.ts";
 
 /**
  * All behaviour that a store engine must have: its own, and that of every table on it. Jobs are not in the list: on SQLite
- * they have tables (jobs.test.ts), on PostgreSQL they run on BullMQ (bullmq-jobs.test.ts).
+ * they have rows (jobs.test.ts), on PostgreSQL workers are woken by BullMQ (wake-ups.test.ts).
  */
 export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) => void>> = {
   database: (engine) => describeSqlDatabase("the engine", async () => (await engine.createDatabase())()),

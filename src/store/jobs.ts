@@ -273,8 +273,14 @@ const MAX_LINES = 1000;
 const MAX_LINE_BYTES = 64 * 1024;
 const WRITTEN_AFTER_MS = 20;
 const LINES_BETWEEN_TRIMMINGS = 250;
+const LINES_PER_INSERT = 100;
 
 type Line = Omit<JobLogLine, "number">;
+
+interface WaitingLines {
+  lines: Line[];
+  progress: Update["progress"];
+}
 
 /** Log lines of jobs, collected for some milliseconds: a job may send a thousand updates a second. */
 class JobLines {
@@ -283,7 +289,8 @@ class JobLines {
   readonly #writer: string;
   /** The call ids of jobs that this process changed. */
   readonly #callIds = new Map<string, string>();
-  readonly #waiting = new Map<string, { lines: Line[]; progress: Update["progress"] }>();
+  readonly #waiting = new Map<string, WaitingLines>();
+  #written: Promise<void> = Promise.resolve();
   readonly #untilTrimming = new Map<string, number>();
   #timer: Timer | undefined;
 
@@ -311,12 +318,19 @@ class JobLines {
     return this.#callIds.get(id);
   }
 
+  /** Resolves when all lines that were added are written, or are lost because that failed. */
   async flush(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    if (this.#waiting.size === 0) return;
     const waiting = [...this.#waiting];
     this.#waiting.clear();
+    const write = (): Promise<void> => this.#write(waiting);
+    const written = waiting.length === 0 ? this.#written : this.#written.then(write);
+    this.#written = written.catch(() => undefined);
+    await written;
+  }
+
+  async #write(waiting: readonly (readonly [string, WaitingLines])[]): Promise<void> {
     await this.#group.add(async (tx) => {
       for (const [id, { lines, progress }] of waiting) {
         if (progress) {
@@ -331,9 +345,12 @@ class JobLines {
     const [head] = await tx.all<{ line: number }>("UPDATE jobs_head SET line = line + ? WHERE id = 1 RETURNING line", [
       lines.length,
     ]);
-    let number = (head?.line ?? 0) - lines.length;
-    for (const { at, ...line } of lines) {
-      await jobsLines.insert(tx, { number: ++number, job: id, at, writtenBy: this.#writer, line: fit(line) });
+    const first = (head?.line ?? 0) - lines.length + 1;
+    for (let from = 0; from < lines.length; from += LINES_PER_INSERT) {
+      const rows = lines.slice(from, from + LINES_PER_INSERT).map(({ at, ...line }, index) => {
+        return { number: first + from + index, job: id, at, writtenBy: this.#writer, line: fit(line) };
+      });
+      await jobsLines.insertMany(tx, rows);
     }
     await this.#trim(tx, id, lines.length);
   }

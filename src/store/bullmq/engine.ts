@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import type {
   BackendFactory,
-  IQueueBackend,
   Job as KeptJob,
   PgPool,
   Queue,
@@ -23,8 +22,8 @@ export type BullProcessor = (job: BullJob, token: string) => Promise<string>;
 export interface BullEngine {
   readonly bullmq: typeof import("bullmq");
   queue(name: string): BullQueue;
-  /** `from`: "0" for all stored events, "$" for new ones only. */
-  events(name: string, from: "0" | "$"): QueueEvents;
+  /** New events only. */
+  events(name: string): QueueEvents;
   producer(name: string): QueueEventsProducer;
   worker(name: string, processor: BullProcessor, options: Partial<WorkerOptions>): Worker<string, string>;
   close(): Promise<void>;
@@ -43,7 +42,7 @@ export async function openPostgresEngine(url: string, { load = {} }: EngineOptio
   const bullmq = await loadPackage("bullmq", load.bullmq ?? (() => import("bullmq")));
   const pool = await openSharedPool(url, bullmq);
   const connect = () => ({ connection: pool.view() });
-  return engineOf(bullmq, connect, postgresBackend(bullmq), () => pool.close());
+  return engineOf(bullmq, connect, bullmq.createPostgresBackend as never, () => pool.close());
 }
 
 /** All keys begin with `haft:`. */
@@ -92,7 +91,7 @@ function engineOf(
   return {
     bullmq,
     queue: (name) => make<BullQueue>(bullmq.Queue, [name, connect()]),
-    events: (name, from) => make(bullmq.QueueEvents, [name, { ...connect(), lastEventId: from }]),
+    events: (name) => make(bullmq.QueueEvents, [name, { ...connect(), lastEventId: "$" }]),
     producer: (name) => make(bullmq.QueueEventsProducer, [name, connect()]),
     worker: (name, processor, options) =>
       make(bullmq.Worker, [name, processor, { ...connect(), ...options, runRetryDelay: 250 }]),
@@ -298,54 +297,6 @@ class VirtualConnection extends EventEmitter {
   release(): void {
     this.#release(this);
   }
-}
-
-/** How many event numbers before the last one may still be uncommitted: a few for each of some dozen connections. */
-const LATE_WINDOW = 90n;
-
-type Read = Awaited<ReturnType<IQueueBackend["readEvents"]>>;
-type StreamEntry = [id: string, fields: string[]];
-
-/**
- * BullMQ's backend with listeners that miss no event. Events are numbered before they are committed: one with a lower number
- * may appear after one with a higher, and BullMQ only reads on from the highest that it saw.
- */
-function postgresBackend(bullmq: typeof import("bullmq")): BackendFactory {
-  class LateEventBackend extends bullmq.PostgresQueueBackend {
-    readonly #seen = new Set<string>();
-
-    override async readEvents(id: string, blockTimeout: number): Promise<Read> {
-      const fresh = (await super.readEvents(id, blockTimeout)) as Read;
-      if (id === "$" || id === "0") return this.#takeUnseen(eventsOf(fresh));
-      const last = BigInt(id);
-      const from = last > LATE_WINDOW ? last - LATE_WINDOW : 0n;
-      const late = eventsOf((await super.readEvents(String(from), 0)) as Read).filter(([each]) => BigInt(each) < last);
-      return this.#takeUnseen([...late, ...eventsOf(fresh)], id);
-    }
-
-    /** Events that were not reported before. The next read starts at the last one. */
-    #takeUnseen(read: StreamEntry[], cursor?: string): Read {
-      const unseen = read.filter(([id]) => !this.#seen.has(id));
-      for (const [id] of unseen) this.#seen.add(id);
-      for (const id of this.#seen) {
-        if (this.#seen.size <= 10 * Number(LATE_WINDOW)) break;
-        this.#seen.delete(id);
-      }
-      if (unseen.length === 0) return null;
-      const isBehind = cursor !== undefined && unseen.every(([id]) => BigInt(id) < BigInt(cursor));
-      return [["events", isBehind ? [...unseen, [cursor, ["event", "reread"]]] : unseen]];
-    }
-  }
-  const create: BackendFactory = (name, options, given = {}) => {
-    if (!given.blocking) return bullmq.createPostgresBackend(name, options as never, given) as never;
-    const connection = new bullmq.PostgresConnection(options.connection as never);
-    return new LateEventBackend(connection, name, options as never) as never;
-  };
-  return create;
-}
-
-function eventsOf(read: Read): StreamEntry[] {
-  return ((read as unknown as [string, StreamEntry[]][] | null)?.[0]?.[1] ?? []) as StreamEntry[];
 }
 
 /** With what a person can do about it, and without the password. */

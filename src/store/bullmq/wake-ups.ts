@@ -289,7 +289,7 @@ interface NoticeSource {
 
 /** Receives every event after it resolves. BullMQ itself reports ready before it listens. */
 async function listenFromNow(engine: BullEngine, name: string): Promise<QueueEvents> {
-  const events = engine.events(name, "$");
+  const events = engine.events(name);
   const producer = engine.producer(name);
   let isListening = false;
   (events as NoticeSource).on("hello", () => void (isListening = true));
