@@ -423,6 +423,9 @@ class Runtime {
     return createHooks(hooks, {
       workspace: this.folder,
       environment: process.env,
+      programs: async () =>
+        this.options.workspace?.programs ??
+        (await import("./io/sandbox/program-sandbox.ts")).programSandboxOf(this.folder),
       post,
       revalidate: (call) => validation.enter?.(call),
     });

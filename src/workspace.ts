@@ -11,6 +11,7 @@ import { createSpillFolder, type SpillFolder } from "./io/files/spill-folder.ts"
 import { stateFolderOf, stateRootOf } from "./io/files/state-folder.ts";
 import type { UndoJournal } from "./io/files/undo-store.ts";
 import { PreviewStore } from "./io/sandbox/preview-store.ts";
+import { ProgramSandbox } from "./io/sandbox/program-sandbox.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
 import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
@@ -89,6 +90,8 @@ export interface Workspace {
   readonly sandbox?: Sandbox;
   /** Removes what a command did in a copy of the workspace, after a person has refused it. */
   discardPreview(callId: string, caller: Partial<Caller>): Promise<void>;
+  /** Confines the MCP servers and hooks of this folder. */
+  readonly programs: ProgramSandbox;
   /** Ends the processes that were started in it. */
   close(): Promise<void>;
 }
@@ -120,11 +123,18 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
   const sandbox = confinement === false ? undefined : openSandbox({ ...confinement, files });
+  const programs = new ProgramSandbox({
+    sandbox,
+    workspace: policy.workspace,
+    stateFolder: () => stateFolder ?? stateFolderOf(policy.workspace),
+    exceptions: confinement === false ? undefined : confinement.networkExceptions,
+  });
   return {
     folder: policy.workspace,
     files,
     environments,
     sandbox,
+    programs,
     tools: [
       ...createFileTools({
         files,
@@ -158,6 +168,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     discardPreview: (callId, caller) => new PreviewStore(state).remove(PreviewStore.keyOf(callId, caller)),
     async close() {
       await processes.shutdown();
+      await programs.close();
       sandbox?.close();
     },
   };

@@ -51,6 +51,7 @@ export const workspace = defineCapability({
       const { look, work } = opened.sandbox.engines;
       if (!look || work !== "namespaces") warn(opened.sandbox.notice);
     }
+    opened.programs.onNotice(warn);
     return { value: opened, close: () => opened.close() };
   },
 });

@@ -38,6 +38,7 @@ export async function openConfinement(
     memoryBytes: memoryMb === undefined ? undefined : memoryMb * 1024 * 1024,
     processes,
     previewMs,
+    networkExceptions: network.exceptions,
   };
   if (allowedHosts.length === 0) return { sandbox: options, close: NOTHING_TO_CLOSE };
   const openSocket = createOpenSocket({ hosts: allowedHosts, exceptions: network.exceptions ?? [] });

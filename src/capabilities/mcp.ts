@@ -29,8 +29,8 @@ const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0
 export const mcp = defineCapability({
   name: "mcp",
   config: ["mcpServers", "approvals", "network", "workspace"],
-  needs: ["store", "runtime"],
-  open({ config, options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN }, env, clock, store, runtime }) {
+  needs: ["store", "workspace", "runtime"],
+  open({ config, options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN }, env, clock, store, runtime, workspace }) {
     const questions = createQuestions(config, { store, clock });
     const net = openNamedNet(config, env);
     const hub = createMcpHub({
@@ -41,6 +41,7 @@ export const mcp = defineCapability({
       answerElicitation: questions.ask,
       fetchFor: (server) => net.fetchTo([server.transport === "stdio" ? undefined : server.url]),
       workspace: config.folder,
+      sandbox: workspace.programs,
       allowedPaths: config.value.workspace.allowedPaths ?? [config.folder],
       clock,
     });

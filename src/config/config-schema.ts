@@ -15,6 +15,13 @@ const policyKeys = {
 };
 const policy = z.strictObject(policyKeys);
 
+const confinedNetwork = z
+  .union([z.enum(["all", "none"]), texts])
+  .describe("all, none, or the only hosts that it may reach. Default: all");
+const furtherReads = texts.describe("Further files and folders that it may read; ~ is the home folder");
+const furtherWrites = texts.describe("Files and folders that it may write");
+const isConfined = "False: it runs unconfined, with all rights of the user. Default: true";
+
 /** Entries of other clients are accepted as they are. Their reader reports fields that it does not know. */
 const mcpServer = z.looseObject({
   type: z.string().optional().describe("stdio, http, sse or ws; inferred if absent"),
@@ -30,6 +37,14 @@ const mcpServer = z.looseObject({
   excludeTools: texts.optional(),
   timeout: milliseconds.optional(),
   trust: z.boolean().optional(),
+  network: confinedNetwork.optional(),
+  read: furtherReads.optional(),
+  write: furtherWrites.optional(),
+  // Editors have an object of this name, which their reader reports.
+  sandbox: z
+    .union([z.boolean(), z.looseObject({})])
+    .optional()
+    .describe(isConfined),
 });
 const mcpServers = z.union([
   z.array(z.intersection(z.looseObject({ name: z.string().min(1) }), mcpServer)),
@@ -153,7 +168,16 @@ const hookKeys = {
   statusMessage: z.string().optional(),
 };
 const hook = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("command"), command: z.string().min(1), args: texts.optional(), ...hookKeys }),
+  z.strictObject({
+    type: z.literal("command"),
+    command: z.string().min(1),
+    args: texts.optional(),
+    network: confinedNetwork.optional(),
+    read: furtherReads.optional(),
+    write: furtherWrites.optional(),
+    sandbox: z.boolean().optional().describe(isConfined),
+    ...hookKeys,
+  }),
   z.strictObject({
     type: z.literal("http"),
     url: z.string().min(1),

@@ -228,6 +228,32 @@ describe("in a configuration", () => {
     ]);
   });
 
+  test("limits are read from every file, and an entry with a wrong one is not used", async () => {
+    const read = (fields: object) =>
+      readMcpServers({ text: JSON.stringify({ mcpServers: { a: { command: "x", ...fields } } }) }, { home: "/h" });
+    const limits = { network: ["example.com", "*.example.org"], read: ["~/a"], write: ["."], sandbox: true };
+    expect((await read(limits)).servers).toMatchObject([limits]);
+    expect((await read({ sandbox: { enabled: true } })).servers[0]).not.toHaveProperty("sandbox");
+    for (const [fields, why] of [
+      [{ network: "off" }, '"network" must be "all", "none" or a list of hosts. The server is not used.'],
+      [{ network: ["a b"] }, '"network" lists "a b", which is not a host name. The server is not used.'],
+      [{ write: "~" }, '"write" must be a list of paths. The server is not used.'],
+    ] as const) {
+      const { servers, notes } = await read(fields);
+      expect(servers).toEqual([]);
+      expect(notes.map(({ message }) => message)).toContain(`MCP server "a": ${why}`);
+    }
+  });
+
+  test("of a program that runs unconfined are shown before they are trusted", async () => {
+    const entry = { command: "y", sandbox: false };
+    const folders = openConfigFolders({ ".mcp.json": JSON.stringify({ mcpServers: { theirs: entry } }) });
+    const [item] = (await folders.load()).untrusted;
+    expect(item?.what).toBe(
+      'MCP server "theirs": {"command":"y","sandbox":false} (runs UNCONFINED, with all rights of your user)',
+    );
+  });
+
   test(".mcp.json is read unless it is turned off, other clients' files if they are named", async () => {
     const files = {
       "~/.config/haft/config.yml": "import: { mcp: ['~/.codex/config.toml'] }",
@@ -237,7 +263,9 @@ describe("in a configuration", () => {
     const folders = openConfigFolders(files);
     const { mcpServers, untrusted } = await folders.load();
     expect(mcpServers.map(({ name }) => name)).toEqual(["mine"]);
-    expect(untrusted).toMatchObject([{ kind: "mcp_server", what: 'MCP server "theirs": {"command":"y"}' }]);
+    expect(untrusted).toMatchObject([
+      { kind: "mcp_server", what: 'MCP server "theirs": {"command":"y"} (runs confined, reaches the whole network)' },
+    ]);
     folders.write({ "haft.config.yml": "import: { mcp: false }" });
     expect((await folders.load()).untrusted).toEqual([]);
   });

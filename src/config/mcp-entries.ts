@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { didYouMean, nearestNames } from "../core/nearest-name.ts";
+import { parseHostPattern } from "../io/net/url-check.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { type ConfigFormat, formatOf, parseConfigText, type ParsedText, readConfigText } from "./config-text.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
@@ -251,6 +252,8 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   const includeTools = list("includeTools", "enabled_tools");
   const excludeTools = list("excludeTools", "disabled_tools");
   const trust = field("trust");
+  const confinement = readConfinement(field, expand);
+  if (typeof confinement === "string") return { notes: [...notes, `${confinement} The server is not used.`] };
   const alwaysLoad = field("alwaysLoad");
 
   const declared = type === undefined ? undefined : TRANSPORTS[type.toLowerCase()];
@@ -285,7 +288,8 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. They stay as written.`);
   if (transport === "stdio") {
     if (command === undefined) return { notes: [...notes, 'A stdio server needs "command".'] };
-    const server = { ...shared, transport, command, args: args ?? [], env, ...(cwd === undefined ? {} : { cwd }) };
+    const place = cwd === undefined ? {} : { cwd };
+    const server = { ...shared, transport, command, args: args ?? [], env, ...place, ...confinement };
     return { server: { ...server, missing: [...missing] }, notes };
   }
   if (url === undefined) return { notes: [...notes, `A server with transport "${transport}" needs "url".`] };
@@ -298,6 +302,32 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
     ...(oauth === undefined ? {} : { oauth }),
   };
   return { server: { ...remote, missing: [...missing] }, notes };
+}
+
+type Confinement = Pick<StdioServer, "network" | "read" | "write" | "sandbox">;
+
+/** Returns the problem of a value that cannot be read: without it the server could do more than was meant. */
+function readConfinement(field: (key: string) => unknown, expand: (text: string) => string): Confinement | string {
+  const read: Confinement = {};
+  const network = field("network");
+  if (network === "all" || network === "none") read.network = network;
+  else if (isTexts(network)) {
+    const wrong = network.find((host) => parseHostPattern(host) === undefined);
+    if (wrong !== undefined) return `"network" lists ${JSON.stringify(wrong)}, which is not a host name.`;
+    read.network = network;
+  } else if (network !== undefined) return '"network" must be "all", "none" or a list of hosts.';
+  for (const key of ["read", "write"] as const) {
+    const paths = field(key);
+    if (isTexts(paths)) read[key] = paths.map(expand);
+    else if (paths !== undefined) return `"${key}" must be a list of paths.`;
+  }
+  const sandbox = field("sandbox");
+  if (typeof sandbox === "boolean") read.sandbox = sandbox;
+  return read;
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 interface Reach {
@@ -344,6 +374,10 @@ export interface StdioServer extends AnyServer {
   args: readonly string[];
   env: Readonly<Record<string, string>>;
   cwd?: string;
+  network?: "all" | "none" | readonly string[];
+  read?: readonly string[];
+  write?: readonly string[];
+  sandbox?: boolean;
 }
 
 export interface RemoteServer extends AnyServer {

@@ -16,6 +16,10 @@ export interface McpJsonServer {
   headersHelper?: string;
   oauth?: unknown;
   cwd?: string;
+  network?: "all" | "none" | readonly string[];
+  read?: readonly string[];
+  write?: readonly string[];
+  sandbox?: boolean;
   disabled?: true;
   includeTools?: readonly string[];
   excludeTools?: readonly string[];
@@ -66,12 +70,12 @@ function reachOf(server: McpServerConfig): McpJsonServer {
       ...given({ headersHelper, oauth }),
     };
   }
-  const { command, args, env, cwd } = server;
+  const { command, args, env, cwd, network, read, write, sandbox } = server;
   return {
     command,
     args: args.length > 0 ? args : undefined,
     env: Object.keys(env).length > 0 ? env : undefined,
-    ...given({ cwd }),
+    ...given({ cwd, network, read, write, sandbox }),
   };
 }
 

@@ -52,7 +52,8 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
     const words = [fields["command"], ...listOf(fields["args"])].filter((word) => typeof word === "string");
     const helper = typeof fields["headersHelper"] === "string" ? wordsOf(fields["headersHelper"]) : [];
     const files = await digestNamedFiles([...words, ...helper], folder);
-    add("mcp_server", path, `MCP server "${name}": ${showTrustedFields(fields)}`, { name, fields }, files);
+    const limits = words.length > 0 ? ` (${shownLimits(fields)})` : "";
+    add("mcp_server", path, `MCP server "${name}": ${showTrustedFields(fields)}${limits}`, { name, fields }, files);
   }
   if (source.kind === "mcp") return found;
 
@@ -65,7 +66,8 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
         const command = typeof handler["command"] === "string" ? handler["command"] : "";
         const args = listOf(handler["args"]).filter((word) => typeof word === "string");
         const files = await digestNamedFiles([...wordsOf(command), command, ...args], folder);
-        const what = `hook ${event}, for ${JSON.stringify(matcher)}: ${showTrustedFields(handler)}`;
+        const limits = command === "" ? "" : ` (${shownLimits(handler)})`;
+        const what = `hook ${event}, for ${JSON.stringify(matcher)}: ${showTrustedFields(handler)}${limits}`;
         add("hook", ["hooks", event, index, "hooks", each], what, { event, matcher, handler }, files);
       }
     }
@@ -80,6 +82,15 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   }
   if (source.kind === "haft") await listSettings(value, folder, add);
   return found;
+}
+
+/** What a program of the configuration may do. Paths are in the fields, which are shown whole. */
+function shownLimits({ sandbox, network = "all" }: Readonly<Record<string, unknown>>): string {
+  if (sandbox === false) return "runs UNCONFINED, with all rights of your user";
+  if (network === "all") return "runs confined, reaches the whole network";
+  return Array.isArray(network) && network.length > 0
+    ? `runs confined, reaches only ${network.join(", ")}`
+    : "runs confined, without network";
 }
 
 const MODEL_SETTINGS: ReadonlySet<string> = new Set(["model", "baseUrl", "apiKey", "limits", "prices"]);

@@ -51,6 +51,8 @@ export const McpServerInfo = named(
     latencyMs: z.number().optional(),
     /** Of the current command line. An approval is valid for this hash only. */
     launchHash: z.string().optional(),
+    /** The command line or the address, the names of its variables, and what it may do. */
+    launch: z.string().optional(),
     tools: z.array(McpToolInfo),
     stderr: z.array(z.string()),
     /** The last protocol errors without consequences, and their number. */

@@ -9,6 +9,14 @@ interface McpStdioServer {
   env?: Readonly<Record<string, string>>;
   /** Default: the workspace. */
   cwd?: string;
+  /** `all`, `none`, or the only hosts that it may reach. Default: `all`. */
+  network?: "all" | "none" | readonly string[];
+  /** Further files and folders that it may read. Relative to the workspace; `~` is the home folder. */
+  read?: readonly string[];
+  /** Files and folders that it may write. */
+  write?: readonly string[];
+  /** False: it runs unconfined, with all rights of the user. Default: true. */
+  sandbox?: boolean;
 }
 
 interface McpRemoteServer {

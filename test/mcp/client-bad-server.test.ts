@@ -190,7 +190,8 @@ describe("a server's processes", () => {
   };
 
   test("end with the hub, also one that ignores SIGTERM, and children outside its process group", async () => {
-    const { haft, hub } = await connectHub([scripted("tough", ["ignore-sigterm", "stay"])]);
+    // Unconfined: in the sandbox its process ids are its own. test/mcp/confined-servers.test.ts has the confined ones.
+    const { haft, hub } = await connectHub([scripted("tough", ["ignore-sigterm", "stay"], { sandbox: false })]);
     const pids = [await pidOf(haft, "mcp__tough__pid"), await pidOf(haft, "mcp__tough__child")];
     expect(pids.every(isAlive)).toBe(true);
     await hub.close();

@@ -128,7 +128,9 @@ describe("server-everything through the gate", () => {
 test("server-filesystem reads and writes through the gate, and its schemas are checked", async () => {
   const folder = temporaryFolder("haft-mcp-");
   writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
-  const { haft, hub } = await connectHub([node("files", [FILESYSTEM, folder], { trust: false })]);
+  const { haft, hub } = await connectHub([node("files", [FILESYSTEM, folder], { trust: false, write: ["."] })], {
+    hub: { workspace: folder },
+  });
   expect(hub.statusOf("files").tools.length).toBeGreaterThan(10);
   const read = await haft.execute("mcp__files__read_text_file", { path: join(folder, "a.txt") });
   expect(read).toMatchObject({ status: "completed", details: { content: "one\ntwo\n" } });

@@ -1,9 +1,9 @@
-import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { createHaft, type Haft, type HaftOptions } from "../../src/runtime.ts";
 import { createMcpHub, type McpHub, type McpHubOptions } from "../../src/mcp/client/mcp-hub.ts";
 import type { McpServerConfig } from "../../src/mcp/server-config.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 export const SCRIPTED = fileURLToPath(new URL("./scripted-server.mjs", import.meta.url));
 
@@ -32,7 +32,12 @@ export function openHub(
   options: { hub?: Partial<McpHubOptions>; haft?: HaftOptions } = {},
 ): Connected {
   const haft = createHaft({ approver: async () => ({ approved: true }), ...options.haft });
-  const hub = createMcpHub({ registry: haft.registry, workspace: tmpdir(), servers, ...options.hub });
+  const hub = createMcpHub({
+    registry: haft.registry,
+    workspace: temporaryFolder("haft-hub-"),
+    servers,
+    ...options.hub,
+  });
   onTestFinished(() => hub.close());
   return { haft, hub };
 }

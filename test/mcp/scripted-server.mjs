@@ -32,6 +32,7 @@ const TOOLS = [
   "log_flood",
   "list_broken",
   "cancelled",
+  "attempt",
 ].map((name) => tool(name));
 
 let description = "Adds";
@@ -128,6 +129,54 @@ const RUN = {
   },
 };
 
+RUN.attempt = async (id, args) => {
+  const outcomes = {};
+  for (const [what, target] of Object.entries(args)) {
+    outcomes[what] = await attempt(what, target).then(
+      (value) => value ?? "done",
+      (error) => error.code ?? error.message,
+    );
+  }
+  answer(id, text(JSON.stringify(outcomes)));
+};
+
+/** What a confined server must not be able to do. */
+async function attempt(what, target) {
+  const { readFileSync, writeFileSync, mkdirSync } = await import("node:fs");
+  switch (what) {
+    case "read":
+      return readFileSync(target, "utf8");
+    case "write":
+      return writeFileSync(target, "written by the server");
+    case "mkdir":
+      return mkdirSync(target, { recursive: true });
+    case "own":
+      return writeFileSync(`${process.env.HAFT_OWN_FOLDER}/kept.txt`, target);
+    case "variable":
+      if (process.env[target] === undefined) throw new Error(`${target} environment variable is not set`);
+      return process.env[target];
+    case "connect":
+    case "tunnel": {
+      const { connect } = await import("node:net");
+      const port = what === "tunnel" ? 3128 : Number(target);
+      return new Promise((resolve, reject) => {
+        const socket = connect(port, "127.0.0.1");
+        socket.once("error", reject);
+        if (what === "connect") socket.once("connect", () => (socket.destroy(), resolve("connected")));
+        else {
+          socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+          socket.once("data", (data) => (socket.destroy(), resolve(String(data).slice(9, 12))));
+        }
+      });
+    }
+    case "leave": {
+      const { spawn } = await import("node:child_process");
+      const script = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
+      return void spawn(process.execPath, ["-e", script, target], { detached: true, stdio: "ignore" }).unref();
+    }
+  }
+}
+
 function changed(id) {
   send({ method: "notifications/tools/list_changed" });
   answer(id, text("changed"));
@@ -188,6 +237,10 @@ function receive(line) {
 }
 
 if (faults.has("exit-at-start")) process.exit(1);
+// `attempt:write:/path`: a server that cannot start without it.
+for (const [, what, target] of [...faults].flatMap((fault) => [/^attempt:(\w+):(.*)$/s.exec(fault) ?? []])) {
+  if (what !== undefined) await attempt(what, target);
+}
 if (faults.has("ignore-sigterm")) process.on("SIGTERM", () => {});
 if (faults.has("stay")) setInterval(() => {}, 1000);
 createInterface({ input: process.stdin, crlfDelay: Infinity }).on("line", receive);

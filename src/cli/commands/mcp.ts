@@ -443,6 +443,7 @@ function diagnose(server: McpServerInfo, { paint }: Output): string[] {
   const lines = [
     `${isFine ? paint("green", "ok ") : paint("red", "bad")}  ${paint("bold", safeLine(server.name))}  ${server.state}`,
   ];
+  for (const line of server.launch?.split("\n") ?? []) lines.push(paint("dim", `     ${safeLine(line)}`));
   if (server.error !== undefined) lines.push(`     ${safeLine(server.error)}`);
   const advice = ADVICE[server.state]?.(server);
   if (advice !== undefined) lines.push(`     ${advice}`);

@@ -148,6 +148,8 @@ export const STATE_FILES = {
   spills: "spill",
   /** What commands did before their approval. */
   previews: "previews",
+  /** A folder for each MCP server, and one for hooks. */
+  programs: "programs",
 } as const;
 
 export function readStateRecord(folder: string): StateRecord | undefined {

@@ -117,6 +117,8 @@ export interface SandboxOptions {
    * effects. 0: never. Default: 10,000.
    */
   previewMs?: number;
+  /** Private addresses that the hosts of MCP servers and hooks may have. */
+  networkExceptions?: readonly string[];
   /** Default: those of this machine, tried at the first use. */
   engines?: () => FoundEngines;
   /** Default: the user's. */
@@ -337,8 +339,10 @@ class WorkspaceSandbox implements Sandbox {
     this.#scan.refresh();
     const secrets = new Set(this.#scan.secrets);
     const inodes = new Set(this.#scan.inodes);
+    const known = [policy.workspace, ...this.#readableSystem()];
     for (const root of named) {
-      if (isInside(root, policy.workspace) || !isFolder(root) || isSecretName(root)) continue;
+      const isInstalled = root.includes("/node_modules") || known.some((path) => isInside(root, path));
+      if (isInstalled || !isFolder(root) || isSecretName(root)) continue;
       const scan = this.#scans.get(root) ?? new WorkspaceScan(policy, root);
       this.#scans.set(root, scan);
       scan.refresh();
@@ -365,7 +369,10 @@ class WorkspaceSandbox implements Sandbox {
     const repositories = writes ? scanned.filter((path) => isWritable(path, plan)) : [];
     const mounts = hasMounts(engine);
     const scratch = writes ? (plan.temporary ?? this.#scratchFolder()) : undefined;
-    const temporary = mounts && scratch !== undefined ? TEMPORARY : scratch;
+    // The rule that makes /tmp writable would open secrets that a program must not read below it.
+    const isBelow = [...plan.read, ...plan.write, ...command].some((path) => isInside(path, TEMPORARY));
+    const coversTemporary = mounts && scratch !== undefined && !(plan.temporary !== undefined && isBelow);
+    const temporary = coversTemporary ? TEMPORARY : scratch;
     const hiddenFiles = mounts ? plan.hidden.filter((path) => !isFolder(path)) : [];
     const hiddenFolders = mounts ? plan.hidden.filter(isFolder) : [];
     // With mounts nothing needs to be split: what is hidden inside writable folders is covered.
@@ -382,7 +389,7 @@ class WorkspaceSandbox implements Sandbox {
             overlays: plan.view?.overlays,
             writable: outermost(plan.write),
             joinedNetwork,
-            binds: this.#temporaryBinds(plan, scratch),
+            binds: coversTemporary ? this.#temporaryBinds(plan, scratch) : [],
             processes: this.#options.processes ?? DEFAULT_PROCESSES,
           }
         : undefined;

@@ -138,6 +138,10 @@ function withStderr(error: unknown, transport: Transport): unknown {
   const lines = transport.stderrLines().slice(-3).join(" / ");
   const details = [transport.ending, lines && `standard error: ${lines}`].filter(Boolean).join("; ");
   if (details) error.message = `${error.message} (${details})`;
+  if (transport.isConfined) {
+    const advice = 'It runs confined; to see whether that is the reason, add "sandbox": false to its entry.';
+    error.message = `${error.message} ${transport.explainRefusal() ?? advice}`;
+  }
   return error;
 }
 

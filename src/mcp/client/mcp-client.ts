@@ -17,6 +17,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
+import type { ProgramSandbox } from "../../io/sandbox/program-sandbox.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { loadPackage } from "../../schema/load-package.ts";
 import type { McpServerConfig } from "../server-config.ts";
@@ -44,6 +45,8 @@ export interface MCPClientOptions extends ServerAnswers {
   /** The folder for processes, and the root that servers get. Default: the working directory. */
   workspace?: string;
   hostEnvironment?: Readonly<Record<string, string | undefined>>;
+  /** What confines processes. False: nothing. Default: they are confined if this machine can do it. */
+  sandbox?: false | ProgramSandbox;
   /** Default: the fetch of the SDK. */
   fetch?: FetchLike;
   signIn?: SignInOptions;
@@ -143,7 +146,7 @@ export class MCPClient {
     const connecting = new AbortController();
     this.#connecting = connecting;
     const startMs = config.startTimeoutMs ?? DEFAULT_START_MS;
-    const timer = this.#clock.after(startMs, () => connecting.abort(tooSlow(this.serverName, startMs)));
+    const timer = this.#clock.after(startMs, () => connecting.abort(tooSlow(config, startMs)));
     const abort = (): void => connecting.abort(options.signal?.reason);
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener("abort", abort, { once: true });
@@ -240,6 +243,11 @@ export class MCPClient {
   /** The last lines that a stdio server wrote to its standard error. */
   stderrLines(): string[] {
     return this.#transport && isStdio(this.#transport) ? this.#transport.stderrLines() : [];
+  }
+
+  /** If a text shows that the sandbox refused something to a stdio server: what, and how to allow it. */
+  explainRefusal(text: string): string | undefined {
+    return this.#transport && isStdio(this.#transport) ? this.#transport.explainRefusal(text) : undefined;
   }
 
   /** How a stdio server ended, if it has. */
@@ -342,7 +350,14 @@ export class MCPClient {
 
   #transportOptions(): Omit<TransportOptions, "signIn"> {
     const { hostEnvironment = process.env, fetch, maxMessageBytes = DEFAULT_MESSAGE_BYTES } = this.#options;
-    return { workspace: this.#workspace, hostEnvironment, maxMessageBytes, fetch };
+    return { workspace: this.#workspace, hostEnvironment, programs: () => this.#programs(), maxMessageBytes, fetch };
+  }
+
+  async #programs(): Promise<ProgramSandbox> {
+    const { sandbox } = this.#options;
+    if (sandbox) return sandbox;
+    const { programSandboxOf, withoutSandbox } = await import("../../io/sandbox/program-sandbox.ts");
+    return sandbox === false ? withoutSandbox(this.#workspace) : programSandboxOf(this.#workspace);
   }
 
   #connectionOptions(signal: AbortSignal, timeoutMs: number, isLegacy: boolean): ConnectionOptions {
@@ -396,9 +411,11 @@ function toConfig(server: string | URL | McpServerConfig): McpServerConfig {
   return { name: url.hostname, transport: "http", url: url.href, inferred: true };
 }
 
-function tooSlow(server: string, ms: number): Error {
-  return toolError("timeout", `MCP server "${server}" was not ready after ${ms} ms`, {
-    next: "Look at its standard error, or raise startTimeoutMs.",
+function tooSlow(config: McpServerConfig, ms: number): Error {
+  const isLimited = config.transport === "stdio" && config.network !== undefined && config.network !== "all";
+  const advice = "Look at its standard error, or raise startTimeoutMs.";
+  return toolError("timeout", `MCP server "${config.name}" was not ready after ${ms} ms`, {
+    next: isLimited ? `Its network is limited, but npx and uvx need it to install packages. ${advice}` : advice,
   });
 }
 

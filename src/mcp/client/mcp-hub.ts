@@ -285,6 +285,8 @@ export interface McpServerStatus {
   latencyMs?: number;
   /** The hash of the launch configuration, valid in this process. Pass it to `approveLaunch`. */
   launchHash?: string;
+  /** The command line or the address, the names of its variables, and what it may do. */
+  launch?: string;
   tools: McpToolStatus[];
   stderr: string[];
   /** The last harmless protocol violations of the server, and their total number. */

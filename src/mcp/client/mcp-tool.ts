@@ -21,6 +21,8 @@ export interface ToolCaller {
   /** The calls that the server is working on, if they are tracked. */
   readonly running?: Set<ToolContext>;
   callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult>;
+  /** If a text shows that the sandbox refused something to the server: what, and how to allow it. */
+  explainRefusal?(text: string): string | undefined;
 }
 
 interface WrapOptions {
@@ -95,7 +97,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
         timeoutMs: NO_LIMIT_MS,
         onProgress: progressTo(context),
       });
-      return readResult(result);
+      return readResult(result, client);
     } catch (error) {
       throw isInterrupted(error) && !isRepeatable ? outcomeUnknown(server, error) : error;
     } finally {
@@ -160,9 +162,11 @@ function outcomeUnknown(server: string, cause: unknown) {
 }
 
 /** Converts a result: blocks for the model, one safe line for a person, data for a program. */
-function readResult(result: MCPCallResult): ToolOutput {
+function readResult(result: MCPCallResult, client: Pick<ToolCaller, "explainRefusal">): ToolOutput {
   const { content: blocks, structuredContent, isError } = result;
   const content = blocks.map(readBlock);
+  const refusal = isError ? client.explainRefusal?.(textOf(content)) : undefined;
+  if (refusal !== undefined) content.push(text(refusal));
   if (content.length === 0 && structuredContent !== undefined)
     content.push(text(disarmText(JSON.stringify(structuredContent))));
   const joined = textOf(content);

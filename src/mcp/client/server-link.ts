@@ -10,7 +10,7 @@ import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
 import type { ToolCaller } from "./mcp-tool.ts";
 import type { AnswerElicitation } from "./server-requests.ts";
 import { ServerTools } from "./server-tools.ts";
-import { launchHash, launchText, shownDifference, shownLaunchHash, shownText } from "./tool-definition.ts";
+import { launchHash, launchText, shownDifference, shownLaunch, shownLaunchHash, shownText } from "./tool-definition.ts";
 import type { PinStore } from "./tool-pinning.ts";
 
 interface ServerLinkOptions {
@@ -82,6 +82,7 @@ export class ServerLink implements ToolCaller {
       instructions: info?.instructions,
       latencyMs: this.#latencyMs,
       launchHash: shownLaunchHash(config),
+      launch: shownLaunch(config),
       tools: this.tools.status(this.#state === "ready"),
       stderr: this.#client.stderrLines(),
       faults: this.#faults.lines(),
@@ -140,6 +141,10 @@ export class ServerLink implements ToolCaller {
     const seconds = this.#retry && Math.ceil((this.#retry.at - this.#clock.now()) / 1000);
     const retry = seconds === undefined ? "" : `; the next attempt is in ${seconds} s`;
     throw unavailable(this.serverName, `${this.#error ?? this.#state}${retry}`);
+  }
+
+  explainRefusal(text: string): string | undefined {
+    return this.#client.explainRefusal(text);
   }
 
   async callTool(name: string, args: unknown, options?: MCPCallOptions): Promise<MCPCallResult> {

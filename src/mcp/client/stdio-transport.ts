@@ -3,15 +3,14 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { toolError } from "../../core/error.ts";
 import { killProcessTree, readProcess, signalGroup, type TreeRoot } from "../../io/shell/process-tree.ts";
 import { type Child, spawnOnPipes } from "../../io/shell/spawn-process.ts";
+import type { PreparedProgram } from "../../io/sandbox/program-sandbox.ts";
 import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 import { isObject } from "../../schema/json-schema.ts";
 
 interface StdioLaunch {
-  command: string;
-  args: readonly string[];
+  /** With its complete environment: nothing is inherited. */
+  program: PreparedProgram;
   cwd: string;
-  /** The complete environment: nothing is inherited. */
-  env: Readonly<Record<string, string>>;
   maxMessageBytes: number;
 }
 
@@ -22,6 +21,9 @@ export interface StdioTransport extends Transport {
   stderrLines(): string[];
   /** How the process ended, if it has. */
   readonly ending: string | undefined;
+  /** If the sandbox refused something to the process: what, and the line of configuration that allows it. */
+  explainRefusal(output?: string): string | undefined;
+  readonly isConfined: boolean;
 }
 
 /** Messages that a server does not read stay in memory, up to this limit. */
@@ -76,7 +78,8 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
     child.endInput();
     await Promise.race([exit, delay(CLOSE_MS)]);
     // Also after a normal exit, because launchers leave child processes behind.
-    await killProcessTree(root, { graceMs: ending === undefined ? GRACE_MS : 0, sendHangup: false });
+    const graceMs = ending === undefined ? GRACE_MS : 0;
+    await killProcessTree(root, { graceMs, sendHangup: false, isSupervised: launch.program.isConfined });
     child.detach();
     running.delete(root.pid);
     closed();
@@ -91,11 +94,14 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
       return ending;
     },
     stderrLines: () => stderr.lines(),
+    isConfined: launch.program.isConfined,
+    explainRefusal: (output = stderr.text()) => launch.program.explain(output),
     async start() {
       if (child) throw new Error("This transport was already started.");
-      const { command, args, cwd, env } = launch;
+      const { program, cwd } = launch;
+      const [file = "", ...args] = program.command;
       child = await spawnOnPipes(
-        { file: command, args, cwd, env: { ...env, [MARK_NAME]: markValue }, stdin: "pipe" },
+        { file, args, cwd, env: { ...program.env, [MARK_NAME]: markValue }, stdin: "pipe" },
         {
           data: (chunk, stream) => (stream === "stdout" ? read(chunk) : stderr.push(chunk)),
           exit(code, signal) {
@@ -271,8 +277,12 @@ class StderrTail {
     this.#tail = Buffer.from(tail);
   }
 
+  text(): string {
+    return stripTerminalCodes(this.#tail.toString("utf8"));
+  }
+
   lines(): string[] {
-    return stripTerminalCodes(this.#tail.toString("utf8"))
+    return this.text()
       .split("\n")
       .filter((line) => line.trim() !== "")
       .slice(-MAX_STDERR_LINES)

@@ -20,13 +20,34 @@ export function hashOf(text: string): string {
 /** The command or the address of a server. The values of the environment are only part of the hash. */
 export function launchText(config: McpServerConfig): string {
   if (config.transport !== "stdio") return canonicalJson({ transport: config.transport, url: config.url });
-  const { command, args = [], cwd, env = {} } = config;
-  return canonicalJson({ command, args, cwd, env: Object.keys(env).sort() });
+  const { command, args = [], cwd, env = {}, network, read, write, sandbox } = config;
+  return canonicalJson({ command, args, cwd, env: Object.keys(env).sort(), network, read, write, sandbox });
 }
 
 export function launchHash(config: McpServerConfig): string {
   const secrets = config.transport === "stdio" ? config.env : config.headers;
   return hashOf(`${launchText(config)}\n${canonicalJson(secrets ?? {})}`);
+}
+
+/** The launch configuration for people: what starts, with which variables, and what it may do. */
+export function shownLaunch(config: McpServerConfig): string {
+  if (config.transport !== "stdio") return shownText(config.url, MAX_SHOWN);
+  const { command, args = [], cwd, env = {}, network = "all", read = [], write = [], sandbox = true } = config;
+  const lines = [[command, ...args].map(quoted).join(" ")];
+  if (cwd !== undefined) lines.push(`in ${cwd}`);
+  const names = Object.keys(env);
+  if (names.length > 0) lines.push(`with the variables ${names.join(", ")}`);
+  if (!sandbox) lines.push("runs UNCONFINED, with all rights of your user");
+  else {
+    lines.push(`confined; network: ${typeof network === "string" ? network : network.join(", ") || "none"}`);
+    if (read.length > 0) lines.push(`also reads ${read.join(", ")}`);
+    if (write.length > 0) lines.push(`writes ${write.join(", ")}`);
+  }
+  return shownText(lines.join("\n"), MAX_SHOWN);
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : JSON.stringify(word);
 }
 
 let launchKey: Buffer | undefined;

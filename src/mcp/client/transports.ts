@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import type { FetchLike, Transport } from "@modelcontextprotocol/client";
 import { toolError } from "../../core/error.ts";
+import type { ProgramSandbox } from "../../io/sandbox/program-sandbox.ts";
 import { shellEnvironment } from "../../io/shell/shell-environment.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import type { ClientSdk } from "./connection.ts";
@@ -11,6 +13,8 @@ export interface TransportOptions {
   workspace: string;
   /** Processes get the harmless variables of this environment. */
   hostEnvironment: Readonly<Record<string, string | undefined>>;
+  /** Confines processes. */
+  programs: () => Promise<ProgramSandbox>;
   fetch?: FetchLike;
   signIn?: SignIn;
   maxMessageBytes: number;
@@ -26,13 +30,20 @@ export async function openTransport(
 ): Promise<Transport> {
   const { maxMessageBytes } = options;
   if (config.transport === "stdio") {
-    return createStdioTransport({
-      command: config.command,
-      args: config.args ?? [],
-      cwd: config.cwd ?? options.workspace,
+    const { name, command, args = [], network, read, write, sandbox } = config;
+    const cwd = resolve(options.workspace, config.cwd ?? ".");
+    const program = await (
+      await options.programs()
+    ).prepare({
+      name: `MCP server "${name}"`,
+      folder: `server-${name}`,
+      command: [command, ...args],
+      cwd,
       env: { ...shellEnvironment({ host: options.hostEnvironment }), ...config.env },
-      maxMessageBytes,
+      host: options.hostEnvironment,
+      access: { network, read, write, sandbox },
     });
+    return createStdioTransport({ program, cwd, maxMessageBytes });
   }
   const headers = { ...config.headers };
   if (kind === "ws") return createWebSocketTransport({ url: readWebSocketUrl(config.url), headers, maxMessageBytes });

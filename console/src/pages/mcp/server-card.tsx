@@ -132,6 +132,11 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
             <VisibleText text={server.error} />
           </p>
         ) : null}
+        {server.launch ? (
+          <pre className="code">
+            <VisibleText text={server.launch} />
+          </pre>
+        ) : null}
         <p className="row small muted">
           <span>{server.trusted ? w.trusted : w.untrusted}</span>
           {server.server ? <span>{`${server.server.name} ${server.server.version}`}</span> : null}

@@ -1,6 +1,6 @@
 import { isObject } from "../../../schema/json-schema.ts";
 import type { Hook, HookEvent, OnFailure } from "./hook-settings.ts";
-import { type HookHost, type HookInput, type HookOutcome, runHook } from "./run-hook.ts";
+import { BLOCKED, type HookHost, type HookInput, type HookOutcome, runHook } from "./run-hook.ts";
 
 /** Strictest first. `allow` has no effect: a hook can only restrict. `defer` means `ask`. */
 const DECISIONS = ["deny", "defer", "ask", "allow"] as const;
@@ -24,7 +24,6 @@ interface HookAnswer {
 
 /** Max characters of one hook's context that the model gets. */
 const MAX_CONTEXT_CHARACTERS = 10_000;
-const BLOCKED = 2;
 
 function readHookAnswer(outcome: HookOutcome, event: HookEvent): HookAnswer {
   switch (outcome.kind) {

@@ -1,4 +1,5 @@
 import type { AnyTool } from "../../../core/tool.ts";
+import type { ProgramAccess } from "../../../io/sandbox/program-sandbox.ts";
 
 /** The events at which hooks run, with the names of Claude Code and Codex. */
 export const HOOK_EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse"] as const;
@@ -13,7 +14,7 @@ interface HookBase {
   onFailure?: OnFailure;
 }
 
-export interface CommandHook extends HookBase {
+export interface CommandHook extends HookBase, ProgramAccess {
   type: "command";
   /** A shell command; with `args`, a program that runs without a shell. */
   command: string;

@@ -19,6 +19,7 @@ import { resolve } from "../../resolve.ts";
 import { ResultCache } from "../../result-cache.ts";
 import { validate } from "../../validate.ts";
 import { systemClock } from "../../../core/clock.ts";
+import { withoutSandbox } from "../../../io/sandbox/program-sandbox.ts";
 import type { HttpPost } from "./run-hook.ts";
 import type { CommandHook, HookGroup, HookSettings, HttpHook } from "./hook-settings.ts";
 import { createHooks } from "./hooks.ts";
@@ -47,6 +48,8 @@ function stage(
   const hooks = createHooks([{ settings, origin: "settings.json" }], {
     workspace: folder,
     environment: more.environment ?? process.env,
+    // These hooks write files and their process ids. test/mcp/confined-servers.test.ts has confined ones.
+    programs: () => withoutSandbox(folder),
     post: more.post,
     revalidate: (call) => validate().enter!(call),
   });

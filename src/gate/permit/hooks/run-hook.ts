@@ -2,7 +2,10 @@ import { errorMessage } from "../../../core/error.ts";
 import { type Call, toolOf } from "../../../core/call.ts";
 import { textOf } from "../../../core/content.ts";
 import type { ToolResult } from "../../../core/result.ts";
+import type { MaybePromise } from "../../../core/stage.ts";
 import type { AnyTool } from "../../../core/tool.ts";
+import type { ProgramSandbox } from "../../../io/sandbox/program-sandbox.ts";
+import { findShell } from "../../../io/shell/find-program.ts";
 import { startProcess } from "../../../io/shell/run-process.ts";
 import { shellEnvironment } from "../../../io/shell/shell-environment.ts";
 import {
@@ -33,6 +36,8 @@ export interface HookHost {
   workspace: string;
   /** The host's environment. Commands get the same variables as those of `exec`, never variables that a session set. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** Confines commands. Called by the first hook that is a command. */
+  programs: () => MaybePromise<ProgramSandbox>;
   /** If absent, hooks of type http fail. */
   post?: HttpPost | undefined;
 }
@@ -43,6 +48,8 @@ const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const MAX_INPUT_CHARACTERS = 16 * 1024 * 1024;
 const NOT_EXECUTABLE = 126;
 const NOT_FOUND = 127;
+/** The exit code that denies a call. */
+export const BLOCKED = 2;
 
 /** Never rejects. */
 export async function runHook(hook: Hook, input: string, host: HookHost, signal: AbortSignal): Promise<HookOutcome> {
@@ -67,15 +74,32 @@ interface HookRun {
 async function runCommand(spec: CommandHook, { hook, input, host, signal }: HookRun): Promise<HookOutcome> {
   const { workspace } = host;
   const inPlace = (word: string): string => word.replaceAll("${CLAUDE_PROJECT_DIR}", workspace);
-  const process = await startProcess({
-    ...(spec.args ? { argv: [spec.command, ...spec.args].map(inPlace) } : { shellCommand: spec.command }),
+  const env = {
+    ...shellEnvironment({ host: host.environment }),
+    HAFT_PROJECT_DIR: workspace,
+    HAFT_HOOK_EVENT: hook.event,
+    CLAUDE_PROJECT_DIR: workspace,
+  };
+  const shell = findShell(env);
+  const argv = spec.args ? [spec.command, ...spec.args].map(inPlace) : [shell.path, ...shell.args(spec.command)];
+  const { network, read, write, sandbox } = spec;
+  const programs = await host.programs();
+  const program = await programs.prepare({
+    name: "The hook",
+    folder: "hooks",
+    command: argv,
     cwd: workspace,
-    env: {
-      ...shellEnvironment({ host: host.environment }),
-      HAFT_PROJECT_DIR: workspace,
-      HAFT_HOOK_EVENT: hook.event,
-      CLAUDE_PROJECT_DIR: workspace,
-    },
+    env,
+    host: host.environment,
+    access: { network, read, write, sandbox },
+  });
+  // An unconfined text goes through the shell as before: Windows passes it on unquoted.
+  const isText = !program.isConfined && !spec.args;
+  const process = await startProcess({
+    ...(isText ? { shellCommand: spec.command } : { argv: program.command }),
+    cwd: workspace,
+    env: program.env,
+    isSupervised: program.isConfined,
     stdin: "pipe",
     timeoutMs: hook.timeoutMs,
     signal,
@@ -85,11 +109,17 @@ async function runCommand(spec: CommandHook, { hook, input, host, signal }: Hook
   process.endInput();
   const exit = await process.wait();
   const { stdout, stderr } = process.output.snapshot();
+  await program.finish();
   const message = stderr?.head.trim();
   if (exit.reason === "timeout") return none(`it took longer than ${hook.timeoutMs / 1000} seconds`);
   if (exit.reason !== "exited" || exit.exitCode === null) return none(`it was stopped (${exit.signal ?? exit.reason})`);
   if (exit.exitCode === NOT_FOUND || exit.exitCode === NOT_EXECUTABLE) {
     return none(message || `its command was ${exit.exitCode === NOT_FOUND ? "not found" : "not executable"}`);
+  }
+  // A check that could not do its work must not count as passed.
+  const refusal = exit.exitCode === 0 ? undefined : program.explain(`${stderr?.head ?? ""}\n${stdout?.head ?? ""}`);
+  if (refusal !== undefined && exit.exitCode !== BLOCKED) {
+    return none(`it ended with code ${exit.exitCode}${message ? `: ${message}` : ""}. ${refusal}`);
   }
   if (stdout?.omittedBytes) return none("its answer is too long");
   return { kind: "exit", code: exit.exitCode, stdout: stdout?.head ?? "", stderr: message ?? "" };
