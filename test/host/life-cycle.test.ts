@@ -165,7 +165,8 @@ function openFolder(): string {
   const server = join(folder, "server.mjs");
   writeFileSync(server, MCP_SERVER);
   const config = {
-    mcpServers: { modern: { command: process.execPath, args: [server, join(folder, "pids.txt")] } },
+    // Unconfined: in the sandbox its process ids are its own.
+    mcpServers: { modern: { command: process.execPath, args: [server, join(folder, "pids.txt")], sandbox: false } },
     message: { channels: { log: { type: "console" } } },
     sandbox: { allowedHosts: ["example.com"] },
     agent: { model: "ollama/qwen3" },
