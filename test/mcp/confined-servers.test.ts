@@ -96,7 +96,7 @@ describe.runIf(canRun("sandbox", missing))("a confined MCP server", () => {
     expect(outcome).toEqual({ own: "done", variable: expect.stringContaining("not set") });
     expect(await attempt(haft, { variable: "NAMED" })).toEqual({ variable: "yes" });
     for (const path of [join(workspace, "code.txt"), join(workspace, "new"), join(home, "new"), "/etc/haft-new"]) {
-      expect(await attempt(haft, { write: path }), path).toEqual({ write: "EACCES" });
+      expect(await attempt(haft, { write: path }), path).toEqual({ write: expect.stringMatching(/^E(ACCES|ROFS)$/) });
     }
     const [own = ""] = readdirSync(join(stateFolder, "programs"));
     expect(readFileSync(join(stateFolder, "programs", own, "kept.txt"), "utf8")).toBe("data");

@@ -60,6 +60,8 @@ function refusedSocket(text: string): string | undefined {
 /** Each finds the path, and if known the operation. */
 const PATH_ERRORS: readonly RegExp[] = [
   /\bE(?:ACCES|PERM|ROFS): [^,\n]+, (?<call>\w+) '(?<path>[^'\n]+)'/g,
+  // Node reports this if a folder cannot be created together with its parents.
+  /\bENOENT: [^,\n]+, (?<call>mkdir) '(?<path>[^'\n]+)'/g,
   /\[Errno (?:13|1|30)\] [^:\n]+: '(?<path>[^'\n]+)'/g,
   /['"`‘](?<path>[/~.][^'"`’\n]*)['"`’]:? (?:\[Errno \d+\] )?(?:Permission denied|Operation not permitted|Read-only file system)/gi,
   /(?:^|[\s(])(?<path>[/~][^\s'":]+): (?:Permission denied|Operation not permitted|Read-only file system)/gim,
