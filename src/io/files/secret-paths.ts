@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 
 /** Names that mean a secret at any depth of any folder. Globs of deny rules (`path-policy.ts`). */
 export const SECRET_GLOBS: readonly string[] = [
@@ -86,84 +85,15 @@ export const SECRET_GLOBS_WITH_EXCEPTIONS = [
   { glob: "id_{rsa,dsa,ecdsa,ed25519}*", except: ["*.pub"] },
 ] as const;
 
-/** In the home folder: whole folders of keys, tokens and histories, for a sandbox that grants parts of the home folder. */
-const HOME_SECRETS = [
-  ".ssh",
-  ".gnupg",
-  ".password-store",
-  ".local/share/keyrings",
-  ".aws",
-  ".azure",
-  ".kube",
-  ".docker",
-  ".fly",
-  ".config/gcloud",
-  ".config/gh",
-  ".config/glab-cli",
-  ".config/hub",
-  ".config/op",
-  ".config/doctl",
-  ".config/rclone",
-  ".config/hcloud",
-  ".config/haft",
-  ".netrc",
-  ".npmrc",
-  ".yarnrc",
-  ".yarnrc.yml",
-  ".pypirc",
-  ".pgpass",
-  ".my.cnf",
-  ".git-credentials",
-  ".config/git/credentials",
-  ".vault-token",
-  ".terraformrc",
-  ".terraform.d",
-  ".cargo/credentials",
-  ".cargo/credentials.toml",
-  ".gem/credentials",
-  ".m2/settings.xml",
-  ".m2/settings-security.xml",
-  ".gradle/gradle.properties",
-  ".composer/auth.json",
-  ".boto",
-  ".s3cfg",
-  ".databrickscfg",
-  ".claude",
-  ".claude.json",
-  ".codex",
-  ".gemini",
-  ".bash_history",
-  ".zsh_history",
-  ".python_history",
-  ".node_repl_history",
-  ".psql_history",
-  ".mysql_history",
-  ".sqlite_history",
-  ".lesshst",
-  ".viminfo",
-];
-
 /** System files with passwords and keys. An ordinary user cannot read them; root can. */
 export const SYSTEM_SECRETS: readonly string[] = [
-  "/etc/shadow",
-  "/etc/shadow-",
-  "/etc/gshadow",
-  "/etc/gshadow-",
-  "/etc/sudoers",
-  "/etc/sudoers.d",
-  "/etc/ssh",
-  "/etc/ssl/private",
-  "/etc/krb5.keytab",
-  "/etc/machine-id",
-  "/etc/security/opasswd",
+  ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"],
+  ...["/etc/ssl/private", "/etc/security/opasswd", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn"],
+  ...["/etc/NetworkManager/system-connections", "/etc/letsencrypt", "/etc/docker/key.json", "/etc/kubernetes"],
 ];
 
-export function homeSecrets(home: string = homedir()): string[] {
-  return HOME_SECRETS.map((path) => join(home, path));
-}
-
 /** Whether a configuration file of git contains a password: in a URL, or in a header that it sends. */
-export function hasGitCredentials(config: string): boolean {
+function hasGitCredentials(config: string): boolean {
   return /:\/\/[^\s/@]+:[^\s/@]+@|:\/\/[^\s/@:]{20,}@|^\s*(?:extraheader\b.*(?:authorization|token)|password\s*=)/im.test(
     config,
   );

@@ -16,6 +16,7 @@ import { basename, dirname, join } from "node:path";
 import { errorCode } from "../../core/error.ts";
 import { isPlainRepository } from "../shell/read-only-git.ts";
 import { isInside } from "../files/path-policy.ts";
+import type { ExecutedChange } from "./executed-files.ts";
 import type { WorkspaceScan } from "./workspace-scan.ts";
 
 /** What a command changed although it must not. All paths are real. */
@@ -26,6 +27,8 @@ export interface GuardReport {
   removed: readonly string[];
   /** The folder that keeps what was there before the restoration. */
   keptIn?: string;
+  /** What programs execute by themselves, and the command changed. It stays changed. */
+  executed?: readonly ExecutedChange[];
 }
 
 /** What makes git run programs. */

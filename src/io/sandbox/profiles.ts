@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isInside, isSecretName } from "../files/path-policy.ts";
+import { SYSTEM_SECRETS } from "../files/secret-paths.ts";
 import { ACCESS, type ClosedPaths, type PathRule, splitAround } from "./landlock.ts";
 
 /** `look`: reads, without secrets. `work`: also writes the workspace. */
@@ -21,13 +22,6 @@ const SYSTEM = [
   ...["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/etc", "/nix/store", "/gnu/store"],
   ...["/run/current-system", "/snap", "/var/lib/dpkg", "/var/lib/snapd/snap", "/home/linuxbrew/.linuxbrew"],
   ...["/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"],
-];
-
-/** System files with passwords and keys. Root could read them. */
-const SYSTEM_SECRETS = [
-  ...["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/ssh"],
-  ...["/etc/ssl/private", "/etc/security/opasswd", "/etc/krb5.keytab", "/etc/wireguard", "/etc/openvpn"],
-  ...["/etc/NetworkManager/system-connections", "/etc/letsencrypt", "/etc/docker/key.json", "/etc/kubernetes"],
 ];
 
 const MAX_SYSTEM_ENTRIES = 20_000;

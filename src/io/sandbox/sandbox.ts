@@ -7,6 +7,7 @@ import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts
 import { outputFolder } from "../shell/output-folder.ts";
 import { type Bind, buildTable, type NamespaceRules, outputRule, type TableRules } from "./build-table.ts";
 import { bubblewrapCommand, type EngineName, seatbeltCommand, type TableFolder } from "./engines.ts";
+import { ExecutedFiles } from "./executed-files.ts";
 import { Guard, type GuardReport, guardedInRepositories } from "./guard.ts";
 import type { ClosedPaths } from "./landlock.ts";
 import {
@@ -400,12 +401,13 @@ class WorkspaceSandbox implements Sandbox {
       writes && !plan.view
         ? new Guard({ scan: this.#scan, guarded, repositories, isProtected: mounts, mayWrite, keepIn })
         : undefined;
+    const executed = guard && new ExecutedFiles(this.#scan.root);
     const env: Record<string, string> = temporary === undefined ? { GIT_OPTIONAL_LOCKS: "0" } : { TMPDIR: temporary };
     Object.assign(env, shared?.env);
     return {
       command: [...launch, ...command],
       env,
-      finish: async () => guard?.finish() ?? { restored: [], removed: [] },
+      finish: async () => ({ ...(guard?.finish() ?? { restored: [], removed: [] }), executed: executed?.changes() }),
     };
   }
 

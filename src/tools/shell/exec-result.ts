@@ -246,12 +246,18 @@ function explainRefusals(output: string, profile: ConfinementProfile): string[] 
 
 const MAX_NAMED = 5;
 
-function describeChanges({ restored, removed, keptIn }: GuardReport = { restored: [], removed: [] }): string[] {
+function describeChanges(report: GuardReport = { restored: [], removed: [] }): string[] {
+  const { restored, removed, keptIn, executed = [] } = report;
   const named = (paths: readonly string[]): string =>
     paths.slice(0, MAX_NAMED).join(", ") + (paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : "");
   const notes: string[] = [];
   if (restored.length > 0) notes.push(`the command changed protected files, which were restored: ${named(restored)}`);
   if (removed.length > 0) notes.push(`the command created protected files, which were removed: ${named(removed)}`);
+  if (executed.length > 0) {
+    const reasons = [...new Set(executed.map(({ why }) => why))].join("; ");
+    const paths = named(executed.map(({ path }) => path));
+    notes.push(`the command changed files that programs execute by themselves: ${paths} (${reasons})`);
+  }
   if (keptIn !== undefined) notes.push(`what it wrote there is kept in ${keptIn}`);
   return notes;
 }
