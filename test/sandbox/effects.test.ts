@@ -14,6 +14,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Approval, createHaft, type Haft, type ToolResult } from "haft";
@@ -188,6 +190,31 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     expect(existsSync(at("inner/.git/HEAD"))).toBe(true);
     expect(existsSync(at("inner/.git/hooks/pre-commit"))).toBe(false);
     expect(read("y")).toBe("y\n");
+  });
+
+  test("reaches nothing outside before the approval", async () => {
+    const base = join(folder, "..");
+    writeFileSync(join(base, "outside"), "outside");
+    writeFileSync(join(base, "state-secret"), "never shown");
+    mkdirSync(join(base, "state"), { recursive: true });
+    writeFileSync(join(base, "state/secret"), "never shown");
+    let connections = 0;
+    const server = createServer((socket) => (connections++, socket.destroy())).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    answer = () => ({ approved: false });
+    const views = join(process.env["HAFT_STATE_DIR"] ?? "/nonexistent", "sandbox/views");
+    await run(
+      `cat ${base}/state/secret ${base}/state-secret; echo x > ${base}/outside; chmod 777 ${base}/outside; ` +
+        `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1; ls ${views}; kill -9 ${process.pid}; echo reached the end; mount -t tmpfs none .`,
+    );
+    server.close();
+    expect(shown()).toContain("reached the end");
+    expect(shown()).not.toContain("never shown");
+    expect(shown()).not.toMatch(/^view-/m);
+    expect(readFileSync(join(base, "outside"), "utf8")).toBe("outside");
+    expect(statSync(join(base, "outside")).mode & 0o777).not.toBe(0o777);
+    expect(connections).toBe(0);
   });
 
   test("does not show secrets in its differences", async () => {

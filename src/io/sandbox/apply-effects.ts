@@ -3,7 +3,7 @@ import type { Files, FoundEntry } from "../files/files.ts";
 import { type EntryState, isSameState } from "../files/undo-store.ts";
 import type { Effect } from "./effects.ts";
 
-/** The paths, as shown to a model, that are not any more as they were before the command. */
+/** The paths, as shown to a model, that are no longer as they were before the command. */
 export async function changedSince(effects: readonly Effect[], files: Files): Promise<string[]> {
   const changed: string[] = [];
   for (const { path, before } of effects)
@@ -100,7 +100,6 @@ class EffectWriter {
 
   async #require(path: string, expected: EntryState): Promise<FoundEntry> {
     const found = await this.#files.entry(path);
-    // The permissions of a folder may have been changed by an earlier step.
     if (isUnchanged(path, expected, found)) return found;
     throw toolError("stale", `"${this.#files.show(path)}" was changed after the command was previewed`, {
       next: "Call it again: it is previewed anew.",

@@ -126,7 +126,7 @@ function isProject(folder: string): boolean {
 
 function realFolderOrFile(path: string): string[] {
   try {
-    return [realpathSync(path)];
+    return [realpathSync.native(path)];
   } catch {
     return [];
   }

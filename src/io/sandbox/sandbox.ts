@@ -444,7 +444,7 @@ class WorkspaceSandbox implements Sandbox {
     const { read, write, metadata, network } = plan;
     const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];
     const key = JSON.stringify([engine.name, read, write, temporary, [...closed.paths], metadata, network, namespaces]);
-    const known = plan.view ? undefined : this.#tablePaths.get(key);
+    const known = this.#tablePaths.get(key);
     if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
     const output = outputFolder();
     const { rules: paths, splitFolders } = pathRules({ read, write, temporary, closed });
@@ -458,9 +458,7 @@ class WorkspaceSandbox implements Sandbox {
       namespaces,
     };
     const supervise = engine.name !== "perl" && engine.name !== "bubblewrap";
-    const table = buildTable(engine.machine, rules, undefined, { supervise });
-    if (plan.view) return plan.view.writeTable("command", table);
-    const path = this.#tableFolder().write(table);
+    const path = this.#tableFolder().write(buildTable(engine.machine, rules, undefined, { supervise }));
     if (this.#tablePaths.size >= MAX_TABLES) this.#tablePaths.clear();
     this.#tablePaths.set(key, { path, times: timesOf(JSON.stringify(splitFolders.map((folder) => [folder, 0]))) });
     return path;

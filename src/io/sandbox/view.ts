@@ -3,15 +3,17 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statfsSync,
   writeFileSync,
 } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../../core/error.ts";
 import { isPlainRepository } from "../shell/read-only-git.ts";
 import { checkPath, isInside, type PathPolicy } from "../files/path-policy.ts";
 import { hashOf } from "../files/undo-store.ts";
@@ -53,7 +55,7 @@ export class ViewFolder {
   constructor(base: string) {
     mkdirSync(base, { recursive: true, mode: 0o700 });
     removeAbandoned(base);
-    this.path = mkdtempSync(join(base, `${PREFIX}${process.pid}-`));
+    this.path = takeSlot(base);
     this.#freeAtStart = freeBytes(this.path);
   }
 
@@ -63,21 +65,14 @@ export class ViewFolder {
 
   add(lower: string, use: ViewOverlay["use"]): void {
     if (this.#overlays.some((known) => isInside(lower, known.lower))) return;
-    const folder = join(this.path, String(this.#overlays.length));
-    const [upper, work] = [join(folder, "upper"), join(folder, "work")];
-    for (const path of [upper, work]) mkdirSync(path, { recursive: true, mode: 0o700 });
+    const number = this.#overlays.length;
+    const [upper, work] = [join(this.path, `upper-${number}`), join(this.path, `work-${number}`)];
+    for (const path of [upper, work]) mkdirSync(path, { mode: 0o700 });
     // The view shows the owner and the mode of the upper folder.
     const { mode, uid, gid } = lstatSync(lower);
     if (process.geteuid?.() === 0) chownSync(upper, uid, gid);
     chmodSync(upper, mode & 0o7777);
     this.#overlays.push({ lower, upper, work, use });
-  }
-
-  /** Tables that name this folder are useless without it. */
-  writeTable(name: string, table: Buffer): string {
-    const path = join(this.path, `${name}.table`);
-    writeFileSync(path, table, { mode: 0o600 });
-    return path;
   }
 
   /** Whether the command fills the disk. */
@@ -105,16 +100,16 @@ export class ViewFolder {
 
   /** What cannot be removed now is removed with abandoned folders. */
   async remove(): Promise<void> {
-    for (const { work } of this.#overlays) {
-      // The kernel leaves a folder here that nobody may enter.
-      for (const name of readdirSync(work)) chmodSync(join(work, name), 0o700);
-    }
-    await rm(this.path, { recursive: true, force: true }).catch(() => removeFolder(this.path));
+    // Another view can take its place at once.
+    const removed = `${this.path}-${randomUUID()}`;
+    renameSync(this.path, removed);
+    await rm(removed, { recursive: true, force: true }).catch(() => removeFolder(removed));
   }
 
   /** Node cannot read attributes of files, so the launcher does. */
   #opaqueAmong(folders: readonly string[], { runner, machine }: Engine): Set<string> {
-    const table = this.writeTable("opaque", buildOpaqueTable(machine, folders));
+    const table = join(this.path, "opaque.table");
+    writeFileSync(table, buildOpaqueTable(machine, folders), { mode: 0o600 });
     const { status, stdout } = runSync([...runner, table, "/bin/true"]);
     if (status !== 0 || stdout.length !== folders.length) throw new Error("The layers of a view cannot be compared");
     return new Set(folders.filter((_, index) => stdout[index] === "y"));
@@ -175,6 +170,22 @@ export function mountsInside(folder: string): string[] {
 }
 
 const PREFIX = "view-";
+const MAX_VIEWS = 1000;
+
+/** The same names again and again, so tables that name them can be used again. */
+function takeSlot(base: string): string {
+  for (let number = 0; number < MAX_VIEWS; number++) {
+    const path = join(base, `${PREFIX}${number}`);
+    try {
+      mkdirSync(path, { mode: 0o700 });
+      return path;
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+  }
+  throw new Error(`There are ${MAX_VIEWS} views`);
+}
+
 /** Longer than any preview takes. */
 const ABANDONED_MS = 60 * 60_000;
 

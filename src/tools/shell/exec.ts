@@ -130,10 +130,11 @@ export function createExecTool(dependencies: ExecDependencies) {
       }),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
     // Planned again if the input is another object than at the decision: what reads runs in `look` in any case.
-    run: (input, context) => {
-      const previewed = previews?.take(input);
+    run: async (input, context) => {
+      const plan = plans.get(input) ?? planned(input);
+      const previewed = plan === undefined ? await previews?.find(input, context) : undefined;
       if (previews && previewed) return previews.apply(previewed, context);
-      return run(input, context, { ...dependencies, plan: plans.get(input) ?? planned(input) });
+      return run(input, context, { ...dependencies, plan });
     },
   });
 }

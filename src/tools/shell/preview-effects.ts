@@ -98,11 +98,10 @@ export class CommandPreviews {
   /** The effects of the command: those of its recorded run while the files are unchanged, else of a new run. */
   async show(input: PreviewedInput, context: ToolContext, start: () => CommandStart): Promise<ShownEffects> {
     this.#ready.delete(input);
-    const why = reasonNotToRun(input);
-    if (why !== undefined) return unknownEffects(why);
     const key = PreviewStore.keyOf(context.callId, context.caller);
     try {
-      const run = (await this.#recorded(key, input)) ?? (await this.#record(key, input, context, start()));
+      const known = await this.#recorded(key, input);
+      const run = known ?? reasonNotToRun(input) ?? (await this.#record(key, input, context, start()));
       if (typeof run === "string") return unknownEffects(run);
       this.#ready.set(input, { key, run });
       return run.result.shown;
@@ -112,11 +111,14 @@ export class CommandPreviews {
     }
   }
 
-  /** The run that was shown for this input, if it was approved. */
-  take(input: PreviewedInput): PreviewedRun | undefined {
+  /** The run that was shown for this call. A job that runs an approved call has another input object than the question. */
+  async find(input: PreviewedInput, context: ToolContext): Promise<PreviewedRun | undefined> {
     const ready = this.#ready.get(input);
     this.#ready.delete(input);
-    return ready;
+    if (ready) return ready;
+    const key = PreviewStore.keyOf(context.callId, context.caller);
+    const run = await this.#store.load(key);
+    return run?.result.input === digestOf(input) ? { key, run } : undefined;
   }
 
   /** Applies what was shown. Throws, without a change, if a file has changed since. */
@@ -129,9 +131,13 @@ export class CommandPreviews {
       throw toolError("failed", "The recorded effects of the command are gone", { next: "Call it again." });
     };
     const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
-    await applyEffects(lasting, this.#files.narrow(context.allowedPaths, maker), contentOf);
-    await this.#applyTemporary(run, contentOf);
-    await this.#store.remove(key);
+    try {
+      await applyEffects(lasting, this.#files.narrow(context.allowedPaths, maker), contentOf);
+      await this.#applyTemporary(run, contentOf);
+    } finally {
+      // After a failure the same call is previewed anew.
+      await this.#store.remove(key);
+    }
     const { output } = run.result;
     const notes = [`ran in a copy of the workspace; after the approval ${countChanges(lasting.length)} applied`];
     if (run.guarded.length > 0) notes.push(describeGuarded(run, this.#files));
@@ -156,10 +162,10 @@ export class CommandPreviews {
   /** Undefined if nothing was recorded, or if a file has changed since. */
   async #recorded(key: string, input: PreviewedInput): Promise<Run | undefined> {
     const run = await this.#store.load(key);
-    if (!run || run.result.input !== digestOf(input)) return undefined;
+    if (!run) return undefined;
     const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
-    const changed = await changedSince(lasting, this.#files);
-    if (changed.length === 0) return run;
+    const isSame = run.result.input === digestOf(input) && (await changedSince(lasting, this.#files)).length === 0;
+    if (isSame) return run;
     await this.#store.remove(key);
     return undefined;
   }
