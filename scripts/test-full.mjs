@@ -5,6 +5,7 @@ import { findTool, runTool } from "./run-tool.mjs";
 const PARTS = {
   core: ["src/core/misbehaving-tools.test.ts"],
   io: ["src/io"],
+  confinement: ["test/sandbox"],
   text: ["src/models/text"],
   store: ["src/store"],
   approvals: ["test/approvals"],

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -125,4 +126,12 @@ test("a folder that was moved or deleted as a whole is not restored in parts", (
   rmSync(at("sub"), { recursive: true });
   expect(guarding.finish()).toEqual({ restored: [], removed: [] });
   expect(readdirSync(folder).toSorted()).toEqual([".vscode", "moved"]);
+});
+
+test("a protected file that was changed under a further name is restored, also with mounts", () => {
+  linkSync(at(".git/config"), at("further"));
+  const watching = guard(true);
+  writeFileSync(at("further"), "[core]\n\tfsmonitor = ./evil\n");
+  expect(watching.finish().restored).toEqual([at(".git/config")]);
+  expect(read(".git/config")).toBe(PLAIN);
 });

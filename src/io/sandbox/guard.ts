@@ -76,7 +76,7 @@ export class Guard {
 
   constructor(options: GuardOptions) {
     this.#options = options;
-    if (!options.isProtected) for (const path of options.guarded) this.#save(path);
+    for (const path of options.guarded) this.#save(path);
   }
 
   /** Every process of the command must have ended: nothing may change the paths while they are compared. */
@@ -100,10 +100,13 @@ export class Guard {
 
   #save(path: string): void {
     if (this.#saved.size >= MAX_FILES) return;
-    const saved = read(path);
-    if (saved === undefined) return;
-    this.#saved.set(path, saved);
-    if (saved.kind === "folder") for (const name of namesIn(path)) this.#save(join(path, name));
+    const info = lstatSync(path, { throwIfNoEntry: false });
+    if (!info) return;
+    // An engine with mounts protects a path, not a file that has a further name elsewhere.
+    const isProtected = this.#options.isProtected && (info.isDirectory() || info.nlink === 1);
+    const saved = isProtected ? undefined : read(path);
+    if (saved) this.#saved.set(path, saved);
+    if (info.isDirectory()) for (const name of namesIn(path)) this.#save(join(path, name));
   }
 
   *#createdInGuarded(): Iterable<string> {

@@ -106,7 +106,9 @@ export function toolFolders({ home, path }: { home: string; path: string }): str
   return [...programFolders].flatMap((folder) => {
     if (!folder.startsWith("/") || folder === home || isSecretName(folder)) return [];
     const parent = dirname(folder);
-    const isInstallation = /^(s?bin|shims|scripts)$/i.test(basename(folder));
+    // The programs of packages are links into the folder around them.
+    const isOfPackages = basename(folder) === ".bin" && basename(parent) === "node_modules";
+    const isInstallation = isOfPackages || /^(s?bin|shims|scripts)$/i.test(basename(folder));
     const shared = [home, join(home, ".local"), join(home, ".cargo"), join(home, ".config")];
     if (!isInstallation || TOO_WIDE.has(parent) || shared.includes(parent) || isProject(parent)) return [folder];
     return [parent];

@@ -173,10 +173,19 @@ describe("what a confined program reads", () => {
 
 test("of a project that is on the PATH only its programs are readable", () => {
   const home = at("home");
-  for (const name of ["project/bin", "project/src", ".tool/bin", "repository/bin", "repository/.git"])
+  for (const name of [
+    "project/bin",
+    "project/src",
+    ".tool/bin",
+    "repository/bin",
+    "repository/.git",
+    "app/node_modules/.bin",
+  ])
     mkdirSync(join(home, name), { recursive: true });
   writeFileSync(join(home, "project", ".env"), "secret");
-  const path = ["project/bin", ".tool/bin", "repository/bin"].map((name) => join(home, name)).join(":");
+  const path = ["project/bin", ".tool/bin", "repository/bin", "app/node_modules/.bin"]
+    .map((name) => join(home, name))
+    .join(":");
   const found = toolFolders({ home, path }).filter((one) => one.startsWith(home));
-  expect(found).toEqual(["project/bin", ".tool", "repository/bin"].map((name) => join(home, name)));
+  expect(found).toEqual(["project/bin", ".tool", "repository/bin", "app/node_modules"].map((name) => join(home, name)));
 });
