@@ -107,7 +107,8 @@ export interface FollowOptions {
 
 /** The row as people and interfaces see it. */
 export function toApproval(row: StoredCall): Approval {
-  const { id, callId, toolName, caller, question, answer, createdAt, deadline, holder, holdUntil } = row;
+  const { id, callId, toolName, caller, question, answer, createdAt, answeredAt, deadline, holder, holdUntil, job } =
+    row;
   if (!question) throw new TypeError(`Call "${callId}" has no question.`);
   const { round: _round, ...shown } = question;
   return {
@@ -117,8 +118,10 @@ export function toApproval(row: StoredCall): Approval {
     caller,
     ...shown,
     askedAt: createdAt,
-    expiresAt: deadline ?? Number.MAX_SAFE_INTEGER,
-    waitsUntil: holder === undefined ? undefined : holdUntil,
+    // A job that waits for a worker does not expire; its question was answered.
+    expiresAt: deadline ?? answeredAt ?? createdAt,
+    // A worker that has a job is no caller that waits.
+    waitsUntil: holder === undefined || job ? undefined : holdUntil,
     state: approvalStateOf(row),
     call: { state: row.state, outcome: row.outcome },
     answeredBy: answer?.by,
