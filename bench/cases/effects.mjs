@@ -22,6 +22,7 @@ export async function run({ report }) {
     return { approved: false };
   };
   const asking = createHaft({ workspace: openWorkspace(folder), approver });
+  const unshown = createHaft({ workspace: openWorkspace(folder, { sandbox: { previewMs: 0 } }), approver });
   const allowed = createHaft({ workspace: openWorkspace(folder), rules: { allow: ["exec"] } });
   const wall = async (haft) => {
     askedAt = 0;
@@ -30,20 +31,21 @@ export async function run({ report }) {
     return (askedAt || performance.now()) - before;
   };
   try {
-    const cases = { previewed: () => wall(asking), confined: () => wall(allowed) };
+    const cases = { unshown: () => wall(unshown), previewed: () => wall(asking), confined: () => wall(allowed) };
     await interleave(cases, 3);
+    await wall(asking);
     if (!preview.includes("It ran in a copy")) {
       return report({ case: "effects: not measured, this machine has no overlays", value: 0, unit: "" });
     }
     const taken = await interleave(cases, ROUNDS);
     report({
-      case: "effects before approval, over the command",
-      value: median(taken.previewed) - median(taken.confined),
+      case: "effects before approval, over the question and the command, wall",
+      value: median(taken.previewed) - median(taken.unshown) - median(taken.confined),
       unit: "ms",
       atMost: 40,
     });
   } finally {
-    await Promise.all([asking.shutdown(), allowed.shutdown()]);
+    await Promise.all([asking.shutdown(), unshown.shutdown(), allowed.shutdown()]);
     rmSync(folder, { recursive: true, force: true });
   }
 }

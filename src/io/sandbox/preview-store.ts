@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "../../core/error.ts";
 import { ensureStateFolder, STATE_FILES } from "../files/state-folder.ts";
@@ -20,6 +21,7 @@ export interface RecordedRun<Result = unknown> {
 /** A question can be answered for a day. */
 const LIFETIME_MS = 2 * 24 * 60 * 60_000;
 const MAX_TOTAL_BYTES = 512 * 1024 * 1024;
+const PRUNE_EVERY_MS = 60_000;
 const RECORD = "record.json";
 
 /**
@@ -28,6 +30,7 @@ const RECORD = "record.json";
  */
 export class PreviewStore<Result = unknown> {
   readonly #stateFolder: () => string;
+  #prunedAt = 0;
 
   constructor(stateFolder: () => string) {
     this.#stateFolder = stateFolder;
@@ -40,26 +43,28 @@ export class PreviewStore<Result = unknown> {
       .slice(0, 40);
   }
 
-  async save(key: string, run: RecordedRun<Result>, contents: ReadonlyMap<string, Buffer>): Promise<void> {
+  /** Returns what is recorded now. Small files are written faster without a thread, and the person waits. */
+  save(key: string, run: RecordedRun<Result>, contents: ReadonlyMap<string, Buffer>): RecordedRun<Result> | undefined {
     const folder = this.#path;
     ensureStateFolder(folder);
-    await this.#prune(folder);
-    const unfinished = await mkdtemp(join(folder, "new-"));
-    for (const bytes of contents.values()) await writeFile(join(unfinished, hashOf(bytes)), bytes, { mode: 0o600 });
-    await writeFile(join(unfinished, RECORD), JSON.stringify(run), { mode: 0o600 });
-    await this.remove(key);
+    this.#prune(folder);
+    const unfinished = mkdtempSync(join(folder, "new-"));
+    for (const bytes of contents.values()) writeFileSync(join(unfinished, hashOf(bytes)), bytes, { mode: 0o600 });
+    writeFileSync(join(unfinished, RECORD), JSON.stringify(run), { mode: 0o600 });
+    rmSync(join(folder, key), { recursive: true, force: true });
     try {
-      await rename(unfinished, join(folder, key));
+      renameSync(unfinished, join(folder, key));
     } catch (error) {
       // Another process has recorded the same call. Its record is shown then.
-      await rm(unfinished, { recursive: true, force: true });
+      rmSync(unfinished, { recursive: true, force: true });
       if (!["ENOTEMPTY", "EEXIST"].includes(String(errorCode(error)))) throw error;
     }
+    return this.load(key);
   }
 
-  async load(key: string): Promise<RecordedRun<Result> | undefined> {
+  load(key: string): RecordedRun<Result> | undefined {
     try {
-      return JSON.parse(await readFile(join(this.#path, key, RECORD), "utf8")) as RecordedRun<Result>;
+      return JSON.parse(readFileSync(join(this.#path, key, RECORD), "utf8")) as RecordedRun<Result>;
     } catch (error) {
       if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return undefined;
       throw error;
@@ -87,23 +92,26 @@ export class PreviewStore<Result = unknown> {
   }
 
   /** Nobody may ever answer. The oldest are removed first. */
-  async #prune(folder: string): Promise<void> {
-    const found: { path: string; at: number; bytes: number }[] = [];
-    for (const name of await readdir(folder)) {
+  #prune(folder: string): void {
+    if (Date.now() - this.#prunedAt < PRUNE_EVERY_MS) return;
+    this.#prunedAt = Date.now();
+    const found = readdirSync(folder).map((name) => {
       const path = join(folder, name);
-      const info = await stat(path).catch(() => undefined);
-      if (info) found.push({ path, at: info.mtimeMs, bytes: await sizeOf(path) });
-    }
+      return { path, at: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0, bytes: sizeOf(path) };
+    });
     let total = 0;
     for (const { path, at, bytes } of found.toSorted((a, b) => b.at - a.at)) {
       total += bytes;
-      if (total > MAX_TOTAL_BYTES || Date.now() - at > LIFETIME_MS) await rm(path, { recursive: true, force: true });
+      if (total > MAX_TOTAL_BYTES || Date.now() - at > LIFETIME_MS) rmSync(path, { recursive: true, force: true });
     }
   }
 }
 
-async function sizeOf(folder: string): Promise<number> {
-  const names = await readdir(folder).catch(() => []);
-  const infos = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)));
-  return infos.reduce((sum, info) => sum + (info?.size ?? 0), 0);
+/** 0 if it was just removed. */
+function sizeOf(folder: string): number {
+  try {
+    return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  } catch {
+    return 0;
+  }
 }

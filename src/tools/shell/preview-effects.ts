@@ -117,7 +117,7 @@ export class CommandPreviews {
     this.#ready.delete(input);
     if (ready) return ready;
     const key = PreviewStore.keyOf(context.callId, context.caller);
-    const run = await this.#store.load(key);
+    const run = this.#store.load(key);
     return run?.result.input === digestOf(input) ? { key, run } : undefined;
   }
 
@@ -161,7 +161,7 @@ export class CommandPreviews {
 
   /** Undefined if nothing was recorded, or if a file has changed since. */
   async #recorded(key: string, input: PreviewedInput): Promise<Run | undefined> {
-    const run = await this.#store.load(key);
+    const run = this.#store.load(key);
     if (!run) return undefined;
     const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
     const isSame = run.result.input === digestOf(input) && (await changedSince(lasting, this.#files)).length === 0;
@@ -189,8 +189,8 @@ export class CommandPreviews {
       const shown = await this.#describe(found, output);
       const result = { output, shown, input: digestOf(input) };
       const { effects, guarded } = found;
-      await this.#store.save(key, { effects, guarded, secrets: [...found.secrets], result }, found.contents);
-      return (await this.#store.load(key)) ?? "they cannot be recorded";
+      const run = { effects, guarded, secrets: [...found.secrets], result };
+      return this.#store.save(key, run, found.contents) ?? "they cannot be recorded";
     } catch (error) {
       if (error instanceof UnrecordableEffect) return error.message;
       throw error;
