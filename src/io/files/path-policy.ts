@@ -220,13 +220,22 @@ function withFastReject<Rule extends CompiledGlob>(candidates: readonly Rule[]) 
     return sources.length === 0 ? /$^/ : new RegExp(sources.join("|"), "s");
   };
   const [name, below, real] = [any("name"), any("below"), any("real")];
+  const fixedNames = candidates.filter(({ kind }) => kind === "below").map(({ folded }) => fixedNameOf(folded));
+  // Every such rule needs a certain name somewhere in the path, so the long expression is rarely needed.
+  const needed = fixedNames.every((one) => one !== undefined) ? new Set(fixedNames) : undefined;
   return {
     candidates,
     quickNo: (path: FoldedPath) =>
       !path.names.some((part) => plain.has(part) || name.test(part)) &&
-      !below.test(path.below) &&
+      !((!needed || path.names.some((part) => needed.has(part))) && below.test(path.below)) &&
       !real.test(path.real),
   };
+}
+
+/** A name that every path has that matches the glob, or undefined if there is none. */
+function fixedNameOf(glob: string): string | undefined {
+  const hasChoiceOfPaths = /[{(][^})]*\//.test(glob);
+  return hasChoiceOfPaths ? undefined : glob.split("/").find((part) => part !== "" && !isGlob(part));
 }
 
 interface FoldedPath {

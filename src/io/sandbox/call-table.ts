@@ -111,21 +111,19 @@ export class CallTable {
     const entries: Entry[] = [...this.#entries, { number: EXECUTE, args: [] }];
     const dataStart = entries.length * ENTRY_BYTES;
     const bytes = Buffer.alloc(dataStart + this.#dataBytes);
-    const addressOf = ({ offset }: TableAddress): bigint => TABLE_ADDRESS + BigInt(dataStart + offset);
+    const addressOf = ({ offset }: TableAddress): number => Number(TABLE_ADDRESS) + dataStart + offset;
     for (const [index, { number, args, store, storeInNext, skipOnError = STOP }] of entries.entries()) {
       const at = index * ENTRY_BYTES;
-      bytes.writeBigInt64LE(BigInt(number), at);
-      for (const [position, value] of args.entries()) {
-        const word = value instanceof TableAddress ? addressOf(value) : BigInt.asIntN(64, BigInt(value));
-        bytes.writeBigInt64LE(word, at + 8 + 8 * position);
-      }
-      if (storeInNext) bytes.writeBigUInt64LE(TABLE_ADDRESS + BigInt(at + ENTRY_BYTES + 8), at + STORE_OFFSET);
-      if (store) bytes.writeBigUInt64LE(addressOf(store), at + STORE_OFFSET);
-      bytes.writeBigInt64LE(BigInt(skipOnError), at + ON_ERROR_OFFSET);
+      putWord(bytes, at, number);
+      for (const [position, value] of args.entries())
+        putWord(bytes, at + 8 + 8 * position, value instanceof TableAddress ? addressOf(value) : value);
+      if (storeInNext) putWord(bytes, at + STORE_OFFSET, Number(TABLE_ADDRESS) + at + ENTRY_BYTES + 8);
+      if (store) putWord(bytes, at + STORE_OFFSET, addressOf(store));
+      putWord(bytes, at + ON_ERROR_OFFSET, skipOnError);
     }
     for (const { offset, bytes: chunk, pointers } of this.#chunks) {
       chunk.copy(bytes, dataStart + offset);
-      for (const [at, target] of pointers) bytes.writeBigUInt64LE(addressOf(target), dataStart + offset + at);
+      for (const [at, target] of pointers) putWord(bytes, dataStart + offset + at, addressOf(target));
     }
     return bytes;
   }
@@ -135,5 +133,14 @@ export class CallTable {
     this.#chunks.push({ offset, bytes, pointers });
     this.#dataBytes = offset + bytes.length;
     return new TableAddress(offset);
+  }
+}
+
+/** Without big integers for ordinary numbers: a table may have ten thousands of them. */
+function putWord(bytes: Buffer, at: number, value: number | bigint): void {
+  if (typeof value === "bigint") bytes.writeBigInt64LE(BigInt.asIntN(64, value), at);
+  else {
+    bytes.writeInt32LE(value | 0, at);
+    bytes.writeInt32LE(Math.floor(value / 2 ** 32), at + 4);
   }
 }

@@ -205,10 +205,11 @@ export class WorkspaceScan {
     const secrets: string[] = [];
     const guarded: string[] = [];
     let repository: string | undefined;
+    const prefix = folder.endsWith("/") ? folder : `${folder}/`;
     for (const entry of entriesOf(folder)) {
       // The target of a link is checked under its own path.
       if (entry.isSymbolicLink()) continue;
-      const path = join(folder, entry.name);
+      const path = `${prefix}${entry.name}`;
       if (entry.name === ".git" && entry.isDirectory()) {
         repository = path;
       } else if (this.#wasSecret(path)) {

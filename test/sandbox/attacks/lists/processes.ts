@@ -96,11 +96,21 @@ export const REACH_PROCESSES: AttackList = {
   },
   "a daemon that ignores signals":
     "( trap '' TERM HUP INT QUIT; setsid bash -c 'trap \"\" TERM HUP INT QUIT; exec sleep '$NAP > /dev/null 2>&1 < /dev/null & )",
-  "a daemon after the end of its supervisor":
-    "setsid sleep $NAP > /dev/null 2>&1 < /dev/null & sleep 0.3; kill -9 $PPID; sleep 0.3",
-  "a stopped supervisor": "setsid sleep $NAP > /dev/null 2>&1 < /dev/null & sleep 0.3; kill -STOP $PPID; exit 0",
-  "a supervisor that gets QUIT":
-    "setsid sleep $NAP > /dev/null 2>&1 < /dev/null & sleep 0.3; kill -QUIT $PPID; kill -TERM $PPID; sleep 0.3",
+  "a daemon after the end of its supervisor": {
+    // Without a sandbox this is the program that runs the attacks.
+    run: "setsid sleep $NAP > /dev/null 2>&1 < /dev/null & sleep 0.3; kill -9 $PPID; sleep 0.3",
+    reachesMachine: true,
+  },
+  "a stopped supervisor": {
+    // Without a sandbox this is the program that runs the attacks.
+    run: "setsid sleep $NAP > /dev/null 2>&1 < /dev/null & sleep 0.3; kill -STOP $PPID; exit 0",
+    reachesMachine: true,
+  },
+  "a supervisor that gets QUIT": {
+    // Without a sandbox this is the program that runs the attacks.
+    run: "setsid sleep $NAP > /dev/null 2>&1 < /dev/null & sleep 0.3; kill -QUIT $PPID; kill -TERM $PPID; sleep 0.3",
+    reachesMachine: true,
+  },
   "start-stop-daemon": {
     run: "start-stop-daemon --start --background --exec /bin/sleep -- $NAP",
     needs: ["start-stop-daemon"],
