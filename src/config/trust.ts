@@ -12,6 +12,8 @@ import { listTrustItems, type TrustItem, withoutPath } from "./trust-items.ts";
 
 /** A digest of every folder that a person has trusted, also if it had nothing to trust. */
 const FOLDER = "folder";
+/** Before the digest of a part that a person has declined to trust: the question is not repeated until it changes. */
+const DECLINED = "declined:";
 
 export interface TrustStatus {
   folder: string;
@@ -20,7 +22,7 @@ export interface TrustStatus {
   /** A person has trusted the folder, and nothing in it is new or changed since. */
   isExplicit: boolean;
   /** The parts of the folder's configuration that need trust. */
-  items: (TrustItem & { isTrusted: boolean })[];
+  items: (TrustItem & { isTrusted: boolean; isDeclined: boolean })[];
 }
 
 /** Lists what in a folder's configuration would execute or loosen something, and whether a person has trusted it. */
@@ -32,8 +34,13 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
   const found = await Promise.all(
     sources.filter(({ origin }) => origin !== "user").map((source) => listTrustItems(source, real)),
   );
-  const trusted = await openTrustStore(user).read(real);
-  const items = found.flat().map((item) => ({ ...withoutPath(item), isTrusted: trusted.has(item.digest) }));
+  const stored = [...(await openTrustStore(user).read(real))];
+  const trusted = new Set(stored.filter((digest) => !digest.startsWith(DECLINED)));
+  const items = found.flat().map((item) => ({
+    ...withoutPath(item),
+    isTrusted: trusted.has(item.digest),
+    isDeclined: stored.includes(DECLINED + item.digest),
+  }));
   const open = items.filter(({ isTrusted }) => !isTrusted);
   const status = open.length === 0 ? "trusted" : trusted.size > 0 ? "changed" : "untrusted";
   return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), items };
@@ -57,6 +64,18 @@ export async function trust(
     ...present.filter((digest) => known.has(digest)),
   ]);
   return trustStatus(folder, options);
+}
+
+/** Remembers that a person was asked about these parts and did not trust them. */
+export async function declineTrust(
+  folder: string,
+  digests: readonly string[],
+  options: UserOptions = {},
+): Promise<void> {
+  await openTrustStore(userPaths(options)).update(folder, (known) => [
+    ...known,
+    ...digests.map((digest) => DECLINED + digest),
+  ]);
 }
 
 /** Removes all trust from a folder, also that of saved "always" rules. */

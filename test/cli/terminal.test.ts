@@ -55,6 +55,33 @@ describe("at a terminal", () => {
     expect(existsSync(file())).toBe(true);
   }, 60_000);
 
+  test("the first run in a folder asks once whether to trust it, and says what that covers", async () => {
+    writeFileSync(join(haft.folder, "haft.config.yml"), "permissions:\n  allow: [Bash(make)]\n");
+    const serve = ["serve", "--port", "0", "--no-open"];
+    const first = haft.onTerminal(serve);
+    await first.waitForScreen(/Trust this folder\?/);
+    expect(first.text).toContain("Bash(make)");
+    first.type("n\r");
+    await first.waitForScreen(/Not trusted\. `haft trust` asks again\./);
+    await first.waitForScreen(/http:/);
+    first.type("\x03");
+    await first.ended;
+    const second = haft.onTerminal(serve);
+    await second.waitForScreen(/http:/);
+    expect(second.text).not.toContain("Trust this folder?");
+    second.type("\x03");
+    await second.ended;
+    // A change is a new question.
+    writeFileSync(join(haft.folder, "haft.config.yml"), "permissions:\n  allow: [Bash(ls)]\n");
+    const third = haft.onTerminal(serve);
+    await third.waitForScreen(/Trust this folder\?/);
+    third.type("y\r");
+    await third.waitForScreen(/http:/);
+    third.type("\x03");
+    await third.ended;
+    expect(await haft.run(["trust", "--list"])).toMatchObject({ code: 0 });
+  }, 90_000);
+
   test("Ctrl-C cancels the call, waits until that is recorded, and exits with 130", async () => {
     const terminal = haft.onTerminal(["tools", "call", "sleep", "duration:=25"]);
     await terminal.waitForScreen(/⠋|⠙|⠹|⠸|⠼/);

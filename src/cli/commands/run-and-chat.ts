@@ -8,6 +8,7 @@ import { EXIT } from "../exit-codes.ts";
 import { type Output, safe, safeLine } from "../output.ts";
 import { editLine, TerminalKeys } from "../prompts.ts";
 import { isInteractive, type Terminal, userName } from "../terminal.ts";
+import { askTrust } from "./trust.ts";
 
 const AGENT_OPTIONS = {
   agent: { type: "text", value: "NAME", about: "One of the configured agents" },
@@ -114,8 +115,10 @@ interface Conversation {
   close(): Promise<void>;
 }
 
+type OpenedBy = Pick<Invocation, "folder" | "url" | "terminal" | "output" | "embedded" | "interrupted">;
+
 async function openConversation(
-  { folder, url, terminal, output, embedded }: Pick<Invocation, "folder" | "url" | "terminal" | "output" | "embedded">,
+  { folder, url, terminal, output, embedded, interrupted }: OpenedBy,
   { agent: name, mode, steps, model }: ConversationOptions,
 ): Promise<Conversation> {
   if (url !== undefined) {
@@ -126,6 +129,7 @@ async function openConversation(
     import("../../core/tool-call-context.ts"),
     import("../terminal-approver.ts"),
   ]);
+  await askTrust(folder, { terminal, output, interrupted });
   const host = await openHaft(folder, {
     env: terminal.env,
     approver: createTerminalApprover({ input: terminal.stdin, output: terminal.stderr, by: userName() }),

@@ -9,6 +9,7 @@ import { EXIT } from "../exit-codes.ts";
 import { type Output, safe } from "../output.ts";
 import { confirm } from "../prompts.ts";
 import { hasDesktop, isInteractive, openInBrowser } from "../terminal.ts";
+import { askTrust } from "./trust.ts";
 
 export const serve = defineCommand({
   examples: [
@@ -39,6 +40,7 @@ export const serve = defineCommand({
     const wanted = named === undefined ? given : resolve(terminal.cwd, named);
     if (!options.sample) checkFolder(wanted);
     const folder = options.sample ? await createSample(wanted) : named === undefined ? await offerSample() : wanted;
+    await askTrust(folder, { terminal, output, interrupted });
     const { startServer } = await import("../start-server.ts");
     const version = await readVersion();
     const served = await startServer({

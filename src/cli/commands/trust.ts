@@ -1,5 +1,5 @@
 import type { TrustStatus } from "../../config/trust.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, type Invocation } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type Output, safeLine } from "../output.ts";
 import { confirm } from "../prompts.ts";
@@ -45,6 +45,29 @@ export const trust = defineCommand({
     return now === "trusted" ? EXIT.done : EXIT.pending;
   },
 });
+
+/**
+ * The question of a first run in a folder: what its configuration would run or loosen, and whether to trust that. Asked once;
+ * again only if something is new or changed. Without a terminal nobody is asked, and nothing is trusted.
+ */
+export async function askTrust(folder: string, { terminal, output, interrupted }: Asking): Promise<void> {
+  if (!isInteractive(terminal)) return;
+  const config = await import("../../config/trust.ts");
+  const user = { env: terminal.env };
+  const status = await config.trustStatus(folder, user).catch(() => undefined);
+  const open = status?.items.filter(({ isTrusted, isDeclined }) => !isTrusted && !isDeclined) ?? [];
+  if (!status || open.length === 0) return;
+  const digests = open.map(({ digest }) => digest);
+  for (const line of showItems({ ...status, items: open }, output)) output.info(line);
+  if (await confirm(coverage(open.length), { terminal, signal: interrupted })) {
+    await config.trust(folder, { ...user, digests });
+  } else if (!interrupted.aborted) {
+    await config.declineTrust(folder, digests, user);
+    output.info("Not trusted. `haft trust` asks again.");
+  }
+}
+
+type Asking = Pick<Invocation, "terminal" | "output" | "interrupted">;
 
 /** One question for the whole folder. It says what the answer covers. */
 function coverage(count: number): string {
