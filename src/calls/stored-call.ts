@@ -153,7 +153,7 @@ function notRun(row: StoredCall, result: ToolResult, now: number, ownStarts: num
 }
 
 /** Whether it is a program that was saved, and that another process can continue. */
-export function isProgram({ state, result }: StoredCall): boolean {
+function isProgram({ state, result }: StoredCall): boolean {
   return state === "suspended" || (state === "running" && result?.status === "pending");
 }
 

@@ -172,7 +172,8 @@ async function attempt(what, target) {
     case "leave": {
       const { spawn } = await import("node:child_process");
       const script = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
-      return void spawn(process.execPath, ["-e", script, target], { detached: true, stdio: "ignore" }).unref();
+      spawn(process.execPath, ["-e", script, target], { detached: true, stdio: "ignore" }).unref();
+      return;
     }
   }
 }

@@ -125,7 +125,7 @@ export function buildVersionTable(architecture: Architecture): Buffer {
 }
 
 /** The attribute of a folder in an upper layer that hides the same folder of the lower one. */
-export function opaqueAttribute({ uid }: Machine): string {
+function opaqueAttribute({ uid }: Machine): string {
   return uid === 0 ? "trusted.overlay.opaque" : "user.overlay.opaque";
 }
 

@@ -26,7 +26,7 @@ export interface EffectLimits {
   maxBytes: number;
 }
 
-export const EFFECT_LIMITS: EffectLimits = { maxEntries: 2000, maxBytes: 64 * 1024 * 1024 };
+const EFFECT_LIMITS: EffectLimits = { maxEntries: 2000, maxBytes: 64 * 1024 * 1024 };
 
 export interface CollectOptions {
   overlays: readonly (Pick<Overlay, "lower" | "upper"> & { isTemporary: boolean })[];

@@ -30,7 +30,7 @@ export type EngineName = "namespaces" | "landlock" | "bubblewrap" | "perl" | "se
 export type TableRunner = { command: readonly string[]; why?: undefined } | { command?: undefined; why: string };
 
 /** The architecture of this process, if there is a launcher for it. */
-export function launcherArchitecture(): Architecture | undefined {
+function launcherArchitecture(): Architecture | undefined {
   return process.arch === "x64" || process.arch === "arm64" ? process.arch : undefined;
 }
 

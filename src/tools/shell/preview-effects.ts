@@ -75,7 +75,7 @@ export interface PreviewedRun {
   run: Run;
 }
 
-export const DEFAULT_PREVIEW_MS = 10_000;
+const DEFAULT_PREVIEW_MS = 10_000;
 const DISK_CHECK_MS = 250;
 
 /**

@@ -8,7 +8,7 @@ export interface Exception {
   why: string;
 }
 
-export const EXCEPTIONS: readonly Exception[] = [
+const EXCEPTIONS: readonly Exception[] = [
   {
     profile: "look",
     engines: ["landlock", "perl", "landlock-1"],
