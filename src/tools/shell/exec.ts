@@ -13,6 +13,7 @@ import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../..
 import type { Files } from "../../io/files/files.ts";
 import { describeAllowed, isSecretName } from "../../io/files/path-policy.ts";
 import type { ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
+import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
 import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import { findShell } from "../../io/shell/find-program.ts";
@@ -462,13 +463,6 @@ const EXEC_PARAMETER_ALIASES = {
   input: "stdin",
 } as const;
 
-/** Programs whose output comes from other machines. */
-const FETCHING_PROGRAMS = new Set(
-  `curl wget http https xh aria2c ssh scp sftp rsync ftp nc ncat netcat socat telnet lynx w3m links gh glab hub aws
-   gcloud    az doctl kubectl helm docker podman psql mysql mongosh redis-cli dig nslookup host whois yt-dlp`.split(
-    /\s+/,
-  ),
-);
 const FETCHING_GIT = new Set(["clone", "fetch", "pull", "ls-remote", "remote", "submodule"]);
 
 /** Programs that print secrets. */

@@ -14,6 +14,7 @@ import { type Effect, UnrecordableEffect } from "../../io/sandbox/effects.ts";
 import { PreviewStore, type RecordedRun } from "../../io/sandbox/preview-store.ts";
 import type { CommandView, Sandbox } from "../../io/sandbox/sandbox.ts";
 import type { ViewEffects } from "../../io/sandbox/view.ts";
+import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
 import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import type { SpillSink } from "../../io/shell/output-buffer.ts";
 import { parseCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
@@ -306,10 +307,9 @@ function problemOf(details: ExecDetails | undefined, limitMs: number): string | 
 const NETWORK_FAILURE =
   /Could not resolve (?:host|proxy)|EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|Network is unreachable|name resolution|Name or service not known|no such host|Connection refused/i;
 
-const FETCHING = new Set(
-  `curl wget http https xh aria2c ssh scp sftp rsync ftp nc ncat netcat socat telnet lynx w3m links gh glab hub aws gcloud
-   az doctl kubectl helm docker podman psql mysql mongosh redis-cli dig nslookup host whois yt-dlp ping npx bunx apt
-   apt-get apk dnf yum brew terraform ansible heroku vercel netlify fly firebase`.split(/\s+/),
+/** Others that cannot work without the network. */
+const NETWORK_PROGRAMS = new Set(
+  "ping npx bunx apt apt-get apk dnf yum brew terraform ansible heroku vercel netlify fly firebase".split(" "),
 );
 const FETCHING_SUBCOMMANDS: Readonly<Record<string, RegExp>> = {
   git: /^(?:clone|fetch|pull|push|ls-remote|submodule)$/,
@@ -347,7 +347,11 @@ function reasonNotToRun(input: PreviewedInput): string | undefined {
   for (const { name, argv } of commands) {
     const words = argv.slice(1);
     const subcommand = FETCHING_SUBCOMMANDS[name];
-    if (FETCHING.has(name) || (subcommand && words.some((word) => subcommand.test(word))))
+    if (
+      FETCHING_PROGRAMS.has(name) ||
+      NETWORK_PROGRAMS.has(name) ||
+      (subcommand && words.some((word) => subcommand.test(word)))
+    )
       return "it needs the network";
     const waits = WAITING.has(name) || (WITH_SCRIPTS.has(name) && words.some((word) => WAITING_SCRIPTS.test(word)));
     if (
