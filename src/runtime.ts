@@ -434,7 +434,7 @@ class Runtime {
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
     const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, saveRule, workspace, approver, approvalWaitMs } = this.options;
-    const judging = { grants, taint, hooks, cwd, requiresApproval };
+    const judging = { grants, taint, hooks, cwd, clock, requiresApproval };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,

@@ -60,13 +60,13 @@ export const schedules = defineCapability({
 });
 
 /** Refuses what the gate would refuse to the creator of the schedule now. The gate decides again at each run. */
-function check(
+async function check(
   { toolName, input }: Extract<ScheduleTarget, { type: "call" }>,
   authority: CallAuthority,
   haft: Haft,
-): void {
+): Promise<void> {
   const { caller, mode, policy = [] } = authority;
-  const { tool: name, verdict } = haft.policy.explain(toolName, input, { caller, mode });
+  const { tool: name, verdict } = await haft.policy.explain(toolName, input, { caller, mode });
   const tool = haft.registry.get(name);
   if (tool?.name === "cron") {
     throw toolError("denied", "A schedule cannot create or change schedules", { next: "Schedule the call itself." });

@@ -272,6 +272,8 @@ export interface Call {
   hasNestedEffects: boolean;
   /** Shared with the calls that it makes, if a tool has set one. */
   budget: CallBudget | undefined;
+  /** Set by `admit`: the resources that the call uses. */
+  locks: readonly string[] | undefined;
   /** Kept by `admit`: whether the call occupies a slot. */
   holdsSlot: boolean;
   /** Set if the call must end early: the reason. */

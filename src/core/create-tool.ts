@@ -8,6 +8,7 @@ import { errorMessage, toolError, ToolError, ToolValidationError } from "./error
 import { gateOf } from "./gate.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import { type Signature, signatureOf } from "./signature.ts";
+import type { MaybePromise } from "./stage.ts";
 import {
   type AnyTool,
   attachBody,
@@ -204,6 +205,10 @@ function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["bu
 
 function describeCall(tool: AnyTool, input: unknown): string {
   const signature = signatureOf(tool, input);
+  if (signature instanceof Promise) {
+    signature.catch(() => undefined);
+    return tool.title;
+  }
   return signature ? `${tool.title}: ${signature.text}` : tool.title;
 }
 
@@ -219,7 +224,9 @@ function invalidInput(tool: AnyTool, issues: readonly SchemaIssue[]): ToolValida
   return new ToolValidationError(tool.name, formatIssues(issues), formatIssues(issues).join("; "));
 }
 
-function permissionOf(wish: ToolPermission | ((input: never) => ToolPermission) | undefined): AnyTool["permission"] {
+function permissionOf(
+  wish: ToolPermission | ((input: never) => MaybePromise<ToolPermission>) | undefined,
+): AnyTool["permission"] {
   if (typeof wish === "function") return wish as AnyTool["permission"];
   return () => wish ?? "auto";
 }
@@ -310,11 +317,11 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   /** Where it comes from. Default: own. */
   origin?: ToolOrigin;
   /** The resources that a call uses; two calls that share one never overlap. */
-  locks?(input: InferOutput<P>): readonly string[];
+  locks?(input: InferOutput<P>): MaybePromise<readonly string[]>;
   /** Whether a call asks a person if no rule decides. Default: `auto`. */
-  permission?: ToolPermission | ((input: InferOutput<P>) => ToolPermission);
+  permission?: ToolPermission | ((input: InferOutput<P>) => MaybePromise<ToolPermission>);
   /** What rules match: the command, the path, the host. */
-  signature?(input: InferOutput<P>): string | Signature;
+  signature?(input: InferOutput<P>): MaybePromise<string | Signature>;
   /** The rule that "always allow" would save. */
   rule?(input: InferOutput<P>): string;
   /** What an approver sees before deciding. */

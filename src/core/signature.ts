@@ -1,3 +1,4 @@
+import type { MaybePromise } from "./stage.ts";
 import type { AnyTool } from "./tool.ts";
 
 /** What permission rules match in one call: a command, paths, addresses, or only text. Plain data. */
@@ -76,7 +77,11 @@ export interface CommandName {
   spelled?: readonly string[];
 }
 
-export function signatureOf(tool: AnyTool, input: unknown): Signature | undefined {
+export function signatureOf(tool: AnyTool, input: unknown): MaybePromise<Signature | undefined> {
   const signature = tool.signature?.(input);
+  return signature instanceof Promise ? signature.then(toSignature) : toSignature(signature);
+}
+
+function toSignature(signature: string | Signature | undefined): Signature | undefined {
   return typeof signature === "string" ? { text: signature } : signature;
 }

@@ -5,6 +5,7 @@ import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
 import type { Signature } from "./signature.ts";
+import type { MaybePromise } from "./stage.ts";
 
 /** What a tool may do to the world. */
 export const ToolKind = { ReadOnly: "readonly", Write: "write", Execute: "execute" } as const;
@@ -124,14 +125,14 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   /** Where it comes from. */
   readonly origin: ToolOrigin;
 
-  /** The resources that this call uses; two calls that share one never overlap. */
-  locks?(input: Input): readonly string[];
+  /** The resources that this call uses; two calls that share one never overlap. A promise makes the call wait for it. */
+  locks?(input: Input): MaybePromise<readonly string[]>;
   /** The labels of this call, a part of `labels`; given the result, the labels that it brought. */
   labelsOf?(input: Input, result?: ToolResult): readonly TaintLabel[];
-  /** Whether this call asks a person if no rule decides. */
-  permission(input: Input): ToolPermission;
-  /** What rules match: the command, the paths, the addresses, or only text. */
-  signature?(input: Input): string | Signature;
+  /** Whether this call asks a person if no rule decides. A promise makes the call wait for it. */
+  permission(input: Input): MaybePromise<ToolPermission>;
+  /** What rules match: the command, the paths, the addresses, or only text. A promise makes the call wait for it. */
+  signature?(input: Input): MaybePromise<string | Signature>;
   /** The reusable rule that "always allow" would save; "" = never reusable. */
   rule?(input: Input): string;
   /** What an approver sees before deciding. */

@@ -1,9 +1,10 @@
 import { type Call, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
-import type { Stage } from "../core/stage.ts";
+import type { MaybePromise, Stage } from "../core/stage.ts";
 import { Admission, type ConcurrencyLimits } from "./concurrency.ts";
 import { Alarm, type Deadlines } from "./timeouts.ts";
+import { answerInTime } from "./tool-answers.ts";
 
 export interface AdmitOptions {
   limits: ConcurrencyLimits;
@@ -34,9 +35,8 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
     enter(call) {
       // Called once: it is the tool's code, and must not throw while another call is being released.
       const locks = toolOf(call).locks?.(call.input);
-      // A new call does not overtake waiting calls. Nested calls do: others may be waiting for them.
-      if ((admissionQueue.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
-      return wait(call, locks ?? []);
+      if (!(locks instanceof Promise)) return enter(call, locks);
+      return answerInTime(call, clock, locks).then((answered) => enter(call, answered));
     },
     leave(call, result) {
       if (admission.leave(call)) admitWaiting();
@@ -47,6 +47,13 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
     },
     load: () => ({ running: admission.running, waiting: admissionQueue.size }),
   };
+
+  function enter(call: Call, locks: readonly string[] | undefined): MaybePromise<undefined> {
+    call.locks = locks;
+    // A new call does not overtake waiting calls. Nested calls do: others may be waiting for them.
+    if ((admissionQueue.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
+    return wait(call, locks ?? []);
+  }
 
   function wait(call: Call, locks: readonly string[]): Promise<undefined> {
     if (admissionQueue.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);

@@ -56,6 +56,7 @@ export class GateCall extends Deadline implements Call {
   verdict: Verdict | undefined = undefined;
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
+  locks: readonly string[] | undefined = undefined;
   holdsSlot = false;
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;

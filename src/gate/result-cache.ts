@@ -2,7 +2,6 @@ import { type Call, toolOf } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { AnyTool } from "../core/tool.ts";
 
 interface CachedResult {
   result: ToolResult;
@@ -59,23 +58,15 @@ export class ResultCache {
     const tool = toolOf(call);
     if (tool.isReadOnly) return;
     this.#changes++;
-    if (this.#entries.size > 0) this.#invalidate(touchedBy(tool, call));
+    if (this.#entries.size > 0) this.#invalidate(call.locks);
   }
 
+  /** Undefined: not known, so it may be everything. */
   #invalidate(touched: readonly string[] | undefined): void {
     for (const [key, { resources }] of this.#entries) {
       const mayApplyTo = !resources || !touched || touched.some((resource) => resources.includes(resource));
       if (mayApplyTo) this.#entries.delete(key);
     }
-  }
-}
-
-/** Undefined if not known: then it may be everything. */
-function touchedBy(tool: AnyTool, call: Call): readonly string[] | undefined {
-  try {
-    return tool.locks?.(call.input);
-  } catch {
-    return undefined;
   }
 }
 

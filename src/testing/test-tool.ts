@@ -94,11 +94,16 @@ function refusedAsInvalid(result: ToolResult, tool: AnyTool): string | undefined
   return result.content.length > 0 ? undefined : `"${tool.name}" returns nothing to the model`;
 }
 
-function steady(tool: AnyTool, raw: unknown): string | undefined {
+async function steady(tool: AnyTool, raw: unknown): Promise<string | undefined> {
   const { params } = tool.build(raw as never);
-  const ask = (): string =>
-    canonicalJson([tool.permission(params), tool.signature?.(params), tool.rule?.(params), tool.locks?.(params)]);
-  return ask() === ask() ? undefined : "permission, signature, rule or locks differ between two askings";
+  const ask = async (): Promise<string> => {
+    const permission = await tool.permission(params);
+    const signature = await tool.signature?.(params);
+    return canonicalJson([permission, signature, tool.rule?.(params), await tool.locks?.(params)]);
+  };
+  return (await ask()) === (await ask())
+    ? undefined
+    : "permission, signature, rule or locks differ between two askings";
 }
 
 function complete(result: ToolResult): string | undefined {

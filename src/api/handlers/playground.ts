@@ -17,19 +17,21 @@ export interface PlaygroundApiOptions {
   haft: Haft;
   recentCalls: RecentCalls;
   /** Omitted: calls are parsed and not judged. */
-  explain?(request: ExplainRequest, user: string): Explanation;
+  explain?(request: ExplainRequest, user: string): Promise<Explanation>;
 }
 
 export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typeof playground> {
   const { haft, recentCalls } = options;
   return {
     formats: () => ({ items: TEXT_FORMATS.map(exampleWith(haft.tools())) }),
-    parse({ body, identity }) {
+    async parse({ body, identity }) {
       const { text, format = "auto", startsInReasoning = false } = body;
       const parsed = parseToolCalls(text, { format, startsInReasoning, tools: haft.tools() });
       return {
         ...parsed,
-        calls: parsed.calls.map((call) => ({ ...call, ...judge(call, body, identity.name, options) })),
+        calls: await Promise.all(
+          parsed.calls.map(async (call) => ({ ...call, ...(await judge(call, body, identity.name, options)) })),
+        ),
       };
     },
     answer({ body: { callId, format = "xml" }, identity }) {
@@ -50,12 +52,12 @@ function exampleWith(tools: readonly AnyTool[]) {
 }
 
 /** What would happen to the call. Nothing runs. */
-function judge(
+async function judge(
   { name, input, failure, format }: ParsedToolCall,
   { mode, session }: ParseRequest,
   user: string,
   { haft, explain }: PlaygroundApiOptions,
-): Pick<JudgedCall, "explanation" | "problem" | "answer"> {
+): Promise<Pick<JudgedCall, "explanation" | "problem" | "answer">> {
   const tools = haft.tools();
   if (failure) return { answer: formatToolResult(name, { success: false, error: failure }, { format, tools }) };
   const tool = haft.registry.get(name);
@@ -66,7 +68,7 @@ function judge(
   }
   try {
     tool.build(input as never);
-    return { explanation: explain?.({ tool: name, input, mode, session }, user) };
+    return { explanation: await explain?.({ tool: name, input, mode, session }, user) };
   } catch (thrown) {
     return { problem: toFailure(thrown).message };
   }

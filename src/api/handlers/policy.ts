@@ -12,6 +12,7 @@ import { RULE_LISTS } from "../../gate/permit/rules/rule.ts";
 import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
 import { previewRule } from "../../gate/permit/rules/try-rules.ts";
 import { explainVisibility } from "../../gate/permit/visible-tools.ts";
+import { withAnswers } from "../../gate/tool-answers.ts";
 import type { Haft } from "../../runtime.ts";
 
 /** A call that was made, with what rules are matched against. */
@@ -72,11 +73,14 @@ export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<type
     async simulate({ body: { add = [], remove = [], calls = DEFAULT_CALLS } }) {
       const trial = changedRuleSet(ruleSet, { add, remove });
       const judged = await readCalls(calls);
-      const changed = judged.flatMap(({ call: { callId, toolName, display }, ...one }) => {
-        const before = ruleSet.judge(one);
-        const after = trial.judge(one);
-        return before.decision === after.decision ? [] : [{ callId, toolName, display, before, after }];
+      const verdicts = judged.map(async ({ call: { callId, toolName, display }, ...one }) => {
+        const [before, after] = await withAnswers((answers) => [
+          ruleSet.judge({ ...one, answers }),
+          trial.judge({ ...one, answers }),
+        ]);
+        return { callId, toolName, display, before: before!, after: after! };
       });
+      const changed = (await Promise.all(verdicts)).filter(({ before, after }) => before.decision !== after.decision);
       return { judged: judged.length, changed };
     },
     /** The past calls that this rule would decide, through all other rules. */
@@ -87,8 +91,10 @@ export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<type
         const lines = rule.split("\n").filter((line) => line.trim() !== "");
         const trial = changedRuleSet(ruleSet, { add: lines.map((text) => ({ rule: text, decision })), remove: [] });
         for (const text of lines)
-          for (const { call, matches } of previewRule({ text, list: decision }, judged)) {
-            if (matches && trial.judge(call).decision === decision) matched.add(call.call);
+          for (const { call, matches } of await previewRule({ text, list: decision }, judged)) {
+            if (!matches) continue;
+            const verdict = await withAnswers((answers) => trial.judge({ ...call, answers }));
+            if (verdict.decision === decision) matched.add(call.call);
           }
       } catch (error) {
         return { rule, judged: judged.length, matched: 0, samples: [], problem: errorMessage(error) };
@@ -100,10 +106,10 @@ export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<type
 }
 
 /** What would happen to a call, and why. */
-export function explainCall(haft: Haft, request: ExplainRequest, user: string): Explanation {
+export async function explainCall(haft: Haft, request: ExplainRequest, user: string): Promise<Explanation> {
   const { tool, input = {}, mode, session } = request;
   if (!haft.registry.get(tool)) throw new ApiError("not_found", "There is no such tool", "Look at GET /api/tools.");
-  const { verdict, layers, steps } = haft.policy.explain(tool, input, { mode, caller: { user, session } });
+  const { verdict, layers, steps } = await haft.policy.explain(tool, input, { mode, caller: { user, session } });
   return {
     verdict,
     steps: [

@@ -75,7 +75,10 @@ function allGroupsOf(tool: AnyTool): string[] {
 function permissionOf(tool: AnyTool): ToolInfo["permission"] {
   try {
     if (tool.permission.length > 0) return undefined;
-    return tool.permission({});
+    const permission = tool.permission({});
+    if (!(permission instanceof Promise)) return permission;
+    permission.catch(() => undefined);
+    return undefined;
   } catch {
     return undefined;
   }

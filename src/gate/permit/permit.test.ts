@@ -159,7 +159,8 @@ describe("a call that must ask", () => {
         throw new Error("unsure");
       },
     ],
-    ["answers later", async () => "auto"],
+    ["resolves to nonsense", async () => "yes"],
+    ["rejects", async () => Promise.reject(new Error("unsure"))],
     ["answers nonsense", () => "yes"],
     ["answers nothing", () => undefined],
   ])("does not run where the tool's own answer %s", async (_how, permission) => {

@@ -8,8 +8,9 @@ import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.t
 import { callEvent, type EventEmitter } from "../../core/events.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
-import type { Preview, ToolContext } from "../../core/tool.ts";
+import type { AnyTool, Preview, ToolContext, ToolPermission } from "../../core/tool.ts";
 import { endAsked, repeatResult } from "../idempotency.ts";
+import { readPermission, withAnswers } from "../tool-answers.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 
 export interface PermitOptions {
@@ -294,9 +295,13 @@ function isPassing({ decision }: Verdict): boolean {
 
 const ALLOWED_BY_TOOL: Verdict = Object.freeze({ decision: "allow", by: "tool", reason: "the tool asks for nothing" });
 
-function judgeByTool(call: Call): Verdict {
+function judgeByTool(call: Call): MaybePromise<Verdict> {
   const tool = toolOf(call);
-  if (tool.permission(call.input) === "auto") return ALLOWED_BY_TOOL;
+  return withAnswers((answers) => verdictFor(tool, readPermission(tool, call.input, answers)));
+}
+
+function verdictFor(tool: AnyTool, permission: ToolPermission): Verdict {
+  if (permission === "auto") return ALLOWED_BY_TOOL;
   return { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs` };
 }
 

@@ -3,6 +3,7 @@ import { ToolNotFoundError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { withAnswers } from "../tool-answers.ts";
 import { stricter } from "./verdict.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
@@ -24,12 +25,12 @@ export interface PolicyView {
   readonly grants: SessionGrants;
   /** Which tools exist for a caller. */
   layersFor(caller?: Partial<Caller>): readonly AnyLayer[];
-  /** Every layer, rule and file that was checked, and which one decided. Throws if the input is not valid for the tool. */
-  explain(toolName: string, input: unknown, supposed?: SupposedCall): Explanation;
+  /** Every layer, rule and file that was checked, and which one decided. Rejects if the input is not valid for the tool. */
+  explain(toolName: string, input: unknown, supposed?: SupposedCall): Promise<Explanation>;
   /** Rules that have no effect, or not the effect they seem to have. */
   lint(): RuleFinding[];
   /** Checks examples against the rules. */
-  test(examples: readonly RuleExample[]): ExampleOutcome[];
+  test(examples: readonly RuleExample[]): Promise<ExampleOutcome[]>;
 }
 
 export interface PolicyViewOptions {
@@ -55,7 +56,7 @@ export function createPolicyView({
     rules,
     grants,
     layersFor: (caller = {}) => layersFor(caller),
-    explain(toolName, input, { mode, caller = {} } = {}) {
+    async explain(toolName, input, { mode, caller = {} } = {}) {
       const tool = find(toolName);
       if (!tool) {
         const names = registry.list().map(({ name }) => name);
@@ -63,11 +64,10 @@ export function createPolicyView({
       }
       const { layers } = explainVisibility(tool, layersFor(caller));
       const call = { tool, input: tool.build(input).params, mode, cwd };
-      return withRequiredApproval(
-        explainVerdict(grants.ruleSetOf(caller), call, { layers }),
-        requiresApproval?.(tool),
-        mode,
+      const explained = await withAnswers((answers) =>
+        explainVerdict(grants.ruleSetOf(caller), { ...call, answers }, { layers }),
       );
+      return withRequiredApproval(explained, requiresApproval?.(tool), mode);
     },
     lint: () => lintRules(rules.sources(), registry.list()),
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),

@@ -28,10 +28,8 @@ test("a grant for a session applies only in that session and to that caller", as
   expect(await call({ session: "other", user: "ann" })).toMatchObject({ status: "pending" });
   // Any caller may claim a session's name.
   expect(await call({ session: "s", user: "bob" })).toMatchObject({ status: "pending" });
-  expect(haft.policy.explain("push", {}, { caller: { session: "s", user: "ann" } }).verdict).toMatchObject({
-    decision: "allow",
-    origin: "session",
-  });
+  const { verdict } = await haft.policy.explain("push", {}, { caller: { session: "s", user: "ann" } });
+  expect(verdict).toMatchObject({ decision: "allow", origin: "session" });
   expect(haft.policy.rules.rules()).toEqual([]);
 });
 

@@ -1,6 +1,8 @@
 import { type Call, toolOf, type Verdict } from "../../core/call.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { answerInTime, withAnswers } from "../tool-answers.ts";
 import type { Hooks } from "./hooks/hooks.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { RuleSet } from "./rules/rule-set.ts";
@@ -13,6 +15,7 @@ export interface JudgeOptions {
   hooks?: Pick<Hooks, "verdictOf" | "beforeApproval"> | undefined;
   /** The base folder of relative paths in rules. */
   cwd: string;
+  clock?: Clock | undefined;
   /** Why a call of this tool must ask although a rule allows it: its definition was not reviewed yet. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
 }
@@ -23,13 +26,21 @@ export function createJudge({
   taint,
   hooks,
   cwd,
+  clock = systemClock,
   requiresApproval,
 }: JudgeOptions): (call: Call) => MaybePromise<Verdict> {
   /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
   return (call) => {
-    const byRules = grants.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd }, call.caller);
+    const judged = { tool: toolOf(call), input: call.input, mode: call.options.mode, cwd };
+    const byRules = withAnswers((answers) => grants.judge({ ...judged, answers }, call.caller));
+    if (byRules instanceof Promise)
+      return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, verdict));
+    return judgeFurther(call, byRules);
+  };
+
+  function judgeFurther(call: Call, byRules: Verdict): MaybePromise<Verdict> {
     if (byRules.decision === "deny") return byRules;
     const strict = stricter(stricter(byRules, hooks?.verdictOf(call)), requiredVerdict(call));
     const tainted = taint.verdictOf(call);
@@ -39,7 +50,7 @@ export function createJudge({
       return strictest.decision === "ask" && hooks ? runPermissionHooks(call, strictest, hooks) : strictest;
     };
     return tainted instanceof Promise ? tainted.then(combine) : combine(tainted);
-  };
+  }
 
   function settled(call: Call, verdict: Verdict): Verdict {
     if (verdict.decision !== "ask") return verdict;

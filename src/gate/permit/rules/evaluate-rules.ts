@@ -5,6 +5,7 @@ import { isInside } from "../../../io/files/path-name.ts";
 import type { CompiledRule } from "./compile-rule.ts";
 import { isProtectedName, mayBecomeProtected, protectionOf } from "./protected-paths.ts";
 import type { IndexedRule, RulesOfTool } from "./rule-set.ts";
+import { readPermission, type ToolAnswers } from "../../tool-answers.ts";
 import { isReadOnlyPart, type Subject, type SubjectPath } from "./rule-subject.ts";
 
 /** One call, with the rules that can match it. */
@@ -44,8 +45,8 @@ export function judgeCase(one: Case): Verdict {
  * As `judgeCase`, for a call that no rule can match and whose tool has no signature: without paths, commands and addresses
  * only the mode and the tool decide.
  */
-export function judgeWithoutRules(tool: AnyTool, input: unknown, mode: CallMode): Verdict {
-  return settle(planVerdict(tool, mode) ?? bypassVerdict(mode) ?? toolVerdict(tool, input), mode);
+export function judgeWithoutRules(tool: AnyTool, input: unknown, mode: CallMode, answers?: ToolAnswers): Verdict {
+  return settle(planVerdict(tool, mode) ?? bypassVerdict(mode) ?? toolVerdict(tool, input, answers), mode);
 }
 
 /** In the mode dontAsk, ask becomes deny. */
@@ -122,12 +123,12 @@ function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
 }
 
 function judgeTool(one: Case): Verdict {
-  const verdict = toolVerdict(one.subject.tool, one.subject.input);
+  const verdict = toolVerdict(one.subject.tool, one.subject.input, one.subject.answers);
   return verdict.decision === "allow" ? (judgeStarted(one) ?? verdict) : verdict;
 }
 
-function toolVerdict(tool: AnyTool, input: unknown): Verdict {
-  return tool.permission(input) === "auto"
+function toolVerdict(tool: AnyTool, input: unknown, answers: ToolAnswers | undefined): Verdict {
+  return readPermission(tool, input, answers) === "auto"
     ? { decision: "allow", by: "tool", reason: `"${tool.name}" does not ask for this.` }
     : { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs.` };
 }

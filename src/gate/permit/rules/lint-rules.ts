@@ -169,7 +169,12 @@ function lintPath(text: string, spec: string, family: string | undefined, named:
 function touchesFiles(tool: AnyTool): boolean {
   try {
     const probe = Object.fromEntries(Array.from(propertyNames(tool), (name) => [name, "x"]));
-    const { reads, changes } = signatureOf(tool, probe) ?? { text: "" };
+    const signature = signatureOf(tool, probe);
+    if (signature instanceof Promise) {
+      signature.catch(() => undefined);
+      return false;
+    }
+    const { reads, changes } = signature ?? { text: "" };
     return reads !== undefined || changes !== undefined;
   } catch {
     return false;

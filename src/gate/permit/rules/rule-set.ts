@@ -4,6 +4,7 @@ import type { CallMode, Verdict } from "../../../core/call.ts";
 import { checkKeys, keysOf } from "../../../core/check-keys.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
+import type { ToolAnswers } from "../../tool-answers.ts";
 import { type Case, judgeCase, judgeWithoutRules } from "./evaluate-rules.ts";
 import { type PathBases, pathBasesFor, readSubject } from "./rule-subject.ts";
 import { ConditionError } from "./rule-conditions.ts";
@@ -43,6 +44,8 @@ export interface JudgedCall {
   /** The workspace: what paths are relative to. */
   cwd: string;
   home?: string;
+  /** For a tool that returns promises of its signature or permission: what they gave. */
+  answers?: ToolAnswers | undefined;
 }
 
 /**
@@ -64,18 +67,18 @@ export class RuleSet {
     this.#build(sources.map((source) => ({ ...source })));
   }
 
-  /** The rules' verdict on a call. */
+  /** The rules' verdict on a call. Throws a TypeError if the tool returns promises and `answers` has not what they gave. */
   judge(call: JudgedCall): Verdict {
-    const { tool, input, mode } = call;
+    const { tool, input, mode, answers } = call;
     return tool.signature === undefined && this.#indexOf(tool).isEmpty
-      ? judgeWithoutRules(tool, input, this.modeOf(mode))
+      ? judgeWithoutRules(tool, input, this.modeOf(mode), answers)
       : judgeCase(this.caseOf(call));
   }
 
   /** The judged call, for explanations and trials of single rules. */
-  caseOf({ tool, input, mode, cwd, home = homedir() }: JudgedCall): Case {
+  caseOf({ tool, input, mode, cwd, home = homedir(), answers }: JudgedCall): Case {
     return {
-      subject: readSubject(tool, input, this.#basesOf(cwd, home)),
+      subject: readSubject(tool, input, this.#basesOf(cwd, home), answers),
       rules: this.#indexOf(tool),
       mode: this.modeOf(mode),
     };

@@ -1,15 +1,10 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import {
-  type CommandPart,
-  type CommandReading,
-  type Effects,
-  type Signature,
-  signatureOf,
-} from "../../../core/signature.ts";
+import type { CommandPart, CommandReading, Effects, Signature } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { foldName, realName } from "../../../io/files/path-name.ts";
 import { isObject } from "../../../schema/json-schema.ts";
+import { isAnswerPending, isAutoNow, readSignature, type ToolAnswers } from "../../tool-answers.ts";
 
 /** Rules about a resource instead of one tool: `Read(…)` matches every tool that reads a file. */
 export type RuleFamily = "reads" | "changes" | "command" | "urls";
@@ -53,17 +48,20 @@ export interface Subject {
   bases: PathBases;
   /** Set if the tool's signature failed. */
   failed: boolean;
+  /** For a tool that returns promises: what they gave. */
+  answers: ToolAnswers | undefined;
 }
 
 const NONE: readonly never[] = [];
 const none = (): readonly never[] => NONE;
 
-export function readSubject(tool: AnyTool, input: unknown, bases: PathBases): Subject {
+export function readSubject(tool: AnyTool, input: unknown, bases: PathBases, answers?: ToolAnswers): Subject {
   let signature: Signature | undefined;
   let failed = false;
   try {
-    signature = signatureOf(tool, input);
-  } catch {
+    signature = readSignature(tool, input, answers);
+  } catch (thrown) {
+    if (isAnswerPending(thrown)) throw thrown;
     failed = true;
   }
   const command = signature?.command;
@@ -100,6 +98,7 @@ export function readSubject(tool: AnyTool, input: unknown, bases: PathBases): Su
     },
     bases,
     failed,
+    answers,
   };
 }
 
@@ -136,5 +135,5 @@ export function pathBasesFor(cwd: string, home: string): PathBases {
 export function isReadOnlyPart({ forms: [written] }: CommandPart, { tool, input, command }: Subject): boolean {
   if (!isObject(input) || written === undefined) return false;
   const parameter = Object.keys(input).find((name) => input[name] === command?.text);
-  return parameter !== undefined && tool.permission({ ...input, [parameter]: written.text }) === "auto";
+  return parameter !== undefined && isAutoNow(tool, { ...input, [parameter]: written.text });
 }

@@ -4,6 +4,7 @@ import type { CommandPart } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { isInside } from "../../../io/files/path-name.ts";
 import { prefixLength } from "../../../io/shell/prefix-forms.ts";
+import { type ToolAnswers, withAnswers } from "../../tool-answers.ts";
 import { escapeWildcard, hostOf } from "./rule-patterns.ts";
 import { isReadOnlyPart, pathBasesFor, readSubject, type Subject, type SubjectPath } from "./rule-subject.ts";
 import { parseRule } from "./rule.ts";
@@ -15,16 +16,18 @@ export interface SuggestedFor {
   input: unknown;
   cwd: string;
   home?: string;
+  /** As in `JudgedCall`. */
+  answers?: ToolAnswers | undefined;
 }
 
 /**
  * The rules that "always allow" would save for this call: for a command one per program that it really runs, never
  * one for the wrapper around it; for files exactly these files. None if no reusable rule exists.
  */
-export function suggestRules({ tool, input, cwd, home = homedir() }: SuggestedFor): string[] {
+export function suggestRules({ tool, input, cwd, home = homedir(), answers }: SuggestedFor): string[] {
   const own = tool.rule?.(input);
   if (own !== undefined) return own === "" ? [] : [namesTool(own, tool) ? own : ruleOf(tool, own)];
-  const subject = readSubject(tool, input, pathBasesFor(cwd, home));
+  const subject = readSubject(tool, input, pathBasesFor(cwd, home), answers);
   const rules = subject.failed ? [] : [...new Set(rulesFor(subject) ?? [])];
   return rules.length > MAX_RULES ? [] : rules;
 }
@@ -37,9 +40,10 @@ export async function suggestSufficientRules(
   call: SuggestedFor,
   allows: (rules: readonly string[]) => boolean | Promise<boolean>,
 ): Promise<string[]> {
-  const reusable = suggestRules(call);
+  const reusable = await withAnswers((answers) => suggestRules({ ...call, answers }));
   if (reusable.length > 0 && (await allows(reusable))) return reusable;
-  const { command } = readSubject(call.tool, call.input, pathBasesFor(call.cwd, call.home ?? homedir()));
+  const bases = pathBasesFor(call.cwd, call.home ?? homedir());
+  const { command } = await withAnswers((answers) => readSubject(call.tool, call.input, bases, answers));
   const isCertain = command?.problem === undefined && command?.parts.every(({ program }) => !/[$`*?[{~]/.test(program));
   if (!command || !isCertain || command.text.length > MAX_EXACT_LENGTH) return [];
   const exact = [ruleOf(call.tool, escapeWildcard(command.text.trim()))];

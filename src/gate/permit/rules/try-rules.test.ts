@@ -14,19 +14,19 @@ const call = (command: string) => ({
   cwd: workspace.folder,
 });
 
-test("shows which past calls a rule would have matched before it is saved", () => {
+test("shows which past calls a rule would have matched before it is saved", async () => {
   const calls = ["npm test", "npm test && rm x", "ls", "sudo rm y"].map(call);
-  const matched = (text: string, list: "allow" | "deny") =>
-    previewRule({ text, list }, calls).map(({ matches }) => matches);
-  expect(matched("Bash(npm *)", "allow")).toEqual([true, false, false, false]);
-  expect(matched("Bash(rm *)", "deny")).toEqual([false, true, false, true]);
-  expect(() => previewRule({ text: "Bash(" }, calls)).toThrow(TypeError);
+  const matched = async (text: string, list: "allow" | "deny") =>
+    (await previewRule({ text, list }, calls)).map(({ matches }) => matches);
+  expect(await matched("Bash(npm *)", "allow")).toEqual([true, false, false, false]);
+  expect(await matched("Bash(rm *)", "deny")).toEqual([false, true, false, true]);
+  await expect(previewRule({ text: "Bash(" }, calls)).rejects.toThrow(TypeError);
 });
 
-test("checks examples against the rules", () => {
+test("checks examples against the rules", async () => {
   const ruleSet = new RuleSet([{ origin: "project", allow: ["Bash(npm *)"], deny: ["Bash(npm publish:*)"] }]);
   const findTool = (name: string) => workspace.tools.find((tool) => [tool.name, ...tool.aliases].includes(name));
-  const outcomes = testRules(
+  const outcomes = await testRules(
     ruleSet,
     [
       { tool: "Bash", input: "npm test", expect: "allow" },

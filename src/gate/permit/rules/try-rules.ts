@@ -1,6 +1,7 @@
 import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { AnyTool } from "../../../core/tool.ts";
+import { withAnswers } from "../../tool-answers.ts";
 import { findCoverage } from "./evaluate-rules.ts";
 import { RuleSet, type JudgedCall } from "./rule-set.ts";
 import type { RuleList } from "./rule.ts";
@@ -12,20 +13,21 @@ export interface RuleTrial<Call> {
 }
 
 /** Which of these calls a rule would have decided, alone in its list: shown before the rule is saved. */
-export function previewRule<Call extends Omit<JudgedCall, "mode">>(
+export async function previewRule<Call extends Omit<JudgedCall, "mode">>(
   rule: { text: string; list?: RuleList; folder?: string },
   calls: readonly Call[],
-): RuleTrial<Call>[] {
+): Promise<RuleTrial<Call>[]> {
   const list = rule.list ?? "allow";
   const ruleSet = new RuleSet();
   ruleSet.add(rule.text, list, "trial", rule.folder);
-  return calls.map((call) => {
-    const { subject, rules } = ruleSet.caseOf({ ...call, mode: "default" });
+  const trials = calls.map(async (call): Promise<RuleTrial<Call>> => {
+    const { subject, rules } = await withAnswers((answers) => ruleSet.caseOf({ ...call, mode: "default", answers }));
     if (list !== "allow") return { call, matches: rules[list].some((one) => one.rule.touches(subject, one.isNamed)) };
     const never = { mayChange: () => false, isInside: () => true };
     const isRead = subject.command?.problem === undefined && !subject.failed;
     return { call, matches: isRead && findCoverage(rules.allow, subject, never) !== undefined };
   });
+  return Promise.all(trials);
 }
 
 /** An example for the rules: a call and the expected decision. */
@@ -57,8 +59,8 @@ export function testRules(
   ruleSet: RuleSet,
   examples: readonly RuleExample[],
   { cwd, home, findTool }: ExampleOptions,
-): ExampleOutcome[] {
-  return examples.map((example) => {
+): Promise<ExampleOutcome[]> {
+  const outcomes = examples.map(async (example): Promise<ExampleOutcome> => {
     const tool = findTool(example.tool);
     if (!tool) return { example, holds: false, why: `There is no tool "${example.tool}".` };
     let input: unknown;
@@ -67,10 +69,12 @@ export function testRules(
     } catch (error) {
       return { example, holds: false, why: errorMessage(error) };
     }
-    const verdict = ruleSet.judge({ tool, input, cwd, home, mode: example.mode });
+    const { mode } = example;
+    const verdict = await withAnswers((answers) => ruleSet.judge({ tool, input, cwd, home, mode, answers }));
     const holds = verdict.decision === example.expect;
     return { example, verdict, holds, why: holds ? undefined : `${verdict.decision}: ${verdict.reason}` };
   });
+  return Promise.all(outcomes);
 }
 
 /** `"npm test"` for `exec` is `{ command: "npm test" }`: the tool's required parameter. */

@@ -1,0 +1,110 @@
+import { abortable, type Call, toolOf } from "../core/call.ts";
+import type { Clock, Timer } from "../core/clock.ts";
+import { toolError } from "../core/error.ts";
+import { type Signature, signatureOf } from "../core/signature.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { AnyTool, ToolPermission } from "../core/tool.ts";
+
+/** The signature and permission of one call of a tool that returns promises of them. */
+export interface ToolAnswers {
+  signature?: { value: Signature | undefined; failed: boolean };
+  permission?: ToolPermission;
+}
+
+/**
+ * Thrown by synchronous code that needs a value of which the tool returned a promise. `withAnswers` awaits it and runs the
+ * code again. Tools that return the value itself never cause it, so rules stay synchronous for them.
+ */
+class AnswerPending extends TypeError {
+  readonly #store: (answers: ToolAnswers) => Promise<void>;
+
+  constructor(tool: AnyTool, what: "signature" | "permission", store: (answers: ToolAnswers) => Promise<void>) {
+    super(`"${tool.name}" returns a promise of its ${what}, which cannot be awaited here.`);
+    this.#store = store;
+  }
+
+  store(answers: ToolAnswers): Promise<void> {
+    return this.#store(answers);
+  }
+}
+
+export function isAnswerPending(thrown: unknown): boolean {
+  return thrown instanceof AnswerPending;
+}
+
+/** Runs `judge`. If it needs a value of which the tool returned a promise, awaits that and runs `judge` again. */
+export function withAnswers<T>(judge: (answers: ToolAnswers | undefined) => T): MaybePromise<T> {
+  try {
+    return judge(undefined);
+  } catch (thrown) {
+    if (!(thrown instanceof AnswerPending)) throw thrown;
+    return judgeAgain(thrown, judge);
+  }
+}
+
+async function judgeAgain<T>(first: AnswerPending, judge: (answers: ToolAnswers) => T): Promise<T> {
+  const answers: ToolAnswers = {};
+  // Ends: each round stores one of the two answers.
+  for (let pending = first; ;) {
+    await pending.store(answers);
+    try {
+      return judge(answers);
+    } catch (thrown) {
+      if (!(thrown instanceof AnswerPending)) throw thrown;
+      pending = thrown;
+    }
+  }
+}
+
+/** Throws if the tool's function does; `AnswerPending` if it returns a promise and `answers` has no value of it. */
+export function readSignature(tool: AnyTool, input: unknown, answers?: ToolAnswers): Signature | undefined {
+  const known = answers?.signature;
+  if (known?.failed) throw new Error("The tool's signature failed.");
+  if (known) return known.value;
+  const signature = signatureOf(tool, input);
+  if (!(signature instanceof Promise)) return signature;
+  const stored = signature.then(
+    (value) => ({ value, failed: false }),
+    () => ({ value: undefined, failed: true }),
+  );
+  throw new AnswerPending(tool, "signature", async (into) => void (into.signature = await stored));
+}
+
+/** As `readSignature`. */
+export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission {
+  if (answers?.permission !== undefined) return answers.permission;
+  const permission = tool.permission(input);
+  if (!(permission instanceof Promise)) return permission;
+  const settled = Promise.allSettled([permission]);
+  throw new AnswerPending(tool, "permission", async (into) => {
+    const [outcome] = await settled;
+    if (outcome.status === "rejected") throw outcome.reason;
+    into.permission = outcome.value;
+  });
+}
+
+/** Whether the tool is known not to ask about this input. False if that is known only later. */
+export function isAutoNow(tool: AnyTool, input: unknown): boolean {
+  const permission = tool.permission(input);
+  if (permission instanceof Promise) permission.catch(() => undefined);
+  return permission === "auto";
+}
+
+/** A tool in another process may never answer. */
+const MAX_ANSWER_MS = 30_000;
+
+/** Waits for what a tool says about its call, until the call is aborted, and not longer than 30 seconds. */
+export function answerInTime<T>(call: Call, clock: Clock, answer: Promise<T>): Promise<T> {
+  let timer: Timer | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = clock.after(MAX_ANSWER_MS, () => reject(unanswered(call)));
+  });
+  return abortable(call, Promise.race([answer, tooLate])).finally(() => timer?.cancel());
+}
+
+function unanswered(call: Call): Error {
+  const { name } = toolOf(call);
+  return toolError("timeout", `"${name}" did not report within ${MAX_ANSWER_MS / 1000} s what the call needs`, {
+    next: "Call again later.",
+  });
+}
