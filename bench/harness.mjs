@@ -81,7 +81,7 @@ export function runNode(parameters, { cwd = BENCH } = {}) {
 }
 
 /** Without the settings of whoever started the benchmark: loaders and tracing would be measured too. */
-function childEnvironment() {
+export function childEnvironment() {
   const { NODE_OPTIONS: _, NODE_V8_COVERAGE: __, ...env } = process.env;
   return { ...env, HAFT_BENCH_DIST: DIST, AI_SDK_LOG_WARNINGS: "false", OPENAI_AGENTS_DISABLE_TRACING: "1" };
 }

@@ -7,7 +7,7 @@ import { DIST, importHaft } from "../harness.mjs";
 /** As mcp-in-memory.mjs, with the tool behind Haft's gate. */
 export async function makeCall({ name, description, parameters, run }) {
   const { createHaft } = await importHaft();
-  const { serveMcp } = await import(pathToFileURL(join(DIST, "mcp", "server", "serve-mcp.js")).href);
+  const { serveMcp } = await import(pathToFileURL(join(DIST, "mcp", "server", "stdio-server.js")).href);
   const haft = createHaft();
   haft.register({ name, description, kind: "readonly", parameters, run: async (input) => String(await run(input)) });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();

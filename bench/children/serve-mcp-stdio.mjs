@@ -8,7 +8,7 @@ import { DIST, importHaft } from "../harness.mjs";
 const { name, description, parameters, run } = TOOLS["at-once"];
 if (process.argv[2] === "haft") {
   const { createHaft } = await importHaft();
-  const { serveMcpStdio } = await import(pathToFileURL(join(DIST, "mcp", "server", "serve-mcp.js")).href);
+  const { serveMcpStdio } = await import(pathToFileURL(join(DIST, "mcp", "server", "stdio-server.js")).href);
   const haft = createHaft();
   haft.register({ name, description, kind: "readonly", parameters, run: async (input) => String(await run(input)) });
   await serveMcpStdio(haft, { describe: () => [] });
