@@ -1,6 +1,6 @@
 // Builds dist/ when the sources, the configuration or the compiler changed since the last build; `--force` builds always.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -30,7 +30,7 @@ const COMMAND_LINE = {
   entry: "cli/main",
   inlined: [
     ...["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore", "fastest-levenshtein"],
-    ...["ipaddr.js", "croner"],
+    ...["ipaddr.js", "croner", "@modelcontextprotocol"],
   ],
   /** What the most frequent commands load, each in one file: every command, `config show`, `tools call`, `tools list`. */
   layers: {
@@ -60,7 +60,8 @@ export async function build({ force = false } = {}) {
   if (process.argv.includes("--say")) process.stderr.write("Building Haft, once after each change: half a minute.\n");
   mkdirSync(CACHE, { recursive: true });
   // A folder of its own, swapped in whole: no output of a deleted source survives, nobody meets half a build.
-  const fresh = join(CACHE, `dist-${process.pid}`);
+  // Its real name, because the bundler compares it with the real names of modules.
+  const fresh = join(realpathSync(CACHE), `dist-${process.pid}`);
   rmSync(fresh, { recursive: true, force: true });
   const code = runTool(findTool("typescript", "tsc"), [
     "-p",
@@ -79,8 +80,9 @@ export async function build({ force = false } = {}) {
     entries: [COMMAND_LINE.entry],
     inlined: COMMAND_LINE.inlined,
     chunks: "cli/chunks",
+    alias: { "@modelcontextprotocol/server/_shims": join(ROOT, "scripts", "mcp-shims.mjs") },
     codeSplitting: { groups: groupModules(fresh, COMMAND_LINE.layers) },
-    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   });
   await bundle(fresh, { entries: ENTRIES, inlined: [], chunks: "chunks" });
   await buildConsole(join(fresh, "console"));
@@ -93,21 +95,21 @@ export async function build({ force = false } = {}) {
  * Puts each entry and what it loads into few files: a hundred small ones take four times as long to import. The modules
  * stay beside them for the scripts that measure a single one; they are not published.
  */
-async function bundle(folder, { entries, inlined, chunks, ...output }) {
+async function bundle(folder, { entries, inlined, chunks, alias = {}, ...output }) {
   const { rolldown } = await import("rolldown");
   const isInlined = (id) => inlined.some((name) => id === name || id.startsWith(`${name}/`));
   const bundled = await rolldown({
     input: Object.fromEntries(entries.map((entry) => [entry, join(folder, `${entry}.js`)])),
     cwd: ROOT,
     platform: "node",
-    resolve: { modules: [join(ROOT, "node_modules")] },
+    resolve: { modules: [join(ROOT, "node_modules")], alias },
     external: (id, importer) => {
       if (id.startsWith(".") || isAbsolute(id) || isInlined(id)) return false;
       // What an inlined package needs is inside it as well.
       return importer === undefined || importer.startsWith(folder) || id.startsWith("node:");
     },
   });
-  await bundled.write({
+  const { output: written } = await bundled.write({
     dir: folder,
     format: "esm",
     entryFileNames: "[name].js",
@@ -115,6 +117,16 @@ async function bundle(folder, { entries, inlined, chunks, ...output }) {
     ...output,
   });
   await bundled.close();
+  for (const { type, fileName, code } of written) {
+    if (type === "chunk") writeFileSync(join(folder, fileName), escapeWide(code));
+  }
+}
+
+/** A single character beyond Latin-1 makes V8 keep the whole file with two bytes a character, and compile it more slowly. */
+function escapeWide(code) {
+  const raw = /String\.raw`[^`]*[^\0-\xff]/.exec(code);
+  if (raw) throw new Error(`Write ${raw[0].slice(0, 80)} with escapes outside String.raw: the build escapes its characters.`);
+  return code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /**

@@ -28,6 +28,9 @@ export const store = defineCapability({
 /** How the warning begins that this machine cannot confine commands. */
 export const UNCONFINED_WARNING = "This machine cannot confine commands: ";
 
+/** How long after the opening a host looks whether this machine can confine commands, to warn if it cannot. */
+const SELF_TEST_MS = 500;
+
 export const workspace = defineCapability({
   name: "workspace",
   config: ["workspace", "permissions"],
@@ -47,12 +50,16 @@ export const workspace = defineCapability({
       stateFolder,
       clock,
     });
-    if (opened.sandbox && !context.options.isShortLived) {
-      const { look, work } = opened.sandbox.engines;
-      if (!look || work !== "namespaces") warn(opened.sandbox.notice);
-    }
+    const { sandbox } = opened;
+    // The self-test of the sandbox starts programs. It is not part of the start, unless a call needs it.
+    const timer = clock.after(SELF_TEST_MS, () => {
+      if (!sandbox || context.options.isShortLived) return;
+      const { look, work } = sandbox.engines;
+      if (!look || work !== "namespaces") warn(sandbox.notice);
+    });
+    timer.setRef(false);
     opened.programs.onNotice(warn);
-    return { value: opened, close: () => opened.close() };
+    return { value: opened, close: () => (timer.cancel(), opened.close()) };
   },
 });
 

@@ -172,11 +172,11 @@ export function forwardChanges(
   }
 }
 
-export type ServerSdk = typeof import("@modelcontextprotocol/server");
+export type ServerSdk = typeof import("./sdk.ts");
 
 let loaded: Promise<ServerSdk> | undefined;
 
 /** Loaded for the first client, because many programs serve none. */
-function loadServerSdk(): Promise<ServerSdk> {
-  return (loaded ??= import("@modelcontextprotocol/server"));
+export function loadServerSdk(): Promise<ServerSdk> {
+  return (loaded ??= import("./sdk.ts"));
 }

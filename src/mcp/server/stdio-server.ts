@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/server";
 import { checkKeys, keysOf } from "../../core/check-keys.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
-import { createMcpService, forwardChanges } from "./mcp-service.ts";
+import { createMcpService, forwardChanges, loadServerSdk } from "./mcp-service.ts";
 
 /** How one connection is served. */
 export interface ServeMcpOptions extends McpServerOptions {
@@ -56,7 +56,7 @@ export async function serveMcpStdio(
     ...options
   }: ServeMcpOptions & { input?: Readable; output?: Writable },
 ): Promise<McpServing> {
-  const { StdioServerTransport } = await import("@modelcontextprotocol/server/stdio");
+  const { StdioServerTransport } = await loadServerSdk();
   return serveMcp(runtime, new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE_BYTES }), options);
 }
 
@@ -67,11 +67,10 @@ export async function serveMcp(
   options: ServeMcpOptions,
 ): Promise<McpServing> {
   checkKeys("serveMcp", options, OPTION_KEYS);
-  const { serveStdio } = await import("@modelcontextprotocol/server/stdio");
   const service = await createMcpService(runtime, options);
   const { identity = LOCAL } = options;
   const session = `mcp:${crypto.randomUUID()}`;
-  const serving = serveStdio(
+  const serving = service.sdk.serveStdio(
     ({ era }) => {
       const server = createMcpServer(service, { identity, session }, era);
       // The SDK itself notifies only clients that subscribed.
