@@ -1,7 +1,16 @@
 // Builds dist/ when the sources, the configuration or the compiler changed since the last build; `--force` builds always.
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { ROOT } from "./root.mjs";
@@ -117,15 +126,50 @@ async function bundle(folder, { entries, inlined, chunks, alias = {}, ...output 
     ...output,
   });
   await bundled.close();
-  for (const { type, fileName, code } of written) {
-    if (type === "chunk") writeFileSync(join(folder, fileName), escapeWide(code));
+  const files = new Map(written.filter(({ type }) => type === "chunk").map(({ fileName, code }) => [fileName, code]));
+  const kept = skipReexports(files);
+  for (const [fileName, code] of kept) writeFileSync(join(folder, fileName), escapeWide(code));
+  for (const fileName of files.keys()) if (!kept.has(fileName)) rmSync(join(folder, fileName));
+}
+
+/**
+ * The bundler writes a file of one line for each module that is imported dynamically and is part of a larger chunk. Loading
+ * such a file takes a millisecond, and a command loads thirty: so the larger chunk is imported instead.
+ */
+function skipReexports(files) {
+  const targets = new Map();
+  for (const [fileName, code] of files) {
+    const [, names, target] = /^export ?\{([^{}]+)\} ?from ?"\.\/([^"/]+)";?\s*$/.exec(code) ?? [];
+    if (target === undefined) continue;
+    const members = names.split(",").map((name) => {
+      const [inside, outside = inside] = name.trim().split(" as ");
+      return `${outside}:m.${inside}`;
+    });
+    targets.set(basename(fileName), { target, members: members.join(",") });
   }
+  const kept = new Map();
+  const isImported = new Set();
+  for (const [fileName, code] of files) {
+    if (targets.has(basename(fileName))) continue;
+    const changed = code.replaceAll(
+      /\bimport\((["'`])((?:\.\/)(?:[\w-]+\/)*)([\w.-]+)\1\)/g,
+      (whole, quote, path, name) => {
+        const found = targets.get(name);
+        return found ? `import(${quote}${path}${found.target}${quote}).then(m=>({${found.members}}))` : whole;
+      },
+    );
+    for (const [name] of targets) if (changed.includes(`/${name}`)) isImported.add(name);
+    kept.set(fileName, changed);
+  }
+  for (const [fileName, code] of files) if (isImported.has(basename(fileName))) kept.set(fileName, code);
+  return kept;
 }
 
 /** A single character beyond Latin-1 makes V8 keep the whole file with two bytes a character, and compile it more slowly. */
 function escapeWide(code) {
   const raw = /String\.raw`[^`]*[^\0-\xff]/.exec(code);
-  if (raw) throw new Error(`Write ${raw[0].slice(0, 80)} with escapes outside String.raw: the build escapes its characters.`);
+  if (raw)
+    throw new Error(`Write ${raw[0].slice(0, 80)} with escapes outside String.raw: the build escapes its characters.`);
   return code.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
@@ -194,9 +238,13 @@ function hashInputs() {
   const sources = ["src", "console"]
     .flatMap((folder) => listFiles(join(ROOT, folder)))
     .filter((file) => !file.endsWith(".test.ts"));
-  const settings = ["tsconfig.json", "tsconfig.build.json", "package-lock.json", "scripts/build.mjs"].map((name) =>
-    join(ROOT, name),
-  );
+  const settings = [
+    "tsconfig.json",
+    "tsconfig.build.json",
+    "package-lock.json",
+    "scripts/build.mjs",
+    "scripts/mcp-shims.mjs",
+  ].map((name) => join(ROOT, name));
   for (const file of [...settings, ...sources]) hash.update(`\0${file}\0`).update(readFileSync(file));
   return hash.digest("hex");
 }

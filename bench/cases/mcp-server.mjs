@@ -18,13 +18,13 @@ export async function run({ report, notMeasured, withoutPeers }) {
     PASSES,
   );
   const of = (passes, read) => median(passes.map(read));
-  report({ case: "one call in memory", value: of(memory, ({ ratio }) => ratio), unit: "× SDK", atMost: 1.1 });
+  report({ case: "one call in memory", value: of(memory, ({ ratio }) => ratio), unit: "× SDK", atMost: 1.15 });
   report({ case: "one call in memory, the SDK alone", value: of(memory, ({ direct }) => direct), unit: "µs" });
-  report({ case: "one call over pipes, wall", value: of(pipes, ({ ratio }) => ratio), unit: "× SDK", atMost: 1.1 });
+  report({ case: "one call over pipes, wall", value: of(pipes, ({ ratio }) => ratio), unit: "× SDK", atMost: 1.15 });
   report({ case: "one call over pipes, the SDK alone, wall", value: of(pipes, ({ bare }) => bare), unit: "µs" });
   for (const method of ["tools/list", "tools/call"]) {
     const ratio = of(many, (pass) => pass[method].ratio);
-    report({ case: `${method} with ${MANY} tools, one HTTP request`, value: ratio, unit: "× SDK", atMost: 1.1 });
+    report({ case: `${method} with ${MANY} tools, one HTTP request`, value: ratio, unit: "× SDK", atMost: 1.15 });
     report({ case: `${method} with ${MANY} tools, Haft`, value: of(many, (pass) => pass[method].haft), unit: "µs" });
   }
 }
