@@ -21,6 +21,7 @@ import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.
 import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
 import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
+import { hooksOf } from "./gate/call-plan.ts";
 import { Executor } from "./gate/executor.ts";
 import { ensureRow, idempotencyStages, programSaved, startedRowOf } from "./gate/idempotency.ts";
 import { preferResponse, type ResponseLength } from "./gate/response-length.ts";
@@ -352,11 +353,11 @@ class Runtime {
       options.response && preferResponse(options.response),
       validation,
       this.taint.stage,
-      idempotency.known,
+      withoutKey(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
       hooks?.before,
       this.permission,
       backgroundStage,
-      passIfUnwritten(idempotency.claim),
+      withoutKey(passIfUnwritten(idempotency.claim), () => true),
       this.admission,
       writeAhead(this.log),
       bound(this.spill, {
@@ -440,7 +441,7 @@ class Runtime {
       maxShownBytes: this.options.approvals?.maxShownBytes,
       clock,
       events,
-      judge: createJudge(judging),
+      ...createJudge(judging),
       suggestRule: (call) =>
         suggestSufficientRules({ tool: toolOf(call), input: call.input, cwd }, (rules) =>
           wouldAllow(rules, call, judging),
@@ -564,6 +565,12 @@ class Runtime {
     const problems = [...layers.flatMap((layer) => lintToolPolicy(layer)), ...hookWarnings, ...this.rules.problems];
     for (const problem of problems) this.#warn(problem);
   }
+}
+
+/** A plain call has no key and no row: a stage that only keeps rows has nothing to do for it. */
+function withoutKey(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
+  stage.compile = (tool) => (isIdle(tool) ? {} : hooksOf(stage));
+  return stage;
 }
 
 /** The public object of a runtime: bound functions, none of which runs a call without the gate. */

@@ -85,6 +85,7 @@ export function createCodeRunner(options: CodeRunnerOptions) {
   function stage(): Stage {
     return {
       name: "programs",
+      compile: (tool) => (tool.name === "run_code" ? undefined : {}),
       leave(call, result) {
         if (call.tool?.name !== "run_code") return result;
         return leaveProgram(call, result).then(() => result);

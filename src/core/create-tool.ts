@@ -12,6 +12,7 @@ import type { MaybePromise } from "./stage.ts";
 import {
   type AnyTool,
   attachBody,
+  neverAsks,
   type Preview,
   type TaintLabel,
   type Tool,
@@ -228,7 +229,7 @@ function permissionOf(
   wish: ToolPermission | ((input: never) => MaybePromise<ToolPermission>) | undefined,
 ): AnyTool["permission"] {
   if (typeof wish === "function") return wish as AnyTool["permission"];
-  return () => wish ?? "auto";
+  return wish === undefined || wish === "auto" ? neverAsks : () => wish;
 }
 
 function aliasesOf(

@@ -7,6 +7,7 @@ import { descriptionText } from "./definition.ts";
 import { EventEmitter, type EventOf, type Listener } from "./events.ts";
 import { bindGate, type Gate, unbindGate } from "./gate.ts";
 import { createSearchIndex, type SearchFields, type SearchIndex } from "./search/tool-index.ts";
+import { ChangeCounter } from "./stage.ts";
 import { originKey, ToolCatalogue } from "./tool-catalog.ts";
 import { type AnyTool, isTool } from "./tool.ts";
 
@@ -49,6 +50,8 @@ export function attachGate(registry: ToolRegistry, gate: Gate, statistics: CallS
 export class ToolRegistry implements ToolScope {
   /** Emits registrations, removals and the events of calls. */
   readonly events: EventEmitter;
+  /** Counts every change. */
+  readonly changes = new ChangeCounter();
   readonly #catalogue = new ToolCatalogue();
   /** Created at the first search; updated from then on. */
   #index: SearchIndex | undefined;
@@ -62,6 +65,7 @@ export class ToolRegistry implements ToolScope {
   /** Adds a tool. A name that is taken is refused; another version from the same origin is added (`read@2`). */
   register(candidate: Registrable): AnyTool {
     const tool = isTool(candidate) ? candidate : createTool(candidate);
+    this.changes.count++;
     // A later tool replaces an MCP tool of the same name; never the other way round.
     this.#forget(this.#catalogue.add(tool).displaced);
     if (this.#gate) bindGate(tool, this.#gate);
@@ -77,6 +81,7 @@ export class ToolRegistry implements ToolScope {
 
   /** Removes all versions of a tool, or with `name@version` only that one. */
   unregister(name: string): boolean {
+    this.changes.count++;
     return this.#forget(this.#catalogue.remove(name));
   }
 
@@ -129,6 +134,7 @@ export class ToolRegistry implements ToolScope {
   /** Sets the version of a plain name: `preferVersion("read@2")`. */
   preferVersion(versionedName: string): AnyTool {
     const tool = this.#catalogue.prefer(versionedName);
+    this.changes.count++;
     this.#index?.add(tool.name, searchFieldsOf(tool));
     return tool;
   }
@@ -136,11 +142,18 @@ export class ToolRegistry implements ToolScope {
   /** Splits the calls of a plain name between versions by weight: `split("search", { "1": 9, "2": 1 })`. */
   split(name: string, weights: Readonly<Record<string, number>>): void {
     this.#catalogue.split(name, weights);
+    this.changes.count++;
   }
 
   /** Ends a split: the preferred version gets all calls again. */
   endSplit(name: string): void {
     this.#catalogue.endSplit(name);
+    this.changes.count++;
+  }
+
+  /** Whether calls of this tool's plain name are split between versions. */
+  isSplit(tool: AnyTool): boolean {
+    return this.#catalogue.isSplit(tool);
   }
 
   /** The arm of the split for a call of this tool, if its calls are split. */

@@ -1,5 +1,6 @@
 import type { Call } from "./call.ts";
 import type { ToolResult } from "./result.ts";
+import type { AnyTool } from "./tool.ts";
 
 /**
  * One step of the gate. Calls enter the stages in order and leave them in reverse order; a stage that returns a result
@@ -8,8 +9,24 @@ import type { ToolResult } from "./result.ts";
  * Not nested functions: every wrapper that works after the tool costs a promise and a turn of the microtask
  * queue, and the whole gate may cost only a few of them (docs/decisions/0002).
  */
-export interface Stage {
+export interface Stage extends StageHooks {
   readonly name: string;
+  /**
+   * What the stage has to do for plain calls of this tool: calls without options that no other call makes. Undefined if that is
+   * not known before such a call; then it passes every stage whole. Applies until a counter of `changes` increases. Default: everything.
+   */
+  compile?(tool: AnyTool): StageHooks | undefined;
+  /** The counters of what `compile` depends on. Read at every call. */
+  readonly changes?: readonly ChangeCounter[];
+}
+
+/** Counts the changes of something that answers of the gate depend on. */
+export class ChangeCounter {
+  count = 0;
+}
+
+/** The functions of a stage. */
+export interface StageHooks {
   /** Before the tool runs. A returned result answers the call; otherwise the call continues. */
   enter?(call: Call): MaybePromise<ToolResult | undefined | void>;
   /** After the tool. May replace the result. */
@@ -44,7 +61,7 @@ export type StageName =
   | "bound";
 
 /** A host's own stage, at a named place. Its `enter` may end the call, but never skip later stages. */
-export interface Middleware extends Omit<Stage, "name"> {
+export interface Middleware extends StageHooks {
   /** In messages and traces. */
   readonly name: string;
   /** The built-in stage that it follows. */

@@ -110,6 +110,10 @@ export class ToolCatalogue {
     return entry?.split && entry.preferred === tool ? chooseArm(entry.split, key) : undefined;
   }
 
+  isSplit(tool: AnyTool): boolean {
+    return this.#entries.get(tool.name)?.split !== undefined;
+  }
+
   nearest(name: string, filter: (tool: AnyTool) => boolean = () => true): string[] {
     const all = [...this.#entries.keys(), ...this.#aliases.keys()];
     return nearestNames(

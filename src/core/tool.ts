@@ -207,6 +207,11 @@ export const Given = function (object: object) {
   return object;
 } as unknown as new (object: object) => object;
 
+/** The permission of a tool that never asks: its answer is known before a call. */
+export function neverAsks(): ToolPermission {
+  return ToolPermission.AUTO;
+}
+
 /** Keeps the code in a private field, because properties and symbols can be listed. */
 class Stamped extends Given {
   #body: ToolBody;

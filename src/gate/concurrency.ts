@@ -26,6 +26,7 @@ class LockTable {
   }
 
   release(call: Call): boolean {
+    if (this.#keys.size === 0 && this.#wanted.size === 0) return false;
     const keys = this.#keys.get(call);
     this.#wanted.delete(call);
     if (!keys) return false;

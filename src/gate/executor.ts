@@ -9,6 +9,7 @@ import { fromThrown, type ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { orderBatch } from "./batch.ts";
+import { CallPlans } from "./call-plan.ts";
 import { GateCall, readName } from "./gate-call.ts";
 import { RunContext, type RunHost, runTool } from "./run.ts";
 import { Statistics } from "./statistics.ts";
@@ -71,12 +72,8 @@ export class Executor implements RunHost {
   readonly timeouts: Timeouts;
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
-  /** The stage functions that exist, with the stage's index: collected once, because this is done for every call. */
-  readonly #enterHooks: readonly { enter: NonNullable<Stage["enter"]>; passes: number }[];
-  readonly #leaveHooks: readonly { at: number; leave: NonNullable<Stage["leave"]> }[];
+  readonly #plans: CallPlans;
   readonly #lateHooks: readonly { at: number; late: NonNullable<Stage["late"]> }[];
-  readonly #onEnded: readonly Stage[];
-  readonly #around: readonly Stage[];
   readonly #active = new ActiveCalls();
   readonly #pausedTimeLimits: PausedTimeLimits;
   #closing: ToolError | undefined;
@@ -89,18 +86,10 @@ export class Executor implements RunHost {
     this.deadlines = options.deadlines ?? new Deadlines(this.clock);
     this.#pausedTimeLimits = new PausedTimeLimits(this.deadlines, this.clock);
     this.timeouts = withDefaults(DEFAULT_TIMEOUTS, options.timeouts);
-    this.#around = stages.filter((stage) => stage.around);
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
-    this.#enterHooks = stages.flatMap((stage, at) => {
-      // Stages without `enter` are entered together with the one before them.
-      const next = stages.findIndex(({ enter }, i) => i > at && enter);
-      const passes = (next < 0 ? stages.length : next) - 1;
-      return stage.enter ? [{ enter: stage.enter.bind(stage), passes }] : [];
-    });
-    this.#leaveHooks = stages.flatMap((stage, at) => (stage.leave ? [{ at, leave: stage.leave.bind(stage) }] : []));
+    this.#plans = new CallPlans(registry, stages);
     this.#lateHooks = stages.flatMap((stage, at) => (stage.late ? [{ at, late: stage.late.bind(stage) }] : []));
-    this.#onEnded = stages.filter((stage) => stage.ended);
     attachGate(registry, this, this.#statistics);
   }
 
@@ -110,9 +99,12 @@ export class Executor implements RunHost {
     options?: CallOptions,
     binding?: CallBinding,
   ): Promise<ToolResult> {
-    const call = new GateCall(this, target, input, options, binding?.secondPass);
+    const isPlain = options === undefined && binding === undefined;
+    const plan = isPlain ? this.#plans.plainFor(target) : this.#plans.whole;
+    const call = new GateCall(this, plan, target, input, options);
     if (options) call.aborted = badOptions(options);
     if (binding) {
+      if (binding.secondPass) GateCall.continue(call, binding.secondPass);
       call.scope = binding.scope;
       call.aborted ??= binding.refusal;
       if (binding.parent) nest(call, binding.parent);
@@ -220,7 +212,7 @@ export class Executor implements RunHost {
   }
 
   #enter(call: GateCall, from: number): void {
-    const enterHooks = this.#enterHooks;
+    const { enterHooks } = call.plan;
     for (let i = from; i < enterHooks.length; i++) {
       const { enter, passes } = enterHooks[i]!;
       let early: ReturnType<typeof enter>;
@@ -254,7 +246,7 @@ export class Executor implements RunHost {
     this.answer(call, result);
   }
 
-  ended(call: Call): void {
+  ended(call: GateCall): void {
     this.#emitEnded(call);
   }
 
@@ -283,10 +275,10 @@ export class Executor implements RunHost {
     this.#emitLate(call, { succeeded, afterMs: corrected.durationMs ?? 0, result: corrected });
   }
 
-  #emitEnded(call: Call): void {
-    for (const stage of this.#onEnded) {
+  #emitEnded(call: GateCall): void {
+    for (const ended of call.plan.endedHooks) {
       try {
-        stage.ended!(call);
+        ended(call);
       } catch {
         // The call must still be answered.
       }
@@ -298,10 +290,10 @@ export class Executor implements RunHost {
     return new RunContext(call, this);
   }
 
-  around(call: Call): ((run: () => unknown) => unknown) | undefined {
+  around(call: GateCall): ((run: () => unknown) => unknown) | undefined {
     let wrapped: ((run: () => unknown) => unknown) | undefined;
-    for (const stage of this.#around) {
-      const wrap = stage.around!(call);
+    for (const around of call.plan.aroundHooks) {
+      const wrap = around(call);
       if (!wrap) continue;
       const outer = wrapped;
       wrapped = outer ? (run) => outer(() => wrap(run)) : wrap;
@@ -313,12 +305,12 @@ export class Executor implements RunHost {
     if (call.answered) return;
     call.answered = true;
     if (call.facts) result.metadata = { ...result.metadata, ...call.facts };
-    this.#leave(call, result, this.#leaveHooks.length - 1);
+    this.#leave(call, result, call.plan.leaveHooks.length - 1);
   }
 
   /** Leaves only the stages that were entered. */
   #leave(call: GateCall, answer: ToolResult, from: number): void {
-    const leaveHooks = this.#leaveHooks;
+    const { leaveHooks } = call.plan;
     let result = answer;
     for (let i = from; i >= 0; i--) {
       const { at, leave } = leaveHooks[i]!;

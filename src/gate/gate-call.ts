@@ -12,6 +12,7 @@ import {
 import { toolError, ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, isTool } from "../core/tool.ts";
+import type { CallPlan } from "./call-plan.ts";
 import { type RunContext, type RunHost, stopTool } from "./run.ts";
 import { type Alarm, Deadline } from "./timeouts.ts";
 
@@ -86,23 +87,22 @@ export class GateCall extends Deadline implements Call {
   private cancel: (() => void) | undefined = undefined;
   // Private at run time: middleware gets the call and must not read or set these.
   readonly #host: RunHost;
-  readonly #secondPass: SecondPass | undefined;
+  #secondPass: SecondPass | undefined = undefined;
   #stepKey: string | undefined = undefined;
 
   constructor(
     host: RunHost,
+    readonly plan: CallPlan,
     target: AnyTool | string,
     public input: unknown,
     options: CallOptions | undefined,
-    secondPass: SecondPass | undefined,
   ) {
     super();
     const given = options ?? NO_OPTIONS;
     this.#host = host;
-    this.#secondPass = secondPass;
-    this.tool = isTool(target) ? target : undefined;
-    this.isDirect = this.tool !== undefined;
-    this.requestedName = readName(this.tool ? this.tool.name : target);
+    this.isDirect = typeof target !== "string" && isTool(target);
+    this.tool = this.isDirect ? (target as AnyTool) : plan.tool;
+    this.requestedName = readName(this.isDirect ? this.tool!.name : target);
     this.id = given.id ?? nextCallId();
     this.caller = callerOf(given);
     this.options = given;
@@ -112,6 +112,11 @@ export class GateCall extends Deadline implements Call {
 
   get secondPass(): SecondPass | undefined {
     return this.#secondPass;
+  }
+
+  /** Only for the executor: a call that was permitted before. */
+  static continue(call: GateCall, secondPass: SecondPass): void {
+    call.#secondPass = secondPass;
   }
 
   get began(): boolean {

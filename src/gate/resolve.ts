@@ -5,6 +5,9 @@ import type { ToolRegistry } from "../core/registry.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 
+/** Not worth a note. */
+const DEFAULT_VERSION = "1.0.0";
+
 /**
  * Finds the tool of a name: in the caller's toolkit if it has one, else in the registry. Tools that the caller cannot see
  * are not suggested for a wrong name.
@@ -12,6 +15,11 @@ import type { AnyTool } from "../core/tool.ts";
 export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => boolean = () => true): Stage {
   return {
     name: "resolve",
+    changes: [registry.changes],
+    compile(tool) {
+      if (registry.isSplit(tool)) return undefined;
+      return tool.version === DEFAULT_VERSION ? {} : { enter: (call) => note(call, "version", tool.version) };
+    },
     enter(call) {
       const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
       const isOutside = call.isDirect && call.scope && call.scope.get(call.requestedName) !== tool;
@@ -23,7 +31,7 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
       if (split) {
         note(call, "arm", split.arm);
         note(call, "version", split.tool.version);
-      } else if (tool.version !== "1.0.0") note(call, "version", tool.version);
+      } else if (tool.version !== DEFAULT_VERSION) note(call, "version", tool.version);
     },
   };
 }

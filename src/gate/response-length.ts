@@ -20,6 +20,9 @@ export function preferResponse(wish: ResponseLength): Stage {
   };
   return {
     name: "response",
+    compile(tool) {
+      return parameterOf(tool) === false ? {} : { enter: this.enter };
+    },
     enter(call: Call) {
       const name = parameterOf(toolOf(call));
       const { input } = call;

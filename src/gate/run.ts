@@ -40,10 +40,10 @@ export interface RunHost extends ContextHost {
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;
   /** Wraps the tool's code: a tracing context. */
-  around(call: Call): ((run: () => unknown) => unknown) | undefined;
+  around(call: GateCall): ((run: () => unknown) => unknown) | undefined;
   answer(call: GateCall, result: ToolResult): void;
   /** The tool's code has ended; its caller may have been answered before. */
-  ended(call: Call): void;
+  ended(call: GateCall): void;
   /** The tool's code has ended after its caller was answered. `result` replaces an answer of unknown outcome. */
   settledLate(call: GateCall, succeeded: boolean, result?: ToolResult): void;
 }

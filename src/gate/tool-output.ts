@@ -17,7 +17,7 @@ export function fromOutput(call: Call, value: unknown): ToolResult {
   // The common cases: text and numbers.
   if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) {
     const text = typeof value === "string" ? value : String(value);
-    return completed(call, [{ type: "text", text }], firstLine(text), value, {});
+    return completed(call, [{ type: "text", text }], typeof value === "string" ? firstLine(text) : text, value, {});
   }
   const output = readOutput(value, toolOf(call).output !== undefined);
   if (!output.error && !output.pending) {

@@ -75,6 +75,21 @@ class UnknownParameters {
     return found;
   }
 
+  /** A copy of an input that has only known parameters, and only short values; undefined for any other. */
+  copyFlat(input: unknown): Record<string, unknown> | undefined {
+    if (!this.#top || typeof input !== "object" || input === null) return undefined;
+    if (Object.getPrototypeOf(input) !== Object.prototype) return undefined;
+    const { properties } = this.#top;
+    try {
+      const copy: Record<string, unknown> = { ...input };
+      for (const key in copy) if (!properties.has(key) || !isShort(copy[key])) return undefined;
+      return copy;
+    } catch {
+      // A getter or a proxy trap threw. `acceptInput` reports it.
+      return undefined;
+    }
+  }
+
   #findIn(value: object, schema: JsonSchema, path: PropertyKey[], before: string[] | undefined): string[] | undefined {
     let found = before;
     if (Array.isArray(value)) {
@@ -113,6 +128,14 @@ class UnknownParameters {
   }
 }
 
+const SHORT_TEXT = 10_000;
+
+function isShort(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value === "string") return value.length <= SHORT_TEXT && value.isWellFormed();
+  return typeof value === "boolean";
+}
+
 /** Max reported parameters: more are not spelling mistakes. */
 const MAX_FOUND = 20;
 const MAX_NAME_LENGTH = 100;
@@ -142,23 +165,43 @@ const unknownParameters = new WeakMap<AnyTool, UnknownParameters>();
 export function validate(): Stage {
   return {
     name: "validate",
+    compile(tool) {
+      return { enter: tool.parameterAliases.size > 0 ? this.enter : flatEnter(tool, this.enter!) };
+    },
     enter(call) {
       const tool = toolOf(call);
       const input = acceptInput(call);
       if (tool.parameterAliases.size > 0) acceptNames(call, tool, input);
-      const unknown = unknownOf(tool).find(input);
-      const validation = tool.parameters.validate(input);
-      if (validation instanceof Promise) {
-        return abortable(
-          call,
-          validation.then((settled) => judge(call, tool, { input, unknown, validation: settled, repairs: [] })),
-        );
-      }
-      if (validation.issues || unknown) return judge(call, tool, { input, unknown, validation, repairs: [] });
-      call.accepted = input;
-      call.input = validation.value;
-      return undefined;
+      return check(call, tool, input, unknownOf(tool).find(input));
     },
+  };
+}
+
+function check(
+  call: Call,
+  tool: AnyTool,
+  input: Record<string, unknown>,
+  unknown: string[] | undefined,
+): undefined | Promise<undefined> {
+  const validation = tool.parameters.validate(input);
+  if (validation instanceof Promise) {
+    return abortable(
+      call,
+      validation.then((settled) => judge(call, tool, { input, unknown, validation: settled, repairs: [] })),
+    );
+  }
+  if (validation.issues || unknown) return judge(call, tool, { input, unknown, validation, repairs: [] });
+  call.accepted = input;
+  call.input = validation.value;
+  return undefined;
+}
+
+/** As `enter`, but with one pass over the input if it is what most are: known parameters with texts and numbers. */
+function flatEnter(tool: AnyTool, enter: NonNullable<Stage["enter"]>): NonNullable<Stage["enter"]> {
+  const known = unknownOf(tool);
+  return (call) => {
+    const input = known.copyFlat(call.input);
+    return input ? check(call, tool, input, undefined) : enter(call);
   };
 }
 

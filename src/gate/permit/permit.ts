@@ -7,7 +7,7 @@ import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
-import type { MaybePromise, Stage } from "../../core/stage.ts";
+import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/stage.ts";
 import type { AnyTool, Preview, ToolContext, ToolPermission } from "../../core/tool.ts";
 import { endAsked, repeatResult } from "../idempotency.ts";
 import { readPermission, withAnswers } from "../tool-answers.ts";
@@ -21,6 +21,10 @@ export interface PermitOptions {
   contextFor(call: Call): ToolContext;
   /** The decision of the policy. Default: the tool's own permission. Called again after a person has answered. */
   judge?(call: Call): MaybePromise<Verdict>;
+  /** If `judge` allows every plain call of a tool: its verdict. */
+  allowsAll?(tool: AnyTool): Verdict | undefined;
+  /** The counters of what `allowsAll` depends on. */
+  changes?: readonly ChangeCounter[];
   approver?: Approver;
   /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
   waitMs?: number;
@@ -59,6 +63,15 @@ export class Permit implements Stage {
     this.#calls = options.calls;
     this.#judge = options.judge ?? judgeByTool;
     this.#holdMs = options.waitMs ?? (options.approver ? APPROVER_HOLD_MS : 0);
+  }
+
+  get changes(): readonly ChangeCounter[] {
+    return this.#options.changes ?? [];
+  }
+
+  compile(tool: AnyTool): StageHooks | undefined {
+    const verdict = this.#options.allowsAll?.(tool);
+    return verdict && { enter: (call) => void (call.verdict = verdict) };
   }
 
   enter(call: Call): MaybePromise<ToolResult | undefined> {

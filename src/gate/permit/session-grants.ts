@@ -1,4 +1,6 @@
 import type { Caller, Verdict } from "../../core/call.ts";
+import { ChangeCounter } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
 import type { CompiledRule } from "./rules/compile-rule.ts";
 import { type JudgedCall, RuleSet } from "./rules/rule-set.ts";
 
@@ -16,21 +18,31 @@ type Grantee = Pick<Caller, "session" | "user" | "agent">;
  * a session share their grants.
  */
 export class SessionGrants {
+  /** Of the rules and the grants. */
+  readonly changes: readonly ChangeCounter[];
+  readonly #added = new ChangeCounter();
   readonly #sessions = new Map<string, Grants>();
   readonly #ruleSet: RuleSet;
 
   constructor(ruleSet: RuleSet) {
     this.#ruleSet = ruleSet;
+    this.changes = [ruleSet.changes, this.#added];
   }
 
   /** Throws a TypeError if it is not a rule. */
   add(rule: string, to: Grantee): void {
     new RuleSet().add(rule, "allow", "session");
+    this.#added.count++;
     const key = keyOf(to);
     const grants = this.#sessions.get(key) ?? { rules: [] };
     if (!grants.rules.includes(rule)) grants.rules.push(rule);
     delete grants.ruleSet;
     this.#sessions.set(key, grants);
+  }
+
+  /** The rules' verdict on every call of the tool. Undefined if it depends on the call. */
+  verdictOnAll(tool: AnyTool, cwd: string): Verdict | undefined {
+    return this.#sessions.size === 0 ? this.#ruleSet.verdictOnAll(tool, cwd) : undefined;
   }
 
   judge(call: JudgedCall, by: Grantee): Verdict {

@@ -22,6 +22,8 @@ export interface Taint {
    * enters this session.
    */
   readonly stage: Stage;
+  /** Whether calls of this tool can have a label. */
+  canLabel(tool: AnyTool): boolean;
   /** An ask verdict, if this call could send out sensitive data of a session that has read untrusted text. */
   verdictOf(call: Call): MaybePromise<Verdict | undefined>;
   /** Copies the labels of one session to another: to a child at its start, to a parent when it gets the answer. */
@@ -36,6 +38,7 @@ export interface Taint {
  * every later call ask. Such a call and its nested calls are one session.
  */
 export function createTaint({ store = new MemoryTaintStore(), labels: given = {}, now }: TaintOptions): Taint {
+  const labelled = new WeakMap<AnyTool, boolean>();
   /** Labels of calls without a session, by the outermost call. */
   const withoutSession = new WeakMap<Call, TaintMark[]>();
   /** Labels that could not be stored: at least this process knows them. */
@@ -43,8 +46,11 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
 
   const stage: Stage = {
     name: "taint",
+    compile(tool) {
+      return canLabel(tool) ? { leave: this.leave } : {};
+    },
     leave(call, result) {
-      if (!hasEntered(call, result)) return result;
+      if (!canLabel(toolOf(call)) || !hasEntered(call, result)) return result;
       const labels = labelsOfCall(call, given, result);
       if (labels.length === 0) return result;
       const brought = (["untrusted_input", "sensitive_data"] as const).filter((label) => labels.includes(label));
@@ -54,7 +60,9 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
 
   return {
     stage,
+    canLabel,
     verdictOf(call) {
+      if (!canLabel(toolOf(call))) return undefined;
       const labels = labelsOfCall(call, given);
       if (!labels.includes("outside_effect")) return undefined;
       const judge = (marks: readonly TaintMark[]): Verdict | undefined =>
@@ -70,6 +78,19 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
       await store.add(to, await store.marks(from), MAX_MARKS);
     },
   };
+
+  function canLabel(tool: AnyTool): boolean {
+    let known = labelled.get(tool);
+    if (known === undefined) {
+      known =
+        tool.labels.length > 0 ||
+        tool.labelsOf !== undefined ||
+        tool.origin.type === "mcp" ||
+        Object.keys(given).some((entry) => appliesTo(entry, tool));
+      labelled.set(tool, known);
+    }
+    return known;
+  }
 
   function remember(call: Call, result: ToolResult, brought: readonly ResultLabel[]): MaybePromise<ToolResult> {
     const at = now();

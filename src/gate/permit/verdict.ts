@@ -1,6 +1,6 @@
 import { type Call, toolOf, type Verdict } from "../../core/call.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
-import type { MaybePromise } from "../../core/stage.ts";
+import type { ChangeCounter, MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { answerInTime, withAnswers } from "../tool-answers.ts";
 import type { Hooks } from "./hooks/hooks.ts";
@@ -10,9 +10,9 @@ import type { SessionGrants } from "./session-grants.ts";
 import type { Taint } from "./taint.ts";
 
 export interface JudgeOptions {
-  grants: Pick<SessionGrants, "judge" | "ruleSetOf">;
-  taint: Pick<Taint, "verdictOf">;
-  hooks?: Pick<Hooks, "verdictOf" | "beforeApproval"> | undefined;
+  grants: Pick<SessionGrants, "judge" | "ruleSetOf" | "verdictOnAll" | "changes">;
+  taint: Pick<Taint, "verdictOf" | "canLabel">;
+  hooks?: Pick<Hooks, "verdictOf" | "beforeApproval" | "judges"> | undefined;
   /** The base folder of relative paths in rules. */
   cwd: string;
   clock?: Clock | undefined;
@@ -20,25 +20,55 @@ export interface JudgeOptions {
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
 }
 
+export interface Judge {
+  judge(call: Call): MaybePromise<Verdict>;
+  /** The allowing verdict on every call of the tool without a mode of its own. Undefined if it depends on the call. */
+  allowsAll(tool: AnyTool): Verdict | undefined;
+  /** The counters of what `allowsAll` depends on. */
+  readonly changes: readonly ChangeCounter[];
+}
+
 /** The strictest verdict of rules, hooks and taint. */
-export function createJudge({
-  grants,
-  taint,
-  hooks,
-  cwd,
-  clock = systemClock,
-  requiresApproval,
-}: JudgeOptions): (call: Call) => MaybePromise<Verdict> {
+export function createJudge({ grants, taint, hooks, cwd, clock = systemClock, requiresApproval }: JudgeOptions): Judge {
   /** Judges again after a person has answered. The hooks that run before the question do not run again. */
   const hookVerdicts = new WeakMap<Call, MaybePromise<Verdict | undefined>>();
 
-  return (call) => {
-    const judged = { tool: toolOf(call), input: call.input, mode: call.options.mode, cwd };
-    const byRules = withAnswers((answers) => grants.judge({ ...judged, answers }, call.caller));
+  let allowed = new WeakMap<AnyTool, { verdict: Verdict | undefined }>();
+  let allowedAt = -1;
+
+  return { judge, allowsAll, changes: grants.changes };
+
+  function judge(call: Call): MaybePromise<Verdict> {
+    const tool = toolOf(call);
+    const { mode } = call.options;
+    if (mode === undefined && !call.secondPass) {
+      const verdict = allowsAll(tool);
+      if (verdict) return verdict;
+    }
+    const { input } = call;
+    const byRules = withAnswers((answers) => grants.judge({ tool, input, mode, cwd, answers }, call.caller));
     if (byRules instanceof Promise)
       return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, verdict));
     return judgeFurther(call, byRules);
-  };
+  }
+
+  function allowsAll(tool: AnyTool): Verdict | undefined {
+    const revision = grants.changes.reduce((sum, { count }) => sum + count, 0);
+    if (allowedAt !== revision) {
+      allowed = new WeakMap();
+      allowedAt = revision;
+    }
+    let known = allowed.get(tool);
+    if (!known) allowed.set(tool, (known = { verdict: findAllowing(tool) }));
+    return known.verdict;
+  }
+
+  function findAllowing(tool: AnyTool): Verdict | undefined {
+    // The host's function may change its mind at any time.
+    if (requiresApproval || hooks?.judges(tool) || taint.canLabel(tool)) return undefined;
+    const verdict = grants.verdictOnAll(tool, cwd);
+    return verdict?.decision === "allow" ? Object.freeze(verdict) : undefined;
+  }
 
   function judgeFurther(call: Call, byRules: Verdict): MaybePromise<Verdict> {
     if (byRules.decision === "deny") return byRules;
@@ -85,10 +115,15 @@ export async function wouldAllow(
   if (rules.length === 0) return false;
   const sources = grants.ruleSetOf(call.caller).sources();
   const trial = new RuleSet([...sources, { origin: "suggested", folder: options.cwd, allow: [...rules] }]);
-  const judge = createJudge({
+  const { judge } = createJudge({
     ...options,
-    grants: { judge: (judged) => trial.judge(judged), ruleSetOf: () => trial },
-    hooks: hooks && { verdictOf: hooks.verdictOf, beforeApproval: () => undefined },
+    grants: {
+      judge: (judged) => trial.judge(judged),
+      ruleSetOf: () => trial,
+      verdictOnAll: () => undefined,
+      changes: [],
+    },
+    hooks: hooks && { verdictOf: hooks.verdictOf, judges: hooks.judges, beforeApproval: () => undefined },
   });
   return (await judge(call)).decision === "allow";
 }

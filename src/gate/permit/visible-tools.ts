@@ -47,6 +47,11 @@ export function explainVisibility(
 export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly AnyLayer[])): Stage {
   return {
     name: "visible",
+    /** The lists of a layer may change between calls, so they are checked at every call. */
+    compile(tool) {
+      const isOpen = typeof layers !== "function" && layers.length === 0 && tool.origin.type !== "client";
+      return isOpen ? {} : { enter: this.enter };
+    },
     enter(call) {
       const tool = toolOf(call);
       for (const layer of typeof layers === "function" ? layers(call) : layers) refuseBy(call, tool, layer);

@@ -19,6 +19,8 @@ export interface Hooks {
   readonly before: Stage | undefined;
   /** PostToolUse: the last stage, because the hooks' output is what is shortened, stored and replayed. */
   readonly after: Stage | undefined;
+  /** Whether a PreToolUse hook sees calls of this tool. */
+  judges(tool: AnyTool): boolean;
   /** The PreToolUse verdict: ask, or undefined. A deny has already ended the call. */
   verdictOf(call: Call): Verdict | undefined;
   /** PermissionRequest: before a person is asked. Deny, or undefined; a hook's allow has no effect. */
@@ -40,6 +42,9 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
 
   const before: Stage = {
     name: "hooks",
+    compile(tool) {
+      return matching("PreToolUse", tool).length === 0 ? {} : { enter: this.enter };
+    },
     enter(call) {
       const requested = matching("PreToolUse", toolOf(call));
       return requested.length === 0 ? undefined : whileNeeded(call, (signal) => judge(call, requested, signal));
@@ -48,6 +53,10 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
 
   const after: Stage = {
     name: "hooked",
+    compile(tool) {
+      const isHooked = matching("PreToolUse", tool).length + matching("PostToolUse", tool).length > 0;
+      return isHooked ? { leave: this.leave } : {};
+    },
     leave(call, result) {
       if (result.status === "pending") return result;
       const requested = matching("PostToolUse", toolOf(call));
@@ -62,6 +71,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
   return {
     before: has("PreToolUse") ? before : undefined,
     after: has("PreToolUse") || has("PostToolUse") ? after : undefined,
+    judges: (tool) => matching("PreToolUse", tool).length > 0,
     verdictOf: (call) => states.get(call)?.verdict,
     warnings,
     beforeApproval(call) {

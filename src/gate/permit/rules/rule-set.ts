@@ -2,7 +2,8 @@ import { homedir } from "node:os";
 import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import { checkKeys, keysOf } from "../../../core/check-keys.ts";
-import type { AnyTool } from "../../../core/tool.ts";
+import { ChangeCounter } from "../../../core/stage.ts";
+import { type AnyTool, neverAsks } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
 import type { ToolAnswers } from "../../tool-answers.ts";
 import { type Case, judgeCase, judgeWithoutRules } from "./evaluate-rules.ts";
@@ -53,6 +54,8 @@ export interface JudgedCall {
  * is synchronous and names the rule and source that decided.
  */
 export class RuleSet {
+  /** Counts every change. */
+  readonly changes = new ChangeCounter();
   #sources: RuleSource[] = [];
   #compiled: CompiledRule[] = [];
   #problems: string[] = [];
@@ -73,6 +76,14 @@ export class RuleSet {
     return tool.signature === undefined && this.#indexOf(tool).isEmpty
       ? judgeWithoutRules(tool, input, this.modeOf(mode), answers)
       : judgeCase(this.caseOf(call));
+  }
+
+  /** The verdict on every call of the tool without a mode of its own. Undefined if it depends on the input. */
+  verdictOnAll(tool: AnyTool, cwd: string): Verdict | undefined {
+    const { deny, ask, allow } = this.#indexOf(tool);
+    const isBare = ({ rule, isNamed }: IndexedRule): boolean => rule.isBare && isNamed && !rule.hasConditions;
+    if (tool.signature !== undefined || tool.permission !== neverAsks) return undefined;
+    return [...deny, ...ask, ...allow].every(isBare) ? this.judge({ tool, input: {}, cwd }) : undefined;
   }
 
   /** The judged call, for explanations and trials of single rules. */
@@ -193,6 +204,7 @@ export class RuleSet {
   }
 
   #setRules(compiled: CompiledRule[]): void {
+    this.changes.count++;
     this.#compiled = compiled;
     this.#indexOf = createRuleIndex(compiled);
   }
