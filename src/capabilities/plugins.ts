@@ -1,25 +1,56 @@
+import { loadPlugins, type PluginReference } from "../config/plugins.ts";
 import { errorMessage } from "../core/error.ts";
-import { loadPlugins } from "../config/plugins.ts";
+import type { Plugin } from "../core/plugin.ts";
+import { DEFAULT_TIMEOUTS } from "../gate/timeouts.ts";
 import { defineCapability } from "./capability.ts";
+import type { PluginProcess } from "./plugin-host/plugin-process.ts";
 
-/** The configured plugins. One that fails is reported and left out. */
+/** The configured plugins, each in a process of its own. One that fails is reported and left out. */
 export const plugins = defineCapability({
   name: "plugins",
   config: ["plugins"],
   needs: ["runtime"],
   // After everything that registers tools: a plugin may look for them.
   uses: ["mcp", "agents", "sessions", "schedules"],
-  async open({ config, warn, runtime }) {
-    if (config.plugins.length === 0) return { value: undefined };
-    const { plugins: loaded, failures } = await loadPlugins(config);
-    for (const failure of failures) warn(failure.message);
-    for (const { plugin } of loaded) {
+  async open({ config, warn, runtime, clock }) {
+    const references = config.plugins.filter(({ enabled }) => enabled);
+    if (references.length === 0) return { value: undefined };
+    const processes: PluginProcess[] = [];
+    const open = async (reference: PluginReference): Promise<Plugin> => {
+      if (reference.inProcess) {
+        const { plugins: loaded, failures } = await loadPlugins({ plugins: [reference] });
+        if (loaded[0]) return loaded[0].plugin;
+        throw new Error(failures[0]?.message);
+      }
+      const [{ PluginProcess }, { remotePlugin }] = await Promise.all([
+        import("./plugin-host/plugin-process.ts"),
+        import("./plugin-host/remote-tools.ts"),
+      ]);
+      const graceMs = config.value.limits.grace ?? DEFAULT_TIMEOUTS.graceMs;
+      const opened = await PluginProcess.open(reference, { clock, graceMs, warn });
+      processes.push(opened);
+      return remotePlugin(opened);
+    };
+    // Started together, installed in the order of the configuration.
+    const opening = references.map((reference) => Promise.allSettled([open(reference)]));
+    for (const [index, [opened]] of (await Promise.all(opening)).entries()) {
+      if (opened.status === "rejected") {
+        const { from } = references[index] ?? { from: "" };
+        const why = errorMessage(opened.reason);
+        warn(why.startsWith("The plugin ") ? why : `The plugin "${from}" was not loaded: ${why}`);
+        continue;
+      }
       try {
-        await runtime.use(plugin);
+        await runtime.use(opened.value);
       } catch (error) {
-        warn(`The plugin "${plugin.manifest.id}" was not installed: ${errorMessage(error)}`);
+        warn(`The plugin "${opened.value.manifest.id}" was not installed: ${errorMessage(error)}`);
       }
     }
-    return { value: undefined };
+    return {
+      value: undefined,
+      async close() {
+        await Promise.all(processes.map((process) => process.close()));
+      },
+    };
   },
 });

@@ -194,6 +194,11 @@ const plugin = z.union([
     from: z.string().min(1).describe("A path, or the name of an installed package"),
     enabled: z.boolean().optional(),
     tools: texts.optional().describe("The tools it may register"),
+    inProcess: z
+      .boolean()
+      .optional()
+      .describe("Run its code in the process of Haft, which it can then end or freeze. Default: a process of its own"),
+    memoryMb: z.number().int().min(16).optional().describe("Max heap of its own process, in megabytes. Default: 512"),
   }),
 ]);
 

@@ -37,7 +37,8 @@ export async function loadPlugins(
   return loaded;
 }
 
-async function loadPlugin(reference: PluginReference): Promise<Plugin> {
+/** Imports the code of a plugin, in the process that is to run it. */
+export async function loadPlugin(reference: PluginSource): Promise<Plugin> {
   const entry = await findEntry(reference);
   const { createJiti } = await import("jiti");
   const jiti = createJiti(entry, { fsCache: false, moduleCache: false });
@@ -53,7 +54,7 @@ async function loadPlugin(reference: PluginReference): Promise<Plugin> {
 }
 
 /** A file itself, the entry of a folder (package.json or index), or the export of a package. */
-async function findEntry({ from, path, folder }: PluginReference): Promise<string> {
+async function findEntry({ from, path, folder }: PluginSource): Promise<string> {
   if (path === undefined) {
     const { createJiti } = await import("jiti");
     return fileURLToPath(createJiti(join(folder, "haft.config.js")).esmResolve(from));
@@ -69,7 +70,7 @@ async function findEntry({ from, path, folder }: PluginReference): Promise<strin
 }
 
 /** Some plugins keep their manifest in a file beside the code. */
-async function readManifest({ path }: PluginReference): Promise<unknown> {
+async function readManifest({ path }: PluginSource): Promise<unknown> {
   if (path === undefined) return undefined;
   const manifest = await readJson(join(path, "haft.plugin.json"));
   return "id" in manifest ? manifest : undefined;
@@ -99,18 +100,26 @@ async function withinTime<T>(work: Promise<T>, timeoutMs: number, clock: Clock):
   }
 }
 
-/** A plugin of a trusted source. */
-export interface PluginReference {
+/** Where the code of a plugin is. */
+export interface PluginSource {
   /** A path or the name of a package, as written. */
   from: string;
   /** The path, resolved against the folder of its source. Undefined for a package. */
   path?: string;
-  enabled: boolean;
-  /** The only tools that it may register. */
-  tools?: readonly string[];
-  origin: ConfigOriginName;
   /** The folder from which a package is resolved. */
   folder: string;
+  /** The only tools that it may register. */
+  tools?: readonly string[];
+}
+
+/** A plugin of a trusted source. */
+export interface PluginReference extends PluginSource {
+  enabled: boolean;
+  /** Its code runs in the process of Haft. Default: in a process of its own. */
+  inProcess?: boolean;
+  /** Max heap of its own process. */
+  memoryMb?: number;
+  origin: ConfigOriginName;
   file?: string;
 }
 
@@ -119,7 +128,8 @@ export function listPlugins(sources: readonly ConfigSource[]): PluginReference[]
   const references = new Map<string, PluginReference>();
   for (const { origin, folder, file, value } of sources) {
     for (const setting of value.plugins ?? []) {
-      const { from, enabled = true, tools } = typeof setting === "string" ? { from: setting } : setting;
+      const given = typeof setting === "string" ? { from: setting } : setting;
+      const { from, enabled = true, tools, inProcess, memoryMb } = given;
       const path = /^(\.{0,2}\/|[A-Za-z]:[\\/])/.test(from) ? resolve(folder, from) : undefined;
       const known = references.get(path ?? from);
       references.set(path ?? from, {
@@ -127,9 +137,11 @@ export function listPlugins(sources: readonly ConfigSource[]): PluginReference[]
         path,
         enabled: enabled && (known?.enabled ?? true),
         ...narrower(known?.tools, tools),
+        inProcess: inProcess ?? known?.inProcess,
+        memoryMb: memoryMb ?? known?.memoryMb,
         origin,
         folder,
-        ...(file === undefined ? {} : { file }),
+        file,
       });
     }
   }

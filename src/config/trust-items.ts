@@ -186,7 +186,7 @@ function allowContent(rule: unknown): unknown {
 }
 
 /** For a package only its name: its content is the package manager's responsibility. */
-async function digestPlugin(from: string, folder: string): Promise<FileDigests> {
+export async function digestPlugin(from: string, folder: string): Promise<FileDigests> {
   const path = resolve(folder, from);
   const info = await stat(path).catch(() => undefined);
   if (info?.isFile()) return digestModule(path, folder);

@@ -144,3 +144,15 @@ export function hostOf(context: object): ContextHost {
 export function subagentGateOf(context: object, caller: SubagentCaller): Gate {
   return hostOf(context).subagentGate(callOf(context), caller);
 }
+
+/** By context. Only a few tools have one, so it is no field of the context. */
+const stopListeners = new WeakMap<object, (why: ToolError) => void>();
+
+/** Calls `listener` when the call is stopped. The tool itself still counts as one that has not read its signal. */
+export function onStop(context: object, listener: (why: ToolError) => void): void {
+  stopListeners.set(context, listener);
+}
+
+export function notifyStop(context: object, why: ToolError): void {
+  stopListeners.get(context)?.(why);
+}

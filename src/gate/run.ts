@@ -13,7 +13,7 @@ import { failureOf, toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, fromThrown, type ToolResult } from "../core/result.ts";
-import { callOf, CallContext, type ContextHost, hostOf } from "../core/gate.ts";
+import { callOf, CallContext, type ContextHost, hostOf, notifyStop } from "../core/gate.ts";
 import { type AnyTool, bodyOf, type NestedCallOptions, type ToolContext } from "../core/tool.ts";
 import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
 import type { GateCall } from "./gate-call.ts";
@@ -281,6 +281,7 @@ export class RunContext extends CallContext implements ToolContext {
 
   abort(why: ToolError): void {
     this.#controller?.abort(why);
+    notifyStop(this, why);
   }
 
   // Getters that return functions: tools destructure the context, and a method would lose its `this`.

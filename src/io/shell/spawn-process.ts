@@ -218,7 +218,7 @@ export function addTerminal(descriptor: number): { remove(): void } {
 }
 
 /** Calls `start` with stdio entries that follow the first three and put /dev/null over every open terminal. */
-function withTerminalsCovered<Result>(start: (entries: (number | "ignore")[]) => Result): Result {
+export function withTerminalsCovered<Result>(start: (entries: (number | "ignore")[]) => Result): Result {
   if (openTerminals.size === 0) return start([]);
   const devNull = openSync("/dev/null", "r");
   try {

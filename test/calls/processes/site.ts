@@ -204,7 +204,8 @@ export class Site {
     const cwd = join(this.#base, `cwd-${n % 3}`);
     mkdirSync(join(home, ".config", "haft"), { recursive: true });
     mkdirSync(cwd, { recursive: true });
-    const plugins = [join(ROOT, "test/calls/processes/ledger-plugin.mjs")];
+    // In the process of Haft: its fail points end that process.
+    const plugins = [{ from: join(ROOT, "test/calls/processes/ledger-plugin.mjs"), inProcess: true }];
     writeFileSync(join(home, ".config", "haft", "config.json"), JSON.stringify({ plugins }));
     const env: Record<string, string> = {
       PATH: n % 2 === 0 ? `/opt/bin-${n}:${process.env["PATH"]}` : `${process.env["PATH"]}:/opt/bin-${n}`,

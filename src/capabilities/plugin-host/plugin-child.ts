@@ -1,0 +1,392 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { loadPlugin, type PluginSource } from "../../config/plugins.ts";
+import { toolError, type ToolError } from "../../core/error.ts";
+import { bindGate, type Gate } from "../../core/gate.ts";
+import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../../core/json.ts";
+import { installPlugin } from "../../core/plugin.ts";
+import { ToolRegistry } from "../../core/registry.ts";
+import {
+  type AnyTool,
+  bodyOf,
+  isTool,
+  type NestedCallOptions,
+  type ToolContext,
+  type ToolPermission,
+} from "../../core/tool.ts";
+import { readOutput } from "../../gate/tool-output.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import { pathOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
+import {
+  Channel,
+  type ChildMethods,
+  type Fact,
+  type LoadedPlugin,
+  type ParentMethods,
+  type Prepared,
+  receiveError,
+  type Send,
+  sendError,
+  Sent,
+  type SentContext,
+  type SentInput,
+  type SentSchema,
+  type SentTool,
+  type ToolFacts,
+} from "./messages.ts";
+
+/** The URL of this module, for the process that starts it. */
+export const PLUGIN_CHILD_URL = import.meta.url;
+
+/** The whole program of a plugin's process: answers the requests of the gate until the channel closes. */
+export function servePlugin(): void {
+  // The reader of our output may be gone; that must not end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  const child = new PluginChild((message, written) => void process.send?.(message, undefined, {}, written));
+  process.on("message", (message) => child.receive(message));
+  process.on("disconnect", () => process.exit(0));
+  process.on("uncaughtException", (error) => child.reportStray(error));
+}
+
+/** Max generator steps without a pause. */
+const STEPS_PER_TURN = 64;
+
+class PluginChild {
+  readonly #channel: Channel<ParentMethods, ChildMethods>;
+  readonly #runs = new Map<number, ChildContext>();
+  /** The call that an asynchronous operation belongs to. */
+  readonly #current = new AsyncLocalStorage<number>();
+  readonly #approvalListeners = new Map<number, NonNullable<NestedCallOptions["onApprovalRequested"]>>();
+  #tools: readonly AnyTool[] = [];
+  #lastBegin: Promise<void> = Promise.resolve();
+
+  constructor(send: Send) {
+    this.#channel = new Channel<ParentMethods, ChildMethods>(send, {
+      load: (source) => this.#load(source),
+      prepare: ({ tool, input }) => this.#prepare(this.#toolAt(tool), input),
+      facts: ({ tool, input }) => factsOf(this.#toolAt(tool), input),
+      preview: (request, id) => this.#preview(request, id),
+      checkOutput: async ({ tool, details }) => {
+        const { output } = this.#toolAt(tool);
+        const validation = await output?.validate(details);
+        return validation?.issues?.map(plainIssue);
+      },
+      run: (request, id) => this.#run(request, id),
+      abort: ({ run, why }) => this.#runs.get(run)?.abort(receiveError(why) as ToolError),
+      approvalRequested: ({ listener, approvalId }) => this.#approvalListeners.get(listener)?.(approvalId),
+      ping: () => undefined,
+    });
+  }
+
+  receive(message: unknown): void {
+    this.#channel.receive(message);
+  }
+
+  /** What a tool left behind can fail at any time, and its state is unknown then: the process ends. */
+  reportStray(error: unknown): void {
+    const stack = error instanceof Error ? (error.stack ?? "") : "";
+    this.#channel.note("stray", { message: String(error), stack, run: this.#current.getStore() });
+    // In the next turn: the message is written in this one.
+    setImmediate(() => process.exit(1));
+  }
+
+  async #load(source: PluginSource): Promise<LoadedPlugin> {
+    const plugin = await loadPlugin(source);
+    const definitions = new Map<AnyTool, object>();
+    const tools = await installPlugin(
+      {
+        manifest: plugin.manifest,
+        register: (api) =>
+          plugin.register({
+            manifest: api.manifest,
+            registerTool(definition) {
+              const tool = api.registerTool(definition);
+              bindGate(tool, NO_GATE);
+              definitions.set(tool, definition);
+              return tool;
+            },
+          }),
+      },
+      new ToolRegistry(),
+    );
+    this.#tools = tools;
+    return { manifest: plugin.manifest, tools: tools.map((tool) => describe(tool, definitions.get(tool) ?? {})) };
+  }
+
+  #toolAt(index: number): AnyTool {
+    const tool = this.#tools[index];
+    if (!tool) throw new Error("The plugin has no such tool any more.");
+    return tool;
+  }
+
+  async #prepare(tool: AnyTool, input: unknown): Promise<Prepared> {
+    const validation = await tool.parameters.validate(input);
+    if (validation.issues) return { issues: validation.issues.map(plainIssue) };
+    const { value } = validation;
+    const isCopied = canBeCopied(value);
+    return { value: isCopied ? value : toPlainData(value).value, isCopied, facts: await factsOf(tool, value) };
+  }
+
+  async #inputOf(tool: AnyTool, { input, raw }: SentInput): Promise<unknown> {
+    if (!raw) return input;
+    const validation = await tool.parameters.validate(raw.input);
+    if (validation.issues) throw toolError("invalid_input", "The input was valid before and is not any more");
+    return validation.value;
+  }
+
+  async #preview(request: Parameters<ChildMethods["preview"]>[0], id: number): Promise<unknown> {
+    const tool = this.#toolAt(request.tool);
+    const input = await this.#inputOf(tool, request);
+    const context = new ChildContext(this.#channel, this.#approvalListeners, id, request.context);
+    const preview = await this.#current.run(id, () => tool.preview?.(input, context));
+    return toPlainData(preview).value;
+  }
+
+  async #run(request: Parameters<ChildMethods["run"]>[0], id: number): Promise<unknown> {
+    const tool = this.#toolAt(request.tool);
+    const context = new ChildContext(this.#channel, this.#approvalListeners, id, request.context);
+    this.#runs.set(id, context);
+    try {
+      const input = await this.#inputOf(tool, request);
+      const { returned } = await this.#begin(id, () => bodyOf(tool)(input, context));
+      const value = await (isAsyncIterator(returned)
+        ? this.#current.run(id, () => drain(returned, { context, tool, graceMs: request.graceMs }))
+        : returned);
+      if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) return value;
+      return readOutput(value, tool.output !== undefined);
+    } catch (thrown) {
+      const isAbort = thrown !== undefined && thrown === context.stoppedBy;
+      throw new Sent(isAbort ? { ...sendError(thrown), isAbort } : sendError(thrown));
+    } finally {
+      this.#runs.delete(id);
+    }
+  }
+
+  /**
+   * Says that a call begins, then begins it. One after another: a call that has not begun is made again if the process ends,
+   * so none may be reported as begun while the code of another one blocks.
+   */
+  async #begin(id: number, run: () => unknown): Promise<{ returned: unknown }> {
+    const before = this.#lastBegin;
+    let done = (): void => undefined;
+    this.#lastBegin = new Promise((resolve) => (done = resolve));
+    await before;
+    try {
+      await this.#channel.noteSafely("begun", id);
+      return { returned: this.#current.run(id, run) };
+    } finally {
+      done();
+    }
+  }
+}
+
+const OUTSIDE_GATE =
+  "A tool of a plugin runs in another process than the gate: call it with context.call, inside a tool.";
+/** `tool.execute` would run outside of the gate. */
+const NO_GATE: Gate = {
+  execute: () => Promise.reject(new Error(OUTSIDE_GATE)),
+  executeMany: () => Promise.reject(new Error(OUTSIDE_GATE)),
+};
+
+let lastListener = 0;
+
+/** The context of a running tool; what it does reaches the gate as messages. */
+class ChildContext implements ToolContext {
+  readonly callId: string;
+  readonly caller: ToolContext["caller"];
+  readonly workspace: string;
+  readonly allowedPaths: readonly string[] | undefined;
+  readonly waitForEnd: boolean;
+  readonly authority: ToolContext["authority"];
+  readonly #channel: Channel<ParentMethods, ChildMethods>;
+  readonly #listeners: Map<number, NonNullable<NestedCallOptions["onApprovalRequested"]>>;
+  readonly #run: number;
+  #controller: AbortController | undefined = undefined;
+  #stoppedBy: ToolError | undefined = undefined;
+  #pauses = 0;
+
+  constructor(
+    channel: Channel<ParentMethods, ChildMethods>,
+    listeners: Map<number, NonNullable<NestedCallOptions["onApprovalRequested"]>>,
+    run: number,
+    sent: SentContext,
+  ) {
+    this.#channel = channel;
+    this.#listeners = listeners;
+    this.#run = run;
+    this.callId = sent.callId;
+    this.caller = sent.caller;
+    this.workspace = sent.workspace;
+    this.allowedPaths = sent.allowedPaths;
+    this.waitForEnd = sent.waitForEnd;
+    this.authority = sent.authority;
+  }
+
+  get stoppedBy(): ToolError | undefined {
+    return this.#stoppedBy;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      this.#channel.note("listening", this.#run);
+      if (this.#stoppedBy) this.#controller.abort(this.#stoppedBy);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(why: ToolError): void {
+    this.#stoppedBy = why;
+    this.#controller?.abort(why);
+  }
+
+  // Getters that return functions: tools destructure the context, and a method would lose its `this`.
+  get update(): ToolContext["update"] {
+    return (partial) => this.#channel.note("update", { run: this.#run, partial: toPlainData(partial).value });
+  }
+
+  get pauseTimeLimit(): ToolContext["pauseTimeLimit"] {
+    return () => {
+      const pause = ++this.#pauses;
+      this.#channel.note("pause", { run: this.#run, pause });
+      return () => this.#channel.note("resume", { run: this.#run, pause });
+    };
+  }
+
+  get call(): ToolContext["call"] {
+    return ((target: AnyTool | string, input?: unknown, options?: NestedCallOptions) =>
+      this.#call(target, input, options)) as ToolContext["call"];
+  }
+
+  async #call(target: AnyTool | string, input: unknown, options: NestedCallOptions = {}): Promise<unknown> {
+    const { onApprovalRequested, ...rest } = options;
+    const listener = onApprovalRequested ? ++lastListener : undefined;
+    if (listener !== undefined && onApprovalRequested) this.#listeners.set(listener, onApprovalRequested);
+    const name = isTool(target) ? `${target.name}@${target.version}` : String(target);
+    // As in the process of the gate: what cannot be copied is not input.
+    const request = { run: this.#run, name, input: toPlainData(input).value, options: rest, listener };
+    try {
+      return await this.#channel.request("call", request).answer;
+    } finally {
+      if (listener !== undefined) this.#listeners.delete(listener);
+    }
+  }
+}
+
+/** A generator's yields are updates, its return value the output. One that was stopped ends at its next step. */
+async function drain(
+  updates: AsyncIterator<unknown, unknown>,
+  { context, tool, graceMs }: { context: ChildContext; tool: AnyTool; graceMs: number },
+): Promise<unknown> {
+  // One that may have had an effect can still end within its grace period.
+  const patience = tool.isReadOnly || tool.idempotent ? 0 : graceMs;
+  let stoppedAt: number | undefined;
+  for (let steps = 1; ; steps++) {
+    if (steps % STEPS_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    const step = await updates.next();
+    if (step.done) return step.value;
+    if (context.stoppedBy) {
+      stoppedAt ??= performance.now();
+      if (performance.now() - stoppedAt >= patience) {
+        await updates.return?.();
+        throw context.stoppedBy;
+      }
+    }
+    context.update(step.value as string);
+  }
+}
+
+function isAsyncIterator(value: unknown): value is AsyncIterator<unknown, unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value && "next" in value;
+}
+
+/** All at once, because each question is a message. */
+async function factsOf(tool: AnyTool, input: unknown): Promise<ToolFacts> {
+  const { locks, signature, rule, labelsOf, limits, cache } = tool;
+  const { timeoutMs } = limits;
+  const facts: ToolFacts = { permission: await fact(() => tool.permission(input)) };
+  if (locks) facts.locks = await fact(() => locks(input));
+  if (signature) facts.signature = await fact(() => signature(input));
+  if (rule) facts.rule = await fact(() => rule(input));
+  if (labelsOf) facts.labelsOf = await fact(() => labelsOf(input));
+  if (typeof timeoutMs === "function") {
+    const ask = (waitForEnd: boolean): number => timeoutMs(input, { waitForEnd });
+    facts.timeoutMs = await fact(() => ({ waiting: ask(true), other: ask(false) }));
+  }
+  if (cache?.key) facts.cacheKey = await fact(() => cache.key?.(input) ?? "");
+  if (cache?.resources) facts.cacheResources = await fact(() => cache.resources?.(input) ?? []);
+  return facts;
+}
+
+async function fact<T>(ask: () => T | Promise<T>): Promise<Fact<T>> {
+  try {
+    return { value: await ask() };
+  } catch (thrown) {
+    return { error: sendError(thrown) };
+  }
+}
+
+function describe(tool: AnyTool, definition: object): SentTool {
+  const { parameters, output, limits, cache, origin: _origin, parameterAliases, ...others } = tool;
+  const given = definition as Record<string, unknown>;
+  const isDynamic = typeof given["permission"] === "function";
+  const fields = Object.fromEntries(
+    Object.entries(others).filter(([key, value]) => typeof value !== "function" && !DERIVED.has(key)),
+  );
+  const { timeoutMs, ...otherLimits } = limits;
+  return {
+    fields: plainJson({ ...fields, parameterAliases: Object.fromEntries(parameterAliases) }) as SentTool["fields"],
+    parameters: describeSchema(
+      parameters,
+      given["parameters"] ?? given["inputSchema"] ?? given["schema"] ?? given["params"],
+    ),
+    output: output && describeSchema(output, given["output"] ?? given["outputSchema"]),
+    limits: typeof timeoutMs === "number" ? { ...otherLimits, timeoutMs } : otherLimits,
+    cache: cache && { ttlMs: cache.ttlMs },
+    permission: isDynamic ? undefined : ((given["permission"] as ToolPermission | undefined) ?? "auto"),
+    functions: {
+      permission: isDynamic,
+      locks: tool.locks !== undefined,
+      signature: tool.signature !== undefined,
+      rule: tool.rule !== undefined,
+      labelsOf: tool.labelsOf !== undefined,
+      timeoutMs: typeof timeoutMs === "function",
+      cacheKey: cache?.key !== undefined,
+      cacheResources: cache?.resources !== undefined,
+      preview: tool.preview !== undefined,
+    },
+    labelsIgnoreResult: (tool.labelsOf?.length ?? 0) < 2,
+  };
+}
+
+/** `createTool` makes these itself. */
+const DERIVED = new Set(["isReadOnly", "isConcurrencySafe"]);
+
+/** The gate validates by itself only if the plugin gave a JSON Schema or a list of parameters. */
+function describeSchema({ jsonSchema }: Schema, source: unknown): SentSchema {
+  const isJson = Array.isArray(source) || (isObject(source) && !("~standard" in source) && !("validate" in source));
+  return { jsonSchema: plainJson(jsonSchema) as SentSchema["jsonSchema"], isWhole: isJson };
+}
+
+function plainJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value)) as unknown;
+}
+
+function plainIssue(issue: SchemaIssue): SchemaIssue {
+  const path = pathOf(issue).map((part) => (typeof part === "symbol" ? String(part) : part));
+  return { message: String(issue.message), path };
+}
+
+/** Whether a structured clone is the same value: no functions, and no objects of classes that lose their class. */
+function canBeCopied(value: unknown, depth = 0): boolean {
+  if (typeof value === "function" || typeof value === "symbol" || depth > 100) return false;
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every((each) => canBeCopied(each, depth + 1));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) {
+    return Object.values(value).every((each) => canBeCopied(each, depth + 1));
+  }
+  if (prototype === Map.prototype)
+    return [...(value as Map<unknown, unknown>)].flat().every((each) => canBeCopied(each));
+  if (prototype === Set.prototype) return [...(value as Set<unknown>)].every((each) => canBeCopied(each));
+  return [Date, RegExp, Uint8Array, ArrayBuffer].some(({ prototype: known }) => known === prototype);
+}
