@@ -35,6 +35,8 @@ export interface HostApiOptions {
   info?: ServerApiOptions["info"];
   /** Limits of the kept events. */
   events?: FeedOptions;
+  /** Whether the server refused requests in the last seconds. */
+  isOverloaded?: () => boolean;
 }
 
 /**
@@ -114,7 +116,7 @@ export class HostApi {
     return {
       server: async () => {
         const { createServerApi } = await import("./handlers/server.ts");
-        const { info } = this.#options;
+        const { info, isOverloaded } = this.#options;
         return createServerApi({
           haft,
           startedAt: this.startedAt,
@@ -122,7 +124,7 @@ export class HostApi {
           parts: () => this.#parts(),
           describe: (version) => this.#describe(version),
           warnings: () => this.warnings,
-          health: { database: store?.database, stateFolder: this.#host.stateFolder },
+          health: { database: store?.database, stateFolder: this.#host.stateFolder, isOverloaded },
         });
       },
       tools: async () => {

@@ -132,9 +132,9 @@ class Connection {
   }
 }
 
-/** What the server refuses, it will refuse again; except too many requests. */
+/** What the server refuses, it will refuse again; except if it is busy. */
 function isTemporary(error: unknown): boolean {
-  return error instanceof ApiError && (error.status === 0 || error.status === 429);
+  return error instanceof ApiError && [0, 429, 503].includes(error.status);
 }
 
 function bodyOf(response: Response): ReadableStream<Uint8Array> {

@@ -9,8 +9,8 @@ import type { OpenStreams } from "./open-streams.ts";
 
 export interface ResponseOptions {
   streams: OpenStreams;
-  /** Of every response, for security. */
-  headers(incoming: IncomingMessage): Readonly<Record<string, string>>;
+  /** Of every response, for security: names and values in turn. */
+  headers(incoming: IncomingMessage): readonly string[];
   /** Whether the identity may still read: asked at each heartbeat of a stream. */
   isCurrent(identity: Identity): Promise<boolean>;
   /** Everything that was refused or failed. A fault is given as it was thrown. */
@@ -21,13 +21,13 @@ export class HttpResponse {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #options: ResponseOptions;
-  readonly #headers: Record<string, string> = {};
+  /** Added to the headers of every response, or instead of them. */
+  #headers: Record<string, string> | undefined;
   #controller: AbortController | undefined;
 
-  constructor({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: unknown }, options: ResponseOptions) {
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, options: ResponseOptions) {
     this.#incoming = incoming;
-    // The server speaks HTTP/1 only.
-    this.#outgoing = outgoing as ServerResponse;
+    this.#outgoing = outgoing;
     this.#options = options;
   }
 
@@ -45,7 +45,7 @@ export class HttpResponse {
   }
 
   readonly setHeader = (name: string, value: string): void => {
-    this.#headers[name] = value;
+    (this.#headers ??= {})[name] = value;
   };
 
   /** Calls the handler and writes what it returns, in the way that the contract says. Rejects if nothing was sent yet. */
@@ -63,20 +63,20 @@ export class HttpResponse {
     const isFault = error === undefined || error.code === "internal";
     this.#options.onError(this.#incoming, status, isFault ? thrown : error.message);
     if (this.#outgoing.headersSent) return void this.#outgoing.destroy();
-    Object.assign(this.#headers, error?.headers);
+    for (const [name, value] of Object.entries(error?.headers ?? {})) this.setHeader(name, value);
     this.#sendText(JSON.stringify(toErrorAnswer(thrown)), "application/json", status);
   }
 
   #sendText(text: string, type: string, status: number): void {
     if (this.#outgoing.destroyed) return;
-    this.#writeHead(status, { "content-type": type, "content-length": String(Buffer.byteLength(text)) });
+    this.#writeHead(status, "content-type", type, "content-length", String(Buffer.byteLength(text)));
     this.#outgoing.end(text);
   }
 
   /** As fast as the client reads. */
   async #sendLines(lines: AsyncIterable<unknown>): Promise<void> {
     const outgoing = this.#outgoing;
-    this.#writeHead(200, { "content-type": "application/jsonl; charset=utf-8" });
+    this.#writeHead(200, "content-type", "application/jsonl; charset=utf-8");
     for await (const line of lines) {
       if (outgoing.destroyed) return;
       if (!outgoing.write(`${JSON.stringify(line)}\n`)) await drained(outgoing);
@@ -114,11 +114,8 @@ export class HttpResponse {
     try {
       const frames = (await handle()) as AsyncIterable<unknown>;
       if (outgoing.destroyed) return;
-      this.#writeHead(200, {
-        "content-type": "text/event-stream; charset=utf-8",
-        // Proxies that collect a response before they forward it would hold back events.
-        "x-accel-buffering": "no",
-      });
+      // Proxies that collect a response before they forward it would hold back events.
+      this.#writeHead(200, "content-type", "text/event-stream; charset=utf-8", "x-accel-buffering", "no");
       outgoing.flushHeaders();
       for await (const frame of frames) send(writeFrame(stream, frame));
       outgoing.end();
@@ -131,9 +128,17 @@ export class HttpResponse {
     }
   }
 
-  #writeHead(status: number, headers: Readonly<Record<string, string>>): void {
-    this.#outgoing.writeHead(status, { ...this.#options.headers(this.#incoming), ...headers, ...this.#headers });
+  /** As a list: Node writes it as it is, and an object would be checked and copied. */
+  #writeHead(status: number, ...headers: string[]): void {
+    const list = this.#options.headers(this.#incoming).concat(headers);
+    this.#outgoing.writeHead(status, this.#headers ? withHeaders(list, this.#headers) : list);
   }
+}
+
+function withHeaders(list: readonly string[], headers: Readonly<Record<string, string>>): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (let at = 0; at < list.length; at += 2) all[list[at] ?? ""] = list[at + 1] ?? "";
+  return Object.assign(all, headers);
 }
 
 /** Resolves when more can be written, or never will be. */

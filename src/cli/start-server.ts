@@ -76,7 +76,7 @@ export async function startServer({
   try {
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
-    const { token: configuredToken, allowedHosts, allowedOrigins, ...configured } = host.config.value.server;
+    const { token: configuredToken, allowedHosts, allowedOrigins, limits, ...configured } = host.config.value.server;
     const { tokens, localToken } = await openServerTokens(host, configuredToken);
     const console = await findConsole();
     server = await serveHttp(host, {
@@ -98,6 +98,7 @@ export async function startServer({
       allowedHosts: allowedHosts || undefined,
       allowedOrigins: allowedOrigins || undefined,
       console,
+      limits,
       log,
       onWarning,
     });

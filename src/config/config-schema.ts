@@ -256,6 +256,16 @@ const server = z.strictObject({
   token: z.string().min(1).optional(),
   allowedHosts: texts.optional(),
   allowedOrigins: texts.optional(),
+  limits: z
+    .strictObject({
+      connections: count.optional().describe("Max open connections; requests on further ones get 503. Default: 5000"),
+      maxWaitingPerCaller: count
+        .optional()
+        .describe("Max requests of one token that wait while the server is busy; further ones get 429. Default: 1000"),
+      maxWaiting: count.optional().describe("The same for all tokens together. Default: 5000"),
+      maxWaitMs: count.optional().describe("How long a request waits before it gets 503 or 429. Default: 10000"),
+    })
+    .optional(),
 });
 
 const agentKeys = {

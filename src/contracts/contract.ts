@@ -38,6 +38,8 @@ interface EndpointBase {
   readonly variant?: Variant;
   /** Default: 200. */
   readonly status?: number;
+  /** Answered at once, even if the server is overloaded. */
+  readonly isUnlimited?: boolean;
 }
 
 /** An endpoint answers in exactly one way. */

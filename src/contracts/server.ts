@@ -7,7 +7,7 @@ export const Done = named("Done", z.strictObject({ status: z.literal("ok") }));
 export type Done = z.infer<typeof Done>;
 
 /** What a server may report without a token: words, no names and no paths. `ServerInfo.warnings` has the details. */
-export const HealthProblem = z.enum(["store_damaged", "disk_full", "database_lost", "event_loop_lag"]);
+export const HealthProblem = z.enum(["store_damaged", "disk_full", "database_lost", "event_loop_lag", "overloaded"]);
 export type HealthProblem = z.infer<typeof HealthProblem>;
 
 export const Health = named(
@@ -45,6 +45,7 @@ export const server = {
   health: endpoint("GET /api/health", {
     summary: "Whether the server responds, and what is wrong with it",
     scope: "public",
+    isUnlimited: true,
     output: Health,
   }),
   info: endpoint("GET /api/server", {

@@ -3,14 +3,12 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, Server as NetServer } from "node:net";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { checkKeys, keysOf } from "../core/check-keys.ts";
 import { type ApiHost, HostApi, type HostApiOptions } from "../api/host-api.ts";
 import type { FeedOptions } from "../api/handlers/event-feed.ts";
 import { HttpResponse, type ResponseOptions } from "../api/http-response.ts";
 import { OpenStreams, type StreamLimits } from "../api/open-streams.ts";
-import { createRouter } from "../api/router.ts";
+import { Router } from "../api/router.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireScope, type Scope } from "../contracts/identity.ts";
 import { contracts } from "../contracts/index.ts";
@@ -21,9 +19,11 @@ import type { Haft } from "../runtime.ts";
 import { continueCall, runtimeGateOf } from "../core/gate.ts";
 import { issueToken, MemoryTokenStore, type NewTokenOptions, SCOPES, type TokenStore } from "../store/tokens.ts";
 import { Authenticator } from "./authentication.ts";
+import { ConnectionLimit } from "./connection-limit.ts";
+import { LoadControl, type LoadLimits, overloaded } from "./load-control.ts";
 import { logLine, requestLine } from "./log.ts";
 import { checkOrigin, createOriginPolicy, isFromConsole, isLoopback, type OriginPolicy } from "./origin-policy.ts";
-import { answerPreflight, API_HEADERS, crossOriginHeaders } from "./security-headers.ts";
+import { answerPreflight, apiHeaders } from "./security-headers.ts";
 import { attachSockets } from "./sockets.ts";
 import { createFileServer } from "./static-files.ts";
 
@@ -79,14 +79,14 @@ export interface ProtocolEndpoint {
   close(): Promise<void>;
 }
 
-export interface ServerLimits extends StreamLimits {
+export interface ServerLimits extends StreamLimits, LoadLimits {
   /** Of a body and of a message of the WebSocket. Default: 4 MiB. */
   bodyBytes?: number;
   /** The max time for the headers of a request. Default: 10,000. */
   headersMs?: number;
   /** The max time for a whole request. Default: 60,000. */
   requestMs?: number;
-  /** Default: 5000. */
+  /** Default: 5000, or fewer if this process may not open as many files. Requests on further ones get 503. */
   connections?: number;
   events?: FeedOptions;
   /** Wrong tokens of one address: how many at once, and how long until one of them is forgotten. */
@@ -118,12 +118,15 @@ export interface HttpServer {
 }
 
 export const DEFAULT_PORT = 4117;
+const HEALTH_PATH = contracts.server.health.path;
 const LOGIN_MS = 10 * 60_000;
 /** For the results of running calls when the server closes. */
 export const DRAIN_MS = 10_000;
 /** For responses that are being sent after that. */
 const CLOSE_MS = 500;
 const POLL_MS = 20;
+/** Connections that wait to be accepted. Beyond it the system drops them, and their clients try again after seconds. */
+const BACKLOG = 4096;
 
 /**
  * Serves a runtime, or everything that a host has, over HTTP and WebSocket. Rejects with the next step if it cannot listen or
@@ -143,8 +146,10 @@ class ApiServer implements HttpServer {
   readonly #tokens: TokenStore;
   readonly #authenticator: Authenticator;
   readonly #streams: OpenStreams;
+  readonly #load: LoadControl;
   readonly #clients: ClientTools;
   readonly #server: Server;
+  readonly #connections: ConnectionLimit;
   readonly #closing = new CloseStack();
   /** Both are known when the server listens. */
   #originPolicy: OriginPolicy = { hosts: new Set(), ownOrigins: new Set(), otherOrigins: new Set() };
@@ -165,6 +170,7 @@ class ApiServer implements HttpServer {
       tokens,
       info: options.info,
       events: limits.events,
+      isOverloaded: () => this.#load.isOverloaded,
     });
     this.#options = options;
     this.#haft = haft;
@@ -177,6 +183,7 @@ class ApiServer implements HttpServer {
       cookieName: () => this.#cookieName(),
     });
     this.#streams = new OpenStreams(clock, limits, () => api.feed.beat(clock.now()));
+    this.#load = new LoadControl(limits);
     this.#clients = new ClientTools({
       registry: haft.registry,
       onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
@@ -185,7 +192,10 @@ class ApiServer implements HttpServer {
       newId: () => `ask_${randomUUID()}`,
     });
     this.#server = this.#createServer();
-    this.#server.maxConnections = limits.connections ?? 5000;
+    this.#connections = new ConnectionLimit(this.#server, {
+      connections: limits.connections,
+      onDrop: () => options.log?.(logLine("refused", { status: 503, reason: "too many connections" })),
+    });
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
       options.log?.(logLine("refused", { status: 400, reason: error.code ?? error.message }));
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
@@ -230,6 +240,7 @@ class ApiServer implements HttpServer {
     try {
       await this.#checkExposure(host);
       this.#port = await listen(this.#server, host, port);
+      this.#connections.apply();
     } catch (error) {
       await this.#closing.close().catch(() => undefined);
       throw error;
@@ -259,6 +270,7 @@ class ApiServer implements HttpServer {
     // The `close` of an HTTP server also closes idle connections, where a request may be on its way.
     NetServer.prototype.close.call(this.#server);
     if (idleMs === 0) this.#server.closeIdleConnections();
+    this.#load.close();
     this.api.endWaitingCalls();
     for (const outgoing of this.#awaited) outgoing.shouldKeepAlive = false;
     for (;;) {
@@ -308,52 +320,43 @@ class ApiServer implements HttpServer {
     const { tls, limits: { headersMs = 10_000, requestMs = 60_000 } = {} } = this.#options;
     const respond: ResponseOptions = {
       streams: this.#streams,
-      headers: (incoming) => ({ ...API_HEADERS, ...crossOriginHeaders(incoming, this.#originPolicy) }),
+      headers: (incoming) => apiHeaders(incoming, this.#originPolicy),
       isCurrent: (identity) => this.#authenticator.isCurrent(identity),
       onError: this.#onError,
     };
-    const router = createRouter(contracts, {
+    const router = new Router(contracts, {
       ...respond,
       handlersOf: this.api.handlersOf,
       authenticate: ({ headers, socket: { remoteAddress } }) =>
         this.#authenticator.authenticate({ headers, remoteAddress }),
+      admit: (identity, incoming) => this.#load.enter(identity.id || addressOf(incoming)),
       isFromConsole: ({ headers }) => isFromConsole(headers, this.#originPolicy),
       maxBodyBytes: this.#maxBodyBytes,
     });
     const page = this.#options.console === undefined ? undefined : createFileServer(this.#options.console);
-    return createAdaptorServer({
-      fetch: (request, env) => {
-        const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
-        const path = incoming.url?.split("?")[0] ?? "";
-        const refuse = (thrown: unknown): Response => {
-          new HttpResponse({ incoming, outgoing }, respond).sendError(thrown);
-          return RESPONSE_ALREADY_SENT;
-        };
-        try {
-          checkOrigin(incoming.headers, this.#originPolicy, { isPage: !isApi(path) });
-          this.#await(incoming, outgoing);
-        } catch (thrown) {
-          return refuse(thrown);
-        }
-        const route = (): Response | Promise<Response> => router.fetch(request, env as HttpBindings);
-        if (isApi(path) && incoming.method !== "OPTIONS") return route();
-        return this.#serveOther(path, incoming, outgoing, page).then(
-          (isServed) => (isServed ? RESPONSE_ALREADY_SENT : route()),
-          refuse,
-        );
-      },
-      // The globals belong to the program that embeds the server.
-      overrideGlobalObjects: false,
-      createServer: (tls ? createSecureServer : createServer) as typeof createServer,
-      serverOptions: {
-        ...tls,
-        headersTimeout: headersMs,
-        requestTimeout: requestMs,
-        connectionsCheckingInterval: Math.min(2000, headersMs / 2),
-        keepAliveTimeout: 10_000,
-        maxHeaderSize: 16 * 1024,
-      },
-    }) as Server;
+    const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+      const path = pathOf(incoming);
+      try {
+        checkOrigin(incoming.headers, this.#originPolicy, { isPage: !isApi(path) });
+        this.#await(incoming, outgoing);
+        if (this.#connections.isOver(incoming, outgoing) && path !== HEALTH_PATH) throw tooManyConnections();
+      } catch (thrown) {
+        return new HttpResponse(incoming, outgoing, respond).sendError(thrown);
+      }
+      if (isApi(path) && incoming.method !== "OPTIONS") return void router.handle(incoming, outgoing, path);
+      this.#serveOther(path, incoming, outgoing, page).then(
+        (isServed) => (isServed ? undefined : router.handle(incoming, outgoing, path)),
+        (thrown: unknown) => new HttpResponse(incoming, outgoing, respond).sendError(thrown),
+      );
+    };
+    const options = {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(2000, headersMs / 2),
+      keepAliveTimeout: 10_000,
+      maxHeaderSize: 16 * 1024,
+    };
+    return tls ? createSecureServer({ ...tls, ...options }, onRequest) : createServer(options, onRequest);
   }
 
   /** A request that can be repeated without harm is not waited for. */
@@ -381,6 +384,7 @@ class ApiServer implements HttpServer {
       const { remoteAddress } = incoming.socket;
       const identity = await this.#authenticator.authenticate({ headers, remoteAddress });
       requireScope(identity, "call");
+      await this.#load.enter(identity.id);
       await endpoint.handle(incoming, outgoing, identity);
       return true;
     }
@@ -410,15 +414,30 @@ class ApiServer implements HttpServer {
   }
 }
 
+function tooManyConnections(): ApiError {
+  const { code, message, next, headers } = overloaded(1);
+  return new ApiError(code, message, next, { headers: { ...headers, connection: "close" } });
+}
+
+/** Without the query. */
+function pathOf({ url = "" }: IncomingMessage): string {
+  const end = url.indexOf("?");
+  return end < 0 ? url : url.slice(0, end);
+}
+
 function isApi(path: string): boolean {
-  return /^\/api(?:[/?]|$)/.test(path);
+  return path.startsWith("/api/") || path === "/api";
+}
+
+function addressOf({ socket }: IncomingMessage): string {
+  return `address ${socket.remoteAddress ?? ""}`;
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => reject(explainListenFailure(error, host, port));
     server.once("error", fail);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off("error", fail);
       resolve((server.address() as AddressInfo).port);
     });

@@ -36,8 +36,16 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   ].join("; "),
 };
 
+const API_HEADER_LIST = Object.entries(API_HEADERS).flat();
+
+/** Of a response of the API: names and values in turn. */
+export function apiHeaders(incoming: IncomingMessage, policy: OriginPolicy): readonly string[] {
+  const more = incoming.headers.origin === undefined ? undefined : crossOriginHeaders(incoming, policy);
+  return more ? Object.entries({ ...API_HEADERS, ...more }).flat() : API_HEADER_LIST;
+}
+
 /** For pages of allowed origins: they may read responses, with their own token and never with the cookie. */
-export function crossOriginHeaders(
+function crossOriginHeaders(
   { headers: { origin } }: IncomingMessage,
   { otherOrigins }: OriginPolicy,
 ): Readonly<Record<string, string>> | undefined {

@@ -28,7 +28,7 @@ export interface HaftProgram {
   remove(): void;
 }
 
-const INLINED = ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore"];
+const INLINED = ["zod", "ws", "diff", "unbash", "picomatch", "ignore"];
 
 export async function bundleHaft(): Promise<HaftProgram> {
   const base = temporaryFolder("haft-cli-");

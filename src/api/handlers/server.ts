@@ -24,11 +24,20 @@ export interface HealthSources {
   database?: Pick<SqlDatabase, "health">;
   /** The folder whose disk must not be full. */
   stateFolder?: string;
+  /** Whether requests were refused in the last seconds. */
+  isOverloaded?: () => boolean;
+}
+
+interface Checked {
+  readonly isDamaged: boolean;
+  readonly problems: readonly HealthProblem[];
 }
 
 /** A delay that users notice. */
 const MAX_LAG_MS = 1000;
 const WINDOW_MS = 10_000;
+/** How long a check of the store and the disk is waited for. */
+const CHECK_MS = 25;
 
 /** Measures from its creation on. Asking it costs little: load balancers ask every second. */
 export class HealthCheck {
@@ -36,6 +45,8 @@ export class HealthCheck {
   readonly #delays = monitorEventLoopDelay({ resolution: 20 });
   #windowEndsAt = 0;
   #lastWindowMs = 0;
+  #checking: Promise<Checked> | undefined;
+  #checked: Checked | undefined;
 
   constructor(sources: HealthSources) {
     this.#sources = sources;
@@ -43,16 +54,40 @@ export class HealthCheck {
   }
 
   async read(): Promise<Health> {
-    const { database, stateFolder } = this.#sources;
     const eventLoopLagMs = this.#readLag();
-    const { state } = (await database?.health()) ?? { state: "ok" };
-    const problems: HealthProblem[] = [];
-    if (state === "damaged") problems.push("store_damaged");
-    if (state === "lost") problems.push("database_lost");
-    if (state === "full" || (stateFolder !== undefined && (await isDiskFull(stateFolder)))) problems.push("disk_full");
+    const checked = await this.#check();
+    const problems = [...checked.problems];
     if (eventLoopLagMs > MAX_LAG_MS) problems.push("event_loop_lag");
-    const status = state === "damaged" ? "damaged" : problems.length > 0 ? "degraded" : "ok";
+    if (this.#sources.isOverloaded?.()) problems.push("overloaded");
+    const status = checked.isDamaged ? "damaged" : problems.length > 0 ? "degraded" : "ok";
     return { status, problems, eventLoopLagMs };
+  }
+
+  /** The last known state if the store or the disk does not answer soon: a busy server answers too. */
+  async #check(): Promise<Checked> {
+    const checking = (this.#checking ??= this.#checkNow());
+    if (!this.#checked) return checking;
+    let timer: NodeJS.Timeout | undefined;
+    const last = this.#checked;
+    const late = new Promise<Checked>((resolve) => (timer = setTimeout(() => resolve(last), CHECK_MS)));
+    const checked = await Promise.race([checking, late]);
+    clearTimeout(timer);
+    return checked;
+  }
+
+  async #checkNow(): Promise<Checked> {
+    try {
+      const { database, stateFolder } = this.#sources;
+      const { state } = (await database?.health()) ?? { state: "ok" };
+      const problems: HealthProblem[] = [];
+      if (state === "damaged") problems.push("store_damaged");
+      if (state === "lost") problems.push("database_lost");
+      if (state === "full" || (stateFolder !== undefined && (await isDiskFull(stateFolder))))
+        problems.push("disk_full");
+      return (this.#checked = { isDamaged: state === "damaged", problems });
+    } finally {
+      this.#checking = undefined;
+    }
   }
 
   /** What is wrong, in full, for those who may read it. */

@@ -16,7 +16,7 @@ import { type Programs, Site } from "./site.ts";
 const FULL = process.env["HAFT_FULL"] === "1";
 const COUNT = FULL ? 1000 : 50;
 const AT_ONCE = 4;
-const INLINED = ["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore"];
+const INLINED = ["zod", "ws", "diff", "unbash", "picomatch", "ignore"];
 
 let programs: Programs;
 let postgres: TestPostgres | undefined;

@@ -1,0 +1,60 @@
+/** How many connections a server keeps open. */
+import { readdirSync, readFileSync } from "node:fs";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { Server as SecureServer } from "node:https";
+import type { Socket } from "node:net";
+
+const DEFAULT_CONNECTIONS = 5000;
+/** Tools need descriptors too: for files, pipes and connections. */
+const MIN_RESERVE = 12;
+/** Node raises the limit of its process to what the system allows, which is usually far more than this. */
+const DEFAULT_FREE = 10_000;
+
+/**
+ * Connections over the limit get an answer, 503, to their first request. Only those over the second limit are closed without
+ * one: each needs a descriptor until it is answered.
+ */
+export class ConnectionLimit {
+  readonly #server: Server;
+  readonly #configured: number | undefined;
+  #max = DEFAULT_CONNECTIONS;
+  #open = 0;
+  readonly #refused = new WeakSet<Socket>();
+
+  constructor(server: Server, { connections, onDrop }: { connections?: number; onDrop(): void }) {
+    this.#server = server;
+    this.#configured = connections;
+    server.on(server instanceof SecureServer ? "secureConnection" : "connection", (socket: Socket) => {
+      if (++this.#open > this.#max) this.#refused.add(socket);
+      socket.once("close", () => this.#open--);
+    });
+    server.on("drop", onDrop);
+  }
+
+  /** Call when the server listens: what it has opened until then it keeps. */
+  apply(): void {
+    const free = freeDescriptors() ?? DEFAULT_FREE;
+    const available = free - Math.max(MIN_RESERVE, Math.floor(free / 4));
+    const extra = Math.max(4, Math.min(200, Math.floor(available / 2)));
+    this.#max = Math.max(1, Math.min(this.#configured ?? DEFAULT_CONNECTIONS, available - extra));
+    this.#server.maxConnections = this.#max + extra;
+  }
+
+  /** Whether the request must be refused, because its connection is one too many. */
+  isOver({ socket }: IncomingMessage, outgoing: ServerResponse): boolean {
+    // Nearly full: others need the connection more than its client needs to keep it.
+    if (this.#open * 10 > this.#max * 9) outgoing.shouldKeepAlive = false;
+    return this.#refused.has(socket);
+  }
+}
+
+/** How many more descriptors this process may open. Undefined if the system does not tell. */
+function freeDescriptors(): number | undefined {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    return limit === undefined ? undefined : Number(limit) - readdirSync("/proc/self/fd").length;
+  } catch {
+    // Not Linux.
+    return undefined;
+  }
+}
