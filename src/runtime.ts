@@ -16,7 +16,7 @@ import type { AnyTool, DialectName } from "./core/tool.ts";
 import type { TokenCounter } from "./core/token-counter.ts";
 import { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./gate/admit.ts";
-import { passIfUnwritten, record, writeAhead } from "./gate/record.ts";
+import { passIfUnwritten, record } from "./gate/record.ts";
 import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
 import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
@@ -359,7 +359,7 @@ class Runtime {
       backgroundStage,
       withoutKey(passIfUnwritten(idempotency.claim), () => true),
       this.admission,
-      writeAhead(this.log),
+      idempotency.begin,
       bound(this.spill, {
         maxResultBytes: options.maxResultBytes,
         maxResultTokens: options.maxResultTokens,

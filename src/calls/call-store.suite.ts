@@ -39,7 +39,7 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
     store.change(id, (row) => transition(row, NOW), { next });
 
   async function add(store: CallStore, more: Partial<StoredCall> = {}): Promise<StoredCall> {
-    const inserted = await store.insert(aQuestion(more), LIMITS);
+    const inserted = await store.insert(aQuestion(more), { limits: LIMITS });
     if (inserted.outcome !== "inserted") throw new Error(inserted.outcome);
     return inserted.row;
   }
@@ -51,7 +51,7 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
     test("are returned as they were stored, with any characters", async () => {
       const store = await open();
       const row = aQuestion();
-      expect(await store.insert(row, LIMITS)).toMatchObject({ outcome: "inserted" });
+      expect(await store.insert(row, { limits: LIMITS })).toMatchObject({ outcome: "inserted" });
       expect(await (await open()).get(row.id)).toEqual(row);
       expect(await store.find(row.key ?? "")).toEqual(row);
       expect(await store.get("apr_none")).toBeUndefined();
@@ -100,7 +100,7 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
     test("with the same key are one call", async () => {
       const [store, another] = [await open(), await open()];
       const row = await add(store);
-      expect(await another.insert(aQuestion({ key: row.key }), LIMITS)).toMatchObject({
+      expect(await another.insert(aQuestion({ key: row.key }), { limits: LIMITS })).toMatchObject({
         outcome: "known",
         row: { id: row.id },
       });
@@ -229,7 +229,7 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       const user = `user ${Math.random()}`;
       const limits = { maxOpenPerSession: 2, maxOpenPerUser: 3 };
       const insert = async (caller: { user?: string; session?: string }) =>
-        (await store.insert(aQuestion({ caller: { depth: 0, ...caller } }), limits)).outcome;
+        (await store.insert(aQuestion({ caller: { depth: 0, ...caller } }), { limits })).outcome;
       expect(await insert({ user, session: "a" })).toBe("inserted");
       expect(await insert({ user, session: "a" })).toBe("inserted");
       expect(await insert({ user, session: "a" })).toBe("full");

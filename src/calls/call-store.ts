@@ -24,6 +24,11 @@ export interface ChangeEntry {
   commitWith(apply: (transaction: never) => Promise<boolean>): Promise<boolean>;
 }
 
+export interface InsertOptions {
+  limits?: OpenLimits;
+  entry?: ChangeEntry;
+}
+
 /** What is written together with a change of a row. */
 export interface WithChange {
   /** Inserted if the row ends as `changed`, or if its job is now another call. */
@@ -46,8 +51,8 @@ export interface CallStore {
   onChange(listener: (id: string) => void): void;
   /** A digest of keys and fingerprints, which contain whole inputs. A store in memory needs none. */
   digest(text: string): string;
-  /** `limits` apply to a row with a question. */
-  insert(row: StoredCall, limits?: OpenLimits): MaybePromise<InsertedCall>;
+  /** `limits` apply to a row with a question. The entry is written if the row is inserted. */
+  insert(row: StoredCall, options?: InsertOptions): MaybePromise<InsertedCall>;
   /** By the id of the row. */
   get(id: string): MaybePromise<StoredCall | undefined>;
   /** By the digest of its key. */
@@ -110,7 +115,7 @@ export class MemoryCallStore implements CallStore {
     this.#listeners.push(listener);
   }
 
-  insert(row: StoredCall, limits?: OpenLimits): InsertedCall {
+  insert(row: StoredCall, { limits }: InsertOptions = {}): InsertedCall {
     const known = row.key === undefined ? undefined : this.#findByKey(row.key);
     if (known) return { outcome: "known", row: known };
     const full = limits && countFull(row, this.#open.values(), limits);

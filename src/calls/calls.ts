@@ -241,13 +241,13 @@ export class Calls {
     return this.#change(row.id, claim(this.#store.processId, isExpired, await this.#deadHolder(row)));
   }
 
-  /** Starts a call that needs no approval: inserts its row. Undefined if it has none. */
-  begin(call: Call, key: string): MaybePromise<InsertedCall> {
+  /** Starts a call that needs no approval: inserts its row. */
+  begin(call: Call, key: string, entry?: ChangeEntry): MaybePromise<InsertedCall> {
     const row = this.#newRow(call, key, "running");
     row.owner = this.#store.processId;
     row.epoch = 1;
     row.begunAt = row.createdAt;
-    return this.#store.insert(row);
+    return this.#store.insert(row, { entry });
   }
 
   /** Starts a call again that may run twice, if its outcome is unknown. */
@@ -407,7 +407,7 @@ export class Calls {
   }
 
   async #insertQuestion(row: StoredCall, call: Call): Promise<StoredCall | { full: number }> {
-    const inserted = await this.#store.insert(row, this.#limits);
+    const inserted = await this.#store.insert(row, { limits: this.#limits });
     if (inserted.outcome === "full") return { full: inserted.open };
     if (inserted.outcome === "known") return this.#joinOrAsk(await this.#seen(inserted.row), row, call);
     this.#deadlines.remaining(inserted.row);

@@ -19,7 +19,6 @@ export const AuditEntry = named(
     input: z.unknown().optional(),
     result: z.unknown().optional(),
     hash: z.string().optional(),
-    previousHash: z.string().optional(),
   }),
 );
 export type AuditEntry = z.infer<typeof AuditEntry>;

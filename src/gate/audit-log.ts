@@ -52,7 +52,7 @@ export interface AuditEntry extends AuditFact {
   /** The process that wrote it. */
   owner: string;
   data: Record<string, unknown>;
-  previous: string;
+  /** Covers the hash of the entry before. */
   hash: string;
 }
 
@@ -155,6 +155,8 @@ export interface CallLog {
    * tool that changes things does not run.
    */
   begun(call: Call): MaybePromise<void>;
+  /** The entry that `begun` would write, to be written together with the call's row. Then `begun` does nothing. */
+  beginEntry?(call: Call): ChangeEntry;
   /** The call was answered. Without an earlier `begun` it was refused or is pending. */
   closed(call: Call, result: ToolResult): MaybePromise<void>;
   /**

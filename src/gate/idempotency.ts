@@ -9,21 +9,24 @@ import { failed, fromThrown, type PendingResult, type ToolResult } from "../core
 import type { MaybePromise, Stage } from "../core/stage.ts";
 import { Given } from "../core/tool.ts";
 import type { CallLog } from "./audit-log.ts";
+import { writeAhead } from "./record.ts";
 import type { ResultCache } from "./result-cache.ts";
 
 /** How often the process that runs the same call is checked: it may have ended. */
 const LIVENESS_MS = 500;
 
 /**
- * `known` answers a call that was made before, `claim` marks one as made. Permission is between them: a known result
- * needs none, and nothing is claimed that may still be refused.
+ * `known` answers a call that was made before. `claim` takes what was approved or queued for this process. `begin` is the
+ * last stage before the tool: it writes the call's row and the log's entry, together. Permission is between the first two: a
+ * known result needs none, and nothing is claimed that may still be refused.
  */
 export function idempotencyStages(
   calls: Calls,
   cache: ResultCache,
-  log?: Pick<CallLog, "endEntry">,
-): { known: Stage; claim: Stage } {
-  return { known: new KnownStage(calls, cache), claim: new ClaimStage(calls, log) };
+  log: CallLog,
+): { known: Stage; claim: Stage; begin: Stage } {
+  const claim = new ClaimStage(calls, log);
+  return { known: new KnownStage(calls, cache), claim, begin: writeAhead((call) => claim.begin(call)) };
 }
 
 class KnownStage implements Stage {
@@ -75,7 +78,9 @@ class KnownStage implements Stage {
   }
 }
 
-function nothing(): void {}
+function nothing(): undefined {
+  return undefined;
+}
 
 /** What a call that started left for its end. */
 interface Started {
@@ -124,9 +129,9 @@ export async function programSaved(calls: Calls, call: Call, result: PendingResu
 class ClaimStage implements Stage {
   readonly name = "claim";
   readonly #calls: Calls;
-  readonly #log: Pick<CallLog, "endEntry"> | undefined;
+  readonly #log: CallLog;
 
-  constructor(calls: Calls, log: Pick<CallLog, "endEntry"> | undefined) {
+  constructor(calls: Calls, log: CallLog) {
     this.#calls = calls;
     this.#log = log;
   }
@@ -136,8 +141,13 @@ class ClaimStage implements Stage {
     if (claimed) return this.#start(call, claimed);
     if (isJob(call)) return this.#claimJob(call, call.secondPass.id);
     if (isContinued(call)) return this.#continue(call, call.secondPass.id);
-    const key = keyOf(call);
-    return key === undefined ? undefined : this.#begin(call, key);
+    return undefined;
+  }
+
+  /** Writes the record before the effect. A result if the same call was made before, or is being made. */
+  begin(call: Call): MaybePromise<ToolResult | undefined | void> {
+    const key = StartedCall.of(call) ? undefined : keyOf(call);
+    return key === undefined ? this.#log.begun(call) : this.#begin(call, key);
   }
 
   leave(call: Call, result: ToolResult): MaybePromise<ToolResult> {
@@ -170,7 +180,7 @@ class ClaimStage implements Stage {
     if (!started) return;
     const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
     try {
-      const written = this.#calls.end(started.row, ended, this.#log?.endEntry?.(call, result, true));
+      const written = this.#calls.end(started.row, ended, this.#log.endEntry?.(call, result, true));
       // If it cannot be written now, `Calls` writes it later.
       if (written instanceof Promise) return written.then(nothing, nothing);
     } catch {
@@ -205,14 +215,19 @@ class ClaimStage implements Stage {
   }
 
   #begin(call: Call, key: string): MaybePromise<ToolResult | undefined> {
-    const begun = this.#calls.begin(call, key);
+    const begun = this.#calls.begin(call, key, this.#log.beginEntry?.(call));
     if (begun instanceof Promise) return begun.then((inserted) => this.#begun(call, key, inserted));
     return this.#begun(call, key, begun);
   }
 
   #begun(call: Call, key: string, inserted: Awaited<ReturnType<Calls["begin"]>>): MaybePromise<ToolResult | undefined> {
     if (inserted.outcome === "full") throw new Error("A call without a question has no limit.");
-    if (inserted.outcome === "inserted") return this.#start(call, inserted.row);
+    if (inserted.outcome === "inserted") {
+      this.#start(call, inserted.row);
+      // A store in memory does not write the entry.
+      const begun = this.#log.begun(call);
+      return begun instanceof Promise ? begun.then(nothing) : undefined;
+    }
     return this.#join(call, key, inserted.row);
   }
 
@@ -243,7 +258,7 @@ class ClaimStage implements Stage {
     const { row } = started;
     const waiting = waitingProgram(row, result);
     if (waiting) return this.#calls.suspend(row, waiting);
-    const entry = result.status === "pending" ? undefined : this.#log?.endEntry?.(call, result, false);
+    const entry = result.status === "pending" ? undefined : this.#log.endEntry?.(call, result, false);
     if (row.job) return this.#endJob(call, started, result, entry);
     if (row.question) return endAsked(this.#calls, call, row, result, entry);
     if (isFinal(call, result))
@@ -328,7 +343,9 @@ export function repeatResult(call: Call, result: ToolResult, how: "replay" | "ca
   return structuredClone(again);
 }
 
+/** Reading again does no harm, so a read-only call has no row. A step of a program has one: it must not change. */
 function keyOf(call: Call): string | undefined {
+  if (call.tool?.isReadOnly && !call.parent) return undefined;
   return call.idempotencyKey === undefined ? undefined : callKey(call.caller, call.idempotencyKey);
 }
 

@@ -4,7 +4,7 @@ import { errorMessage, failureOf, toFailure } from "../core/error.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, type ToolResult } from "../core/result.ts";
-import type { Stage } from "../core/stage.ts";
+import type { MaybePromise, Stage } from "../core/stage.ts";
 import type { CallLog } from "./audit-log.ts";
 import type { Statistics } from "./statistics.ts";
 
@@ -80,13 +80,18 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
 }
 
 /** The last stage before the tool: the record is written before the effect. If that fails, the tool does not run. */
-export function writeAhead(log: CallLog): Stage {
+export function writeAhead(begin: (call: Call) => MaybePromise<ToolResult | undefined | void>): Stage {
   return {
     name: "begin",
     enter(call) {
       try {
-        const begun = log.begun(call);
-        return begun instanceof Promise ? begun.then(nothing, (cause) => unwritten(call, cause)) : undefined;
+        const begun = begin(call);
+        return begun instanceof Promise
+          ? begun.then(
+              (known) => known ?? undefined,
+              (cause) => unwritten(call, cause),
+            )
+          : (begun ?? undefined);
       } catch (cause) {
         return unwritten(call, cause);
       }
@@ -132,8 +137,4 @@ export function passIfUnwritten(stage: Stage): Stage {
     ended: stage.ended?.bind(stage),
     around: stage.around?.bind(stage),
   };
-}
-
-function nothing(): undefined {
-  return undefined;
 }

@@ -9,9 +9,10 @@ import type {
   AuditStatus,
 } from "../gate/audit-log.ts";
 import { isObject } from "../schema/json-schema.ts";
-import type { SqlDatabase } from "./database.ts";
+import type { SqlDatabase, SqlTransaction } from "./database.ts";
+import type { AuditWrite } from "./group-writer.ts";
 import type { Migrations } from "./migrations.ts";
-import { integer, optional, rowNumber, type RowOf, table, text } from "./table.ts";
+import { integer, optional, placeholders, rowNumber, type RowOf, table, text } from "./table.ts";
 
 /** In the order in which the columns are hashed. `data` stays text: JSON that is written again may have another hash. */
 export const audit = table("audit", {
@@ -30,6 +31,7 @@ export const audit = table("audit", {
   status: optional(text<AuditStatus>()),
   owner: text(),
   data: text(),
+  /** Empty since entries are hashed with the hash that the entry before them has. Earlier versions wrote it here too. */
   previous: text(),
   hash: text(),
 });
@@ -57,12 +59,13 @@ export const AUDIT_MIGRATIONS: Migrations = {
   ],
 };
 
-/** The hash covers all other columns, the hash of the entry before among them: that makes the chain. */
 const HASHED_KEYS = audit.keys.filter((key) => key !== "hash");
 
-export function hashOfRow(row: AuditRow): string {
+/** The hash covers all other columns and the hash of the entry before: that makes the chain. */
+function hashOfRow(row: AuditRow, previous: string, encoding: "hex" | "base64url"): string {
   // A missing value is hashed as null.
-  return hash("sha256", JSON.stringify(HASHED_KEYS.map((key) => row[key])));
+  const values = HASHED_KEYS.map((key) => (key === "previous" ? previous : row[key]));
+  return hash("sha256", JSON.stringify(values), encoding);
 }
 
 /** A row without its place in the chain. */
@@ -110,7 +113,6 @@ export function toEntry(row: AuditRow): AuditEntry {
     status: row.status,
     owner: row.owner,
     data: readData(row.data),
-    previous: row.previous,
     hash: row.hash,
   };
 }
@@ -126,8 +128,66 @@ function readData(data: string): Record<string, unknown> {
   return { unreadable: data };
 }
 
+/** Rows per INSERT: one round trip for many on PostgreSQL, few statements to prepare on SQLite. */
+const ROWS_AT_ONCE = 50;
+
+/** Appends entries to the chain. The transaction holds the lock "audit", so all processes write one chain. */
+export async function appendAudit(tx: SqlTransaction, writes: readonly AuditWrite[]): Promise<AuditRow[]> {
+  const [head] = await tx.all<{ count: number; hash: string; last: number | null }>(
+    "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",
+  );
+  const rows: AuditRow[] = [];
+  const opened = new Map<string, RowOf<typeof auditOpen>>();
+  const closed: string[] = [];
+  // Entries beyond the head were inserted by somebody; they stay, and `verify` reports them.
+  let end = head ? { seq: Math.max(head.count, head.last ?? 0), hash: head.hash } : await readLast(tx);
+  const add = (draft: AuditDraft): AuditRow => {
+    const row: AuditRow = { seq: end.seq + 1, ...draft, previous: "", hash: "" };
+    row.hash = hashOfRow(row, end.hash, "base64url");
+    end = row;
+    rows.push(row);
+    return row;
+  };
+  for (const { draft: draftOf, opens, closes } of writes) {
+    const draft = draftOf();
+    if (!draft) continue;
+    if (!head && rows.length === 0) add(headless(draft, end.seq));
+    const { owner, seq } = add(draft);
+    if (opens !== undefined) opened.set(opens, { run: opens, owner, seq });
+    // A call that begins and ends in one group is not added to the list.
+    if (closes !== undefined && !opened.delete(closes)) closed.push(closes);
+  }
+  if (rows.length === 0) return rows;
+  for (const some of chunks(rows)) await audit.insertMany(tx, some);
+  await tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [end.seq, end.hash]);
+  for (const some of chunks([...opened.values()])) await auditOpen.insertMany(tx, some);
+  for (const some of chunks(closed)) {
+    await tx.run(`DELETE FROM audit_open WHERE run IN (${placeholders(some)})`, some);
+  }
+  return rows;
+}
+
+/** Without a head. */
+async function readLast(tx: SqlTransaction): Promise<{ seq: number; hash: string }> {
+  const [last] = await tx.all<{ seq: number; hash: string }>("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
+  await tx.run("INSERT INTO audit_head (id, count, hash) VALUES (1, 0, '')");
+  return last ?? { seq: 0, hash: "" };
+}
+
+/** The head was removed, and with it the proof of where the chain ended. */
+function headless({ at, owner }: AuditDraft, seq: number): AuditDraft {
+  const reason = `The log's head was missing: entries after ${seq}, if there were any, were cut off.`;
+  return toDraft({ kind: "gap", data: { reason } }, at, owner);
+}
+
+function* chunks<T>(items: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < items.length; from += ROWS_AT_ONCE) yield items.slice(from, from + ROWS_AT_ONCE);
+}
+
 const PAGE = 500;
 const MAX_PROBLEMS = 1000;
+/** Earlier versions wrote hashes as hex. */
+const HEX_LENGTH = 64;
 /** Below every number that an entry can have. */
 const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
 
@@ -178,9 +238,14 @@ export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Pr
         first === seq - 1 ? `Entry ${first} is missing.` : `Entries ${first} to ${seq - 1} are missing.`,
       );
     }
-    if (hashOfRow(row) !== row.hash) {
-      report(seq, "altered", `Entry ${seq} was altered: it does not match its hash.`);
-    } else if (row.previous !== last.hash && seq === last.seq + 1) {
+    const isFollowing = seq === last.seq + 1;
+    const previous = row.previous || last.hash;
+    if (hashOfRow(row, previous, row.hash.length === HEX_LENGTH ? "hex" : "base64url") !== row.hash) {
+      // If the entry before is missing, its hash is not known.
+      const which = row.previous ? "it" : `it, or entry ${seq - 1}`;
+      if (isFollowing || row.previous)
+        report(seq, "altered", `Entry ${seq} does not match its hash: ${which} was altered.`);
+    } else if (previous !== last.hash && isFollowing) {
       report(seq, "unlinked", `Entry ${seq} does not continue entry ${seq - 1}: one of the two was replaced.`);
     }
     return true;

@@ -6,6 +6,7 @@ import { definitionHash } from "../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../core/mask-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
+import { Given } from "../core/tool.ts";
 import type {
   AuditEntry,
   AuditFacets,
@@ -22,294 +23,17 @@ import type {
 import {
   audit,
   AUDIT_MIGRATIONS,
-  type AuditDraft,
+  appendAudit,
   auditHead,
-  auditOpen,
-  type AuditRow,
   column,
-  hashOfRow,
   toDraft,
   toEntry,
   verifyAudit,
 } from "./audit-chain.ts";
 import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
-import type { SqlDatabase, SqlTransaction } from "./database.ts";
-import { placeholders, type RowOf, type StoreContext, type StoreModule } from "./table.ts";
-
-/** Rows per INSERT: one round trip for many on PostgreSQL, few statements to prepare on SQLite. */
-const ROWS_AT_ONCE = 50;
-
-/** A draft, and its effect on the list of running calls. */
-interface AuditWrite {
-  draft: AuditDraft;
-  opens?: string;
-  closes?: string;
-}
-
-/** Appends entries to the chain. Holds the lock until the transaction ends, so all processes write one chain. */
-async function appendAudit(tx: SqlTransaction, facts: readonly AuditWrite[]): Promise<AuditRow[]> {
-  await tx.lock("audit");
-  const end = await readEnd(tx);
-  let { seq, hash } = end;
-  const writes = end.isMissing && facts[0] ? [headless(facts[0].draft, seq), ...facts] : facts;
-  const rows = writes.map(({ draft }) => {
-    const row: AuditRow = { seq: ++seq, ...draft, previous: hash, hash: "" };
-    row.hash = hash = hashOfRow(row);
-    return row;
-  });
-  for (const some of chunks(rows)) await audit.insertMany(tx, some);
-  await tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [seq, hash]);
-  await keepOpen(tx, writes, rows);
-  return rows;
-}
-
-/** Appends entries in the transaction of what they record: both are written, or neither. */
-export async function appendFacts(
-  tx: SqlTransaction,
-  facts: readonly AuditFact[],
-  { at, owner }: { at: number; owner: string },
-): Promise<void> {
-  await appendAudit(
-    tx,
-    facts.map((fact) => ({ draft: toDraft(fact, at, owner) })),
-  );
-}
-
-async function readEnd(tx: SqlTransaction): Promise<{ seq: number; hash: string; isMissing: boolean }> {
-  const [head] = await tx.all<{ count: number; hash: string; last: number | null }>(
-    "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",
-  );
-  // Entries beyond the head were inserted by somebody; they stay, and `verify` reports them.
-  if (head) return { seq: Math.max(head.count, head.last ?? 0), hash: head.hash, isMissing: false };
-  const [last] = await tx.all<{ seq: number; hash: string }>("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1");
-  await tx.run("INSERT INTO audit_head (id, count, hash) VALUES (1, 0, '')");
-  return { seq: last?.seq ?? 0, hash: last?.hash ?? "", isMissing: true };
-}
-
-/** The head was removed, and with it the proof of where the chain ended. */
-function headless({ at, owner }: AuditDraft, seq: number): AuditWrite {
-  const reason = `The log's head was missing: entries after ${seq}, if there were any, were cut off.`;
-  return { draft: toDraft({ kind: "gap", data: { reason } }, at, owner) };
-}
-
-/** A call that begins and ends in one group is not added to the list. */
-async function keepOpen(tx: SqlTransaction, writes: readonly AuditWrite[], rows: readonly AuditRow[]): Promise<void> {
-  const opened = new Map<string, RowOf<typeof auditOpen>>();
-  const closed: string[] = [];
-  for (const [at, { owner, seq }] of rows.entries()) {
-    const { opens, closes } = writes[at] ?? {};
-    if (opens !== undefined) opened.set(opens, { run: opens, owner, seq });
-    if (closes !== undefined && !opened.delete(closes)) closed.push(closes);
-  }
-  for (const some of chunks([...opened.values()])) await auditOpen.insertMany(tx, some);
-  for (const some of chunks(closed)) {
-    await tx.run(`DELETE FROM audit_open WHERE run IN (${placeholders(some)})`, some);
-  }
-}
-
-function* chunks<T>(items: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < items.length; from += ROWS_AT_ONCE) yield items.slice(from, from + ROWS_AT_ONCE);
-}
-
-/** How long an entry may wait for others to be committed with it, if no caller waits. */
-const GROUP_MS = 5;
-/** While the store cannot be written: how many entries are kept in memory, and how often writing is retried. */
-const MAX_KEPT = 10_000;
-const RETRY_MS = 500;
-const MAX_BATCH_SIZE = 1000;
-/** A caller whose calls never wait lets no timer fire. From this many waiting entries on, its next call waits for them. */
-const MAX_WAITING = 1000;
-
-/** A change that an entry records. The entry is written only if it changes something. */
-type ApplyChange = (tx: SqlTransaction) => Promise<boolean>;
-
-interface Waiting extends AuditWrite {
-  apply?: ApplyChange;
-  /** It records something that has happened, so it must be written later if it cannot be written now. */
-  isKept: boolean;
-  synced: boolean;
-  settle?: (error?: unknown, isApplied?: boolean) => void;
-}
-
-/** Entries that could not be kept in memory either. */
-interface Gap {
-  count: number;
-  since: number;
-  until: number;
-  reason: string;
-}
-
-export interface WriteOptions {
-  opens?: string | undefined;
-  closes?: string | undefined;
-  isKept?: boolean;
-  synced?: boolean;
-}
-
-/** Commits entries in groups: all waiting entries go into one transaction. */
-class AuditWriter {
-  readonly #database: SqlDatabase;
-  readonly #owner: string;
-  readonly #now: () => number;
-  #waiting: Waiting[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #isDueNext = false;
-  #flushing: Promise<void> | undefined;
-  #failure: Error | undefined;
-  #isClosed = false;
-  #dropped: Gap | undefined;
-
-  constructor(database: SqlDatabase, owner: string, now: () => number) {
-    this.#database = database;
-    this.#owner = owner;
-    this.#now = now;
-  }
-
-  /** Why the last group could not be written; undefined after a success. */
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
-  /** Writes within milliseconds, together with others. Nobody waits for it; it is kept until it can be written. */
-  add(fact: AuditFact, options: WriteOptions = {}): void {
-    this.#push(fact, { ...options, isKept: true });
-    this.#flushLater(this.#failure ? RETRY_MS : GROUP_MS);
-  }
-
-  /** Writes the waiting entries if they are many. While the store cannot be written, `MAX_KEPT` is the limit. */
-  relieve(): Promise<void> | undefined {
-    if (this.#waiting.length < MAX_WAITING || this.#failure) return undefined;
-    return this.flush().catch(() => undefined);
-  }
-
-  /** Writes at the end of this turn of the event loop, with all entries that wait then. */
-  async commit(fact: AuditFact, options: WriteOptions = {}): Promise<void> {
-    await this.commitWith(fact, options);
-  }
-
-  /** The same, together with a change. False if it changed nothing: then the entry is not written. */
-  commitWith(fact: AuditFact, options: WriteOptions & { apply?: ApplyChange } = {}): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const settle: Waiting["settle"] = (error, isApplied = true) =>
-        error === undefined ? resolve(isApplied) : reject(error as Error);
-      if (!this.#push(fact, options, settle)) return reject(this.#failure);
-      if (this.#isDueNext) return;
-      this.#isDueNext = true;
-      setImmediate(() => {
-        this.#isDueNext = false;
-        this.flush().catch(() => undefined);
-      });
-    });
-  }
-
-  /** Rejects if a waiting entry could not be written. */
-  async flush(): Promise<void> {
-    while (this.#flushing) await this.#flushing.catch(() => undefined);
-    if (this.#waiting.length === 0 && !this.#dropped) return;
-    this.#flushing = this.#writeAll().finally(() => void (this.#flushing = undefined));
-    await this.#flushing;
-  }
-
-  /** Writes waiting entries, without later retries. */
-  async close(): Promise<void> {
-    try {
-      await this.flush();
-    } finally {
-      this.#isClosed = true;
-      clearTimeout(this.#timer);
-    }
-  }
-
-  #push(
-    fact: AuditFact,
-    { opens, closes, isKept = false, synced = false, apply }: WriteOptions & { apply?: ApplyChange },
-    settle?: Waiting["settle"],
-  ) {
-    const at = this.#now();
-    if (isKept && this.#waiting.length >= MAX_KEPT && this.#failure) {
-      this.#dropped ??= { count: 0, since: at, until: at, reason: this.#failure.message };
-      this.#dropped.count++;
-      this.#dropped.until = at;
-      return false;
-    }
-    this.#waiting.push({
-      draft: toDraft(fact, at, this.#owner),
-      opens,
-      closes,
-      isKept,
-      synced,
-      apply,
-      settle,
-    });
-    return true;
-  }
-
-  async #writeAll(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    while (this.#waiting.length > 0 || this.#dropped) {
-      const group = this.#waiting.slice(0, MAX_BATCH_SIZE);
-      const isLast = group.length === this.#waiting.length;
-      this.#waiting = this.#waiting.slice(group.length);
-      const gap = isLast ? this.#dropped : undefined;
-      if (gap) this.#dropped = undefined;
-      let unapplied: ReadonlySet<AuditWrite>;
-      try {
-        unapplied = await this.#write(
-          gap ? [...group, this.#gapOf(gap)] : group,
-          group.some(({ synced }) => synced),
-        );
-      } catch (error) {
-        // Entries are dropped only after a failure, so this is the first part of one gap.
-        if (gap) this.#dropped = { ...gap, count: gap.count + (this.#dropped?.count ?? 0) };
-        this.#keep(group, error instanceof Error ? error : new Error(String(error)));
-        throw error;
-      }
-      this.#failure = undefined;
-      for (const waiting of group) waiting.settle?.(undefined, !unapplied.has(waiting));
-    }
-  }
-
-  /** Returns the entries that were not written, because their changes did not apply. */
-  #write(writes: readonly (AuditWrite & { apply?: ApplyChange })[], synced: boolean): Promise<ReadonlySet<AuditWrite>> {
-    return this.#database.transaction(
-      async (tx) => {
-        const unapplied = new Set<AuditWrite>();
-        for (const write of writes) if (write.apply && !(await write.apply(tx))) unapplied.add(write);
-        const applied = writes.filter((write) => !unapplied.has(write));
-        if (applied.length > 0) await appendAudit(tx, applied);
-        return unapplied;
-      },
-      { synced },
-    );
-  }
-
-  #keep(group: readonly Waiting[], error: Error): void {
-    this.#failure = error;
-    const kept = group.filter(({ isKept }) => isKept);
-    for (const { settle } of group) settle?.(error);
-    // The waiting callers have got the error; the entries are still to be written.
-    for (const waiting of kept) delete waiting.settle;
-    this.#waiting = [...kept, ...this.#waiting];
-    if (this.#waiting.length > 0) {
-      // A full disk must not keep the process alive; `close` reports what was not written.
-      this.#flushLater(RETRY_MS)?.unref();
-    }
-  }
-
-  /** In real time, not by the injected clock. Keeps the process alive, so no entry is lost. */
-  #flushLater(ms: number): NodeJS.Timeout | undefined {
-    if (this.#isClosed) return undefined;
-    return (this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.flush().catch(() => undefined);
-    }, ms));
-  }
-
-  #gapOf(gap: Gap): AuditWrite {
-    return { draft: toDraft({ kind: "gap", data: { ...gap } }, this.#now(), this.#owner) };
-  }
-}
+import type { SqlTransaction } from "./database.ts";
+import type { AuditWrite, GroupWriter } from "./group-writer.ts";
+import type { StoreContext, StoreModule } from "./table.ts";
 
 export const auditModule: StoreModule<SqlAuditLog> = {
   migrations: AUDIT_MIGRATIONS,
@@ -319,76 +43,139 @@ export const auditModule: StoreModule<SqlAuditLog> = {
     if (lost.length > 0) context.warn(describeLost(lost));
     return log;
   },
-  close: (log) => log.close(),
 };
 
 const PAGE = 500;
 const FOLLOW_MS = 250;
 
+/** What the log knows about a call that has begun. */
+interface Recorded {
+  /** A unique name for the run: callers may use a call id twice. */
+  run: string;
+  /** The entry of the beginning, until it is written. If the call ends before, it becomes the entry of both. */
+  waiting?: AuditWrite | undefined;
+  /** The end, and a correction of it, were written together with the state of the call. */
+  isEndWritten: boolean;
+  isCorrectionWritten: boolean;
+}
+
+/** In a private field of the call: the garbage collector needs several microseconds for each entry of a WeakMap. */
+class RecordedCall extends Given {
+  readonly #recorded: Recorded;
+
+  constructor(call: Call, recorded: Recorded) {
+    super(call);
+    this.#recorded = recorded;
+  }
+
+  static of(call: Call): Recorded | undefined {
+    return #recorded in call ? call.#recorded : undefined;
+  }
+}
+
 export class SqlAuditLog implements AuditLog {
   readonly #context: StoreContext;
-  readonly #writer: AuditWriter;
+  readonly #writer: GroupWriter;
   readonly #redact: Redact;
-  /** Running calls, with a unique name for the run: callers may use a call id twice. */
-  readonly #runs = new WeakMap<Call, string>();
-  /** Calls whose end was written together with their state. */
-  readonly #writtenEnds = new WeakSet<Call>();
-  readonly #writtenCorrections = new WeakSet<Call>();
   #nextRun = 1;
 
   constructor(context: StoreContext) {
     this.#context = context;
+    this.#writer = context.writer;
     const names = secretNames(context.secretNames ?? []);
     this.#redact = (value, limits) => redactSecrets(value, { ...limits, names });
-    this.#writer = new AuditWriter(context.database, context.owners.id, () => context.clock.now());
   }
 
   begun(call: Call): MaybePromise<void> {
-    const run = `${this.#context.owners.id}/${this.#nextRun++}`;
-    const fact = describeBegun(call, this.#redact);
-    if (!call.tool?.isReadOnly) {
-      return this.#writer.commit(fact, { opens: run }).then(() => void this.#runs.set(call, run));
-    }
-    this.#runs.set(call, run);
-    this.#writer.add(fact, { opens: run });
+    if (RecordedCall.of(call)) return;
+    if (!call.tool?.isReadOnly) return this.#begin(call, async () => true).then(nothing);
+    const recorded = this.#newRecord();
+    void new RecordedCall(call, recorded);
+    const at = this.#context.clock.now();
+    const waiting: AuditWrite = {
+      opens: recorded.run,
+      draft: () => {
+        recorded.waiting = undefined;
+        return this.#writer.draft(describeBegun(call, this.#redact), at);
+      },
+    };
+    if (this.#writer.keep(waiting)) recorded.waiting = waiting;
     const { failure } = this.#writer;
     if (failure) throw new Error(`${failure.message} The entry is kept in memory until the store can be written.`);
   }
 
+  beginEntry(call: Call): ChangeEntry {
+    return { commitWith: (apply) => this.#begin(call, apply) };
+  }
+
   closed(call: Call, result: ToolResult): MaybePromise<void> {
-    if (this.#writtenEnds.has(call)) return;
-    const run = this.#runs.get(call);
-    const fact = describeAnswer(call, result, { began: run !== undefined, redact: this.#redact });
-    const options = { closes: run, isKept: true };
+    const recorded = RecordedCall.of(call);
+    if (recorded?.isEndWritten) return;
+    const { waiting } = recorded ?? {};
+    const end = this.#end(call, result);
     // A call that may have changed something returns after its end is written.
-    if (run !== undefined && !call.tool?.isReadOnly) return this.#writer.commit(fact, options);
-    this.#writer.add(fact, options);
+    if (recorded && !call.tool?.isReadOnly) return this.#writer.commit(end);
+    if (waiting) replace(waiting, end);
+    else this.#writer.keep(end);
     return this.#writer.relieve();
   }
 
   endEntry(call: Call, result: ToolResult, isLate: boolean): ChangeEntry {
-    const run = isLate ? undefined : this.#runs.get(call);
-    const written = isLate ? this.#writtenCorrections : this.#writtenEnds;
+    const timed = this.#timed(call, result);
+    const recorded = RecordedCall.of(call);
     return {
       commitWith: async (apply) => {
-        const fact = describeAnswer(call, this.#timed(call, result), {
-          began: isLate || run !== undefined,
-          redact: this.#redact,
-        });
-        const isWritten = await this.#writer.commitWith(isLate ? { ...fact, kind: "call_corrected" } : fact, {
-          closes: run,
-          apply: apply as ApplyChange,
-        });
-        if (isWritten) written.add(call);
+        const { waiting } = recorded ?? {};
+        // The entry that follows has everything.
+        if (waiting) replace(waiting, { draft: () => undefined });
+        const isWritten = await this.#commitWith(apply, () =>
+          isLate ? this.#correction(call, timed) : this.#end(call, timed),
+        );
+        if (recorded && isWritten && isLate) recorded.isCorrectionWritten = true;
+        else if (recorded && isWritten) recorded.isEndWritten = true;
         return isWritten;
       },
     };
   }
 
   async corrected(call: Call, result: ToolResult): Promise<void> {
-    if (this.#writtenCorrections.has(call)) return;
-    const fact = describeAnswer(call, result, { began: true, redact: this.#redact });
-    await this.#writer.commit({ ...fact, kind: "call_corrected" }, { isKept: true });
+    if (!RecordedCall.of(call)?.isCorrectionWritten) await this.#writer.commit(this.#correction(call, result));
+  }
+
+  /** The entry is written only if the change changes something. */
+  #commitWith(apply: (tx: never) => Promise<boolean>, entry: () => AuditWrite): Promise<boolean> {
+    return this.#writer.write(async (tx) => {
+      const isApplied = await apply(tx as never);
+      if (isApplied) tx.append(entry());
+      return isApplied;
+    });
+  }
+
+  #newRecord(): Recorded {
+    const run = `${this.#context.owners.id}/${this.#nextRun++}`;
+    return { run, waiting: undefined, isEndWritten: false, isCorrectionWritten: false };
+  }
+
+  async #begin(call: Call, apply: (tx: never) => Promise<boolean>): Promise<boolean> {
+    const recorded = this.#newRecord();
+    const draft = this.#writer.draft(describeBegun(call, this.#redact));
+    const isWritten = await this.#commitWith(apply, () => ({ opens: recorded.run, draft: () => draft }));
+    if (isWritten) void new RecordedCall(call, recorded);
+    return isWritten;
+  }
+
+  #end(call: Call, result: ToolResult): AuditWrite {
+    const recorded = RecordedCall.of(call);
+    const isWhole = !recorded || recorded.waiting !== undefined;
+    const fact = describeAnswer(call, result, { began: recorded !== undefined, isWhole, redact: this.#redact });
+    const draft = this.#writer.draft(fact);
+    return { closes: isWhole ? undefined : recorded.run, draft: () => draft };
+  }
+
+  #correction(call: Call, result: ToolResult): AuditWrite {
+    const fact = describeAnswer(call, result, { began: true, isWhole: false, redact: this.#redact });
+    const draft = this.#writer.draft({ ...fact, kind: "call_corrected" });
+    return { draft: () => draft };
   }
 
   /** The gate measures a call when it leaves the last stage. This entry is written before that. */
@@ -398,9 +185,10 @@ export class SqlAuditLog implements AuditLog {
     return { ...result, durationMs, completedAt: call.startedAt + Math.round(durationMs) };
   }
 
-  append(fact: AuditFact, { synced = false } = {}): Promise<void> {
+  async append(fact: AuditFact, { synced = false } = {}): Promise<void> {
     const data = this.#redact(fact.data ?? {}) as Record<string, unknown>;
-    return this.#writer.commit({ ...fact, data }, { synced });
+    const draft = this.#writer.draft({ ...fact, data });
+    await this.#writer.write((tx) => tx.append({ draft: () => draft }), { synced });
   }
 
   async recent(limit = 1000): Promise<readonly CallRecord[]> {
@@ -473,10 +261,6 @@ export class SqlAuditLog implements AuditLog {
     return this.#writer.flush();
   }
 
-  close(): Promise<void> {
-    return this.#writer.close();
-  }
-
   /** Readers see all entries that were added before, except those that cannot be written now. */
   async #settle(): Promise<void> {
     await this.#writer.flush().catch(() => undefined);
@@ -501,25 +285,40 @@ function describeLost(lost: readonly AuditEntry[]): string {
 /** `redactSecrets` with the secret names of the store. */
 type Redact = (value: unknown, limits?: RedactLimits) => unknown;
 
+function nothing(): void {}
+
+/** The entry that waits becomes another one. */
+function replace(waiting: AuditWrite, by: AuditWrite): void {
+  waiting.opens = by.opens;
+  waiting.closes = by.closes;
+  waiting.draft = by.draft;
+}
+
 /** What is recorded of a call before its effect. */
 function describeBegun(call: Call, redact: Redact = redactSecrets): AuditFact {
   const data = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
   return { ...describe(call, "call_begun"), data };
 }
 
-/** What is recorded of a result. The input is in the entry of the beginning, if there is one. */
+interface AnswerOptions {
+  began: boolean;
+  /** There is no entry of the beginning, which has the tool, the input and the verdict. */
+  isWhole: boolean;
+  redact?: Redact;
+}
+
+/** What is recorded of a result. */
 function describeAnswer(
   call: Call,
   result: ToolResult,
-  { began, redact = redactSecrets }: { began: boolean; redact?: Redact },
+  { began, isWhole, redact = redactSecrets }: AnswerOptions,
 ): AuditFact {
+  const whole = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
   return {
     ...describe(call, kindOf(result, began)),
     status: result.status,
     data: {
-      ...toolData(call, redact),
-      ...(began ? {} : inputData(call, redact)),
-      ...verdictData(call, redact),
+      ...(isWhole ? whole : {}),
       startedAt: call.startedAt,
       ...(result.completedAt === undefined ? {} : { completedAt: result.completedAt }),
       ...(result.durationMs === undefined ? {} : { durationMs: Math.round(result.durationMs * 1000) / 1000 }),
@@ -580,11 +379,15 @@ async function findLost({ database, owners, clock }: StoreContext): Promise<Audi
   for (const { owner } of holders) {
     if (await owners.isAlive(owner)) continue;
     const rows = await database.transaction(async (tx) => {
+      await tx.lock("audit");
       // The process that deletes the rows reports them; another that starts at the same time finds none.
       const open = await tx.all<{ seq: number }>("DELETE FROM audit_open WHERE owner = ? RETURNING seq", [owner]);
       const begun = await readBegun(tx, open);
-      const writes = begun.map((entry) => ({ draft: toDraft(lostOf(entry), clock.now(), owners.id) }));
-      return writes.length === 0 ? [] : appendAudit(tx, writes);
+      const drafts = begun.map((entry) => toDraft(lostOf(entry), clock.now(), owners.id));
+      return appendAudit(
+        tx,
+        drafts.map((draft) => ({ draft: () => draft })),
+      );
     });
     lost.push(...rows.map(toEntry));
   }

@@ -72,7 +72,7 @@ describe("calls in a database", () => {
 
   test("write questions and answers to the audit log in the same transaction", async () => {
     const row = aQuestion();
-    await store.calls.insert(row, { maxOpenPerSession: 9, maxOpenPerUser: 9 });
+    await store.calls.insert(row, { limits: { maxOpenPerSession: 9, maxOpenPerUser: 9 } });
     await store.database.run("ALTER TABLE audit RENAME TO hidden");
     const answered = async () =>
       store.calls.change(row.id, () => ({ state: "approved", answer: { approved: true, by: "ada" } }));

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import {
   type CallStore,
+  type ChangeEntry,
   type InsertedCall,
+  type InsertOptions,
   isReplaced,
   type OpenLimits,
   type RowChange,
@@ -13,8 +15,8 @@ import type { Caller } from "../core/call.ts";
 import { redactSecrets, secretNames } from "../core/mask-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
-import { appendFacts } from "./audit.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
+import type { GroupTransaction } from "./group-writer.ts";
 import { failPoint } from "./fail-point.ts";
 import { fitResult } from "./fit-result.ts";
 import { type JobLimits, SqlJobRows } from "./jobs.ts";
@@ -148,11 +150,10 @@ export class SqlCalls implements CallStore {
     this.#listeners.push(listener);
   }
 
-  async insert(row: StoredCall, limits?: OpenLimits): Promise<InsertedCall> {
+  async insert(row: StoredCall, { limits, entry }: InsertOptions = {}): Promise<InsertedCall> {
     if (row.job) return this.#insertJob(row);
-    if (!row.question) return this.#insertKeyed(row);
-    const inserted = await this.#context.database.transaction<InsertedCall>(async (tx) => {
-      await tx.lock("calls");
+    if (!row.question) return this.#insertKeyed(row, entry);
+    const inserted = await this.#context.writer.write<InsertedCall>(async (tx) => {
       const known = row.key === undefined ? undefined : await findByKey(tx, row.key);
       if (known) return { outcome: "known", row: known };
       const full = limits && (await countFull(tx, row, limits));
@@ -239,16 +240,19 @@ export class SqlCalls implements CallStore {
     await database.run("DELETE FROM calls WHERE state = 'ended' AND ended_at < ?", [Math.min(questions, keys)]);
   }
 
-  async #insertKeyed(row: StoredCall): Promise<InsertedCall> {
-    const { database } = this.#context;
+  async #insertKeyed(row: StoredCall, entry: ChangeEntry | undefined): Promise<InsertedCall> {
+    const insert = async (tx: SqlRunner): Promise<boolean> =>
+      (await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING")).changes === 1;
     for (;;) {
-      const { changes } = await calls.insert(database, toRow(row, 1), "ON CONFLICT DO NOTHING");
-      if (changes === 1) {
+      const isInserted = entry
+        ? await entry.commitWith((tx: GroupTransaction) => insert(tx))
+        : await this.#context.writer.write(insert, { appends: false });
+      if (isInserted) {
         this.#begun.set(row.id, row);
         failPoint("begun");
         return { outcome: "inserted", row };
       }
-      const known = row.key === undefined ? undefined : await findByKey(database, row.key);
+      const known = row.key === undefined ? undefined : await findByKey(this.#context.database, row.key);
       // If there is none, the earlier call was removed since: try again.
       if (known) return { outcome: "known", row: known };
     }
@@ -279,13 +283,12 @@ export class SqlCalls implements CallStore {
     return own;
   }
 
-  async #insertQuestion(tx: SqlTransaction, row: StoredCall): Promise<void> {
+  async #insertQuestion(tx: GroupTransaction, row: StoredCall): Promise<void> {
     await calls.insert(tx, toRow(row, 1));
-    await this.#audit(tx, { kind: "approval_asked", ...factsOf(row) });
+    this.#audit(tx, { kind: "approval_asked", ...factsOf(row) });
   }
 
   async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
-    const { database } = this.#context;
     const before = toRow(read.call, read.version);
     const isNews = jobNewsOf(read.call, changed) !== undefined || changed.job?.cancel !== read.call.job?.cancel;
     const write = async (db: SqlRunner): Promise<boolean> => {
@@ -300,11 +303,11 @@ export class SqlCalls implements CallStore {
       return (await db.run(sql, [...values, changed.id, read.version])).changes === 1;
     };
     const isDecided = isDecision(read.call, changed);
-    // The order of locks is the same in all transactions: audit, row, jobs.
-    const writeAll = async (tx: SqlTransaction): Promise<boolean> => {
-      if (changed.job?.seq === 0) changed.job = { ...changed.job, seq: await this.jobs.nextSeq(tx) };
+    const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
+    const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
+      if (unnumbered) changed.job = { ...unnumbered, seq: await this.jobs.nextSeq(tx) };
       if (!(await write(tx))) return false;
-      if (isDecided) await this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
+      if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
         if (next.job) await this.#addJob(tx, next);
         else await this.#insertQuestion(tx, next);
@@ -312,23 +315,15 @@ export class SqlCalls implements CallStore {
       if (isNews) await this.jobs.mark(tx, changed.id);
       return true;
     };
-    if (entry) return entry.commitWith((tx: SqlTransaction) => writeAll(tx));
-    const isJob = changed.job !== undefined || read.call.job !== undefined;
-    if (!isDecided && isJob) return this.jobs.write(writeAll);
-    if (!changed.question) return write(database);
-    return database.transaction(
-      async (tx) => {
-        if (isJob) await tx.lock("audit");
-        return writeAll(tx);
-      },
-      { synced: isDecided },
-    );
+    if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx));
+    const appends = isDecided || (next !== undefined && !next.job);
+    return this.#context.writer.write(writeAll, { synced: isDecided, appends });
   }
 
-  #audit(tx: SqlTransaction, fact: AuditFact): Promise<void> {
-    const { clock, owners } = this.#context;
+  #audit(tx: GroupTransaction, fact: AuditFact): void {
     const data = this.#redact(fact.data ?? {}) as Record<string, unknown>;
-    return appendFacts(tx, [{ ...fact, data }], { at: clock.now(), owner: owners.id });
+    const draft = this.#context.writer.draft({ ...fact, data });
+    tx.append({ draft: () => draft });
   }
 
   async #read(id: string): Promise<ReadCall | undefined> {

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { MaybePromise } from "../core/stage.ts";
 
 /** A parameter. No booleans (SQLite has none: use 0 and 1); structured data as JSON text. */
@@ -32,6 +33,13 @@ export interface DatabaseHealth {
   reason?: string;
 }
 
+export interface DatabaseReader extends Pick<SqlRunner, "all"> {
+  /** As `all`, with the SHA-256 of the last column, a text, in its place, as hex. */
+  allHashed<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]>;
+  /** Runs the statements in one transaction. */
+  write(statements: readonly (readonly [sql: string, params: readonly SqlValue[]])[]): Promise<void>;
+}
+
 /**
  * What a store engine implements: one connection (SQLite) or a pool (PostgreSQL). The tables are written once on top of it,
  * and `engines.suite.ts` lists the behaviour that every engine must have.
@@ -39,6 +47,8 @@ export interface DatabaseHealth {
 export interface SqlDatabase extends SqlRunner {
   /** Its name for people: "sqlite", "postgres". */
   readonly engine: string;
+  /** For statements that may take long: on SQLite they run on another thread, so they delay nothing else. */
+  readonly reader: DatabaseReader;
   /**
    * All or nothing. Only statements run through `tx` belong to it; if `work` throws or rejects they are rolled back. Every
    * other writer waits meanwhile, so `work` should await nothing but `tx`. Not nestable: waiting for the database itself
@@ -74,4 +84,11 @@ function invalidReason(value: unknown): string | undefined {
   }
   if (value === null || value instanceof Uint8Array) return undefined;
   return value === undefined ? "undefined; a missing value is null" : `a value of type ${typeof value}`;
+}
+
+/** Replaces the last column of each row, a text, by its SHA-256. */
+export function hashLast<Row extends object>(rows: Row[]): Row[] {
+  const last = rows[0] && (Object.keys(rows[0]).at(-1) as keyof Row);
+  if (last !== undefined) for (const row of rows) row[last] = hash("sha256", String(row[last])) as Row[keyof Row];
+  return rows;
 }

@@ -11,6 +11,7 @@ import { RowJobs } from "../calls/row-jobs.ts";
 import { claim, end } from "../calls/stored-call.ts";
 import { SqlCalls } from "./calls.ts";
 import { JOB_MIGRATIONS } from "./job-tables.ts";
+import { GroupWriter } from "./group-writer.ts";
 import { migrate } from "./migrations.ts";
 import { openSqlite } from "./sqlite.ts";
 import { openStore, type Store, type StoreLocation, STORE_MIGRATIONS } from "./store.ts";
@@ -53,7 +54,9 @@ describe("jobs in a store", () => {
     databases.push(database);
     await migrate(database, STORE_MIGRATIONS, clock.now());
     const owners = await Owners.enter(database, clock);
-    const calls = new SqlCalls({ database: wrap(database), clock, owners, warn: () => undefined }, limits);
+    const wrapped = wrap(database);
+    const writer = new GroupWriter({ database: wrapped, owner: owners.id, now: () => clock.now() });
+    const calls = new SqlCalls({ database: wrapped, writer, clock, owners, warn: () => undefined }, limits);
     const jobs = new RowJobs({ clock, calls });
     stores.push(calls);
     opened.push(jobs);
@@ -155,6 +158,7 @@ describe("jobs in a store", () => {
     let isBroken = false;
     const wrap = (database: SqlDatabase): SqlDatabase => ({
       engine: database.engine,
+      reader: database.reader,
       health: () => database.health(),
       hasTable: (name) => database.hasTable(name),
       toNativeTypes: (sql) => database.toNativeTypes(sql),

@@ -7,7 +7,7 @@ import type { Timer } from "../core/clock.ts";
 import type { Update } from "../core/events.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { withDefaults } from "../core/with-defaults.ts";
-import type { SqlDatabase, SqlTransaction, SqlValue } from "./database.ts";
+import type { SqlTransaction, SqlValue } from "./database.ts";
 import { integer, json, placeholders, rowNumber, type StoreContext, table, text } from "./table.ts";
 
 const jobsLines = table("jobs_lines", {
@@ -38,7 +38,6 @@ export class SqlJobRows implements JobRows {
   readonly #limits: JobLimits;
   /** Tells the writes of this process from those of others. */
   readonly #writer = randomUUID();
-  readonly #group: WriteGroup;
   readonly #lines: JobLines;
   readonly #watch: JobWatch;
   readonly #listeners = new Set<(news: JobNews) => void>();
@@ -47,8 +46,7 @@ export class SqlJobRows implements JobRows {
     this.#context = context;
     this.#read = read;
     this.#limits = withDefaults(DEFAULT_LIMITS, limits);
-    this.#group = new WriteGroup(context.database);
-    this.#lines = new JobLines(context, this.#group, this.#writer);
+    this.#lines = new JobLines(context, this.#writer);
     this.#watch = new JobWatch(context, { read, writer: this.#writer, notify: (news) => this.#notify(news) });
   }
 
@@ -126,7 +124,7 @@ export class SqlJobRows implements JobRows {
 
   /** Writes of one turn of the event loop share a transaction. */
   write<T>(work: (tx: SqlTransaction) => MaybePromise<T>): Promise<T> {
-    return this.#group.add(work);
+    return this.#context.writer.write(work, { appends: false });
   }
 
   /** Writes waiting log lines. If that fails, they are lost, which does not harm the jobs. */
@@ -160,7 +158,6 @@ export class SqlJobRows implements JobRows {
   async close(): Promise<void> {
     await this.#watch.close();
     await this.flush();
-    await this.#group.settle();
   }
 
   #notify(news: JobNews): void {
@@ -285,7 +282,6 @@ interface WaitingLines {
 /** Log lines of jobs, collected for some milliseconds: a job may send a thousand updates a second. */
 class JobLines {
   readonly #context: StoreContext;
-  readonly #group: WriteGroup;
   readonly #writer: string;
   /** The call ids of jobs that this process changed. */
   readonly #callIds = new Map<string, string>();
@@ -294,9 +290,8 @@ class JobLines {
   readonly #untilTrimming = new Map<string, number>();
   #timer: Timer | undefined;
 
-  constructor(context: StoreContext, group: WriteGroup, writer: string) {
+  constructor(context: StoreContext, writer: string) {
     this.#context = context;
-    this.#group = group;
     this.#writer = writer;
   }
 
@@ -331,14 +326,15 @@ class JobLines {
   }
 
   async #write(waiting: readonly (readonly [string, WaitingLines])[]): Promise<void> {
-    await this.#group.add(async (tx) => {
+    const write = async (tx: SqlTransaction): Promise<void> => {
       for (const [id, { lines, progress }] of waiting) {
         if (progress) {
           await tx.run("UPDATE calls SET progress = ? WHERE job_id = ?", [JSON.stringify(progress), id]);
         }
         await this.#append(tx, id, lines);
       }
-    });
+    };
+    await this.#context.writer.write(write, { appends: false });
   }
 
   async #append(tx: SqlTransaction, id: string, lines: readonly Line[]): Promise<void> {
@@ -371,62 +367,4 @@ function fit(line: Omit<Line, "at">): Omit<Line, "at"> {
   const { length } = JSON.stringify(line);
   if (length <= MAX_LINE_BYTES) return line;
   return { note: `An update of ${length} characters was too long to be stored.` };
-}
-
-/** One write of a group, and what settles the promise of its caller. */
-interface GroupedWrite {
-  /** Returns what resolves the promise once the group is committed. */
-  run(tx: SqlTransaction): Promise<() => void>;
-  reject(error: unknown): void;
-}
-
-/**
- * Writes of one turn of the event loop share a transaction: a commit costs as much for a hundred writes as for one. They
- * resolve when it is committed and reject together if it fails; so a write returns, and does not throw, what it finds wrong.
- */
-export class WriteGroup {
-  readonly #database: SqlDatabase;
-  #waiting: GroupedWrite[] = [];
-  #underWay: Promise<void> | undefined;
-
-  constructor(database: SqlDatabase) {
-    this.#database = database;
-  }
-
-  add<T>(work: (tx: SqlTransaction) => MaybePromise<T>): Promise<T> {
-    // A server commits several transactions at once, and a group would hold the locks of all its rows.
-    if (this.#database.engine !== "sqlite") return this.#database.transaction(work);
-    return new Promise<T>((resolve, reject) => {
-      const run = async (tx: SqlTransaction): Promise<() => void> => {
-        const value = await work(tx);
-        return () => resolve(value);
-      };
-      this.#waiting.push({ run, reject });
-      this.#underWay ??= this.#flush();
-    });
-  }
-
-  /** Resolves when every write that was added is committed or has failed. */
-  async settle(): Promise<void> {
-    while (this.#underWay) await this.#underWay;
-  }
-
-  async #flush(): Promise<void> {
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const writes = this.#waiting;
-      this.#waiting = [];
-      try {
-        const resolvers = await this.#database.transaction(async (tx) => {
-          const done: (() => void)[] = [];
-          for (const write of writes) done.push(await write.run(tx));
-          return done;
-        });
-        for (const resolve of resolvers) resolve();
-      } catch (error) {
-        for (const { reject } of writes) reject(error);
-      }
-    }
-    this.#underWay = undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { MaybePromise } from "../core/stage.ts";
 import { systemClock } from "../core/clock.ts";
+import { GroupWriter } from "./group-writer.ts";
 import { migrate } from "./migrations.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { IN_MEMORY, openSqlite } from "./sqlite.ts";
@@ -18,6 +19,7 @@ export async function openInMemory<Value>(
   await migrate(database, [OWNER_MIGRATIONS, part.migrations], clock.now());
   const owners = await Owners.enter(database, systemClock);
   onTestFinished(() => owners.leave());
-  const opened: MaybePromise<Value> = part.open({ database, clock, owners, warn: () => undefined });
+  const writer = new GroupWriter({ database, owner: owners.id, now: () => clock.now() });
+  const opened: MaybePromise<Value> = part.open({ database, writer, clock, owners, warn: () => undefined });
   return await opened;
 }

@@ -5,6 +5,8 @@ import { isObject } from "../schema/json-schema.ts";
 import {
   checkParameters,
   type DatabaseHealth,
+  type DatabaseReader,
+  hashLast,
   type SqlDatabase,
   type SqlRunner,
   type SqlTransaction,
@@ -199,6 +201,16 @@ function numbersAsNumbers(pg: typeof import("pg").default): NonNullable<PoolConf
 
 class PostgresDatabase implements SqlDatabase {
   readonly engine = "postgres";
+  /** The server does the work. */
+  readonly reader: DatabaseReader = {
+    all: (sql, params) => this.all(sql, params),
+    allHashed: async <Row extends object>(sql: string, params?: readonly SqlValue[]) =>
+      hashLast(await this.all<Row>(sql, params)),
+    write: (statements) =>
+      this.transaction(async (tx) => {
+        for (const [sql, params] of statements) await tx.run(sql, params);
+      }),
+  };
   readonly #pool: Pool;
   readonly #runner: SqlRunner;
   readonly #begin: string;

@@ -1,3 +1,4 @@
+import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
@@ -5,6 +6,7 @@ import { openSqlite } from "./sqlite.ts";
 
 const folder = temporaryFolder("haft-sqlite-");
 let count = 0;
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const newFile = (): string => join(folder, `${++count}.db`);
 
 describe("SQLite", () => {
@@ -16,25 +18,66 @@ describe("SQLite", () => {
     await database.close();
   });
 
-  test("syncs a commit only if that is requested", async () => {
+  test("syncs the WAL if that is requested, and reports if that fails", async () => {
+    const file = newFile();
+    const database = await openSqlite(file);
+    const insert = (synced: boolean) => database.transaction((tx) => tx.run("INSERT INTO t VALUES (1)"), { synced });
+    await database.run("CREATE TABLE t (a BIGINT)");
+    rmSync(`${file}-wal`);
+    await insert(false);
+    await expect(insert(true)).rejects.toThrow(/ENOENT/);
+    await database.close();
+  });
+
+  test("lets the event loop turn, and reads, while another connection has the lock", async () => {
+    const file = newFile();
+    const one = await openSqlite(file);
+    const two = await openSqlite(file);
+    await one.run("CREATE TABLE t (a BIGINT)");
+    await one.run("BEGIN IMMEDIATE");
+    let isWritten = false;
+    const written = two.transaction((tx) => tx.run("INSERT INTO t VALUES (1)")).then(() => (isWritten = true));
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setTimeout(resolve, 1));
+    expect([await two.all("SELECT a FROM t"), isWritten]).toEqual([[], false]);
+    await one.run("COMMIT");
+    await written;
+    expect(await one.all("SELECT a FROM t")).toEqual([{ a: 1 }]);
+    await one.close();
+    await two.close();
+  });
+
+  test("reads much on another thread: the event loop turns meanwhile, and writers go on", async () => {
     const database = await openSqlite(newFile());
-    const level = () => database.all("PRAGMA synchronous");
-    expect(await level()).toEqual([{ synchronous: 1 }]);
-    expect(await database.transaction((tx) => tx.all("PRAGMA synchronous"), { synced: true })).toEqual([
-      { synchronous: 2 },
-    ]);
-    expect(await level()).toEqual([{ synchronous: 1 }]);
-    const fail = () =>
-      database.transaction(
-        () => {
-          throw new Error("no");
-        },
-        { synced: true },
-      );
-    await expect(fail()).rejects.toThrow("no");
-    expect(await level()).toEqual([{ synchronous: 1 }]);
-    await database.transaction(() => Promise.resolve(), { synced: true });
-    expect(await level()).toEqual([{ synchronous: 1 }]);
+    await database.run("CREATE TABLE t (a BIGINT)");
+    const count =
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) SELECT count(*) AS c FROM n";
+    let isRead = false;
+    const reading = database.reader.all(count).finally(() => void (isRead = true));
+    let turns = 0;
+    for (; !isRead; turns++) await database.run("INSERT INTO t VALUES (?)", [turns]).then(() => nextTurn());
+    expect(await reading).toEqual([{ c: 300_000 }]);
+    expect(turns).toBeGreaterThan(10);
+    await expect(database.reader.all("SELECT a FROM nowhere")).rejects.toThrow(/nowhere/);
+    await database.reader.write([["INSERT INTO t VALUES (?)", [-1]]]);
+    expect(await database.all("SELECT a FROM t WHERE a < 0")).toEqual([{ a: -1 }]);
+    await database.close();
+  });
+
+  test("moves the WAL to the file before it becomes large", async () => {
+    const file = newFile();
+    const database = await openSqlite(file);
+    await database.run("CREATE TABLE t (a TEXT)");
+    const insert = () => database.transaction((tx) => tx.run("INSERT INTO t VALUES (?)", ["x".repeat(40_000)]));
+    let before = 0;
+    for (let commits = 0; commits < 1000; commits++) {
+      await insert();
+      await nextTurn();
+      const { size } = statSync(`${file}-wal`);
+      // It is written from its start again.
+      if (size === before && size > 4_000_000) break;
+      before = size;
+    }
+    expect(before).toBeLessThan(30_000_000);
     await database.close();
   });
 

@@ -1,19 +1,24 @@
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type Libsql from "libsql";
-import { errorMessage, toolError } from "../core/error.ts";
+import { errorCode, errorMessage, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import {
   checkParameters,
   type DatabaseHealth,
+  type DatabaseReader,
   type SqlDatabase,
   type SqlTransaction,
   type SqlValue,
   type TransactionOptions,
+  hashLast,
 } from "./database.ts";
+import { SqliteThread } from "./sqlite-thread.ts";
 import { damagedStore, findDamage, findFileDamage, isDamage, MAX_CHECKED_BYTES, sqliteCode } from "./store-check.ts";
 
 interface SqliteOptions {
-  /** How long a writer waits for writers of other processes. It blocks the event loop. */
+  /** How long a writer waits for writers of other processes. Default: 5 s. */
   busyTimeoutMs?: number;
   /** Whether the content is checked for damage, in files of up to 64 MB. */
   isChecked?: boolean;
@@ -33,6 +38,8 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     connection.pragma(`busy_timeout = ${busyTimeoutMs}`);
     connection.pragma("journal_mode = WAL");
     connection.exec("PRAGMA synchronous = NORMAL");
+    // The thread moves the WAL to the file: that may take long.
+    connection.exec("PRAGMA wal_autocheckpoint = 0");
     connection.exec("PRAGMA foreign_keys = ON");
     // Reading the schema detects a file that is not a database.
     connection.prepare("SELECT count(*) AS n FROM sqlite_master").all([]);
@@ -40,7 +47,10 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       const damage = findDamage(connection);
       if (damage) throw Object.assign(new Error(damage), { code: "SQLITE_CORRUPT" });
     }
-    return new SqliteDatabase(connection, file === IN_MEMORY ? `${file}${++memoryDatabases}` : realpathSync(file));
+    // SQLite would block the event loop while it waits for a lock.
+    connection.pragma("busy_timeout = 0");
+    const name = file === IN_MEMORY ? `${file}${++memoryDatabases}` : realpathSync(file);
+    return new SqliteDatabase(connection, name, busyTimeoutMs);
   } catch (error) {
     connection.close();
     throw error;
@@ -59,15 +69,27 @@ const LOOK_MS = 1000;
 
 const MAX_STATEMENTS = 300;
 
-/**
- * For each file, the end of the last queued transaction: later statements wait for it. Shared by all connections of this
- * process: SQLite blocks the event loop while it waits for a lock, so a holder in the same process would never release it.
- */
-const lines = new Map<string, Promise<void>>();
+/** The WAL is moved to the file if it is larger. Looked at after this many commits. */
+const MAX_WAL_BYTES = 4 * 1024 * 1024;
+const COMMITS_BETWEEN_LOOKS = 64;
 
+/**
+ * Writes and reads of few rows run on the event loop: they take some 50 µs, and a thread would add 80 (docs/decisions/0027).
+ * What may take long does not: locks of other processes are awaited, the disk is synced by the thread pool, and `reader`
+ * and checkpoints have a thread of their own.
+ */
 export class SqliteDatabase implements SqlDatabase {
   readonly engine = "sqlite";
+  readonly reader: DatabaseReader;
   readonly #connection: Libsql.Database;
+  readonly #busyTimeoutMs: number;
+  readonly #thread: SqliteThread;
+  /** The end of the last queued transaction: later statements wait for it. */
+  #line: Promise<void> | undefined;
+  #isLockedOut = false;
+  #wal: Promise<FileHandle> | undefined;
+  #commits = 0;
+  #checkpoint: Promise<void> | undefined;
   readonly #statements = new Map<string, Prepared>();
   readonly #opened: BigIntStats | undefined;
   #isClosed = false;
@@ -85,8 +107,12 @@ export class SqliteDatabase implements SqlDatabase {
   constructor(
     connection: Libsql.Database,
     readonly file: string,
+    busyTimeoutMs: number,
   ) {
     this.#connection = connection;
+    this.#busyTimeoutMs = busyTimeoutMs;
+    this.#thread = new SqliteThread(file);
+    this.reader = file.startsWith(IN_MEMORY) ? new MemoryReader(this) : this.#readerOn(this.#thread);
     this.#opened = file.startsWith(IN_MEMORY) ? undefined : statSync(file, { bigint: true });
   }
 
@@ -101,15 +127,19 @@ export class SqliteDatabase implements SqlDatabase {
   }
 
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    return this.#enqueue(() => this.#all<Row>(sql, params));
+    const read = (): MaybePromise<Row[]> => this.#unlocked(() => this.#all<Row>(sql, params));
+    // A transaction that waits for another process has not begun.
+    return this.#isLockedOut ? Promise.resolve().then(read) : this.#enqueue(read);
   }
 
   run(sql: string, params?: readonly SqlValue[]): Promise<{ changes: number }> {
-    return this.#enqueue(() => {
-      const done = this.#run(sql, params);
-      this.#full = undefined;
-      return done;
-    });
+    return this.#enqueue(() =>
+      this.#unlocked(() => {
+        const done = this.#run(sql, params);
+        this.#full = undefined;
+        return done;
+      }),
+    );
   }
 
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -126,9 +156,11 @@ export class SqliteDatabase implements SqlDatabase {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
-    await this.#enqueue(() => {
+    await this.#enqueue(async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
+      await this.#thread.close();
+      await this.#wal?.then((wal) => wal.close()).catch(() => undefined);
       try {
         // libsql does not checkpoint on close, unlike SQLite: a copy of the file alone must be complete.
         this.#connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
@@ -141,41 +173,105 @@ export class SqliteDatabase implements SqlDatabase {
     });
   }
 
-  /** A statement runs at once, unless a transaction is open on this file: then it waits for its end. */
+  /** A statement runs at once, unless a transaction is open or waits for its turn. */
   #enqueue<T>(work: () => MaybePromise<T>, isTransaction = false): Promise<T> {
-    const line = lines.get(this.file);
+    const line = this.#line;
     const turn = line ? line.then(work) : new Promise<T>((resolve) => resolve(work()));
     if (!line && !isTransaction) return turn;
     const leave = (): void => {
-      if (lines.get(this.file) === end) lines.delete(this.file);
+      if (this.#line === end) this.#line = undefined;
     };
     const end: Promise<void> = turn.then(leave, leave);
-    lines.set(this.file, end);
+    this.#line = end;
     return turn;
   }
 
   async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {
     this.#requireSound();
-    if (synced) this.#exec("PRAGMA synchronous = FULL");
     try {
-      this.#exec("BEGIN IMMEDIATE");
+      const begun = this.#unlocked(() => this.#exec("BEGIN IMMEDIATE"));
+      if (begun) {
+        this.#isLockedOut = true;
+        await begun.finally(() => void (this.#isLockedOut = false));
+      }
       const result = await work(this.#tx);
       this.#exec("COMMIT");
       this.#full = undefined;
+      if (++this.#commits >= COMMITS_BETWEEN_LOOKS) this.#checkpointLater();
+      if (synced) await this.#sync();
       return result;
     } finally {
-      this.#cleanUp(synced);
+      this.#rollBack();
     }
   }
 
-  /** Rolls back unless the transaction was committed. An error here must not hide the first one. */
-  #cleanUp(synced = false): void {
+  /** Does the work again while another connection has the lock, without blocking the event loop. */
+  #unlocked<T>(work: () => T): MaybePromise<T> {
+    try {
+      return work();
+    } catch (error) {
+      if (!isLocked(error) || this.#busyTimeoutMs === 0) throw error;
+      return this.#whenUnlocked(work, performance.now() + this.#busyTimeoutMs);
+    }
+  }
+
+  async #whenUnlocked<T>(work: () => T, until: number): Promise<T> {
+    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, 16)) {
+      // Not all at the same moment again.
+      await sleep(pauseMs * (0.5 + Math.random()));
+      try {
+        return work();
+      } catch (error) {
+        if (!isLocked(error) || performance.now() > until) throw error;
+      }
+    }
+  }
+
+  /**
+   * Everything that is committed is in the WAL, or was synced with the file when it was moved there. The thread pool waits
+   * for the disk, so the event loop does not.
+   */
+  async #sync(): Promise<void> {
+    if (!this.#opened) return;
+    try {
+      const wal = await (this.#wal ??= open(`${this.file}-wal`, "r"));
+      await wal.datasync();
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  }
+
+  #checkpointLater(): void {
+    this.#commits = 0;
+    const bytes = this.#opened && statSync(`${this.file}-wal`, { throwIfNoEntry: false })?.size;
+    if (!bytes || bytes < MAX_WAL_BYTES || this.#checkpoint || this.#isClosed) return;
+    const done = (): void => void (this.#checkpoint = undefined);
+    // If it fails, the data stays in the WAL, and the next look tries again.
+    this.#checkpoint = this.#thread.checkpoint().then(done, done);
+  }
+
+  #readerOn(thread: SqliteThread): DatabaseReader {
+    const explain = (error: unknown): never => {
+      throw this.#explain(error);
+    };
+    const select = <Row extends object>(sql: string, params: readonly SqlValue[] = [], isHashed = false) => {
+      checkParameters(sql, params);
+      return thread.select([sql, params], { isHashed }).then((rows) => (rows as Row[]).map(fromBound), explain);
+    };
+    return {
+      all: (sql, params) => select(sql, params),
+      allHashed: (sql, params) => select(sql, params, true),
+      write: (statements) => thread.write(statements).catch(explain),
+    };
+  }
+
+  /** Unless the transaction was committed. An error here must not hide the first one. */
+  #rollBack(): void {
     // libsql ends the process if a closed connection is used.
     if (this.#isClosed) return;
     try {
       // After some errors, such as a full disk, SQLite itself has rolled back.
       if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
-      if (synced) this.#connection.exec("PRAGMA synchronous = NORMAL");
     } catch {
       // The next BEGIN reports the problem.
     }
@@ -261,10 +357,38 @@ function toBound(value: SqlValue): unknown {
 }
 
 function fromBound<Row extends object>(row: Row): Row {
-  for (const [name, value] of Object.entries(row) as [keyof Row, unknown][]) {
-    if (value instanceof ArrayBuffer) row[name] = new Uint8Array(value) as Row[keyof Row];
+  for (const name in row) {
+    const value: unknown = row[name];
+    if (value instanceof ArrayBuffer) row[name] = new Uint8Array(value) as Row[typeof name];
   }
   return row;
+}
+
+function isLocked(error: unknown): boolean {
+  return errorCode(error) === "busy";
+}
+
+/** A database in memory belongs to one connection, so it is read there. */
+class MemoryReader implements DatabaseReader {
+  readonly #database: SqliteDatabase;
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+  }
+
+  all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
+    return this.#database.all<Row>(sql, params);
+  }
+
+  async allHashed<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
+    return hashLast(await this.all<Row>(sql, params));
+  }
+
+  async write(statements: readonly (readonly [string, readonly SqlValue[]])[]): Promise<void> {
+    await this.#database.transaction(async (tx) => {
+      for (const [sql, params] of statements) await tx.run(sql, params);
+    });
+  }
 }
 
 function closed(file: string): Error {

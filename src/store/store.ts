@@ -9,6 +9,7 @@ import {
   restrictMode,
   STATE_FILES,
 } from "../io/files/state-folder.ts";
+import { GroupWriter } from "./group-writer.ts";
 import { artifactsModule } from "./artifacts.ts";
 import { auditModule } from "./audit.ts";
 import { callsModule } from "./calls.ts";
@@ -102,7 +103,9 @@ export async function openStore(
     if (!("url" in location)) writeMarker(fileIn(location.stateFolder), clock.now());
     const owners = await Owners.enter(database, clock);
     closing.push("process owner", () => owners.leave());
-    const parts = await openModules({ database, clock, owners, warn, secretNames }, closing);
+    const writer = new GroupWriter({ database, owner: owners.id, now: () => clock.now() });
+    closing.push("writer", () => writer.close());
+    const parts = await openModules({ database, writer, clock, owners, warn, secretNames }, closing);
     return { ...parts, database, warnings, close: () => closing.close() };
   } catch (error) {
     await closing.close().catch(() => undefined);

@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { SqlDatabase, SqlRunner, SqlValue } from "./database.ts";
+import type { GroupWriter } from "./group-writer.ts";
 import type { Migrations } from "./migrations.ts";
 import type { Owners } from "./process-owners.ts";
 
@@ -261,6 +262,8 @@ function snakeCase(name: string): string {
 /** What every part of the store gets when it is opened. */
 export interface StoreContext {
   database: SqlDatabase;
+  /** Commits what this process writes. */
+  writer: GroupWriter;
   clock: Clock;
   /** The processes that have the store open, and which of them still run. */
   owners: Owners;

@@ -4,6 +4,7 @@ import { EventEmitter } from "../../src/core/events.ts";
 import { type Registrable, ToolRegistry } from "../../src/core/registry.ts";
 import type { ToolResult } from "../../src/core/result.ts";
 import { Executor } from "../../src/gate/executor.ts";
+import { MemoryCallLog } from "../../src/gate/audit-log.ts";
 import { idempotencyStages } from "../../src/gate/idempotency.ts";
 import { resolve } from "../../src/gate/resolve.ts";
 import { ResultCache } from "../../src/gate/result-cache.ts";
@@ -40,10 +41,10 @@ export function openGate({
   const registry = new ToolRegistry({ events });
   const calls = new Calls({ clock, store: store.calls, ...more });
   const approvals = new Approvals(calls);
-  const { known, claim } = idempotencyStages(calls, new ResultCache(clock));
+  const { known, claim, begin } = idempotencyStages(calls, new ResultCache(clock), new MemoryCallLog());
   const contextFor: PermitOptions["contextFor"] = (call) => gate.contextFor(call);
   const permission = new Permit({ calls, clock, events, contextFor, ...turned });
-  const gate: Executor = new Executor(registry, [resolve(registry), validate(), known, permission, claim], {
+  const gate: Executor = new Executor(registry, [resolve(registry), validate(), known, permission, claim, begin], {
     workspace: folder,
     clock,
     events,

@@ -93,7 +93,7 @@ function hasCode({ errorCode }: AuditEntry, requested: AuditFilter): boolean {
 }
 
 function entryOf(entry: LoggedEntry): AuditEntry {
-  const { seq, at, kind, callId = "", toolName = "", caller, verdict, status, data, hash, previous } = entry;
+  const { seq, at, kind, callId = "", toolName = "", caller, verdict, status, data, hash } = entry;
   const { input, durationMs, error, verdict: why, ...rest } = data;
   const code = isObject(error) ? error["code"] : undefined;
   return {
@@ -110,7 +110,6 @@ function entryOf(entry: LoggedEntry): AuditEntry {
     input,
     result: error === undefined ? rest : { ...rest, error },
     hash,
-    previousHash: previous,
   };
 }
 

@@ -11,6 +11,7 @@ import type { Stage } from "../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../core/tool.ts";
 import { Calls } from "../../calls/calls.ts";
 import { Executor } from "../executor.ts";
+import { MemoryCallLog } from "../audit-log.ts";
 import { idempotencyStages } from "../idempotency.ts";
 import { resolve } from "../resolve.ts";
 import { ResultCache } from "../result-cache.ts";
@@ -47,8 +48,12 @@ function stage(options: Partial<TaintOptions> = {}, tools: Iterable<AnyTool> = O
       throw toolError("approval_denied", verdict.reason);
     },
   };
-  const { known, claim } = idempotencyStages(new Calls({ clock: systemClock }), new ResultCache(systemClock));
-  const stages = [resolve(registry), validate(), taint.stage, known, held, claim];
+  const { known, claim, begin } = idempotencyStages(
+    new Calls({ clock: systemClock }),
+    new ResultCache(systemClock),
+    new MemoryCallLog(),
+  );
+  const stages = [resolve(registry), validate(), taint.stage, known, held, claim, begin];
   const executor = new Executor(registry, stages, { workspace: "." });
   const execute = (name: string, caller: Partial<Caller> = { session: "s" }, more: CallOptions = {}) =>
     executor.execute(name, {}, { caller, ...more });

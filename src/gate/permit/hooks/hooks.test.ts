@@ -14,6 +14,7 @@ import type { Stage } from "../../../core/stage.ts";
 import { bound, MemorySpill } from "../../bound.ts";
 import { Calls } from "../../../calls/calls.ts";
 import { Executor } from "../../executor.ts";
+import { MemoryCallLog } from "../../audit-log.ts";
 import { idempotencyStages } from "../../idempotency.ts";
 import { resolve } from "../../resolve.ts";
 import { ResultCache } from "../../result-cache.ts";
@@ -60,7 +61,11 @@ function stage(
       verdicts.push(hooks.verdictOf(call));
     },
   };
-  const { known, claim } = idempotencyStages(new Calls({ clock: systemClock }), new ResultCache(systemClock));
+  const { known, claim, begin } = idempotencyStages(
+    new Calls({ clock: systemClock }),
+    new ResultCache(systemClock),
+    new MemoryCallLog(),
+  );
   const stages = [
     resolve(registry),
     validate(),
@@ -68,6 +73,7 @@ function stage(
     hooks.before,
     judge,
     claim,
+    begin,
     bound(new MemorySpill()),
     hooks.after,
   ];

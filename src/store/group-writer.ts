@@ -1,0 +1,235 @@
+import { toFailure } from "../core/error.ts";
+import type { MaybePromise } from "../core/stage.ts";
+import type { AuditFact } from "../gate/audit-log.ts";
+import { appendAudit, type AuditDraft, toDraft } from "./audit-chain.ts";
+import type { SqlDatabase, SqlTransaction } from "./database.ts";
+
+/** An entry of the audit log that waits to be written, and its effect on the list of running calls. */
+export interface AuditWrite {
+  /** Undefined if the entry is not needed any more. */
+  draft(): AuditDraft | undefined;
+  opens?: string | undefined;
+  closes?: string | undefined;
+}
+
+/** A transaction that also appends to the audit log: at its end, after the entries of others in the same group. */
+export interface GroupTransaction extends SqlTransaction {
+  append(write: AuditWrite): void;
+}
+
+export interface WriteOptions {
+  /** Commits to the disk: for decisions of a person. */
+  synced?: boolean;
+  /** False if nothing is appended to the audit log: then others need not wait for its lock. */
+  appends?: boolean;
+}
+
+interface QueuedWrite extends Required<WriteOptions> {
+  /** Returns what settles the promise of the caller once the group is committed. */
+  run(tx: GroupTransaction): Promise<() => void>;
+  reject(error: unknown): void;
+}
+
+/** How long an entry may wait for others to be committed with it, if no caller waits. */
+const GROUP_MS = 5;
+/** While the store cannot be written: how many entries are kept in memory, and how often writing is retried. */
+const MAX_KEPT = 10_000;
+const RETRY_MS = 500;
+/** A larger group would block the event loop for longer. */
+const MAX_GROUP = 200;
+/** A caller whose calls never wait lets no timer fire. From this many waiting entries on, its next call waits for them. */
+const MAX_WAITING = 200;
+
+/** Entries that could not be kept in memory either. */
+interface Gap {
+  count: number;
+  since: number;
+  until: number;
+  reason: string;
+}
+
+interface GroupWriterOptions {
+  database: SqlDatabase;
+  /** The name of this process, in its entries. */
+  owner: string;
+  now: () => number;
+}
+
+/**
+ * The writer of a process: what arrives in one turn of the event loop is committed in one transaction, calls, jobs and audit
+ * entries alike. A commit costs as much for a hundred of them as for one.
+ */
+export class GroupWriter {
+  readonly #database: SqlDatabase;
+  readonly #owner: string;
+  readonly #now: () => number;
+  #queue: QueuedWrite[] = [];
+  /** Entries about what has happened. They are written later if they cannot be written now. */
+  #kept: AuditWrite[] = [];
+  #running: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failure: Error | undefined;
+  #dropped: Gap | undefined;
+  #isClosed = false;
+
+  constructor({ database, owner, now }: GroupWriterOptions) {
+    this.#database = database;
+    this.#owner = owner;
+    this.#now = now;
+  }
+
+  /** Why the last group could not be written; undefined after a success. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  draft(fact: AuditFact, at = this.#now()): AuditDraft {
+    return toDraft(fact, at, this.#owner);
+  }
+
+  /**
+   * Commits at the end of this turn of the event loop, with all that waits then. `work` awaits nothing but `tx`, and may run
+   * a second time, if another write of its group fails.
+   */
+  write<T>(work: (tx: GroupTransaction) => MaybePromise<T>, options: WriteOptions = {}): Promise<T> {
+    const { synced = false, appends = true } = options;
+    // A server commits several transactions at once, and a group would hold the locks of all its rows.
+    if (!appends && this.#database.engine !== "sqlite") return this.#database.transaction(work as never, { synced });
+    return new Promise<T>((resolve, reject) => {
+      const run = async (tx: GroupTransaction): Promise<() => void> => {
+        const value = await work(tx);
+        return () => resolve(value);
+      };
+      this.#queue.push({ run, reject, synced, appends });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Writes within milliseconds, together with others. Nobody waits for it; it is kept until it can be written. False if there is no room. */
+  keep(write: AuditWrite): boolean {
+    if (this.#kept.length >= MAX_KEPT && this.#failure) return this.#drop(write, this.#failure);
+    this.#kept.push(write);
+    this.#writeLater(this.#failure ? RETRY_MS : GROUP_MS);
+    return true;
+  }
+
+  /** The same, for a caller that waits. If it rejects, the entry is written later. */
+  async commit(write: AuditWrite): Promise<void> {
+    this.keep(write);
+    await this.write(() => undefined);
+  }
+
+  /** Writes the waiting entries if they are many. While the store cannot be written, `MAX_KEPT` is the limit. */
+  relieve(): Promise<void> | undefined {
+    if (this.#kept.length < MAX_WAITING || this.#failure) return undefined;
+    return this.flush().catch(() => undefined);
+  }
+
+  /** Rejects if a waiting entry could not be written. */
+  async flush(): Promise<void> {
+    while (this.#running) await this.#running;
+    while (this.#kept.length > 0 || this.#dropped) await this.write(() => undefined);
+  }
+
+  /** Writes what waits, without later retries. */
+  async close(): Promise<void> {
+    try {
+      await this.flush();
+    } finally {
+      this.#isClosed = true;
+      clearTimeout(this.#timer);
+    }
+  }
+
+  async #run(): Promise<void> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#queue.length > 0) {
+      const group = this.#queue.splice(0, MAX_GROUP);
+      try {
+        await this.#commit(group);
+      } catch (error) {
+        if (group.length === 1 || isStoreFailure(error)) for (const { reject } of group) reject(error);
+        else await this.#commitOneByOne(group);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  /** One of them failed by itself. The others are not affected. */
+  async #commitOneByOne(group: readonly QueuedWrite[]): Promise<void> {
+    for (const write of group) await this.#commit([write]).catch(write.reject);
+  }
+
+  async #commit(group: readonly QueuedWrite[]): Promise<void> {
+    const kept = this.#kept.slice(0, MAX_GROUP);
+    const gap = kept.length === this.#kept.length ? this.#dropped : undefined;
+    if (gap) this.#dropped = undefined;
+    const appends = kept.length > 0 || gap !== undefined || group.some((write) => write.appends);
+    try {
+      const settle = await this.#database.transaction((tx) => this.#write(tx, { group, kept, gap, appends }), {
+        synced: group.some(({ synced }) => synced),
+      });
+      this.#failure = undefined;
+      this.#kept = this.#kept.slice(kept.length);
+      if (this.#kept.length > 0) this.#writeLater(0);
+      for (const resolve of settle) resolve();
+    } catch (error) {
+      // Entries are dropped only after a failure, so this is the first part of one gap.
+      if (gap) this.#dropped = { ...gap, count: gap.count + (this.#dropped?.count ?? 0) };
+      if (kept.length > 0 || isStoreFailure(error))
+        this.#fail(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+  }
+
+  async #write(
+    tx: SqlTransaction,
+    group: { group: readonly QueuedWrite[]; kept: readonly AuditWrite[]; gap: Gap | undefined; appends: boolean },
+  ): Promise<(() => void)[]> {
+    // First, so all transactions take their locks in the same order: audit, row, jobs.
+    if (group.appends) await tx.lock("audit");
+    const entries = [...group.kept];
+    const appending: GroupTransaction = {
+      all: tx.all,
+      run: tx.run,
+      lock: tx.lock,
+      append: (write) => void entries.push(write),
+    };
+    const settle: (() => void)[] = [];
+    for (const write of group.group) settle.push(await write.run(appending));
+    const { gap } = group;
+    if (gap) entries.push({ draft: () => this.draft({ kind: "gap", data: { ...gap } }) });
+    if (entries.length > 0) await appendAudit(tx, entries);
+    return settle;
+  }
+
+  #fail(error: Error): void {
+    this.#failure = error;
+    if (this.#kept.length === 0) return;
+    // A full disk must not keep the process alive; `close` reports what was not written.
+    this.#writeLater(RETRY_MS)?.unref();
+  }
+
+  #drop({ opens }: AuditWrite, { message: reason }: Error): false {
+    // A call is counted at its end.
+    if (opens !== undefined) return false;
+    const at = this.#now();
+    const { count = 0, since = at } = this.#dropped ?? {};
+    this.#dropped = { count: count + 1, since, until: at, reason: this.#dropped?.reason ?? reason };
+    return false;
+  }
+
+  /** In real time, not by the injected clock. Keeps the process alive, so no entry is lost. */
+  #writeLater(ms: number): NodeJS.Timeout | undefined {
+    if (this.#isClosed) return undefined;
+    return (this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.flush().catch(() => undefined);
+    }, ms));
+  }
+}
+
+/** Of the store as a whole, not of one write. */
+function isStoreFailure(error: unknown): boolean {
+  return ["io_error", "unavailable", "busy"].includes(toFailure(error).code);
+}

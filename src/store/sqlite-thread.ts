@@ -1,0 +1,173 @@
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+import type { SqlValue } from "./database.ts";
+
+/** A statement and its parameters. */
+export type Statement = readonly [sql: string, params: readonly SqlValue[]];
+
+interface Request {
+  id: number;
+  /** The rows of a SELECT. */
+  select?: Statement;
+  /** In one transaction. */
+  write?: readonly Statement[];
+  /** Replaces the last column of each row by its SHA-256, as hex. */
+  isHashed?: boolean;
+}
+
+interface Reply {
+  id: number;
+  rows?: Record<string, unknown>[];
+  error?: { message: string; code?: string };
+}
+
+const WAIT_MS = 5000;
+/** Writers wait as long, so it is short: the next checkpoint tries again. */
+const RESTART_WAIT_MS = 100;
+
+/**
+ * A connection of its own to a SQLite file, on its own thread: for reads of many rows and for upkeep, which would block the
+ * event loop. It starts with the first request.
+ */
+export class SqliteThread {
+  readonly #file: string;
+  readonly #waiting = new Map<number, { resolve(rows: object[]): void; reject(error: Error): void }>();
+  #worker: Worker | undefined;
+  #nextId = 1;
+  #isClosed = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  select(select: Statement, { isHashed = false } = {}): Promise<object[]> {
+    return this.#request({ id: this.#nextId++, select, isHashed });
+  }
+
+  /** Waits for the lock of other writers, for some seconds. */
+  async write(write: readonly Statement[]): Promise<void> {
+    await this.#request({ id: this.#nextId++, write });
+  }
+
+  /**
+   * Moves what is in the WAL to the file, so the next writer starts the WAL anew. Nearly all of it while writers go on, and
+   * what they add meanwhile while they wait.
+   */
+  async checkpoint(): Promise<void> {
+    await this.select(["PRAGMA wal_checkpoint(PASSIVE)", []]);
+    await this.select([`PRAGMA busy_timeout = ${RESTART_WAIT_MS}`, []]);
+    await this.select(["PRAGMA wal_checkpoint(RESTART)", []]).finally(() =>
+      this.select([`PRAGMA busy_timeout = ${WAIT_MS}`, []]),
+    );
+  }
+
+  /** Waits for running requests. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const worker = this.#worker;
+    if (!worker) return;
+    const exited = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    worker.ref();
+    worker.postMessage("close");
+    await exited;
+  }
+
+  #request(request: Request): Promise<object[]> {
+    if (this.#isClosed) return Promise.reject(new Error(`The store ${this.#file} is closed.`));
+    const worker = (this.#worker ??= this.#start());
+    if (this.#waiting.size === 0) worker.ref();
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(request.id, { resolve, reject });
+      worker.postMessage(request);
+    });
+  }
+
+  #start(): Worker {
+    const libsql = createRequire(import.meta.url).resolve("libsql");
+    const worker = new Worker(SOURCE, { eval: true, workerData: { libsql, file: this.#file }, execArgv: [] });
+    worker.on("message", (reply: Reply) => this.#settle(worker, reply));
+    const fail = (error: Error): void => {
+      if (this.#worker === worker) this.#worker = undefined;
+      for (const { reject } of this.#waiting.values()) reject(error);
+      this.#waiting.clear();
+    };
+    worker.on("error", fail);
+    worker.on("exit", () => fail(new Error(`The thread that reads ${this.#file} has ended.`)));
+    return worker;
+  }
+
+  #settle(worker: Worker, { id, rows = [], error }: Reply): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    // The thread must not keep the process alive.
+    if (this.#waiting.size === 0 && !this.#isClosed) worker.unref();
+    if (error) waiting?.reject(Object.assign(new Error(error.message), { code: error.code }));
+    else waiting?.resolve(rows);
+  }
+}
+
+/** A string, so it needs no file next to the bundle. */
+const SOURCE = String.raw`
+const { parentPort, workerData } = require("node:worker_threads");
+const { createHash } = require("node:crypto");
+const Database = require(workerData.libsql);
+const MAX_STATEMENTS = 100;
+let connection;
+const statements = new Map();
+
+function prepare(sql) {
+  if (!connection) {
+    connection = new Database(workerData.file);
+    connection.pragma("busy_timeout = 5000");
+    connection.exec("PRAGMA synchronous = NORMAL");
+    connection.exec("PRAGMA wal_autocheckpoint = 0");
+  }
+  let statement = statements.get(sql);
+  if (statement) return statement;
+  if (statements.size >= MAX_STATEMENTS) statements.clear();
+  statement = connection.prepare(sql);
+  statements.set(sql, statement);
+  return statement;
+}
+
+function bind(params) {
+  return params.map((value) => (Number.isInteger(value) ? BigInt(value) : value));
+}
+
+function select([sql, params], isHashed) {
+  const rows = prepare(sql).all(bind(params));
+  if (!isHashed || rows.length === 0) return rows;
+  const last = Object.keys(rows[0]).at(-1);
+  for (const row of rows) row[last] = createHash("sha256").update(row[last]).digest("hex");
+  return rows;
+}
+
+function write(all) {
+  prepare("SELECT 1 AS one");
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    for (const [sql, params] of all) prepare(sql).run(bind(params));
+    connection.exec("COMMIT");
+  } catch (error) {
+    if (connection.inTransaction) connection.exec("ROLLBACK");
+    throw error;
+  }
+  return [];
+}
+
+parentPort.on("message", (request) => {
+  if (request === "close") {
+    statements.clear();
+    if (connection) connection.close();
+    parentPort.close();
+    return;
+  }
+  const { id } = request;
+  try {
+    const rows = request.select ? select(request.select, request.isHashed) : write(request.write);
+    parentPort.postMessage({ id, rows });
+  } catch (error) {
+    parentPort.postMessage({ id, error: { message: error.message, code: error.code } });
+  }
+});
+`;
