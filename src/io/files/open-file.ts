@@ -96,6 +96,12 @@ export function openFileOf(fd: number, real: string): OpenFile {
   };
 }
 
+/** A file whose content is in memory. */
+export function openBytes(info: FileInfo, bytes: Buffer): OpenFile {
+  const readNow = (buffer: Buffer, position: number): number => bytes.copy(buffer, 0, position);
+  return { info, read: async (buffer, position) => readNow(buffer, position), readNow, close: () => {} };
+}
+
 function tooLarge(name: PathName, size: number, maxBytes: number) {
   return toolError("too_large", `${quotePath(name.given)} has ${size} bytes. At most ${maxBytes} can be read at once`, {
     next: "Read a range of its lines, or search in it.",

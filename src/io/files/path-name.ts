@@ -48,6 +48,13 @@ export function parsePathName(given: unknown, base: string): PathName {
  * messages, locks and checks only: the links may change before a later open.
  */
 export function resolveLinks(absolute: string): string | null {
+  if (process.platform === "linux") {
+    try {
+      return realpathSync.native(absolute);
+    } catch {
+      // A part is missing, cannot be searched, or belongs to a loop.
+    }
+  }
   const pending = absolute.split("/").reverse();
   let resolved = "/";
   let links = 0;

@@ -46,6 +46,7 @@ export interface CutLine {
 
 const HEAD_BYTES = 16 * 1024;
 const STEP_BYTES = 64 * 1024;
+const MIN_STEP_BYTES = 1024;
 /** A rest up to this size is scanned to count the lines. */
 const COUNT_AHEAD_BYTES = 4 * 1024 * 1024;
 /** UTF-16 and UTF-32 files are decoded whole, so their size is limited. */
@@ -143,7 +144,7 @@ async function collect(file: OpenFile, start: number, range: LineRange) {
   let wholeBytes = maxWholeBytes;
   let maxStored = Math.max(shownBytes, wholeBytes) + skip * 4;
   const raw: RawLine[] = [];
-  const buffer = Buffer.allocUnsafe(STEP_BYTES);
+  const buffer = Buffer.allocUnsafe(Math.min(STEP_BYTES, Math.max(MIN_STEP_BYTES, file.info.size - start)));
   let position = start;
   let stored: Buffer[] = [];
   let storedBytes = 0;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { toolError, type ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
@@ -6,6 +7,9 @@ import type { FileInfo } from "../../io/files/open-file.ts";
 /** Max remembered files per session. The oldest are forgotten and must be read again. */
 const MAX_FILES = 10_000;
 const MAX_SESSIONS = 1_000;
+
+/** An unchanged record is stored again after this time, because old records are dropped. */
+const REFRESH_MS = 60 * 60_000;
 
 /** Up to this size a hash of the content is stored, so a file with only a new timestamp is not reported as changed. */
 export const FINGERPRINTED_BYTES = 256 * 1024;
@@ -96,9 +100,15 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
     files.set(path, seen);
     dropOldest(files, MAX_FILES);
   };
+  const storedAt = new WeakMap<Seen, number>();
   const remember = (context: ToolContext, path: string, seen: Seen): void => {
-    put(seenBy(context), path, seen);
-    store?.add({ session: sessionOf(context), path, ...seen });
+    const files = seenBy(context);
+    const before = files.get(path);
+    put(files, path, seen);
+    const last = before && isDeepStrictEqual(before, seen) ? storedAt.get(before) : undefined;
+    const now = performance.now();
+    storedAt.set(seen, last !== undefined && now - last < REFRESH_MS ? last : now);
+    if (storedAt.get(seen) === now) store?.add({ session: sessionOf(context), path, ...seen });
   };
   for (const { session, path, ...seen } of store?.known ?? []) put(seenIn(session), path, seen);
   const requireRead = (context: ToolContext, { info }: CurrentFile, shown: string): Seen => {
@@ -108,12 +118,14 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
   };
   return {
     saw(context, { real, stamp }, { bytes, seen: sight }) {
-      const fingerprint = bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined;
       const before = seenBy(context).get(real);
+      const isSame = before?.stamp === stamp;
+      const fingerprint =
+        (isSame ? before.fingerprint : undefined) ??
+        (bytes && bytes.length <= FINGERPRINTED_BYTES ? fingerprintOf(bytes) : undefined);
       const seen: Seen = { stamp, fingerprint, whole: sight === "whole" };
       if (sight === "as before") seen.whole = before?.whole;
       if (typeof sight === "object") {
-        const isSame = before?.stamp === stamp;
         const known = addLines(isSame ? parts.get(before) : undefined, sight);
         seen.whole = (isSame && before.whole === true) || isWhole(known, sight.total);
         parts.set(seen, known);

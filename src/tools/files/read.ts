@@ -1,11 +1,13 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
+import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
 import { detectMediaType, measureImage, openPdf } from "../../io/files/media.ts";
-import { type OpenFile, readAll } from "../../io/files/open-file.ts";
+import { openBytes, type OpenFile, readAll } from "../../io/files/open-file.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { type CutLine, type LineWindow, readLines } from "../../io/files/read-lines.ts";
 import { isSpillAddress } from "../../io/files/spill-folder.ts";
@@ -76,12 +78,14 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     run: async ({ path, ...range }, context) => {
       if (spills && isSpillAddress(path)) return readSpill(spills, path, { range, context });
       const allowed = filesOf({ files }, context);
-      const info = await allowed.info(path).catch((error: unknown) => failWithSuggestion(error, allowed, path));
-      if (info.type === "directory") return readFolder(allowed, path, range);
-      const file = await allowed.openForRead(path);
+      const file = await openFile(allowed, path);
+      if (file === "folder") return readFolder(allowed, path, range);
       try {
-        const { output, seen } = await readAs(file, allowed.show(file.info.real), knownEncoding(range), context);
-        reads.saw(context, file.info, { bytes: await contentOf(file, context.signal), seen });
+        const { info } = file;
+        const bytes = await contentOf(file, context.signal);
+        const content = bytes === undefined ? file : openBytes(info, bytes);
+        const { output, seen } = await readAs(content, allowed.show(info.real), knownEncoding(range), context);
+        reads.saw(context, info, { bytes, seen });
         return output;
       } finally {
         file.close();
@@ -129,6 +133,16 @@ function knownEncoding({ encoding, ...range }: ReadRange): ReadRange {
   return named === "utf-8" ? range : { ...range, encoding: named };
 }
 
+/** A path without links is checked by opening it. The names of links are checked too, and their targets are shown. */
+async function openFile(files: Files, path: string): Promise<OpenFile | "folder"> {
+  const opened = await files.openForRead(path).catch(() => undefined);
+  if (opened?.info.real === resolve(files.policy.workspace, path)) return opened;
+  opened?.close();
+  const info = await files.info(path).catch((error: unknown) => failWithSuggestion(error, files, path));
+  return info.type === "directory" ? "folder" : files.openForRead(path);
+}
+
+/** The content of a small file, which is read once. */
 async function contentOf(file: OpenFile, signal: AbortSignal): Promise<Buffer | undefined> {
   if (file.info.size > FINGERPRINTED_BYTES) return undefined;
   return (await readAll(file, { maxBytes: FINGERPRINTED_BYTES, signal })) ?? undefined;
@@ -248,14 +262,8 @@ async function transcode(file: OpenFile, encoding: string, signal: AbortSignal):
     });
   }
   const bytes = Buffer.from(decodeBytes(original, encoding));
-  const readNow = (buffer: Buffer, position: number): number => bytes.copy(buffer, 0, position);
-  return {
-    // Line indexes are cached by path: this is another content.
-    info: { ...file.info, real: `${file.info.real}\0${encoding}`, size: bytes.length },
-    read: async (buffer, position) => readNow(buffer, position),
-    readNow,
-    close: () => {},
-  };
+  // Line indexes are cached by path: this is another content.
+  return openBytes({ ...file.info, real: `${file.info.real}\0${encoding}`, size: bytes.length }, bytes);
 }
 
 const MAX_PDF_BYTES = 50 * 1024 * 1024;
