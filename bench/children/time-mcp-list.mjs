@@ -48,7 +48,7 @@ const bare = createMcpHandler(() => {
   return server;
 });
 const { createHaft } = await importHaft();
-const { createMcpEndpoint } = await import(pathToFileURL(join(DIST, "mcp", "server", "mcp-endpoint.js")).href);
+const { createMcpEndpoint } = await import(pathToFileURL(join(DIST, "mcp", "server", "streamable-http.js")).href);
 const haft = createHaft();
 for (const tool of tools) haft.register({ ...tool, kind: "readonly", run: () => tool.name });
 const identity = { id: "bench", name: "bench", rights: ["call"] };

@@ -103,80 +103,147 @@ export function createFiles(
   policy: PathPolicy,
   { journal = createMemoryUndo(), clock = Date.now, anchoring = detectAnchoring() }: FilesOptions = {},
 ): Files {
-  return filesOver({ policy, journal, clock, anchoring }, createTempFileCleaner());
+  return new GuardedFiles({ policy, journal, clock, anchoring }, createTempFileCleaner());
 }
 
-function filesOver(access: FileAccess, cleaner: ReturnType<typeof createTempFileCleaner>): Files {
-  const { policy } = access;
-  const attempt = async <T>(
-    given: string,
-    operation: PathOperation,
-    work: (name: PathName) => T | Promise<T>,
-  ): Promise<T> => {
-    const name = parsePathName(given, policy.workspace);
+type TempFileCleaner = ReturnType<typeof createTempFileCleaner>;
+
+/** A class, because every call gets one of its own. */
+class GuardedFiles implements Files {
+  readonly #access: FileAccess;
+  readonly #cleaner: TempFileCleaner;
+
+  constructor(access: FileAccess, cleaner: TempFileCleaner) {
+    this.#access = access;
+    this.#cleaner = cleaner;
+  }
+
+  get policy(): PathPolicy {
+    return this.#access.policy;
+  }
+
+  realPath(path: string, operation: PathOperation = "read"): string {
+    return realPath(this.#name(path), this.#access, operation);
+  }
+
+  show(real: string): string {
+    return showPath(this.policy, real);
+  }
+
+  info(path: string): Promise<FileInfo> {
+    return this.#attempt(path, "read", (name) => infoAt(name, this.#access));
+  }
+
+  readWhole(path: string, options?: ReadWholeOptions): Promise<{ bytes: Buffer; info: FileInfo }> {
+    return this.#attempt(path, "read", (name) => readWhole(name, this.#access, options));
+  }
+
+  openForRead(path: string): Promise<OpenFile> {
+    return this.#attempt(path, "read", (name) => openForRead(name, this.#access));
+  }
+
+  openDirectory(path: string): Promise<OpenDirectory> {
+    return this.#attempt(path, "read", (name) => openDirectory(name, this.#access));
+  }
+
+  listDirectory(path: string, options?: { withInfo?: boolean }): Promise<DirectoryEntry[]> {
+    return this.#attempt(path, "read", (name) => listDirectory(name, this.#access, options));
+  }
+
+  makeDirectories(path: string): Promise<string[]> {
+    return this.#attempt(path, "write", (name) => makeDirectories(name, this.#access));
+  }
+
+  writeFileAtomic(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteOutcome> {
+    return this.#attempt(path, "write", async (name) => {
+      const outcome = await writeFileAtomic(name, bytes, this.#access, options);
+      this.#cleaner.visit(outcome.info.real, this.#access);
+      return outcome;
+    });
+  }
+
+  deleteFile(path: string): Promise<void> {
+    return this.#attempt(path, "write", (name) => deleteFile(name, this.#access));
+  }
+
+  deleteDirectory(path: string, options?: { recursive?: boolean }): Promise<void> {
+    const access = this.#access;
+    return this.#attempt(path, "write", (name) => {
+      if (!options?.recursive || access.group !== undefined) return deleteDirectory(name, access, options);
+      return changeTogether(access, access.clock(), (group) => deleteDirectory(name, { ...access, group }, options));
+    });
+  }
+
+  move(from: string, to: string, options?: MoveOptions): Promise<{ from: string; info: FileInfo }> {
+    return this.#attempt(from, "write", (name) => moveEntry({ from: name, to: this.#name(to) }, this.#access, options));
+  }
+
+  checkWrite(path: string): Promise<void> {
+    return this.#attempt(path, "write", (name) => checkWrite(name, this.#access));
+  }
+
+  checkDelete(path: string, options?: { recursive?: boolean }): Promise<void> {
+    return this.#attempt(path, "write", (name) => checkDelete(name, this.#access, options));
+  }
+
+  checkMove(from: string, to: string, options?: MoveOptions): Promise<void> {
+    return this.#attempt(from, "write", (name) => checkMove({ from: name, to: this.#name(to) }, this.#access, options));
+  }
+
+  entry(path: string): Promise<FoundEntry> {
+    return this.#attempt(path, "read", (name) => entryAt(name, this.#access));
+  }
+
+  makeEntry(path: string, what: Extract<EntryState, { kind: "directory" | "symlink" }>): Promise<void> {
+    return this.#attempt(path, "write", (name) => makeEntry(name, what, this.#access));
+  }
+
+  setAttributes(path: string, attributes: EntryAttributes): Promise<void> {
+    return this.#attempt(path, "write", (name) => setAttributes(name, attributes, this.#access));
+  }
+
+  together<T>(work: (files: Files) => Promise<T>): Promise<T> {
+    const access = this.#access;
+    if (access.group !== undefined) return work(this);
+    return changeTogether(access, access.clock(), (group) =>
+      work(new GuardedFiles({ ...access, group }, this.#cleaner)),
+    );
+  }
+
+  removeTemporaryFiles(folders: readonly string[]): boolean {
+    return removeTemporaryFiles(folders, this.#access);
+  }
+
+  narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files {
+    const access = { ...this.#access, policy: narrow(this.policy, allowedPaths), ...maker };
+    return new GuardedFiles(access, this.#cleaner);
+  }
+
+  withoutDenials(): Files {
+    const policy = { ...this.policy, denials: () => null };
+    return new GuardedFiles({ ...this.#access, policy }, this.#cleaner);
+  }
+
+  #name(path: string): PathName {
+    return parsePathName(path, this.policy.workspace);
+  }
+
+  async #attempt<T>(given: string, operation: PathOperation, work: (name: PathName) => T | Promise<T>): Promise<T> {
+    const name = this.#name(given);
     try {
       return await work(name);
     } catch (error) {
-      throw explainFailure(error, name, { policy, operation });
+      throw explainFailure(error, name, { policy: this.policy, operation });
     }
-  };
-  const files: Files = {
-    policy,
-    realPath: (path, operation = "read") => realPath(parsePathName(path, policy.workspace), access, operation),
-    show: (real) => showPath(policy, real),
-    info: (path) => attempt(path, "read", (name) => infoAt(name, access)),
-    readWhole: (path, options) => attempt(path, "read", (name) => readWhole(name, access, options)),
-    openForRead: (path) => attempt(path, "read", (name) => openForRead(name, access)),
-    openDirectory: (path) => attempt(path, "read", (name) => openDirectory(name, access)),
-    listDirectory: (path, options) => attempt(path, "read", (name) => listDirectory(name, access, options)),
-    makeDirectories: (path) => attempt(path, "write", (name) => makeDirectories(name, access)),
-    writeFileAtomic: (path, bytes, options) =>
-      attempt(path, "write", async (name) => {
-        const outcome = await writeFileAtomic(name, bytes, access, options);
-        cleaner.visit(outcome.info.real, access);
-        return outcome;
-      }),
-    deleteFile: (path) => attempt(path, "write", (name) => deleteFile(name, access)),
-    deleteDirectory: (path, options) =>
-      attempt(path, "write", (name) => {
-        if (!options?.recursive || access.group !== undefined) return deleteDirectory(name, access, options);
-        return changeTogether(access, access.clock(), (group) => deleteDirectory(name, { ...access, group }, options));
-      }),
-    move: (from, to, options) =>
-      attempt(from, "write", (name) =>
-        moveEntry({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
-      ),
-    checkWrite: (path) => attempt(path, "write", (name) => checkWrite(name, access)),
-    checkDelete: (path, options) => attempt(path, "write", (name) => checkDelete(name, access, options)),
-    checkMove: (from, to, options) =>
-      attempt(from, "write", (name) =>
-        checkMove({ from: name, to: parsePathName(to, policy.workspace) }, access, options),
-      ),
-    entry: (path) => attempt(path, "read", (name) => entryAt(name, access)),
-    makeEntry: (path, what) => attempt(path, "write", (name) => makeEntry(name, what, access)),
-    setAttributes: (path, attributes) => attempt(path, "write", (name) => setAttributes(name, attributes, access)),
-    together: (work) =>
-      access.group === undefined
-        ? changeTogether(access, access.clock(), (group) => work(filesOver({ ...access, group }, cleaner)))
-        : work(files),
-    removeTemporaryFiles: (folders) => removeTemporaryFiles(folders, access),
-    narrow: (allowedPaths, maker) => filesOver({ ...access, policy: narrow(policy, allowedPaths), ...maker }, cleaner),
-  };
-  accessOf.set(files, { access, cleaner });
-  return files;
+  }
 }
-
-const accessOf = new WeakMap<Files, { access: FileAccess; cleaner: ReturnType<typeof createTempFileCleaner> }>();
 
 /**
  * The same files without the names that deny rules protect: repositories and secrets of a project, which a confined
  * command may change. Only for effects of commands and their undo, never for a tool that is given a path.
  */
 export function filesOfCommands(files: Files): Files {
-  const known = accessOf.get(files);
-  if (!known) return files;
-  const { access, cleaner } = known;
-  return filesOver({ ...access, policy: { ...access.policy, denials: () => null } }, cleaner);
+  return files instanceof GuardedFiles ? files.withoutDenials() : files;
 }
 
 function realPath(name: PathName, access: FileAccess, operation: PathOperation): string {

@@ -32,7 +32,7 @@ export function openForRead(name: PathName, access: FileAccess): OpenFile {
   const anchor = anchorPath(name, access, "read");
   try {
     requireRegular(name, anchor.stat);
-    return openFileOf(anchor.reopen(constants.O_RDONLY), anchor.real);
+    return openFileOf(anchor.reopen(constants.O_RDONLY), anchor.real, anchor.stat);
   } finally {
     anchor.close();
   }
@@ -75,10 +75,10 @@ export async function readAll(
 }
 
 /** Takes ownership of the descriptor. */
-export function openFileOf(fd: number, real: string): OpenFile {
+export function openFileOf(fd: number, real: string, stat = fstatSync(fd, { bigint: true })): OpenFile {
   let isOpen = true;
   return {
-    info: infoOf(real, fstatSync(fd, { bigint: true })),
+    info: infoOf(real, stat),
     read: async (buffer, position) => {
       let filled = 0;
       while (filled < buffer.length) {

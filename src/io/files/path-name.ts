@@ -30,10 +30,11 @@ export function parsePathName(given: unknown, base: string): PathName {
     throw refuseName(`${quotePath(given)} is a URL, not a path`, "Give the plain path, without file://.");
   }
   const absolute = resolve(base, expandHome(given));
-  if (Buffer.byteLength(absolute) > MAX_PATH_BYTES) {
+  if (absolute.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(absolute) > MAX_PATH_BYTES) {
     throw refuseName(`The path is longer than ${MAX_PATH_BYTES} bytes`, "Give a shorter path.");
   }
   if (
+    absolute.length * 3 > MAX_COMPONENT_BYTES &&
     absolute
       .split("/")
       .some((part) => part.length * 3 > MAX_COMPONENT_BYTES && Buffer.byteLength(part) > MAX_COMPONENT_BYTES)

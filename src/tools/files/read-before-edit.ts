@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { toolError, type ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
@@ -105,10 +104,12 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
     const files = seenBy(context);
     const before = files.get(path);
     put(files, path, seen);
-    const last = before && isDeepStrictEqual(before, seen) ? storedAt.get(before) : undefined;
+    if (!store) return;
+    const last = before && isSameRecord(before, seen) ? storedAt.get(before) : undefined;
     const now = performance.now();
-    storedAt.set(seen, last !== undefined && now - last < REFRESH_MS ? last : now);
-    if (storedAt.get(seen) === now) store?.add({ session: sessionOf(context), path, ...seen });
+    const isStored = last !== undefined && now - last < REFRESH_MS;
+    storedAt.set(seen, isStored ? last : now);
+    if (!isStored) store.add({ session: sessionOf(context), path, ...seen });
   };
   for (const { session, path, ...seen } of store?.known ?? []) put(seenIn(session), path, seen);
   const requireRead = (context: ToolContext, { info }: CurrentFile, shown: string): Seen => {
@@ -148,6 +149,10 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
       if (seen.stamp !== file.info.stamp && seen.fingerprint !== fingerprintOf(file.bytes)) throw stale(shown);
     },
   };
+}
+
+function isSameRecord(one: Seen, other: Seen): boolean {
+  return one.stamp === other.stamp && one.fingerprint === other.fingerprint && one.whole === other.whole;
 }
 
 function sessionOf({ caller }: ToolContext): string {

@@ -82,7 +82,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
       if (file === "folder") return readFolder(allowed, path, range);
       try {
         const { info } = file;
-        const bytes = await contentOf(file, context.signal);
+        const bytes = await contentOf(file);
         const content = bytes === undefined ? file : openBytes(info, bytes);
         const { output, seen } = await readAs(content, allowed.show(info.real), knownEncoding(range), context);
         reads.saw(context, info, { bytes, seen });
@@ -117,7 +117,8 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     const asCells = shown.endsWith(".ipynb") && range.offset === undefined && range.limit === undefined;
     const cells = asCells ? await readNotebook(file, shown, context.signal) : undefined;
     if (cells) return { output: cells };
-    return readText(file, lineIndexes, { ...range, shown, maxBytes: maxReadBytes, signal: context.signal });
+    const signal = isSmall(file) ? undefined : context.signal;
+    return readText(file, lineIndexes, { ...range, shown, maxBytes: maxReadBytes, signal });
   }
 }
 
@@ -143,9 +144,14 @@ async function openFile(files: Files, path: string): Promise<OpenFile | "folder"
 }
 
 /** The content of a small file, which is read once. */
-async function contentOf(file: OpenFile, signal: AbortSignal): Promise<Buffer | undefined> {
-  if (file.info.size > FINGERPRINTED_BYTES) return undefined;
-  return (await readAll(file, { maxBytes: FINGERPRINTED_BYTES, signal })) ?? undefined;
+async function contentOf(file: OpenFile): Promise<Buffer | undefined> {
+  if (!isSmall(file)) return undefined;
+  return (await readAll(file, { maxBytes: FINGERPRINTED_BYTES })) ?? undefined;
+}
+
+/** Such a file is read in less time than creating an abort signal takes. */
+function isSmall({ info: { size } }: OpenFile): boolean {
+  return size <= FINGERPRINTED_BYTES;
 }
 
 function binary(shown: string, mediaType: string | null, size: number): ToolError {
@@ -164,7 +170,7 @@ const MAX_TRANSCODED_BYTES = 16 * 1024 * 1024;
 interface TextReading extends ReadRange {
   shown: string;
   maxBytes?: number;
-  signal: AbortSignal;
+  signal?: AbortSignal;
 }
 
 /** Numbered lines, with a note about the next offset. */
@@ -254,7 +260,7 @@ function endsWithLineFeed(file: OpenFile, encoding: string): boolean {
 }
 
 /** The file converted to UTF-8 from the encoding that the caller gave. It is in memory, so its size is limited. */
-async function transcode(file: OpenFile, encoding: string, signal: AbortSignal): Promise<OpenFile> {
+async function transcode(file: OpenFile, encoding: string, signal?: AbortSignal): Promise<OpenFile> {
   const original = await readAll(file, { maxBytes: MAX_TRANSCODED_BYTES, signal });
   if (original === null) {
     throw toolError("too_large", `The encoding cannot be chosen for a file above ${MAX_TRANSCODED_BYTES} bytes`, {
