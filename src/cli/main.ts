@@ -9,11 +9,6 @@ const { enableCompileCache } = module as { enableCompileCache?: (folder: string)
 const base = process.env["XDG_CACHE_HOME"];
 enableCompileCache?.(join(base && isAbsolute(base) ? base : join(homedir(), ".cache"), "haft"));
 
-// A reader of stdout may stop early (`| head`): that is not a failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  process.exit();
-});
 const [{ runCli }, { processTerminal }] = await Promise.all([import("./run-cli.ts"), import("./terminal.ts")]);
 process.exitCode = await runCli(process.argv.slice(2), processTerminal());
 

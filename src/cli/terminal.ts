@@ -5,6 +5,8 @@ import type { KeyInput } from "./prompts.ts";
 export interface TerminalOutput {
   isTTY?: boolean;
   columns?: number;
+  /** How much was written that nobody has read yet. */
+  readonly writableLength?: number;
   write(text: string): unknown;
 }
 
@@ -17,6 +19,8 @@ export interface Terminal {
   readonly cwd: string;
   /** Calls the listener on SIGINT, SIGTERM and SIGHUP. Returns the function that removes it. */
   onInterrupt(listener: () => void): () => void;
+  /** From now on the process continues if nobody reads stdout any more. */
+  ignoreClosedOutput?(): void;
 }
 
 /** Whether a person can be asked: questions go to stderr, keys come from stdin. */
@@ -32,20 +36,32 @@ export function usesColour(output: TerminalOutput, env: Terminal["env"]): boolea
   return output.isTTY === true && env["TERM"] !== "dumb";
 }
 
-/** A launcher such as npm passes a signal on that the terminal has sent to this process already. */
+/** npm passes a signal on that the terminal has sent to this process already. */
 const REPEATED_MS = 300;
 
 export function processTerminal(): Terminal {
   const listeners = new Set<() => void>();
+  const isUnderNpm = process.env["npm_lifecycle_event"] !== undefined;
   let lastAt: number | undefined;
+  let repeated = 0;
   /** The second signal ends the process at once, whatever still runs. */
   const onSignal = (): void => {
     const now = performance.now();
-    if (lastAt !== undefined && now - lastAt < REPEATED_MS) return;
+    // One repetition only: if the process was busy, signals that were sent later arrive together.
+    if (lastAt !== undefined && isUnderNpm && now - lastAt < REPEATED_MS && repeated++ === 0) return;
     if (lastAt !== undefined) process.exit(130);
     lastAt = now;
     for (const listener of [...listeners]) listener();
   };
+  let endsWithOutput = true;
+  // A reader of stdout may stop early (`| head`): that is not a failure, and there is nothing left to do.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (!endsWithOutput) return;
+    if (error.code !== "EPIPE") throw error;
+    process.exit();
+  });
+  // Messages for a person: the work continues if nobody reads them.
+  process.stderr.on("error", () => undefined);
   return {
     // Opened when first used: most commands read no input.
     get stdin() {
@@ -59,9 +75,11 @@ export function processTerminal(): Terminal {
       for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, onSignal).on(signal, onSignal);
       // Something new runs that can be interrupted, such as the next turn of a chat.
       lastAt = undefined;
+      repeated = 0;
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    ignoreClosedOutput: () => void (endsWithOutput = false),
   };
 }
 

@@ -70,7 +70,7 @@ export const ScheduleRun = named(
     endedAt: Time.optional(),
     /** `waiting`: for a person or a job. `missed`: no process was running. `skipped`: the run before had not ended. */
     state: z.enum(["running", "waiting", "completed", "failed", "missed", "skipped"]),
-    /** How many times before `dueAt` passed without a run. */
+    /** How many times before `dueAt` passed without a run; 1000 means 1000 or more. */
     missed: Count,
     callId: z.string().optional(),
     pending: Pending.optional(),

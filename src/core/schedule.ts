@@ -57,7 +57,7 @@ export interface ScheduleRun {
   startedAt?: number;
   endedAt?: number;
   state: ScheduleRunState;
-  /** How many times before `dueAt` passed without a run; for a missed run it includes this one. */
+  /** How many times before `dueAt` passed without a run, up to `MAX_MISSED`; for a missed run it includes this one. */
   missed: number;
   /** Id of the call. */
   callId?: string;
@@ -74,4 +74,12 @@ export interface ScheduleStatus {
   nextAt?: number;
   /** The process that runs due schedules; absent if none has reported for a while. */
   isRunning: boolean;
+}
+
+/** Missed times are counted up to this: `missed` then means "this many or more". */
+export const MAX_MISSED = 1000;
+
+/** `3`, or `1000 or more`. */
+export function showMissed(missed: number): string {
+  return missed < MAX_MISSED ? String(missed) : `${MAX_MISSED} or more`;
 }

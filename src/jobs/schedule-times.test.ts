@@ -37,11 +37,13 @@ test("reports the last passed time, how many passed, and the next one", () => {
   });
 });
 
-test("counts at most a thousand passed times, and the last one is still correct", () => {
+test("counts at most a thousand missed times, and the last one is still correct", () => {
   const everySecond: ScheduleTiming = { type: "cron", expression: "* * * * * *", timeZone: "UTC" };
   const first = at("2026-11-15T08:00:00Z");
   const now = first + 86_400_000 + 500;
-  expect(timesPassed(everySecond, first, now)).toEqual({ last: now - 500, count: 1000, next: now + 500 });
+  const counted = { last: now - 500, count: 1001, next: now + 500 };
+  expect(timesPassed(everySecond, first, now)).toEqual(counted);
+  expect(timesPassed({ type: "every", everyMs: 1000 }, first, now)).toEqual(counted);
 });
 
 test.each<[ScheduleTiming, RegExp]>([

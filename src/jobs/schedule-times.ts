@@ -1,12 +1,12 @@
 import { Cron } from "croner";
 import { errorMessage, toolError } from "../core/error.ts";
-import type { ScheduleTiming } from "../core/schedule.ts";
+import { MAX_MISSED, type ScheduleTiming } from "../core/schedule.ts";
 
 /** Frequent enough for an agent, and not so frequent that runs fill the log. */
 const MIN_INTERVAL_MS = 1000;
 const MAX_INTERVAL_MS = 10 * 365 * 86_400_000;
-/** Missed times are counted up to this. */
-const MAX_COUNTED = 1000;
+/** The last time and so many before it: after a jump of the clock, an exact number would mean nothing. */
+const MAX_COUNTED = MAX_MISSED + 1;
 
 /** Throws if the timing can never occur, with a correct example. */
 export function checkTiming(timing: ScheduleTiming, now: number): void {
@@ -41,7 +41,7 @@ export function nextTime(timing: ScheduleTiming, after: number): number | undefi
   }
 }
 
-/** Of the times from `first` to `now`: the last one, and how many there are, counted up to a thousand. */
+/** Of the times from `first` to `now`: the last one, and how many there are, counted up to `MAX_COUNTED`. */
 export function timesPassed(
   timing: ScheduleTiming,
   first: number,
@@ -51,7 +51,7 @@ export function timesPassed(
   if (timing.type === "every") {
     const passed = Math.floor((now - first) / timing.everyMs);
     const last = first + passed * timing.everyMs;
-    return { last, count: passed + 1, next: last + timing.everyMs };
+    return { last, count: Math.min(passed + 1, MAX_COUNTED), next: last + timing.everyMs };
   }
   const cron = readCron(timing);
   let last = first;

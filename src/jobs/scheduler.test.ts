@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { CallOptions } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import type { ScheduleTiming } from "../core/schedule.ts";
+import { MAX_MISSED, type ScheduleTiming, showMissed } from "../core/schedule.ts";
 import { openInMemory } from "../store/memory-store.fixture.ts";
 import { schedulesModule } from "../store/schedules.ts";
 import { createFakeClock, type FakeClock } from "../testing/fake-clock.ts";
@@ -255,6 +255,22 @@ describe("fa-025: when the clock jumps", () => {
     await clock.advance(HOUR);
     expect(await store.runs("once", ALL)).toMatchObject([{ number: 1, state: "completed" }]);
     expect((await store.runs("s", ALL)).map(({ dueAt }) => (dueAt - START) / HOUR)).toEqual([2, 1]);
+  });
+
+  test("half a day forward, a schedule of every second runs once, and the missed times are a bounded number", async () => {
+    const { clock, store, scheduler, add, times } = await open();
+    await add({ type: "every", everyMs: 1000 });
+    scheduler.start();
+    await clock.advance(2500);
+    const before = times.length;
+    clock.set(12 * HOUR);
+    await clock.advance(600);
+    expect(times.length - before).toBe(1);
+    const [run] = await store.runs("s", ALL);
+    expect(run).toMatchObject({ state: "completed", missed: MAX_MISSED });
+    expect(showMissed(run!.missed)).toBe("1000 or more");
+    await clock.advance(2000);
+    expect((await store.runs("s", ALL)).slice(0, 2)).toMatchObject([{ missed: 0 }, { missed: 0 }]);
   });
 
   test("an hour back, past runs are not repeated, and intervals continue", async () => {

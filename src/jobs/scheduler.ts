@@ -2,7 +2,7 @@ import type { CallAuthority, ExecuteByName } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { toFailure, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { Schedule, ScheduleRun } from "../core/schedule.ts";
+import { MAX_MISSED, type Schedule, type ScheduleRun } from "../core/schedule.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { ScheduleStore } from "./schedule-store.ts";
 import { timesPassed } from "./schedule-times.ts";
@@ -169,7 +169,7 @@ export class Scheduler {
       trigger: "time",
       dueAt: last,
       state: isMissed ? "missed" : before ? "skipped" : "running",
-      missed: isMissed ? count : count - 1,
+      missed: isMissed ? Math.min(count, MAX_MISSED) : count - 1,
     });
     if (before) run.outcome = `Run ${before.number} had not ended (${before.state}).`;
     if (!(await store.begin(advanced(schedule, { nextAt: next }), run, MAX_KEPT_RUNS))) return;

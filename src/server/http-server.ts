@@ -21,7 +21,7 @@ import { issueToken, MemoryTokenStore, type NewTokenOptions, SCOPES, type TokenS
 import { Authenticator } from "./authentication.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import { LoadControl, type LoadLimits, overloaded } from "./load-control.ts";
-import { logLine, requestLine } from "./log.ts";
+import { logLine, RequestLog } from "./log.ts";
 import { checkOrigin, createOriginPolicy, isFromConsole, isLoopback, type OriginPolicy } from "./origin-policy.ts";
 import { answerPreflight, apiHeaders } from "./security-headers.ts";
 import { attachSockets } from "./sockets.ts";
@@ -147,6 +147,7 @@ class ApiServer implements HttpServer {
   readonly #authenticator: Authenticator;
   readonly #streams: OpenStreams;
   readonly #load: LoadControl;
+  readonly #log: RequestLog | undefined;
   readonly #clients: ClientTools;
   readonly #server: Server;
   readonly #connections: ConnectionLimit;
@@ -184,6 +185,7 @@ class ApiServer implements HttpServer {
     });
     this.#streams = new OpenStreams(clock, limits, () => api.feed.beat(clock.now()));
     this.#load = new LoadControl(limits);
+    this.#log = options.log && new RequestLog(options.log);
     this.#clients = new ClientTools({
       registry: haft.registry,
       onPending: (listener) => haft.on("tool_call_pending", ({ result }) => listener(result)),
@@ -313,7 +315,7 @@ class ApiServer implements HttpServer {
   }
 
   readonly #onError = (incoming: IncomingMessage, status: number, reason: unknown): void => {
-    this.#options.log?.(requestLine(incoming, status, reason));
+    this.#log?.note(incoming, status, reason);
   };
 
   #createServer(): Server {

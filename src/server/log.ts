@@ -17,7 +17,7 @@ function quote(text: string): string {
 }
 
 /** A request that was refused or failed. `reason` is a message, or the error that was thrown. */
-export function requestLine(incoming: IncomingMessage, status: number, reason: unknown): string {
+function requestLine(incoming: IncomingMessage, status: number, reason: unknown): string {
   return logLine(status >= 500 ? "failed" : "refused", {
     status,
     method: incoming.method,
@@ -27,4 +27,27 @@ export function requestLine(incoming: IncomingMessage, status: number, reason: u
     agent: incoming.headers["user-agent"],
     reason: reason instanceof Error ? (reason.stack ?? reason.message) : reason,
   });
+}
+
+const SUMMARY_MS = 1000;
+
+/** Writes a line for each request that was refused or failed; of those refused because of load, one in a second with their number. */
+export class RequestLog {
+  readonly #log: (line: string) => void;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+  #more = 0;
+
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+  }
+
+  note(incoming: IncomingMessage, status: number, reason: unknown): void {
+    if (status !== 429 && status !== 503) return this.#log(requestLine(incoming, status, reason));
+    const now = performance.now();
+    if (now - this.#loggedAt < SUMMARY_MS) return void this.#more++;
+    const line = requestLine(incoming, status, reason);
+    this.#log(this.#more > 0 ? `${line} more=${this.#more}` : line);
+    this.#loggedAt = now;
+    this.#more = 0;
+  }
 }

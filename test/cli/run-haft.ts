@@ -23,7 +23,7 @@ export interface HaftProgram {
   openFolder(): string;
   run(words: readonly string[], options?: { input?: string; env?: Record<string, string>; cwd?: string }): Promise<Ran>;
   /** Goes on; killed at the end of the test where it still runs. */
-  start(words: readonly string[], options?: { env?: Record<string, string> }): Running;
+  start(words: readonly string[], options?: { env?: Record<string, string>; maxFiles?: number }): Running;
   onTerminal(words: readonly string[], options?: { env?: Record<string, string> }): TerminalRun;
   remove(): void;
 }
@@ -50,8 +50,15 @@ export async function bundleHaft(): Promise<HaftProgram> {
       ...env,
     };
   };
-  const launch = (words: readonly string[], env?: Record<string, string>, cwd = folder): ChildProcess => {
-    const child = spawn(process.execPath, [program, ...words], { cwd, env: environment(env), stdio: "pipe" });
+  const launch = (
+    words: readonly string[],
+    { env, cwd = folder, maxFiles }: { env?: Record<string, string>; cwd?: string; maxFiles?: number } = {},
+  ): ChildProcess => {
+    const command = [process.execPath, program, ...words];
+    // The shell becomes the program, so signals reach it.
+    if (maxFiles !== undefined) command.unshift("/bin/sh", "-c", `ulimit -n ${maxFiles} && exec "$@"`, "sh");
+    const [file = "", ...args] = command;
+    const child = spawn(file, args, { cwd, env: environment(env), stdio: "pipe" });
     onTestFinished(() => void child.kill("SIGKILL"));
     return child;
   };
@@ -66,13 +73,13 @@ export async function bundleHaft(): Promise<HaftProgram> {
     },
     openFolder,
     run(words, { input = "", env, cwd } = {}) {
-      const child = launch(words, env, cwd);
+      const child = launch(words, { env, cwd });
       // Who does not read its input may be gone before it is written.
       child.stdin!.on("error", () => undefined);
       child.stdin!.end(input);
       return new Running(child).ended;
     },
-    start: (words, { env } = {}) => new Running(launch(words, env)),
+    start: (words, options) => new Running(launch(words, options)),
     onTerminal: (words, { env } = {}) => {
       const pty = spawnOnTerminal(process.execPath, [program, ...words], {
         cols: 200,

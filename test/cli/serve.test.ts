@@ -238,7 +238,6 @@ describe("a server that is told to end while a call has its effect", () => {
     const { running, deploy } = await serveDeploy();
     deploy(60_000).catch(() => undefined);
     await running.waitForOutput(/Ctrl-C again/, "stderr");
-    await new Promise((done) => setTimeout(done, 400));
     running.child.kill("SIGINT");
     expect(await running.ended).toMatchObject({ code: 130 });
   });
@@ -281,4 +280,51 @@ describe("a server that is killed at any moment", () => {
     expect(result).toMatchObject({ status: "completed" });
     expect(existsSync(join(haft.folder, "asked.txt"))).toBe(true);
   }, 120_000);
+});
+
+describe("a server whose surroundings fail", () => {
+  const token = "t".repeat(43);
+
+  test("continues if nobody reads its output any more, and ends at once at a second signal while a job runs", async () => {
+    const running = haft.start(["serve", "--port", "0", "--json"], { env: { HAFT_SERVER_TOKEN: token } });
+    const [line] = await running.waitForOutput(/^\{.*\}\n/);
+    const { url } = JSON.parse(line) as { url: string };
+    running.child.stdout!.destroy();
+    running.child.stderr!.destroy();
+    // Each is logged.
+    for (let count = 0; count < 3; count++) {
+      const refused = await fetch(`${url}/api/tools`, { headers: { authorization: "Bearer wrong" } });
+      expect(refused.status).toBe(401);
+    }
+    const client = createClient({ url, token });
+    const call = { tool: "exec", input: { command: "sleep 60" }, background: true, mode: "bypassPermissions" } as const;
+    const { status } = await client.calls.execute(call);
+    expect(status).toBe("pending");
+    const isRunning = async () => (await client.jobs.list()).items.some(({ state }) => state === "running");
+    while (!(await isRunning())) await new Promise((done) => setTimeout(done, 20));
+    running.child.kill("SIGINT");
+    while ((await fetch(`${url}/api/health`).catch(() => undefined))?.status === 200);
+    running.child.kill("SIGINT");
+    expect(await running.ended).toMatchObject({ code: 130 });
+  });
+
+  test.runIf(process.platform === "linux")("answers with few descriptors, or refuses with 503, and stays", async () => {
+    const running = haft.start(["serve", "--port", "0", "--json"], { env: { HAFT_SERVER_TOKEN: token }, maxFiles: 64 });
+    const [line] = await running.waitForOutput(/^\{.*\}\n/);
+    const { url } = JSON.parse(line) as { url: string };
+    const client = createClient({ url, token });
+    const read = () => client.calls.execute({ tool: "read", input: { path: "README.md" } });
+    const answers = await Promise.allSettled(Array.from({ length: 40 }, read));
+    const completed = answers.filter((answer) => answer.status === "fulfilled" && answer.value.status === "completed");
+    expect(completed.length).toBeGreaterThan(0);
+    const failed = answers.filter((answer) => answer.status === "fulfilled" && answer.value.status !== "completed");
+    expect(failed, "tools have descriptors of their own").toEqual([]);
+    const statuses = answers.flatMap((answer) =>
+      answer.status === "rejected" ? [answer.reason.status as number] : [],
+    );
+    // Zero: closed without an answer, because there was no descriptor for one.
+    expect(statuses.filter((status) => status !== 503 && status !== 0)).toEqual([]);
+    expect(statuses).toContain(503);
+    while ((await read().catch(() => undefined))?.status !== "completed");
+  });
 });

@@ -1,4 +1,5 @@
 import type { ScheduleInfo, ScheduleRun } from "../../contracts/schedules.ts";
+import { showMissed } from "../../core/schedule.ts";
 import { readTiming, showTarget, showTiming } from "../../tools/schedules/schedule-text.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
@@ -158,7 +159,7 @@ function showRuns(items: readonly ScheduleRun[], { paint, columns }: Output): st
       state,
       startedAt === undefined || endedAt === undefined ? "" : showDuration(endedAt - startedAt),
       [
-        missed > 0 ? `${missed} missed` : "",
+        missed > 0 ? `${showMissed(missed)} missed` : "",
         trigger === "request" ? `requested by ${by ?? "unknown"}` : "",
         errorCode ?? "",
         outcome ?? "",

@@ -8,7 +8,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { type Output, safe } from "../output.ts";
 import { confirm } from "../prompts.ts";
-import { hasDesktop, isInteractive, openInBrowser } from "../terminal.ts";
+import { hasDesktop, isInteractive, openInBrowser, type Terminal } from "../terminal.ts";
 import { askTrust } from "./trust.ts";
 
 export const serve = defineCommand({
@@ -41,6 +41,8 @@ export const serve = defineCommand({
     if (!options.sample) checkFolder(wanted);
     const folder = options.sample ? await createSample(wanted) : named === undefined ? await offerSample() : wanted;
     await askTrust(folder, { terminal, output, interrupted });
+    // The reader of the log may end before the server does.
+    terminal.ignoreClosedOutput?.();
     const { startServer } = await import("../start-server.ts");
     const version = await readVersion();
     const served = await startServer({
@@ -52,7 +54,7 @@ export const serve = defineCommand({
       host,
       graceMs: grace,
       tls: cert && key ? { cert: await readFile(cert, "utf8"), key: await readFile(key, "utf8") } : undefined,
-      log: (line) => output.info(output.paintStderr("dim", line)),
+      log: createLog(terminal, output),
       onWarning: (warning) => output.warn(safe(warning)),
     });
     try {
@@ -86,6 +88,19 @@ export const serve = defineCommand({
     }
   },
 });
+
+/** Unread lines are kept in memory, up to this many characters. */
+const MAX_UNREAD_LOG = 1024 * 1024;
+
+/** Lines that nobody reads are dropped, and counted in the next one that is written. */
+function createLog({ stderr }: Terminal, { info, paintStderr }: Output): (line: string) => void {
+  let dropped = 0;
+  return (line) => {
+    if ((stderr.writableLength ?? 0) > MAX_UNREAD_LOG) return void dropped++;
+    info(paintStderr("dim", dropped > 0 ? `${line} dropped=${dropped}` : line));
+    dropped = 0;
+  };
+}
 
 function describeEnd({ haft }: HaftHost): string {
   const { running } = haft.load();

@@ -28,6 +28,8 @@ export const worker = defineCommand({
       import("../../gate/permit/tool-policy.ts"),
       import("node:os"),
     ]);
+    // The reader of the log may end before the worker does.
+    terminal.ignoreClosedOutput?.();
     const host = await openHaft(folder, {
       env: terminal.env,
       // A worker asks nobody: approval was given when the call was made.

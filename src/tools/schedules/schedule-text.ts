@@ -1,5 +1,11 @@
 import { toolError } from "../../core/error.ts";
-import type { Schedule, ScheduleRun, ScheduleTarget, ScheduleTiming } from "../../core/schedule.ts";
+import {
+  type Schedule,
+  type ScheduleRun,
+  type ScheduleTarget,
+  type ScheduleTiming,
+  showMissed,
+} from "../../core/schedule.ts";
 
 /** When something runs, as text; one of the first three. */
 export interface TimingText {
@@ -94,7 +100,7 @@ export function showRun(run: ScheduleRun): string {
   const { number, state, dueAt, missed, callId, errorCode, outcome, trigger, by } = run;
   const facts = [
     trigger === "request" ? `requested${by === undefined ? "" : ` by ${by}`}` : "",
-    missed > 0 ? `${missed} ${missed === 1 ? "time" : "times"} missed` : "",
+    missed > 0 ? `${showMissed(missed)} ${missed === 1 ? "time" : "times"} missed` : "",
     callId === undefined ? "" : `call ${callId}`,
     errorCode ?? "",
   ].filter(Boolean);
