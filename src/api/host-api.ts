@@ -1,4 +1,5 @@
 import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
+import { recentProblems } from "../capabilities/process-guard.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { Clock } from "../core/clock.ts";
@@ -123,7 +124,7 @@ export class HostApi {
           info,
           parts: () => this.#parts(),
           describe: (version) => this.#describe(version),
-          warnings: () => this.warnings,
+          warnings: () => [...this.warnings, ...recentProblems(haft)],
           health: { database: store?.database, stateFolder: this.#host.stateFolder, isOverloaded },
         });
       },

@@ -9,6 +9,7 @@ import { createHaft } from "../runtime.ts";
 import { openStore } from "../store/store.ts";
 import { openWorkspace } from "../workspace.ts";
 import { defineCapability } from "./capability.ts";
+import { bindGuard, ProcessGuard } from "./process-guard.ts";
 import { configuredOptions } from "./runtime-options.ts";
 
 export const store = defineCapability({
@@ -91,6 +92,9 @@ export const runtime = defineCapability({
     const { audit } = stored;
     const { approvalWaitMs, runsJobs = true, isShortLived, tools = [] } = options;
     const configured = configuredOptions(config);
+    const guard = options.ownsProcess
+      ? new ProcessGuard({ clock, warn, record: (fact) => audit.append(fact) })
+      : undefined;
     const value = createHaft({
       ...configured,
       approver: options.approver,
@@ -99,7 +103,7 @@ export const runtime = defineCapability({
       spill: artifacts?.spill,
       rules,
       tools: [...opened.flatMap((capability) => capability.tools ?? []), ...tools],
-      middleware: options.middleware,
+      middleware: guard ? [...(options.middleware ?? []), guard.middleware] : options.middleware,
       clock,
       log: audit,
       calls: stored.calls,
@@ -126,7 +130,8 @@ export const runtime = defineCapability({
         await saveLocalRule(config.folder, "allow", rule, user);
       },
     });
-    return { value, close: () => value.shutdown() };
+    if (guard) bindGuard(value, guard);
+    return { value, close: () => value.shutdown().finally(() => guard?.close()) };
   },
 });
 

@@ -45,6 +45,12 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   runsJobs?: boolean;
   /** The process ends after one command: it waits for the calls that it runs, and takes over none of other processes. */
   isShortLived?: boolean;
+  /**
+   * The process belongs to Haft, as those of `haft serve` and `haft worker` do. Errors that tools leave behind are recorded with
+   * their call, and the process goes on; a tool that blocks the event loop is named. Default: false, Haft adds no handler to
+   * the process.
+   */
+  ownsProcess?: boolean;
   /** Whether MCP servers are started and connected. Default: true. */
   connectsMcp?: boolean;
   /** How a person signs in to remote MCP servers. If omitted, only earlier sign-ins are used. */

@@ -126,6 +126,8 @@ export async function openHost(
   const warnings: string[] = [];
   const warn = (warning: string): void => {
     warnings.push(warning);
+    // A host runs for months.
+    if (warnings.length > MAX_WARNINGS) warnings.splice(MAX_WARNINGS / 2, 1);
     onWarning?.(warning);
   };
   const state = { home, env, stateFolder: options.stateFolder, now: () => clock.now(), onWarning: warn };
@@ -190,6 +192,8 @@ export async function openHost(
   return host;
 }
 
+/** The first half stays: the warnings of the start. */
+const MAX_WARNINGS = 200;
 const DONE = Promise.resolve();
 const RECOVERY_MS = 1000;
 

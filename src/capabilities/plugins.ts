@@ -3,6 +3,7 @@ import { errorMessage } from "../core/error.ts";
 import type { Plugin } from "../core/plugin.ts";
 import { DEFAULT_TIMEOUTS } from "../gate/timeouts.ts";
 import { defineCapability } from "./capability.ts";
+import { markRemote } from "./process-guard.ts";
 import type { PluginProcess } from "./plugin-host/plugin-process.ts";
 
 /** The configured plugins, each in a process of its own. One that fails is reported and left out. */
@@ -16,10 +17,10 @@ export const plugins = defineCapability({
     const references = config.plugins.filter(({ enabled }) => enabled);
     if (references.length === 0) return { value: undefined };
     const processes: PluginProcess[] = [];
-    const open = async (reference: PluginReference): Promise<Plugin> => {
+    const open = async (reference: PluginReference): Promise<{ plugin: Plugin; isRemote: boolean }> => {
       if (reference.inProcess) {
         const { plugins: loaded, failures } = await loadPlugins({ plugins: [reference] });
-        if (loaded[0]) return loaded[0].plugin;
+        if (loaded[0]) return { plugin: loaded[0].plugin, isRemote: false };
         throw new Error(failures[0]?.message);
       }
       const [{ PluginProcess }, { remotePlugin }] = await Promise.all([
@@ -29,7 +30,7 @@ export const plugins = defineCapability({
       const graceMs = config.value.limits.grace ?? DEFAULT_TIMEOUTS.graceMs;
       const opened = await PluginProcess.open(reference, { clock, graceMs, warn });
       processes.push(opened);
-      return remotePlugin(opened);
+      return { plugin: remotePlugin(opened), isRemote: true };
     };
     // Started together, installed in the order of the configuration.
     const opening = references.map((reference) => Promise.allSettled([open(reference)]));
@@ -41,9 +42,10 @@ export const plugins = defineCapability({
         continue;
       }
       try {
-        await runtime.use(opened.value);
+        const tools = await runtime.use(opened.value.plugin);
+        if (opened.value.isRemote) markRemote(tools);
       } catch (error) {
-        warn(`The plugin "${opened.value.manifest.id}" was not installed: ${errorMessage(error)}`);
+        warn(`The plugin "${opened.value.plugin.manifest.id}" was not installed: ${errorMessage(error)}`);
       }
     }
     return {

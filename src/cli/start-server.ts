@@ -64,6 +64,7 @@ export async function startServer({
 }: StartOptions): Promise<StartedServer> {
   let server: HttpServer | undefined;
   const host = await openHaft(folder, {
+    ownsProcess: true,
     env,
     onWarning,
     // The console requests the page, opens it, and finishes the sign-in when the browser returns.

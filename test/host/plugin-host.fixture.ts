@@ -1,6 +1,7 @@
 // A program that opens a folder and makes calls of it: one JSON line per call on stdin, one per result on stdout.
 import { createInterface } from "node:readline";
 import { openHaft } from "../../src/host.ts";
+import { createTool } from "../../src/index.ts";
 
 interface Request {
   id: string;
@@ -8,6 +9,10 @@ interface Request {
   input?: object;
   /** Aborts the call with this id instead. */
   abort?: string;
+  /** Reads the audit log instead. */
+  audit?: true;
+  /** Throws an error that belongs to no call. */
+  crash?: true;
 }
 
 const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -15,6 +20,37 @@ const [folder = "", home = ""] = process.argv.slice(2);
 const host = await openHaft(folder, {
   home,
   only: ["plugins"],
+  ownsProcess: true,
+  tools: [
+    createTool({
+      name: "leaves_timer",
+      description: "Throws after its end",
+      parameters: [],
+      run: () =>
+        void setTimeout(() => {
+          throw new Error("left in a timer");
+        }, 5),
+    }),
+    createTool({
+      name: "leaves_rejection",
+      description: "Rejects while it runs",
+      parameters: [],
+      async run() {
+        void Promise.reject(new Error("left unhandled"));
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return "done";
+      },
+    }),
+    createTool({
+      name: "blocks_here",
+      description: "Blocks the event loop",
+      parameters: [],
+      run() {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);
+        return "done";
+      },
+    }),
+  ],
   env: { ...process.env, HAFT_STATE_DIR: `${home}/state` },
   onWarning: (warning: string) => say({ warning }),
 });
@@ -22,8 +58,13 @@ const aborts = new Map<string, AbortController>();
 say({ tools: host.haft.tools().map(({ name, origin }) => ({ name, origin })) });
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, tool, input, abort } = JSON.parse(line) as Request;
+  const { id, tool, input, abort, audit, crash } = JSON.parse(line) as Request;
   if (abort !== undefined) aborts.get(abort)?.abort(new Error("enough"));
+  else if (audit) say({ notes: (await host.store.audit.query({ kind: "note" })).entries });
+  else if (crash)
+    setTimeout(() => {
+      throw new Error("of nobody");
+    });
   else void run(id, tool, input);
 }
 await host.close();

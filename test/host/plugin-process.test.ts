@@ -69,6 +69,7 @@ interface Line {
   warning?: string;
   tools?: { name: string; origin: object }[];
   closed?: boolean;
+  notes?: { callId?: string; toolName?: string; data: Record<string, unknown> }[];
 }
 
 /** A process that has opened a folder with plugins. */
@@ -102,6 +103,10 @@ class HostProcess {
 
   call(tool: string, input?: object): Promise<NonNullable<Line["result"]>> {
     return this.start(tool, input).result;
+  }
+
+  send(request: object): void {
+    this.child.stdin!.write(`${JSON.stringify(request)}\n`);
   }
 
   async pid(): Promise<number> {
@@ -252,7 +257,23 @@ describe("the process of a plugin that ends", () => {
 });
 
 describe("the process of Haft", () => {
-  test("ends the processes of its plugins when it closes, and also if it is killed while a plugin blocks", async () => {
+  test("survives what its own tools leave behind, names a tool that blocks it, and records both", async () => {
+    const timer = host.start("leaves_timer");
+    expect(await timer.result).toMatchObject({ status: "completed" });
+    const rejection = host.start("leaves_rejection");
+    expect(await rejection.result).toMatchObject({ status: "completed", details: "done" });
+    const block = host.start("blocks_here");
+    await host.line(({ warning }) => warning?.includes(`blocks_here (call ${block.id}) blocked it`) ?? false);
+    host.send({ audit: true });
+    const { notes = [] } = await host.line((line) => line.notes !== undefined);
+    expect(notes.map(({ callId, toolName, data }) => [callId, toolName, data["action"], data["message"]])).toEqual([
+      [block.id, "blocks_here", "event_loop_blocked", undefined],
+      [rejection.id, "leaves_rejection", "stray_error", "left unhandled"],
+      [timer.id, "leaves_timer", "stray_error", "left in a timer"],
+    ]);
+  });
+
+  test("ends its plugins when it is killed while one blocks, when it closes, and by an error of its own", async () => {
     const typed = { at: "2026-01-02", link: "http://b.example/x", even: 4 };
     const idle = ((await host.call("typed", typed)).details as number[])[3]!;
     const blocked = await host.pid();
@@ -260,10 +281,13 @@ describe("the process of Haft", () => {
     host.child.kill("SIGKILL");
     await until(() => !isRunning(blocked) && !isRunning(idle));
 
-    const other = new HostProcess(program, folder, home);
-    const pid = await other.pid();
-    other.child.stdin!.end();
-    expect(await childEnd(other.child)).toEqual({ code: 0, signal: null });
-    expect(isRunning(pid)).toBe(false);
+    const [closed, crashed] = [new HostProcess(program, folder, home), new HostProcess(program, folder, home)];
+    const pids = await Promise.all([closed.pid(), crashed.pid()]);
+    closed.child.stdin!.end();
+    expect(await childEnd(closed.child)).toEqual({ code: 0, signal: null });
+    crashed.send({ crash: true });
+    expect(await childEnd(crashed.child)).toEqual({ code: 1, signal: null });
+    expect(crashed.errors).toContain("of nobody");
+    await until(() => !pids.some(isRunning));
   });
 });

@@ -53,6 +53,7 @@ export const mcp = defineCommand({
         import("../../io/files/package-folder.ts"),
       ]);
     const host = await openHaft(folder, {
+      ownsProcess: true,
       env: terminal.env,
       approvalWaitMs: false,
       // On stderr: stdout belongs to the protocol.

@@ -131,6 +131,7 @@ async function openConversation(
   ]);
   await askTrust(folder, { terminal, output, interrupted });
   const host = await openHaft(folder, {
+    ownsProcess: true,
     env: terminal.env,
     approver: createTerminalApprover({ input: terminal.stdin, output: terminal.stderr, by: userName() }),
     approvalWaitMs: false,

@@ -31,6 +31,7 @@ export const worker = defineCommand({
     // The reader of the log may end before the worker does.
     terminal.ignoreClosedOutput?.();
     const host = await openHaft(folder, {
+      ownsProcess: true,
       env: terminal.env,
       // A worker asks nobody: approval was given when the call was made.
       approvalWaitMs: false,
