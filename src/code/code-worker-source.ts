@@ -7,8 +7,15 @@
  * is the complete program.
  */
 export const CODE_WORKER_SOURCE = `
-const { parentPort, workerData } = require("node:worker_threads");
-const { library, wasm, maxLineLength, stop } = workerData;
+const { parentPort, receiveMessageOnPort, workerData } = require("node:worker_threads");
+const { library, wasm, maxLineLength, maxTextLength, shared, port, textBytes } = workerData;
+
+// The words of the shared memory and their states: see code-thread.ts.
+const STOP = 0, REQUEST = 1, ANSWER = 2, REQUEST_LENGTH = 3, ANSWER_LENGTH = 4;
+const NONE = 0, IN_MEMORY = 1, IN_PORT = 2, HOST_SLEEPS = 3;
+const words = new Int32Array(shared, 0, workerData.words);
+const requestBytes = Buffer.from(shared, 4 * workerData.words, textBytes);
+const answerBytes = Buffer.from(shared, 4 * workerData.words + textBytes, textBytes);
 
 const PRELUDE = ${JSON.stringify(prelude())};
 
@@ -49,13 +56,18 @@ const options = (memoryBytes) => ({
   wasm,
   memoryLimit: memoryBytes,
   maxStackSize: 256 * 1024,
-  interruptHandler: () => Date.now() > deadline || Atomics.load(stop, 0) === 1,
+  interruptHandler: () => Date.now() > deadline || Atomics.load(words, STOP) === 1,
 });
 
+/** Functions of the prelude, looked up once for each machine. */
+let found = {};
 const inside = (method, ...args) => {
-  const haft = machine.global.getProp("__haft");
+  found.haft ??= machine.global.getProp("__haft");
+  found[method] ??= found.haft.getProp(method);
   const handles = args.map((arg) => machine.newString(String(arg)));
-  return machine.callFunction(haft.getProp(method), haft, ...handles);
+  const returned = machine.callFunction(found[method], found.haft, ...handles);
+  for (const handle of handles) handle.dispose();
+  returned.dispose();
 };
 
 /** What it takes to make a machine is not the program's time. */
@@ -68,6 +80,7 @@ const DO = {
   async start({ source, cpuMs, memoryBytes }) {
     const { QuickJS } = await import(library);
     machine = await QuickJS.create(options(memoryBytes));
+    found = {};
     for (const [name, callback] of Object.entries(CALLBACKS)) {
       machine.setProp(machine.global, "__" + name, machine.newFunction(name, callback));
     }
@@ -78,6 +91,7 @@ const DO = {
   async restore({ snapshot, cpuMs, memoryBytes }) {
     const { QuickJS } = await import(library);
     machine = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options(memoryBytes));
+    found = {};
     for (const [name, callback] of Object.entries(CALLBACKS)) machine.registerHostCallback(name, callback);
     beginNow(cpuMs);
     inside("repeat");
@@ -89,10 +103,11 @@ const DO = {
   async close() {
     machine?.dispose();
     machine = undefined;
+    found = {};
   },
 };
 
-parentPort.on("message", async (message) => {
+const handle = async (message) => {
   requests = [];
   lines = [];
   ended = undefined;
@@ -116,8 +131,30 @@ parentPort.on("message", async (message) => {
     machine.runGC();
     answer.snapshot = QuickJS.serializeSnapshot(machine.snapshot());
   }
-  parentPort.postMessage(answer);
-});
+  return answer;
+};
+
+/** Sleeps until the host has written a request. */
+const nextRequest = () => {
+  Atomics.wait(words, REQUEST, NONE);
+  const state = Atomics.exchange(words, REQUEST, NONE);
+  if (state === IN_PORT) return receiveMessageOnPort(port).message;
+  return JSON.parse(requestBytes.toString("utf8", 0, words[REQUEST_LENGTH]));
+};
+
+const reply = (answer) => {
+  const text = answer.snapshot ? undefined : JSON.stringify(answer);
+  const isShort = text !== undefined && text.length <= maxTextLength;
+  if (isShort) words[ANSWER_LENGTH] = answerBytes.write(text);
+  else port.postMessage(answer);
+  const before = Atomics.exchange(words, ANSWER, isShort ? IN_MEMORY : IN_PORT);
+  if (before === HOST_SLEEPS) parentPort.postMessage(0);
+  else Atomics.notify(words, ANSWER);
+};
+
+(async () => {
+  for (;;) reply(await handle(nextRequest()));
+})();
 `;
 
 /** What is defined in the machine before the program. */

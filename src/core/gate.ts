@@ -22,6 +22,8 @@ export interface CallBinding {
   scope?: ToolScope;
   /** The parent call. */
   parent?: Call;
+  /** The context of the parent. The call is stopped with the parent, without the cost of a signal. */
+  context?: CallContext;
   /** The call was permitted before and answered `pending`. */
   secondPass?: SecondPass;
   /** The call does not run: it is recorded and answered with this. */

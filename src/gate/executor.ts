@@ -113,7 +113,8 @@ export class Executor implements RunHost {
     return new Promise((resolve) => {
       call.resolve = resolve;
       this.#active.add(call);
-      call.listen();
+      if (binding?.context instanceof RunContext) binding.context.hold(call);
+      else call.listen();
       this.#enter(call, 0);
     });
   }

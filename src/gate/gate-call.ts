@@ -9,11 +9,12 @@ import {
   type ToolScope,
   type Verdict,
 } from "../core/call.ts";
-import { toolError, ToolError, ToolTimeoutError } from "../core/error.ts";
+import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, isTool } from "../core/tool.ts";
 import type { CallPlan } from "./call-plan.ts";
 import { type RunContext, type RunHost, stopTool } from "./run.ts";
+import { cancelledBy } from "./stopped-call.ts";
 import { type Alarm, Deadline } from "./timeouts.ts";
 
 /** Longer than any name and version together. */
@@ -65,6 +66,8 @@ export class GateCall extends Deadline implements Call {
   passed = -1;
   /** Whether a stage made the call wait: then its start is later than its creation. */
   waited = false;
+  /** The context of the parent, if that stops this call. */
+  heldBy: RunContext | undefined = undefined;
   /** What the running tool holds. */
   running: RunContext | undefined = undefined;
   begunMonotonic = 0;
@@ -147,7 +150,7 @@ export class GateCall extends Deadline implements Call {
       });
       return;
     }
-    this.cancel = () => this.abort(cancelled(signal));
+    this.cancel = () => this.abort(cancelledBy(signal.reason));
     if (signal.aborted) this.cancel();
     else signal.addEventListener("abort", this.cancel, { once: true });
   }
@@ -168,6 +171,7 @@ export class GateCall extends Deadline implements Call {
   }
 
   close(): void {
+    this.heldBy?.release(this);
     if (this.cancel) this.options.signal?.removeEventListener("abort", this.cancel);
   }
 }
@@ -182,17 +186,4 @@ function callerOf({ caller, taskId, userId }: CallOptions): Caller {
     user: userId,
     ...caller,
   };
-}
-
-function cancelled(signal: AbortSignal): ToolError {
-  const { reason } = signal;
-  // A closing worker: the call was not cancelled and may be made again.
-  if (reason instanceof ToolError && reason.code === "shutdown") return reason;
-  const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${explanationOf(reason)}` : "";
-  return toolError("cancelled", `The caller cancelled the call${why}`, { cause: reason });
-}
-
-/** Without the advice of a tool error, which is not for this caller. */
-function explanationOf(reason: Error): string {
-  return reason instanceof ToolError ? (reason.message.split(/(?<=[.!?])\s/)[0] ?? "") : reason.message;
 }

@@ -18,6 +18,7 @@ import { type AnyTool, bodyOf, type NestedCallOptions, type ToolContext } from "
 import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
 import type { GateCall } from "./gate-call.ts";
 import {
+  cancelledBy,
   graceOf,
   isRepeatable,
   isUnknown,
@@ -241,6 +242,7 @@ function turn(): Promise<void> {
 export class RunContext extends CallContext implements ToolContext {
   #controller: AbortController | undefined = undefined;
   #nested = 0;
+  #held: Set<GateCall> | undefined = undefined;
 
   get callId(): string {
     return callOf(this).id;
@@ -274,14 +276,28 @@ export class RunContext extends CallContext implements ToolContext {
     return this.#controller.signal;
   }
 
-  /** Whether the tool has read its signal and so can stop. */
+  /** Whether the tool can stop: it has read its signal, or it waits for calls that are stopped. */
   get isListening(): boolean {
-    return this.#controller !== undefined;
+    return this.#controller !== undefined || this.#held !== undefined;
   }
 
   abort(why: ToolError): void {
     this.#controller?.abort(why);
     notifyStop(this, why);
+    for (const call of this.#held ?? []) call.abort(cancelledBy(why));
+  }
+
+  /** The nested call is stopped with this one. */
+  hold(call: GateCall): void {
+    const { aborted } = callOf(this);
+    (this.#held ??= new Set()).add(call);
+    call.heldBy = this;
+    if (aborted) call.abort(cancelledBy(aborted));
+  }
+
+  /** The nested call has ended. */
+  release(call: GateCall): void {
+    this.#held?.delete(call);
   }
 
   // Getters that return functions: tools destructure the context, and a method would lose its `this`.
@@ -311,14 +327,13 @@ export class RunContext extends CallContext implements ToolContext {
       // The same step of the same call, made again, is recognised: that is how a chain continues after an approval.
       idempotencyKey: `${parent.stepKey}/${ordinal}`,
       caller: parent.caller,
-      signal: this.signal,
       allowedPaths: options.allowedPaths,
       mode: options.mode,
       policy: options.policy,
       onApprovalRequested,
     };
     const refusal = problem === undefined ? undefined : toolError("invalid_input", problem);
-    return hostOf(this).execute(target, input, nested, { parent, refusal });
+    return hostOf(this).execute(target, input, nested, { parent, context: this, refusal });
   }
 }
 

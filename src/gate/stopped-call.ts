@@ -1,6 +1,6 @@
 import { toolOf } from "../core/call.ts";
 import { textOf } from "../core/content.ts";
-import { ERROR_CODES, failureOf, toFailure, ToolError, type ToolFailure } from "../core/error.ts";
+import { ERROR_CODES, failureOf, toFailure, toolError, ToolError, type ToolFailure } from "../core/error.ts";
 import { failed, type FailedResult, fromThrown, type ToolResult } from "../core/result.ts";
 import type { GateCall } from "./gate-call.ts";
 import type { Timeouts } from "./timeouts.ts";
@@ -133,4 +133,17 @@ function isOwnError(thrown: unknown, why: ToolError): thrown is ToolError {
     // A proxy that cannot be looked at.
     return false;
   }
+}
+
+/** For a call that is aborted: why, from the reason of its signal or of its parent. */
+export function cancelledBy(reason: unknown): ToolError {
+  // A closing worker: the call was not cancelled and may be made again.
+  if (reason instanceof ToolError && reason.code === "shutdown") return reason;
+  const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${explanationOf(reason)}` : "";
+  return toolError("cancelled", `The caller cancelled the call${why}`, { cause: reason });
+}
+
+/** Without the advice of a tool error, which is not for this caller. */
+function explanationOf(reason: Error): string {
+  return reason instanceof ToolError ? (reason.message.split(/(?<=[.!?])\s/)[0] ?? "") : reason.message;
 }

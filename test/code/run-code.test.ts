@@ -47,6 +47,37 @@ describe("run_code", () => {
     ).toBe(true);
   });
 
+  test("sends and receives texts of any length, with every character", async () => {
+    const { haft, code } = open();
+    haft.register({
+      name: "echo",
+      description: "Gives back the text.",
+      kind: "readonly",
+      parameters: z.object({ text: z.string().describe("A text") }),
+      run: ({ text }) => ({ text }),
+    });
+    const result = await code(`
+      const texts = ["", "é𝒳\\u0000", "x".repeat(40_000), "漢".repeat(200_000)];
+      const echoes = [];
+      for (const text of texts) echoes.push((await tools.echo({ text })).text === text);
+      return echoes`);
+    expect(result).toMatchObject({ status: "completed", details: { value: [true, true, true, true] } });
+  });
+
+  test("lets other work have its turn while a program makes many calls", async () => {
+    const { code } = open();
+    let turns = 0;
+    let isRunning = true;
+    const count = (): void => {
+      turns++;
+      if (isRunning) setImmediate(count);
+    };
+    count();
+    await code("for (let n = 0; n < 500; n++) await tools.double({ n })");
+    isRunning = false;
+    expect(turns).toBeGreaterThan(5);
+  });
+
   test("cannot call or find a tool that the policy denies", async () => {
     const { code, ran } = open({ policy: { deny: ["keep"] } });
     const result = await code(
