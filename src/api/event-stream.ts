@@ -9,8 +9,19 @@ interface Envelope {
   data: unknown;
 }
 
-/** An envelope is sent to many readers, so its text is kept as long as it is. */
+/** An envelope is sent to many readers, so its text is kept as long as it is. The same for a list of them. */
 const written = new WeakMap<object, string>();
+const encoded = new WeakMap<readonly unknown[], Uint8Array>();
+const encoder = new TextEncoder();
+
+/** The bytes of frames that are sent together. */
+export function encodeFrames(stream: EventStream, frames: readonly unknown[]): Uint8Array {
+  let bytes = encoded.get(frames);
+  if (bytes) return bytes;
+  bytes = encoder.encode(frames.map((frame) => writeFrame(stream, frame)).join(""));
+  if (stream.isEnvelope) encoded.set(frames, bytes);
+  return bytes;
+}
 
 export function writeFrame(stream: EventStream, frame: unknown): string {
   if (!stream.isEnvelope) return write(stream, frame as Envelope, frame);

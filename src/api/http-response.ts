@@ -3,7 +3,8 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Endpoint, EventStream } from "../contracts/contract.ts";
 import type { Identity } from "../contracts/identity.ts";
-import { KEEP_ALIVE, writeFrame } from "./event-stream.ts";
+import { encodeFrames, KEEP_ALIVE } from "./event-stream.ts";
+import { FrameQueue } from "./handlers/frame-queue.ts";
 import { toApiError, toErrorAnswer } from "./handlers/to-api-error.ts";
 import type { OpenStreams } from "./open-streams.ts";
 
@@ -93,7 +94,7 @@ export class HttpResponse {
     const { streams, isCurrent } = this.#options;
     const { signal } = this;
     const isOpen = (): boolean => outgoing.headersSent && !outgoing.destroyed && !outgoing.writableEnded;
-    const send = (chunk: string | Buffer): void => {
+    const send = (chunk: string | Uint8Array): void => {
       if (!isOpen()) return;
       outgoing.write(chunk);
       if (outgoing.writableLength > streams.maxUnread) outgoing.destroy();
@@ -117,7 +118,9 @@ export class HttpResponse {
       // Proxies that collect a response before they forward it would hold back events.
       this.#writeHead(200, "content-type", "text/event-stream; charset=utf-8", "x-accel-buffering", "no");
       outgoing.flushHeaders();
-      for await (const frame of frames) send(writeFrame(stream, frame));
+      // What was pushed together is encoded once for all its readers, and sent at once.
+      if (frames instanceof FrameQueue) for await (const batch of frames.batches()) send(encodeFrames(stream, batch));
+      else for await (const frame of frames) send(encodeFrames(stream, [frame]));
       outgoing.end();
     } catch (thrown) {
       if (!signal.aborted) throw thrown;

@@ -4,6 +4,7 @@ import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { checkBody } from "../api/check-request.ts";
+import type { EventReader } from "../api/handlers/event-feed.ts";
 import type { HostApi } from "../api/host-api.ts";
 import { toApiError, toErrorAnswer } from "../api/handlers/to-api-error.ts";
 import type { OpenStreams } from "../api/open-streams.ts";
@@ -53,7 +54,7 @@ export function attachSockets(server: Server, options: SocketOptions): void {
       ({ identity, query }) =>
         sockets.handleUpgrade(incoming, socket, head, (opened) => {
           try {
-            new Connection(opened, identity, options).open(query);
+            new Connection(opened, socket, identity, options).open(query);
           } catch {
             // The limit was reached meanwhile.
             opened.close(1013, "too many streams");
@@ -101,11 +102,13 @@ function refuse(incoming: IncomingMessage, socket: Duplex, thrown: unknown, { on
   );
 }
 
-/** Messages are sent to many clients, so their text is kept as long as they are. */
-const written = new WeakMap<EventMessage, string>();
+/** Messages are sent to many clients, so their bytes are kept as long as they are. */
+const encoded = new WeakMap<EventMessage, Buffer>();
 
 class Connection {
   readonly #socket: WebSocket;
+  /** Below the WebSocket. */
+  readonly #stream: Duplex;
   readonly #identity: Identity;
   readonly #options: SocketOptions;
   /** Of the calls that end with the connection. */
@@ -113,9 +116,11 @@ class Connection {
   /** Calls whose result was not sent yet. */
   #awaited = 0;
   #link: ClientLink | undefined;
+  #reader: EventReader | undefined;
 
-  constructor(socket: WebSocket, identity: Identity, options: SocketOptions) {
+  constructor(socket: WebSocket, stream: Duplex, identity: Identity, options: SocketOptions) {
     this.#socket = socket;
+    this.#stream = stream;
     this.#identity = identity;
     this.#options = options;
   }
@@ -135,10 +140,10 @@ class Connection {
       close: () => socket.close(1001, "the server ends"),
       isAwaited: () => this.#awaited > 0 && socket.readyState === socket.OPEN,
     });
-    const stop = api.feed.read(filter, after, (message) => this.#send(message));
+    const reader = (this.#reader = api.feed.read(filter, after, (messages) => this.#sendAll(messages)));
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
-      stop();
+      reader.stop();
       remove();
       for (const cancel of this.#cancels) cancel();
       this.#link?.disconnected();
@@ -146,12 +151,23 @@ class Connection {
     socket.on("message", (data, isBinary) => void this.#onMessage(isBinary ? undefined : String(data as Buffer)));
   }
 
+  /** A message that is not an event has the id of the last event: this client must have got that one. */
   #send(message: EventMessage): void {
+    this.#reader?.flush();
+    this.#sendAll([message]);
+  }
+
+  #sendAll(messages: readonly EventMessage[]): void {
     const socket = this.#socket;
     if (socket.readyState !== socket.OPEN) return;
-    let text = written.get(message);
-    if (text === undefined) written.set(message, (text = JSON.stringify(message)));
-    socket.send(text);
+    // All of them in one write.
+    this.#stream.cork();
+    for (const message of messages) {
+      let bytes = encoded.get(message);
+      if (!bytes) encoded.set(message, (bytes = Buffer.from(JSON.stringify(message))));
+      socket.send(bytes, { binary: false });
+    }
+    this.#stream.uncork();
     // Unread messages are kept in memory: a client that does not read is disconnected.
     if (socket.bufferedAmount > this.#options.streams.maxUnread) {
       socket.close(1013, "too slow");

@@ -24,7 +24,8 @@ test("an event is written once for all its readers", () => {
   const data = { ...event, toJSON: () => ({ n: ++written }) } as ToolEvent;
   const feed = new EventFeed(7);
   const sent: string[] = [];
-  const send = (message: EventMessage): void => void sent.push(writeFrame(events.subscribe.stream, message));
+  const send = (messages: readonly EventMessage[]): void =>
+    void sent.push(...messages.map((message) => writeFrame(events.subscribe.stream, message)));
   feed.read({}, undefined, send);
   feed.read({}, undefined, send);
   feed.add(data, estimateLength(data));
@@ -39,7 +40,7 @@ test("an event whose JSON is too large is sent without its content, also if its 
   expect(estimateLength(large)).toBeLessThan(1000);
   const feed = new EventFeed(7, { maxEventSize: 1000 });
   const seen: EventMessage[] = [];
-  feed.read({}, undefined, (message) => seen.push(message));
+  feed.read({}, undefined, (messages) => seen.push(...messages));
   feed.add(large, estimateLength(large));
   expect(seen[1]).toMatchObject({ data: { callId: "c", input: { cut: true } } });
 });
@@ -48,7 +49,7 @@ test("a reader that returns gets what it missed, and a heartbeat tells every rea
   const feed = new EventFeed(7);
   const seen: EventMessage[] = [];
   feed.add(event, 10);
-  const stop = feed.read({ tool: "other" }, "7-0", (message) => seen.push(message));
+  const { stop } = feed.read({ tool: "other" }, "7-0", (messages) => seen.push(...messages));
   feed.add(event, 10);
   feed.beat(5);
   stop();
@@ -58,6 +59,43 @@ test("a reader that returns gets what it missed, and a heartbeat tells every rea
     { id: "7-2", type: "heartbeat", data: { at: 5 } },
   ]);
   const all: EventMessage[] = [];
-  feed.read({}, "7-1", (message) => all.push(message));
+  feed.read({}, "7-1", (messages) => all.push(...messages));
   expect(all.map(({ id }) => id)).toEqual(["7-1", "7-2"]);
 });
+
+test("many readers get events together, in one list for all with the same filter, and none is lost or doubled", async () => {
+  const feed = new EventFeed(7);
+  const lists: (readonly EventMessage[])[][] = Array.from({ length: 500 }, () => []);
+  const readers = lists.map((own, at) =>
+    feed.read(at % 2 === 0 ? {} : { tool: "a" }, undefined, (messages) => own.push(messages)),
+  );
+  for (let count = 0; count < 100; count++) feed.add({ ...event, toolName: count % 2 === 0 ? "a" : "b" }, 10);
+  // One reader gets a message with the last id, so it gets everything before it.
+  readers[0]!.flush();
+  expect(idsOf(lists[0]!)).toHaveLength(101);
+  feed.add(event, 10);
+  await expect.poll(() => idsOf(lists[499]!).length).toBe(52);
+  for (const [at, own] of lists.entries()) {
+    const ids = idsOf(own);
+    expect(ids).toHaveLength(at % 2 === 0 ? 102 : 52);
+    expect(new Set(ids.slice(1)).size).toBe(ids.length - 1);
+    // `hello`, the first event at once, and the rest together.
+    expect(own.length).toBeLessThanOrEqual(4);
+  }
+  expect(lists[2]!.at(-1)).toBe(lists[4]!.at(-1));
+  expect(lists[1]!.at(-1)).toBe(lists[3]!.at(-1));
+});
+
+test("a reader for which events were collected gets `reset` if they are no longer kept", () => {
+  const feed = new EventFeed(7, { maxEvents: 5 });
+  const seen: EventMessage[] = [];
+  const reader = feed.read({}, undefined, (messages) => seen.push(...messages));
+  for (let count = 0; count < 10; count++) feed.read({}, undefined, () => undefined);
+  for (let count = 0; count < 20; count++) feed.add(event, 10);
+  reader.flush();
+  expect(seen.map(({ type }) => type)).toEqual(["hello", "tool_registered", "reset"]);
+});
+
+function idsOf(lists: readonly (readonly EventMessage[])[]): string[] {
+  return lists.flat().map(({ id }) => id);
+}

@@ -14,10 +14,31 @@ export interface FeedOptions {
 
 export type EventFilter = Omit<EventQuery, "after" | "types"> & { types?: readonly string[] };
 
-interface Reader {
-  filter: EventFilter;
-  deliver(message: EventMessage): void;
+/** Readers of the same events get the same list: its encoding can be kept. */
+export type Deliver = (messages: readonly EventMessage[]) => void;
+
+export interface EventReader {
+  /** Delivers what has happened: call before `lastId` is sent to this reader. */
+  flush(): void;
+  stop(): void;
 }
+
+interface Reader {
+  readonly filter: EventFilter;
+  /** The same for the same filter. */
+  readonly key: string;
+  /** The number of the last event that it was offered. */
+  position: number;
+  readonly deliver: Deliver;
+}
+
+/** So many readers get each event at once. */
+const MAX_IMMEDIATE = 8;
+/**
+ * With more, events are collected: one write to a connection takes about 15 µs, with one event or with a hundred. With this
+ * pause per reader, writing takes a tenth of the time.
+ */
+const PAUSE_MS_PER_READER = 0.15;
 
 /**
  * Every event of the runtime, numbered. The last ones are kept for readers that were away. Ids are `start-number`, so they
@@ -32,6 +53,8 @@ export class EventFeed {
   #oldest = 1;
   #last = 0;
   #characters = 0;
+  #flushedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(startedAt: number, options: FeedOptions = {}) {
     this.#start = startedAt;
@@ -53,30 +76,68 @@ export class EventFeed {
   add(event: ToolEvent, characters: number): void {
     const entry = new FeedEntry(this.#start, ++this.#last, event, characters, this.#options.maxEventSize);
     this.#append(entry);
-    for (const reader of this.#readers) if (matches(event, reader.filter)) reader.deliver(entry.message);
+    const count = this.#readers.size;
+    if (count === 0 || this.#timer) return;
+    if (count <= MAX_IMMEDIATE) return this.flush();
+    const waitMs = this.#flushedAt + count * PAUSE_MS_PER_READER - performance.now();
+    if (waitMs <= 0) return this.flush();
+    this.#timer = setTimeout(() => this.flush(), waitMs);
+    this.#timer.unref();
   }
 
-  /** `hello`, then the events after `after`, then the new ones. Returns the function that ends it. */
-  read(filter: EventFilter, after: string | undefined, deliver: (message: EventMessage) => void): () => void {
+  /** Delivers what readers have not got yet. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#flushedAt = performance.now();
+    const lists = new Map<string, readonly EventMessage[]>();
+    for (const reader of this.#readers) {
+      const key = `${reader.position} ${reader.key}`;
+      let messages = lists.get(key);
+      if (!messages) lists.set(key, (messages = this.#after(reader.position, reader.filter)));
+      reader.position = this.#last;
+      if (messages.length > 0) reader.deliver(messages);
+    }
+  }
+
+  /** `hello`, then the events after `after`, then the new ones. */
+  read(filter: EventFilter, after: string | undefined, deliver: Deliver): EventReader {
     const from = after === undefined ? this.#last : this.#numberOf(after);
     // With the id that was requested, so a connection that ends here resumes without a gap.
-    deliver({ id: this.#idOf(from ?? this.#last), type: "hello", data: { startedAt: this.#start } });
-    if (from === undefined || from + 1 < this.#oldest) deliver(this.#reset());
-    else for (let number = from + 1; number <= this.#last; number++) this.#redeliver(number, filter, deliver);
-    const reader: Reader = { filter, deliver };
+    const hello: EventMessage = {
+      id: this.#idOf(from ?? this.#last),
+      type: "hello",
+      data: { startedAt: this.#start },
+    };
+    deliver([hello, ...(from === undefined ? [this.#reset()] : this.#after(from, filter))]);
+    const reader: Reader = { filter, key: JSON.stringify(filter), position: this.#last, deliver };
     this.#readers.add(reader);
-    return () => void this.#readers.delete(reader);
+    return {
+      flush: () => {
+        const messages = this.#after(reader.position, filter);
+        reader.position = this.#last;
+        if (messages.length > 0) deliver(messages);
+      },
+      stop: () => void this.#readers.delete(reader),
+    };
   }
 
   /** Tells every reader the id that it can resume after, whatever its filter. */
   beat(at: number): void {
-    const message: EventMessage = { id: this.lastId, type: "heartbeat", data: { at } };
-    for (const reader of this.#readers) reader.deliver(message);
+    this.flush();
+    const messages: readonly EventMessage[] = [{ id: this.lastId, type: "heartbeat", data: { at } }];
+    for (const reader of this.#readers) reader.deliver(messages);
   }
 
-  #redeliver(number: number, filter: EventFilter, deliver: (message: EventMessage) => void): void {
-    const entry = this.#entries[number % this.#options.maxEvents];
-    if (entry && matches(entry.event, filter)) deliver(entry.message);
+  /** The events after a number that match, or `reset` if some of them are no longer kept. */
+  #after(position: number, filter: EventFilter): EventMessage[] {
+    if (position + 1 < this.#oldest) return [this.#reset()];
+    const messages: EventMessage[] = [];
+    for (let number = position + 1; number <= this.#last; number++) {
+      const entry = this.#entries[number % this.#options.maxEvents];
+      if (entry && matches(entry.event, filter)) messages.push(entry.message);
+    }
+    return messages;
   }
 
   #reset(): EventMessage {

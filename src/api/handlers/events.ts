@@ -7,8 +7,8 @@ export function createEventsApi(feed: EventFeed): Handlers<typeof events> {
   return {
     subscribe({ query: { after, ...filter }, signal }) {
       const messages = new FrameQueue<EventMessage>(signal);
-      const stop = feed.read(filter, after, (message) => messages.push(message));
-      signal.addEventListener("abort", stop, { once: true });
+      const reader = feed.read(filter, after, (batch) => messages.pushAll(batch));
+      signal.addEventListener("abort", reader.stop, { once: true });
       return messages;
     },
   };

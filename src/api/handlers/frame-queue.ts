@@ -1,6 +1,6 @@
 /** Frames that are pushed by listeners and read as an async iterable, once. */
 export class FrameQueue<Frame> implements AsyncIterable<Frame> {
-  readonly #frames: Frame[] = [];
+  readonly #batches: (readonly Frame[])[] = [];
   readonly #signal: AbortSignal;
   #hasEnded = false;
   #wake: (() => void) | undefined;
@@ -11,9 +11,14 @@ export class FrameQueue<Frame> implements AsyncIterable<Frame> {
     signal.addEventListener("abort", () => this.#wake?.(), { once: true });
   }
 
-  push(frame: Frame): void {
+  push(...frames: Frame[]): void {
+    this.pushAll(frames);
+  }
+
+  /** The list itself is what `batches` returns. */
+  pushAll(frames: readonly Frame[]): void {
     if (this.#hasEnded) return;
-    this.#frames.push(frame);
+    this.#batches.push(frames);
     this.#wake?.();
   }
 
@@ -24,9 +29,19 @@ export class FrameQueue<Frame> implements AsyncIterable<Frame> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Frame, void, undefined> {
-    while (!this.#signal.aborted) {
-      for (let frame = this.#frames.shift(); frame !== undefined; frame = this.#frames.shift()) {
+    for await (const batch of this.batches()) {
+      for (const frame of batch) {
         yield frame;
+        if (this.#signal.aborted) return;
+      }
+    }
+  }
+
+  /** The frames as they were pushed together. */
+  async *batches(): AsyncGenerator<readonly Frame[], void, undefined> {
+    while (!this.#signal.aborted) {
+      for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift()) {
+        yield batch;
         if (this.#signal.aborted) return;
       }
       if (this.#hasEnded) return;
