@@ -1,4 +1,4 @@
-import type { CallToolResult, InputRequests, InputRequiredResult } from "@modelcontextprotocol/server";
+import type { CallToolResult, InputRequests, InputRequiredResult, Server } from "@modelcontextprotocol/server";
 import type { CallOptions } from "../../core/call.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
@@ -20,11 +20,28 @@ const INPUT_MS = 600_000;
 const MAX_ROUNDS = 16;
 const MAX_PENDING = 1000;
 
+/** Runs one call, and writes its result for the era of the client. */
+export async function answerToolCall(
+  params: ToolCallParams,
+  {
+    round,
+    server,
+    connection,
+    service,
+  }: { round: Round; server: Server; connection: McpConnection; service: McpService },
+): Promise<ToolCallResponse> {
+  const response = await callTool(params, round, connection, service);
+  // Only structured content is written differently for legacy clients.
+  return "content" in response && response.structuredContent !== undefined
+    ? server.projectCallToolResult(response as CallToolResult, service.tools.find(params.name)?.output?.jsonSchema)
+    : response;
+}
+
 /**
  * Runs one call through the gate. If it needs an approval, the person at the client is asked with a form, or another client
  * may answer in the meantime. Without an answer the call does not run.
  */
-export async function callTool(
+async function callTool(
   params: ToolCallParams,
   round: Round,
   connection: McpConnection,

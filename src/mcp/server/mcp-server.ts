@@ -1,6 +1,6 @@
-import type { CallToolResult, GetPromptResult, InputRequiredResult, Server } from "@modelcontextprotocol/server";
+import type { GetPromptResult, InputRequiredResult, Server } from "@modelcontextprotocol/server";
 import { TASKS } from "../task-protocol.ts";
-import { callTool } from "./call-tool.ts";
+import { answerToolCall } from "./call-tool.ts";
 import { forwardChanges, type McpConnection, type McpService } from "./mcp-service.ts";
 import { readRound } from "./open-requests.ts";
 import { getPrompt } from "./prompts.ts";
@@ -44,13 +44,9 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   server.onerror = (error) => options.onError?.(error);
 
   server.setRequestHandler("tools/list", () => ({ tools: tools.listFor(connection.session) }));
-  server.setRequestHandler("tools/call", async ({ params }, context): Promise<CallToolResult | InputRequiredResult> => {
-    const response = await callTool(params, readRound(context, server, clock), connection, service);
-    // Only structured content is written differently for legacy clients.
-    return isCallResult(response) && response.structuredContent !== undefined
-      ? server.projectCallToolResult(response, tools.find(params.name)?.output?.jsonSchema)
-      : response;
-  });
+  server.setRequestHandler("tools/call", ({ params }, context) =>
+    answerToolCall(params, { round: readRound(context, server, clock), server, connection, service }),
+  );
 
   if (hasTasks) serveTasks(server, connection, service);
 
@@ -79,10 +75,6 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   }
   if (era === "legacy") forwardChanges(service, server, { session: connection.session, watched });
   return server;
-}
-
-function isCallResult(response: CallToolResult | InputRequiredResult): response is CallToolResult {
-  return "content" in response;
 }
 
 /** Clients send it to their model with every request, and some truncate it, so it has only what the tools do not show. */

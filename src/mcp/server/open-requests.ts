@@ -5,6 +5,7 @@ import type {
   InputRequest,
   InputRequests,
   LoggingLevel,
+  ProgressNotification,
   Server,
   ServerContext,
 } from "@modelcontextprotocol/server";
@@ -315,20 +316,31 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
     state: typeof state === "string" ? state : undefined,
     meta: mcpReq._meta ?? {},
     signal: mcpReq.signal,
-    progress: createProgress(context, clock),
+    progress: createProgress(mcpReq._meta?.progressToken, (notification) => mcpReq.notify(notification), clock),
     log: (level, data) => mcpReq.log(level, data).catch(() => undefined),
-    push(request, { signal, timeoutMs }) {
-      const options = { signal, timeout: timeoutMs };
-      switch (request.method) {
-        case "elicitation/create":
-          return mcpReq.elicitInput(request.params as ElicitRequestFormParams, options);
-        case "sampling/createMessage":
-          return mcpReq.requestSampling(request.params, options);
-        case "roots/list":
-          return mcpReq.send({ method: "roots/list" }, options);
-      }
+    push(request, options) {
+      if (request.method !== "roots/list") return pushToClient(server, request, options);
+      // Over HTTP it must belong to the stream of this request.
+      return mcpReq.send({ method: "roots/list" }, { signal: options.signal, timeout: options.timeoutMs });
     },
   };
+}
+
+/** Sends a request to a legacy client over its connection. */
+export function pushToClient(
+  server: Server,
+  request: InputRequest,
+  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+): Promise<unknown> {
+  const options = { signal, timeout: timeoutMs };
+  switch (request.method) {
+    case "elicitation/create":
+      return server.elicitInput(request.params as ElicitRequestFormParams, options);
+    case "sampling/createMessage":
+      return server.createMessage(request.params, options);
+    case "roots/list":
+      return server.listRoots(undefined, options);
+  }
 }
 
 /** Whether the client can show a form to a person. An empty `elicitation: {}` means forms. */
@@ -419,10 +431,15 @@ export class SuspendedRequests {
 const MIN_INTERVAL_MS = 20;
 const MAX_MESSAGE_LENGTH = 500;
 
+const NO_PROGRESS = (): void => undefined;
+
 /** Reports updates of a tool as increasing progress. Does nothing if the client did not request progress. */
-function createProgress(context: ServerContext, clock: Clock): (update: Update) => void {
-  const progressToken = context.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return () => undefined;
+export function createProgress(
+  progressToken: unknown,
+  notify: (notification: ProgressNotification) => Promise<void>,
+  clock: Clock,
+): (update: Update) => void {
+  if (typeof progressToken !== "string" && typeof progressToken !== "number") return NO_PROGRESS;
   let last = Number.NEGATIVE_INFINITY;
   let reportedAt = Number.NEGATIVE_INFINITY;
 
@@ -441,7 +458,7 @@ function createProgress(context: ServerContext, clock: Clock): (update: Update) 
       message: message ? message.slice(0, MAX_MESSAGE_LENGTH) : undefined,
     };
     // Lost progress does not matter.
-    context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
+    notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
 }
 

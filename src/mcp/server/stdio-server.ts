@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/server";
 import { checkKeys, keysOf } from "../../core/check-keys.ts";
+import { DirectCalls } from "./direct-calls.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";
 import { createMcpService, forwardChanges, loadServerSdk } from "./mcp-service.ts";
@@ -70,18 +71,25 @@ export async function serveMcp(
   const service = await createMcpService(runtime, options);
   const { identity = LOCAL } = options;
   const session = `mcp:${crypto.randomUUID()}`;
+  const direct = new DirectCalls(service, { identity, session }, transport);
   const serving = service.sdk.serveStdio(
     ({ era }) => {
       const server = createMcpServer(service, { identity, session }, era);
       // The SDK itself notifies only clients that subscribed.
       if (era === "modern") forwardChanges(service, server, { session });
+      else direct.use(server);
       return server;
     },
     { transport, onerror: (error) => options.onError?.(error) },
   );
+  const forward = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    if (!direct.take(message)) forward?.(message, extra);
+  };
   const closed = new Promise<void>((resolve) => {
     const before = transport.onclose;
     transport.onclose = () => {
+      direct.close();
       before?.();
       service.close();
       resolve();
