@@ -353,13 +353,14 @@ class Runtime {
       options.response && preferResponse(options.response),
       validation,
       this.taint.stage,
-      withoutKey(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
+      idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
       hooks?.before,
       this.permission,
       backgroundStage,
-      withoutKey(passIfUnwritten(idempotency.claim), () => true),
+      idleIf(passIfUnwritten(idempotency.claim), () => true),
       this.admission,
-      idempotency.begin,
+      // The log in memory writes nothing before the end.
+      idleIf(idempotency.begin, () => this.log instanceof MemoryCallLog),
       bound(this.spill, {
         maxResultBytes: options.maxResultBytes,
         maxResultTokens: options.maxResultTokens,
@@ -567,8 +568,8 @@ class Runtime {
   }
 }
 
-/** A plain call has no key and no row: a stage that only keeps rows has nothing to do for it. */
-function withoutKey(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
+/** For a stage that keeps rows of calls: a plain call has no key, so no row. `isIdle`: it has nothing else to do for the tool. */
+function idleIf(stage: Stage, isIdle: (tool: AnyTool) => boolean): Stage {
   stage.compile = (tool) => (isIdle(tool) ? {} : hooksOf(stage));
   return stage;
 }

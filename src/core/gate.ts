@@ -22,12 +22,24 @@ export interface CallBinding {
   scope?: ToolScope;
   /** The parent call. */
   parent?: Call;
-  /** The context of the parent. The call is stopped with the parent, without the cost of a signal. */
-  context?: CallContext;
+  /** The call is stopped with this group, instead of by the signal of its options. */
+  group?: CallGroup;
+  /** Whether the options were checked, because several calls share them. */
+  isChecked?: boolean;
   /** The call was permitted before and answered `pending`. */
   secondPass?: SecondPass;
   /** The call does not run: it is recorded and answered with this. */
   refusal?: ToolError;
+}
+
+/** Calls that are stopped together: one listener costs less than one for each call. */
+export interface CallGroup {
+  add(call: StoppableCall): void;
+  delete(call: StoppableCall): void;
+}
+
+export interface StoppableCall {
+  abort(why: ToolError): void;
 }
 
 /** A call of a batch that may be refused before it starts. */

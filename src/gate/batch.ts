@@ -11,15 +11,19 @@ export interface BatchHost {
 
 /** Runs a batch: a call waits for the calls that its tool depends on, the rest run at once. Results are in call order. */
 export function orderBatch(calls: readonly BoundBatchCall[], host: BatchHost): Promise<ToolResult[]> {
-  const names = calls.map((call) => host.toolOf(call.name)?.name ?? call.name);
+  const tools = calls.map((call) => host.toolOf(call.name));
+  if (!tools.some((tool) => tool && tool.dependsOn.length > 0)) {
+    return Promise.all(calls.map((call) => host.execute(call)));
+  }
+  const names = calls.map((call, index) => tools[index]?.name ?? call.name);
   const positionsOf = new Map<string, number[]>();
   for (const [index, name] of names.entries()) {
     const positions = positionsOf.get(name);
     if (positions) positions.push(index);
     else positionsOf.set(name, [index]);
   }
-  const dependencies = calls.map((call) => {
-    const wanted = new Set(host.toolOf(call.name)?.dependsOn.map((name) => host.toolOf(name)?.name ?? name));
+  const dependencies = tools.map((tool) => {
+    const wanted = new Set(tool?.dependsOn.map((name) => host.toolOf(name)?.name ?? name));
     return Array.from(wanted).flatMap((name) => positionsOf.get(name) ?? []);
   });
   const inCycle = findCycles(dependencies);

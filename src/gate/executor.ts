@@ -10,10 +10,18 @@ import type { Stage } from "../core/stage.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { orderBatch } from "./batch.ts";
 import { CallPlans } from "./call-plan.ts";
-import { GateCall, readName } from "./gate-call.ts";
+import { callerOf, GateCall, readName } from "./gate-call.ts";
 import { RunContext, type RunHost, runTool } from "./run.ts";
 import { Statistics } from "./statistics.ts";
+import { StoppedTogether } from "./stopped-call.ts";
 import { Deadlines, DEFAULT_TIMEOUTS, PausedTimeLimits, type Timeouts } from "./timeouts.ts";
+
+let taken: (result: ToolResult) => void = () => undefined;
+
+/** One function for all promises: a function of its own for each costs a measurable part of a call. */
+function takeResolve(resolve: (result: ToolResult) => void): void {
+  taken = resolve;
+}
 
 /** The calls that are not answered yet. A linked list: a set would rehash under load. */
 class ActiveCalls {
@@ -102,7 +110,7 @@ export class Executor implements RunHost {
     const isPlain = options === undefined && binding === undefined;
     const plan = isPlain ? this.#plans.plainFor(target) : this.#plans.whole;
     const call = new GateCall(this, plan, target, input, options);
-    if (options) call.aborted = badOptions(options);
+    if (options && !binding?.isChecked) call.aborted = badOptions(options);
     if (binding) {
       if (binding.secondPass) GateCall.continue(call, binding.secondPass);
       call.scope = binding.scope;
@@ -110,13 +118,15 @@ export class Executor implements RunHost {
       if (binding.parent) nest(call, binding.parent);
     }
     if (!this.#isAllowedWhileClosing(call)) call.aborted ??= this.#closing;
-    return new Promise((resolve) => {
-      call.resolve = resolve;
-      this.#active.add(call);
-      if (binding?.context instanceof RunContext) binding.context.hold(call);
-      else call.listen();
-      this.#enter(call, 0);
-    });
+    const answered = new Promise<ToolResult>(takeResolve);
+    call.resolve = taken;
+    this.#active.add(call);
+    if (binding?.group) {
+      call.group = binding.group;
+      binding.group.add(call);
+    } else if (options?.signal) call.listen();
+    this.#enter(call, 0);
+    return answered;
   }
 
   executeMany(
@@ -124,15 +134,22 @@ export class Executor implements RunHost {
     options: CallOptions = {},
     { scope, parent }: Pick<CallBinding, "scope" | "parent"> = {},
   ): Promise<ToolResult[]> {
-    return orderBatch(calls, {
+    const shared: CallOptions = { ...options, idempotencyKey: undefined, caller: Object.freeze(callerOf(options)) };
+    // In `caller` now.
+    delete shared.taskId;
+    delete shared.userId;
+    const problem = badOptions(options);
+    const { group, close } = groupOf(options.signal);
+    const results = orderBatch(calls, {
       toolOf: (name) => (scope ?? this.#registry).get(readName(name)),
-      execute: async ({ id, name, input, onUpdate = options.onUpdate, onResult, refusal: own }, refusal) => {
-        const callOptions = { ...options, id, idempotencyKey: undefined, onUpdate };
-        const result = await this.execute(name, input, callOptions, { scope, parent, refusal: own ?? refusal });
-        onResult?.(result);
-        return result;
+      execute: ({ id, name, input, onUpdate = options.onUpdate, onResult, refusal: own }, refusal) => {
+        const callOptions: CallOptions = { ...shared, id, onUpdate };
+        const bound = { scope, parent, refusal: problem ?? own ?? refusal, group, isChecked: true };
+        const result = this.execute(name, input, callOptions, bound);
+        return onResult ? result.then((answer) => (onResult(answer), answer)) : result;
       },
     });
+    return close ? results.finally(close) : results;
   }
 
   subagentGate(parent: Call, caller: SubagentCaller): Gate {
@@ -341,6 +358,16 @@ export class Executor implements RunHost {
     if (!this.events.hasListeners("tool_call_settled_late")) return;
     this.events.emit(callEvent(call, "tool_call_settled_late", this.clock.now(), facts));
   }
+}
+
+/** One listener for all calls of a batch. */
+function groupOf(signal: AbortSignal | undefined): { group?: StoppedTogether; close?: () => void } {
+  // What is no signal is reported by each call.
+  if (typeof signal?.addEventListener !== "function") return {};
+  const group = new StoppedTogether(signal.aborted ? signal.reason : undefined);
+  const abort = (): void => group.abort(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  return { group, close: () => signal.removeEventListener("abort", abort) };
 }
 
 /** Makes `call` a part of `parent`. */

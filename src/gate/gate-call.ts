@@ -9,6 +9,7 @@ import {
   type ToolScope,
   type Verdict,
 } from "../core/call.ts";
+import type { CallGroup } from "../core/gate.ts";
 import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, isTool } from "../core/tool.ts";
@@ -66,8 +67,8 @@ export class GateCall extends Deadline implements Call {
   passed = -1;
   /** Whether a stage made the call wait: then its start is later than its creation. */
   waited = false;
-  /** The context of the parent, if that stops this call. */
-  heldBy: RunContext | undefined = undefined;
+  /** What stops this call, if not its own signal. */
+  group: CallGroup | undefined = undefined;
   /** What the running tool holds. */
   running: RunContext | undefined = undefined;
   begunMonotonic = 0;
@@ -171,15 +172,21 @@ export class GateCall extends Deadline implements Call {
   }
 
   close(): void {
-    this.heldBy?.release(this);
+    this.group?.delete(this);
     if (this.cancel) this.options.signal?.removeEventListener("abort", this.cancel);
   }
 }
 
 function ignore(): void {}
 
-function callerOf({ caller, taskId, userId }: CallOptions): Caller {
+/** Frozen: nobody can change the caller of a call, so calls may share it. */
+function isComplete(caller: Partial<Caller>): caller is Caller {
+  return caller.depth !== undefined && Object.isFrozen(caller);
+}
+
+export function callerOf({ caller, taskId, userId }: CallOptions): Caller {
   if (caller === undefined && taskId === undefined && userId === undefined) return NOBODY;
+  if (caller && isComplete(caller) && taskId === undefined && userId === undefined) return caller;
   return {
     depth: 0,
     task: taskId,

@@ -18,11 +18,11 @@ import { type AnyTool, bodyOf, type NestedCallOptions, type ToolContext } from "
 import { formatIssues, type Schema, type Validation } from "../schema/schema.ts";
 import type { GateCall } from "./gate-call.ts";
 import {
-  cancelledBy,
   graceOf,
   isRepeatable,
   isUnknown,
   returnedAfterStop,
+  StoppedTogether,
   thrownAfterStop,
   withoutAnswer,
   withoutRetry,
@@ -242,7 +242,8 @@ function turn(): Promise<void> {
 export class RunContext extends CallContext implements ToolContext {
   #controller: AbortController | undefined = undefined;
   #nested = 0;
-  #held: Set<GateCall> | undefined = undefined;
+  /** The calls that it has made. */
+  #group: StoppedTogether | undefined = undefined;
 
   get callId(): string {
     return callOf(this).id;
@@ -278,26 +279,13 @@ export class RunContext extends CallContext implements ToolContext {
 
   /** Whether the tool can stop: it has read its signal, or it waits for calls that are stopped. */
   get isListening(): boolean {
-    return this.#controller !== undefined || this.#held !== undefined;
+    return this.#controller !== undefined || this.#group !== undefined;
   }
 
   abort(why: ToolError): void {
     this.#controller?.abort(why);
     notifyStop(this, why);
-    for (const call of this.#held ?? []) call.abort(cancelledBy(why));
-  }
-
-  /** The nested call is stopped with this one. */
-  hold(call: GateCall): void {
-    const { aborted } = callOf(this);
-    (this.#held ??= new Set()).add(call);
-    call.heldBy = this;
-    if (aborted) call.abort(cancelledBy(aborted));
-  }
-
-  /** The nested call has ended. */
-  release(call: GateCall): void {
-    this.#held?.delete(call);
+    this.#group?.abort(why);
   }
 
   // Getters that return functions: tools destructure the context, and a method would lose its `this`.
@@ -333,7 +321,8 @@ export class RunContext extends CallContext implements ToolContext {
       onApprovalRequested,
     };
     const refusal = problem === undefined ? undefined : toolError("invalid_input", problem);
-    return hostOf(this).execute(target, input, nested, { parent, context: this, refusal });
+    const group = (this.#group ??= new StoppedTogether(parent.aborted));
+    return hostOf(this).execute(target, input, nested, { parent, group, refusal });
   }
 }
 

@@ -2,6 +2,7 @@ import { toolOf } from "../core/call.ts";
 import { textOf } from "../core/content.ts";
 import { ERROR_CODES, failureOf, toFailure, toolError, ToolError, type ToolFailure } from "../core/error.ts";
 import { failed, type FailedResult, fromThrown, type ToolResult } from "../core/result.ts";
+import type { CallGroup, StoppableCall } from "../core/gate.ts";
 import type { GateCall } from "./gate-call.ts";
 import type { Timeouts } from "./timeouts.ts";
 
@@ -132,6 +133,31 @@ function isOwnError(thrown: unknown, why: ToolError): thrown is ToolError {
   } catch {
     // A proxy that cannot be looked at.
     return false;
+  }
+}
+
+/** A group of calls with one reason to stop. */
+export class StoppedTogether implements CallGroup {
+  readonly #calls = new Set<StoppableCall>();
+  #reason: unknown;
+
+  /** `reason`: set if the group is stopped already. */
+  constructor(reason?: unknown) {
+    this.#reason = reason;
+  }
+
+  add(call: StoppableCall): void {
+    this.#calls.add(call);
+    if (this.#reason !== undefined) call.abort(cancelledBy(this.#reason));
+  }
+
+  delete(call: StoppableCall): void {
+    this.#calls.delete(call);
+  }
+
+  abort(reason: unknown): void {
+    this.#reason = reason;
+    for (const call of this.#calls) call.abort(cancelledBy(reason));
   }
 }
 
