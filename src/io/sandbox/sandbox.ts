@@ -215,9 +215,11 @@ class WorkspaceSandbox implements Sandbox {
     options: ConfineOptions,
   ): Promise<ConfinedCommand> {
     const engine = this.#engineOf(profile);
-    this.#scan.refresh();
     const { policy } = this.#options.files.narrow(options.allowedPaths);
-    if (profile === "work") return this.#start(engine, command, this.#workPlan(policy, options));
+    if (profile === "work") {
+      this.#scan.refresh();
+      return this.#start(engine, command, this.#workPlan(policy, options));
+    }
     const { cwd, terminal } = options;
     const read = this.#readable(policy);
     const closed = this.#closedFor(roots(policy));

@@ -14,7 +14,10 @@ import { createEditTool } from "./edit.ts";
 import { createReadLedger } from "./read-before-edit.ts";
 import { createReadTool } from "./read.ts";
 
-function stage(content: Record<string, string | Buffer> = {}, { requireRead = true } = {}) {
+function stage(
+  content: Record<string, string | Buffer> = {},
+  { requireRead = true, onAsked = (): unknown => undefined } = {},
+) {
   const folder = temporaryFolder("haft-edit-");
   for (const [path, bytes] of Object.entries(content)) writeFileSync(join(folder, path), bytes);
   const reported: FileChange[] = [];
@@ -24,7 +27,11 @@ function stage(content: Record<string, string | Buffer> = {}, { requireRead = tr
   const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), requireRead };
   const tool = createEditTool(dependencies);
   const tools = [tool, createReadTool(dependencies)];
-  const haft = createHaft({ tools, folder, approver: async () => ({ approved: true, by: "test" }) });
+  const approver = async () => {
+    onAsked();
+    return { approved: true, by: "test" } as const;
+  };
+  const haft = createHaft({ tools, folder, approver });
   return {
     folder,
     tool,
@@ -46,6 +53,21 @@ test("edit keeps the contract of tools", async () => {
     inputs: [{ path: "new.txt", old_string: "", new_string: "x" }],
     badInputs: [{ path: "a" }, { path: "a", old_string: 1, new_string: "b" }, { old_string: "a", new_string: "b" }],
   });
+});
+
+test.each([
+  ["unchanged", (large: string) => large, true],
+  ["changed by somebody", (large: string) => large.replace("first", "other"), false],
+])("a large file that is %s while a person is asked", async (_name, change, requireRead) => {
+  const large = `first\n${"filler line\n".repeat(30_000)}MARK here\n`;
+  const { edit, read, text, at } = stage(
+    { "a.txt": large },
+    { requireRead, onAsked: () => change(large) !== large && writeFileSync(at("a.txt"), change(large)) },
+  );
+  await read({ path: "a.txt" });
+  const result = await edit({ path: "a.txt", old_string: "MARK", new_string: "DONE" });
+  expect(result).toMatchObject({ success: true, details: { replacements: 1 } });
+  expect(text("a.txt") === change(large).replace("MARK", "DONE")).toBe(true);
 });
 
 test("replaces the unique match and returns diff, step and line", async () => {

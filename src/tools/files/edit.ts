@@ -44,6 +44,8 @@ const editParameters = z.object({
 });
 
 export function createEditTool({ files, reads, requireRead = true }: FileToolDependencies) {
+  /** Of the last preview of a large file. Weak, because an approval may take hours. */
+  let previewed: { call: string; prepared: WeakRef<PreparedEdit> } | undefined;
   return createTool({
     name: "edit",
     title: "Edit",
@@ -124,20 +126,39 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
   async function prepare(input: EditInput, context: ToolContext, check: "requireRead" | "requireFresh") {
     const allowed = filesOf({ files }, context, "edit");
     const edits = editsOf(input);
-    const { bytes, info } = await readOrCreate(allowed, input.path, { edits, signal: context.signal });
+    const call = JSON.stringify([context.callId, input]);
+    const kept = await unchangedSincePreview(allowed, input.path, call);
+    const { bytes, info } = kept?.read ?? (await readOrCreate(allowed, input.path, { edits, signal: context.signal }));
     const shown = info ? allowed.show(info.real) : input.path;
     const checkRead = (name: typeof check) => {
       if (info && requireRead) reads[name](context, { info, bytes }, shown);
     };
     checkRead(check);
     try {
-      return { allowed, edited: editBytes(bytes, edits), shown, stamp: info?.stamp };
+      const edited = kept?.edited ?? editBytes(bytes, edits);
+      if (info && bytes.length > LARGE_BYTES)
+        previewed = { call, prepared: new WeakRef({ read: { bytes, info }, edited }) };
+      return { allowed, edited, shown, stamp: info?.stamp };
     } catch (error) {
       // If the file has changed, that explains the failure better.
       checkRead("requireFresh");
       throw error;
     }
   }
+
+  /** What the preview of this call prepared, if the file has the same stamp. The edit is written only if it still has it then. */
+  async function unchangedSincePreview(allowed: Files, path: string, call: string): Promise<PreparedEdit | undefined> {
+    const prepared = previewed?.call === call ? previewed.prepared.deref() : undefined;
+    previewed = undefined;
+    if (!prepared) return undefined;
+    const info = await allowed.info(path);
+    return info.stamp === prepared.read.info.stamp && info.real === prepared.read.info.real ? prepared : undefined;
+  }
+}
+
+interface PreparedEdit {
+  read: { bytes: Buffer; info: FileInfo };
+  edited: EditedBytes;
 }
 
 interface EditInput {
@@ -200,7 +221,8 @@ const LINE_FEED = 0x0a;
 const COUNTED_BYTES = 256 * 1024;
 
 export interface EditedBytes {
-  bytes: Buffer;
+  /** Built when it is first used: a preview of a large file does not need it. */
+  readonly bytes: Buffer;
   /** The texts before and after the change, or the parts of them that a diff shows. */
   before: string;
   after: string;
@@ -240,8 +262,11 @@ function replaceExactBytes(bytes: Buffer, { oldString, newString, replaceAll }: 
   const linesBefore = countFeeds(bytes, from);
   const head = bytes.subarray(from, at).toString();
   const tail = bytes.subarray(end, lineEnd(bytes, end, LINES_AROUND)).toString();
+  let edited: Buffer | undefined;
   return {
-    bytes: Buffer.concat([bytes.subarray(0, at), Buffer.from(newString), bytes.subarray(end)]),
+    get bytes() {
+      return (edited ??= Buffer.concat([bytes.subarray(0, at), Buffer.from(newString), bytes.subarray(end)]));
+    },
     before: head + oldString + tail,
     after: head + newString + tail,
     linesBefore,
