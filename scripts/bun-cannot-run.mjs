@@ -15,6 +15,7 @@ export const BUN_CANNOT_RUN = [
     "process shows who decides",
     "a shutdown leaves",
   ].map((tests) => ({ tests, reason: "node-pty writes through a part of node:tty that Bun lacks" })),
+  { files: "test/host/plugin-process.test.ts", reason: "on Bun plugins run in the process of Haft" },
   {
     tests: "input on pipes a process that does not read",
     reason: "Bun does not count what waits in a child's stdin, so the limit on it cannot act",

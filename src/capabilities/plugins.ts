@@ -6,6 +6,9 @@ import { defineCapability } from "./capability.ts";
 import { markRemote } from "./process-guard.ts";
 import type { PluginProcess } from "./plugin-host/plugin-process.ts";
 
+/** Bun has no message channel that keeps dates and maps, and no limit for the heap. */
+const IS_BUN = process.versions["bun"] !== undefined;
+
 /** The configured plugins, each in a process of its own. One that fails is reported and left out. */
 export const plugins = defineCapability({
   name: "plugins",
@@ -18,7 +21,7 @@ export const plugins = defineCapability({
     if (references.length === 0) return { value: undefined };
     const processes: PluginProcess[] = [];
     const open = async (reference: PluginReference): Promise<{ plugin: Plugin; isRemote: boolean }> => {
-      if (reference.inProcess) {
+      if (reference.inProcess || IS_BUN) {
         const { plugins: loaded, failures } = await loadPlugins({ plugins: [reference] });
         if (loaded[0]) return { plugin: loaded[0].plugin, isRemote: false };
         throw new Error(failures[0]?.message);

@@ -39,7 +39,9 @@ interface Problem {
  */
 export class ProcessGuard {
   readonly #options: ProcessGuardOptions;
-  readonly #current = new AsyncLocalStorage<Call>();
+  /** One for the process, as its handler. */
+  static readonly #current = new AsyncLocalStorage<{ guard: ProcessGuard; call: Call }>();
+  static readonly #open = new Set<ProcessGuard>();
   readonly #running = new Set<Call>();
   readonly #problems = new Map<string, Problem>();
   #timer: Timer | undefined = undefined;
@@ -50,7 +52,8 @@ export class ProcessGuard {
   constructor(options: ProcessGuardOptions) {
     this.#options = options;
     this.#tickedAt = performance.now();
-    process.on("uncaughtException", this.#onError);
+    if (ProcessGuard.#open.size === 0) process.on("uncaughtException", ProcessGuard.#onError);
+    ProcessGuard.#open.add(this);
     this.#tick();
   }
 
@@ -62,7 +65,7 @@ export class ProcessGuard {
       if (!isRemote(toolOf(call))) this.#running.add(call);
       const startedAt = performance.now();
       try {
-        return this.#current.run(call, run);
+        return ProcessGuard.#current.run({ guard: this, call }, run);
       } finally {
         const ms = Math.round(performance.now() - startedAt);
         if (ms > MAX_BLOCK_MS) this.#blocked = { call, ms };
@@ -78,16 +81,19 @@ export class ProcessGuard {
   }
 
   close(): void {
-    process.off("uncaughtException", this.#onError);
+    ProcessGuard.#open.delete(this);
+    if (ProcessGuard.#open.size === 0) process.off("uncaughtException", ProcessGuard.#onError);
     this.#timer?.cancel();
   }
 
-  readonly #onError = (error: unknown): void => {
-    const call = this.#current.getStore();
-    if (!call) {
-      process.stderr.write(`${inspect(error)}\n`);
-      process.exit(1);
-    }
+  static readonly #onError = (error: unknown): void => {
+    const current = ProcessGuard.#current.getStore();
+    if (current) return current.guard.#reportStray(current.call, error);
+    process.stderr.write(`${inspect(error)}\n`);
+    process.exit(1);
+  };
+
+  #reportStray(call: Call, error: unknown): void {
     const { name } = toolOf(call);
     const when = this.#running.has(call) ? "while it ran" : "after its call had ended";
     const message = errorMessage(error);
@@ -103,7 +109,7 @@ export class ProcessGuard {
         data: { action: "stray_error", message, stack },
       },
     );
-  };
+  }
 
   #tick(): void {
     const { clock } = this.#options;

@@ -124,13 +124,13 @@ export class InProcessHost {
     const { only, tool, connectsMcp } = this.#options;
     if (tool === undefined) return this.#openWith(only, connectsMcp ?? true);
     if (usesMcp(tool)) return this.#openWith(undefined, true);
-    // Most calls are of tools that every host has. Plugins come too: their hooks decide about every call.
-    const host = await this.#openWith(["plugins"], false);
+    // Most calls are of tools that every host has. No plugin can take the name of one, and each starts a process.
+    const host = await this.#openWith([], false);
     const found = host.haft.registry.get(tool);
     if (found?.origin.type === "builtin" && !usesMcp(found.name)) return host;
     await host.close();
     // A tool of a plugin may call any other.
-    return this.#openWith(undefined, found !== undefined);
+    return this.#openWith(undefined, found !== undefined || host.config.plugins.length > 0);
   }
 
   async #openWith(only: readonly CapabilityName[] | undefined, connectsMcp: boolean): Promise<HaftHost> {

@@ -21,6 +21,14 @@ const host = await openHaft(folder, {
   home,
   only: ["plugins"],
   ownsProcess: true,
+  // The plugin has not seen this object.
+  middleware: [
+    {
+      name: "copy",
+      after: "validate",
+      enter: (call) => void (call.requestedName === "asks" && (call.input = structuredClone(call.input))),
+    },
+  ],
   tools: [
     createTool({
       name: "leaves_timer",

@@ -32,7 +32,16 @@ export default {
     add("yields", async function* () { yield "one"; yield { content: [{ type: "text", text: "two" }] }; return { content: "three", details: 3 }; });
     add("waits", async (_input, { signal, update }) => { update("waiting"); await sleep(60_000, undefined, { signal }); }, { kind: "readonly" });
     add("sleeps", async (_input, { update }) => { update(String(process.pid)); await sleep(60_000); });
+    add("floods", async (_input, { update }) => { for (let i = 1; i <= 500; i++) update(String(i)); return "all"; });
+    process.send?.("a message of the plugin's own");
     add("nests", async (_input, { call }) => (await call("pid", { n: 7 })).details);
+    add("asks", ({ n }) => n, {
+      kind: "write",
+      permission: async ({ n }) => (n > 10 ? "confirm" : "auto"),
+      signature: ({ n }) => "number " + n,
+      locks: ({ n }) => ["number:" + n],
+      rule: ({ n }) => "asks(" + n + ")",
+    });
     add("fails", () => { throw Object.assign(new TypeError("bad luck"), { extra: 1 }); });
     add("returns_class", () => ({ url: new URL("http://a.example/"), when: new Date(0), big: 1n }));
   },
@@ -61,6 +70,10 @@ export default {
     });
   },
 };`;
+
+interface Texts {
+  content: [{ text: string }];
+}
 
 interface Line {
   id?: string;
@@ -182,6 +195,12 @@ describe("a plugin in a process of its own", () => {
       { id: yields.id, update: { content: [{ type: "text", text: "one" }] } },
       { id: yields.id, update: { content: [{ type: "text", text: "two" }] } },
     ]);
+    const floods = host.start("floods");
+    expect(await floods.result).toMatchObject({ status: "completed", details: "all" });
+    const updates = host.lines.filter(({ id, update }) => id === floods.id && update);
+    expect(updates.map(({ update }) => (update as Texts).content[0].text)).toEqual(
+      Array.from({ length: 500 }, (_, index) => String(index + 1)),
+    );
   });
 
   test("keeps what its schema refines and transforms, and its functions decide by input", async () => {
@@ -197,6 +216,11 @@ describe("a plugin in a process of its own", () => {
       status: "pending",
       pending: { kind: "approval" },
     });
+  });
+
+  test("is asked about an input that middleware has replaced", async () => {
+    expect(await host.call("asks", { n: 4 })).toMatchObject({ status: "completed", details: 4 });
+    expect(await host.call("asks", { n: 12 })).toMatchObject({ status: "pending", pending: { kind: "approval" } });
   });
 
   test("prints to stderr, because stdout may carry a protocol", async () => {
@@ -237,7 +261,7 @@ describe("the process of a plugin that ends", () => {
 
   test("by kill -9 loses the running calls, and a read-only one can be called again", async () => {
     const { id, result } = host.start("sleeps");
-    const { content } = (await host.updateOf(id)) as { content: [{ text: string }] };
+    const { content } = (await host.updateOf(id)) as Texts;
     process.kill(Number(content[0].text), "SIGKILL");
     expect(await result).toMatchObject(unknown("was ended by SIGKILL"));
     expect(await host.call("reads_and_exits")).toMatchObject({ error: { code: "unavailable", retryable: true } });

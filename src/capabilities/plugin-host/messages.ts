@@ -4,7 +4,7 @@ import { isErrorCode, toFailure, ToolError, type ToolFailure } from "../../core/
 import type { PluginManifest } from "../../core/plugin.ts";
 import type { Signature } from "../../core/signature.ts";
 import type { AnyTool, TaintLabel, ToolPermission } from "../../core/tool.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaIssue } from "../../schema/schema.ts";
 
 /** What the process of a plugin offers to the gate. */
@@ -29,6 +29,7 @@ export interface ParentMethods {
   begun(run: number): void;
   /** The tool has read its signal. */
   listening(run: number): void;
+  /** As a request: the answer says that the earlier ones were taken too. */
   update(request: { run: number; partial: unknown }): void;
   call(request: { run: number; name: string; input: unknown; options: object; listener?: number }): unknown;
   pause(request: { run: number; pause: number }): void;
@@ -158,6 +159,7 @@ export class Channel<Theirs, Ours> {
   readonly #ours: { [Name in keyof Ours]: (request: Methods<Ours>[Name][0], id: number) => unknown };
   readonly #waiting = new Map<number, Waiting>();
   #last = 0;
+  #closedBy: { error: unknown } | undefined = undefined;
 
   constructor(send: Send, ours: { [Name in keyof Ours]: (request: Methods<Ours>[Name][0], id: number) => unknown }) {
     this.#send = send;
@@ -171,6 +173,7 @@ export class Channel<Theirs, Ours> {
   ): { id: number; answer: Promise<Awaited<Methods<Theirs>[Name][1]>> } {
     const id = ++this.#last;
     const answer = new Promise<Awaited<Methods<Theirs>[Name][1]>>((resolve, reject) => {
+      if (this.#closedBy) return reject(this.#closedBy.error as Error);
       this.#waiting.set(id, { resolve, reject });
       try {
         this.#send({ type: "request", id, method, body } satisfies Message);
@@ -192,6 +195,8 @@ export class Channel<Theirs, Ours> {
   }
 
   receive(received: unknown): void {
+    // A plugin may have its own use for `process.send`.
+    if (!isObject(received)) return;
     const message = received as Message;
     if (message.type === "request") void this.#serve(message.id, message.method, message.body);
     else if (message.type === "note") this.#take(message.method, message.body);
@@ -205,6 +210,7 @@ export class Channel<Theirs, Ours> {
 
   /** The other side is gone. */
   close(error: unknown): void {
+    this.#closedBy = { error };
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
@@ -218,8 +224,8 @@ export class Channel<Theirs, Ours> {
   }
 
   #run(method: string, body: unknown, id: number): unknown {
-    const handler = this.#ours[method as keyof Ours];
-    return handler(body as never, id);
+    if (!Object.hasOwn(this.#ours, method)) throw new Error(`There is no method "${method}".`);
+    return this.#ours[method as keyof Ours](body as never, id);
   }
 
   async #serve(id: number, method: string, body: unknown): Promise<void> {

@@ -49,6 +49,9 @@ export function servePlugin(): void {
 
 /** Max generator steps without a pause. */
 const STEPS_PER_TURN = 64;
+/** Max updates that the gate has not taken yet. Further ones wait here, so the gate never has more to do. */
+const MAX_UPDATES_SENT = 64;
+const MAX_ERROR_LENGTH = 4000;
 
 class PluginChild {
   readonly #channel: Channel<ParentMethods, ChildMethods>;
@@ -84,7 +87,8 @@ class PluginChild {
   /** What a tool left behind can fail at any time, and its state is unknown then: the process ends. */
   reportStray(error: unknown): void {
     const stack = error instanceof Error ? (error.stack ?? "") : "";
-    this.#channel.note("stray", { message: String(error), stack, run: this.#current.getStore() });
+    const [shown, trace] = [String(error), stack].map((text) => text.slice(0, MAX_ERROR_LENGTH));
+    this.#channel.note("stray", { message: shown ?? "", stack: trace ?? "", run: this.#current.getStore() });
     // In the next turn: the message is written in this one.
     setImmediate(() => process.exit(1));
   }
@@ -151,6 +155,7 @@ class PluginChild {
       const value = await (isAsyncIterator(returned)
         ? this.#current.run(id, () => drain(returned, { context, tool, graceMs: request.graceMs }))
         : returned);
+      await context.updatesTaken();
       if (isJsonPrimitive(value, MAX_CONTENT_TEXT_LENGTH)) return value;
       return readOutput(value, tool.output !== undefined);
     } catch (thrown) {
@@ -203,6 +208,10 @@ class ChildContext implements ToolContext {
   #controller: AbortController | undefined = undefined;
   #stoppedBy: ToolError | undefined = undefined;
   #pauses = 0;
+  readonly #updates: unknown[] = [];
+  #sent = 0;
+  #isSending = false;
+  #updatesSent: Promise<void> | undefined = undefined;
 
   constructor(
     channel: Channel<ParentMethods, ChildMethods>,
@@ -241,7 +250,28 @@ class ChildContext implements ToolContext {
 
   // Getters that return functions: tools destructure the context, and a method would lose its `this`.
   get update(): ToolContext["update"] {
-    return (partial) => this.#channel.note("update", { run: this.#run, partial: toPlainData(partial).value });
+    return (partial) => {
+      this.#updates.push(toPlainData(partial).value);
+      if (!this.#isSending) this.#updatesSent = this.#sendUpdates();
+    };
+  }
+
+  /** Resolves when no update waits. */
+  async updatesTaken(): Promise<void> {
+    await this.#updatesSent;
+  }
+
+  async #sendUpdates(): Promise<void> {
+    this.#isSending = true;
+    while (this.#updates.length > 0) {
+      for (const partial of this.#updates.splice(0)) {
+        const update = { run: this.#run, partial };
+        this.#sent += 1;
+        if (this.#sent % MAX_UPDATES_SENT !== 0) this.#channel.note("update", update);
+        else await this.#channel.request("update", update).answer.catch(() => undefined);
+      }
+    }
+    this.#isSending = false;
   }
 
   get pauseTimeLimit(): ToolContext["pauseTimeLimit"] {
@@ -292,6 +322,7 @@ async function drain(
       }
     }
     context.update(step.value as string);
+    await context.updatesTaken();
   }
 }
 

@@ -54,7 +54,10 @@ export class NodeProcess {
       isOver = true;
       events.ended(this.#reason ?? reason);
     };
-    this.#child.on("error", (error) => end(`could not be started: ${error.message}`));
+    this.#child.on("error", (error) => {
+      // Later, only a failed kill or message is reported here.
+      if (this.#child.pid === undefined) end(`could not be started: ${error.message}`);
+    });
     // Not `close`, which a descendant could delay for ever; but what was sent before the end is read first.
     this.#child.once("exit", (code, signal) => {
       const last: Promise<unknown>[] = [];
