@@ -11,6 +11,8 @@ interface Request {
   abort?: string;
   /** Reads the audit log instead. */
   audit?: true;
+  /** Lists the approvals instead. */
+  approvals?: true;
   /** Throws an error that belongs to no call. */
   crash?: true;
 }
@@ -66,8 +68,9 @@ const aborts = new Map<string, AbortController>();
 say({ tools: host.haft.tools().map(({ name, origin }) => ({ name, origin })) });
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, tool, input, abort, audit, crash } = JSON.parse(line) as Request;
+  const { id, tool, input, abort, audit, approvals, crash } = JSON.parse(line) as Request;
   if (abort !== undefined) aborts.get(abort)?.abort(new Error("enough"));
+  else if (approvals) say({ previews: (await host.haft.approvals.list()).map(({ preview }) => preview?.title) });
   else if (audit) say({ notes: (await host.store.audit.query({ kind: "note" })).entries });
   else if (crash)
     setTimeout(() => {

@@ -40,6 +40,7 @@ export default {
       permission: async ({ n }) => (n > 10 ? "confirm" : "auto"),
       signature: ({ n }) => "number " + n,
       locks: ({ n }) => ["number:" + n],
+      preview: async ({ n }, { call }) => ({ title: "Number " + (await call("pid", { n })).details.n, content: [] }),
       rule: ({ n }) => "asks(" + n + ")",
     });
     add("fails", () => { throw Object.assign(new TypeError("bad luck"), { extra: 1 }); });
@@ -82,6 +83,7 @@ interface Line {
   warning?: string;
   tools?: { name: string; origin: object }[];
   closed?: boolean;
+  previews?: string[];
   notes?: { callId?: string; toolName?: string; data: Record<string, unknown> }[];
 }
 
@@ -221,6 +223,9 @@ describe("a plugin in a process of its own", () => {
   test("is asked about an input that middleware has replaced", async () => {
     expect(await host.call("asks", { n: 4 })).toMatchObject({ status: "completed", details: 4 });
     expect(await host.call("asks", { n: 12 })).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    host.send({ approvals: true });
+    const { previews } = await host.line((line) => line.previews !== undefined);
+    expect(previews?.toSorted()).toEqual(["Number 12", "Opens b.example"]);
   });
 
   test("prints to stderr, because stdout may carry a protocol", async () => {
@@ -305,7 +310,12 @@ describe("the process of Haft", () => {
     host.child.kill("SIGKILL");
     await until(() => !isRunning(blocked) && !isRunning(idle));
 
-    const [closed, crashed] = [new HostProcess(program, folder, home), new HostProcess(program, folder, home)];
+    const otherHome = join(home, "other");
+    mkdirSync(join(otherHome, ".config", "haft"), { recursive: true });
+    const plugins = [join(home, ".config", "haft", "rough.mjs")];
+    writeFileSync(join(otherHome, ".config", "haft", "config.json"), JSON.stringify({ plugins }));
+    const open = (): HostProcess => new HostProcess(program, folder, otherHome);
+    const [closed, crashed] = [open(), open()];
     const pids = await Promise.all([closed.pid(), crashed.pid()]);
     closed.child.stdin!.end();
     expect(await childEnd(closed.child)).toEqual({ code: 0, signal: null });

@@ -24,9 +24,11 @@ import {
 
 const DEFAULT_MEMORY_MB = 512;
 /** How long a plugin may take to load, and to answer a question about an input. */
-const LOAD_MS = 10_000;
+const LOAD_MS = 15_000;
 const ANSWER_MS = 10_000;
 const END_MS = 1000;
+/** A process that works may answer late on a busy machine. */
+const MIN_PING_MS = 1000;
 /** The pause before the third start in a row; it doubles with each. */
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 30_000;
@@ -141,11 +143,6 @@ export class PluginProcess {
     return this.#loaded.tools;
   }
 
-  /** The process id, if the process runs. */
-  get pid(): number | undefined {
-    return this.#started?.process.pid;
-  }
-
   prepare(tool: number, input: unknown): Promise<Prepared> {
     return this.#ask("prepare", { tool, input });
   }
@@ -154,8 +151,10 @@ export class PluginProcess {
     return this.#ask("facts", { tool, input });
   }
 
-  async preview(tool: number, input: SentInput, context: ToolContext): Promise<Preview> {
-    return (await this.#ask("preview", { tool, ...input, context: sendContext(context) })) as Preview;
+  async preview(index: number, input: SentInput, context: ToolContext): Promise<Preview> {
+    const tool = this.#toolAt(index);
+    const body = { tool: index, ...input, context: sendContext(context) };
+    return (await this.#ask("preview", body, new RemoteCall(tool, context))) as Preview;
   }
 
   checkOutput(tool: number, details: unknown): Promise<readonly SchemaIssue[] | undefined> {
@@ -164,9 +163,7 @@ export class PluginProcess {
 
   /** Runs the code of a tool. Rejects as the tool did; if the process ends first, with what is known of the call then. */
   async run(index: number, input: SentInput, context: ToolContext): Promise<unknown> {
-    const tool = this.#loaded.tools[index];
-    if (!tool) throw new Error("The plugin has no such tool.");
-    const call = new RemoteCall(tool, context);
+    const call = new RemoteCall(this.#toolAt(index), context);
     onStop(context, (why) => call.stop(why));
     for (let attempts = 1; ; attempts++) {
       const started = await this.#ready();
@@ -187,6 +184,12 @@ export class PluginProcess {
         throw this.#lost(call, thrown);
       }
     }
+  }
+
+  #toolAt(index: number): SentTool {
+    const tool = this.#loaded.tools[index];
+    if (!tool) throw new Error("The plugin has no such tool.");
+    return tool;
   }
 
   async #runIn(
@@ -224,13 +227,19 @@ export class PluginProcess {
   async #ask<Name extends "prepare" | "facts" | "preview" | "checkOutput">(
     method: Name,
     body: Parameters<ChildMethods[Name]>[0],
+    call?: RemoteCall,
   ): Promise<Awaited<ReturnType<ChildMethods[Name]>>> {
     for (let attempts = 1; ; attempts++) {
       const started = await this.#ready();
       this.#hold(started, 1);
       const limit = this.#options.clock.after(ANSWER_MS, () => void this.#endIfBlocked(started));
       try {
-        return (await started.channel.request(method, body as never).answer) as Awaited<ReturnType<ChildMethods[Name]>>;
+        const { id, answer } = started.channel.request(method, body as never);
+        if (call) {
+          started.calls.set(id, call);
+          answer.finally(() => started.calls.delete(id)).catch(() => undefined);
+        }
+        return (await answer) as Awaited<ReturnType<ChildMethods[Name]>>;
       } catch (thrown) {
         if (!(thrown instanceof ProcessEnded)) throw thrown;
         // A second end is not another call's fault.
@@ -285,6 +294,8 @@ export class PluginProcess {
         throw new Error("the runtime is shutting down");
       }
       this.#started = started;
+      // It may have ended since.
+      if (started.endedBy !== undefined) this.#ended(started, started.endedBy);
       return started;
     } catch (error) {
       this.#pause();
@@ -324,7 +335,7 @@ export class PluginProcess {
       () => (isAlive = true),
       () => (isAlive = true),
     );
-    await new Promise<void>((resolve) => clock.after(graceMs, resolve).setRef(false));
+    await new Promise<void>((resolve) => clock.after(Math.max(graceMs, MIN_PING_MS), resolve).setRef(false));
     const mayBeWorking = [...started.calls.values()].some(
       ({ begunAt, stoppedBy }) => begunAt !== undefined && !stoppedBy,
     );

@@ -70,10 +70,6 @@ export class NodeProcess {
     this.hold(false);
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   /** Throws if the message has a function or another value that cannot be copied. */
   send(message: object): void {
     // A channel that is closed has a process that ended, which is reported.
