@@ -1,10 +1,13 @@
-// What the HTTP door costs beside a bare Hono route, and what it holds: a thousand event streams, five hundred calls at once.
-import { fork } from "node:child_process";
+// What an HTTP call costs beside a bare Hono route, and what a server holds: a thousand event streams, five hundred calls at
+// once, a hundred clients that never pause.
+import { fork, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { BENCH, interleave, median, medianRatio, percentile } from "../harness.mjs";
+import { BENCH, DIST, interleave, median, medianRatio, percentile } from "../harness.mjs";
 
 export const name = "http";
 
@@ -14,11 +17,16 @@ const ROUNDS = 9;
 const STREAMS = 1000;
 const EVENTS_A_CALL = 3;
 const IN_FLIGHT = 500;
+const CLIENTS = 100;
+const CLIENTS_MS = 8000;
+const PROBE_MS = 50;
+const UNANSWERED_MS = 30_000;
 
 export async function run(context) {
   await reportCost(context);
   await reportStreams(context);
   await reportInFlight(context);
+  await reportClients(context);
 }
 
 /** CPU time of the server alone: the client is another process. */
@@ -40,6 +48,7 @@ async function reportCost({ report }) {
     case: "Haft, CPU of the server",
     value: medianRatio(of("haft", "cpu"), of("bare", "cpu")),
     unit: "× bare Hono",
+    atMost: 1.3,
   });
   report({
     case: "Haft, wall time of a call",
@@ -80,6 +89,107 @@ async function reportInFlight({ report }) {
   report({ case: "p99 beside p50", value: spread, unit: "×", atMost: 10 });
   report({ case: "calls that were lost", value: 10_000 - latencies.length, unit: "calls", atMost: 0 });
   server.end();
+}
+
+/** The command as users start it, with its store; each client sends the next call when it has the answer. */
+async function reportClients({ report }) {
+  const server = await startCommand();
+  const until = performance.now() + CLIENTS_MS;
+  const taken = { calls: [], connections: [], health: [], refused: 0, unanswered: 0 };
+  const count = (list, { status, ms }) => {
+    if (status === 200) list.push(ms);
+    else if (status === 429 || status === 503) taken.refused++;
+    else taken.unanswered++;
+  };
+  const keep = new Agent({ keepAlive: true });
+  const client = async () => {
+    while (performance.now() < until) count(taken.calls, await ask(server, keep, "read"));
+  };
+  const probe = async (list, agentOf) => {
+    while (performance.now() < until) {
+      count(list, await ask(server, agentOf()));
+      await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+    }
+  };
+  await Promise.all([
+    ...Array.from({ length: CLIENTS }, client),
+    probe(taken.connections, () => new Agent({ keepAlive: false })),
+    probe(taken.health, () => keep),
+  ]);
+  keep.destroy();
+  await server.end();
+  const of = (list, share) => percentile(list, share);
+  const { calls, connections, health, refused, unanswered } = taken;
+  report({ case: `${CLIENTS} clients, calls (wall)`, value: (calls.length / CLIENTS_MS) * 1000, unit: "calls/s" });
+  report({ case: `${CLIENTS} clients, p50 (wall)`, value: of(calls, 0.5), unit: "ms" });
+  report({ case: `${CLIENTS} clients, p99 (wall)`, value: of(calls, 0.99), unit: "ms" });
+  report({ case: `${CLIENTS} clients, p99 over p50`, value: of(calls, 0.99) / of(calls, 0.5), unit: "×", atMost: 8 });
+  report({ case: "a new connection meanwhile, p99 (wall)", value: of(connections, 0.99), unit: "ms" });
+  report({ case: "health meanwhile, p99 (wall)", value: of(health, 0.99), unit: "ms" });
+  report({ case: "refused with 429 or 503", value: refused, unit: "requests" });
+  report({ case: "unanswered", value: unanswered, unit: "requests", atMost: 0 });
+}
+
+async function startCommand() {
+  const folder = mkdtempSync(join(tmpdir(), "haft-bench-"));
+  mkdirSync(join(folder, "work"));
+  writeFileSync(join(folder, "work", "README.md"), "A line to read\n".repeat(20));
+  const token = "b".repeat(43);
+  const child = spawn(process.execPath, [join(DIST, "cli", "main.js"), "serve", "--port", "0", "--json", "--no-open"], {
+    cwd: join(folder, "work"),
+    env: { ...process.env, HOME: folder, HAFT_STATE_DIR: join(folder, "state"), HAFT_SERVER_TOKEN: token },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const line = await new Promise((resolve, reject) => {
+    let text = "";
+    child.once("exit", () => reject(new Error("The server did not start.")));
+    child.stdout.on("data", (chunk) => {
+      text += chunk;
+      if (text.includes("\n")) resolve(text);
+    });
+  });
+  child.removeAllListeners("exit");
+  return {
+    port: Number(new URL(JSON.parse(line).url).port),
+    token,
+    end: () =>
+      new Promise((resolve) => {
+        child.once("exit", () => {
+          rmSync(folder, { recursive: true, force: true });
+          resolve();
+        });
+        child.kill("SIGKILL");
+      }),
+  };
+}
+
+/** One call of a tool, or without one a request of the health. Never rejects. */
+function ask({ port, token }, agent, tool) {
+  const body = tool === undefined ? undefined : JSON.stringify({ tool, input: { path: "README.md" } });
+  const headers =
+    body === undefined
+      ? {}
+      : {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(body),
+          authorization: `Bearer ${token}`,
+        };
+  const path = body === undefined ? "/api/health" : "/api/calls";
+  const begun = performance.now();
+  return new Promise((resolve) => {
+    const done = (status) => resolve({ status, ms: performance.now() - begun });
+    const sent = request(
+      { host: "127.0.0.1", port, path, method: body === undefined ? "GET" : "POST", agent, headers },
+      (response) => {
+        response.resume();
+        response.on("end", () => done(response.statusCode));
+        response.on("error", () => done(0));
+      },
+    );
+    sent.setTimeout(UNANSWERED_MS, () => sent.destroy());
+    sent.on("error", () => done(0));
+    sent.end(body);
+  });
 }
 
 function start(which) {

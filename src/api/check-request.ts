@@ -29,9 +29,14 @@ export function checkInput(
   }
   return {
     params: input.params,
-    query: checkQuery(query ?? NO_QUERY, input.query ?? {}),
+    query: query === undefined && isEmpty(input.query) ? {} : checkQuery(query ?? NO_QUERY, input.query ?? {}),
     body: body ? checkBody(body, input.body ?? {}) : undefined,
   };
+}
+
+function isEmpty(query: object | undefined): boolean {
+  for (const _name in query) return false;
+  return true;
 }
 
 /** Also for the messages of a WebSocket. */

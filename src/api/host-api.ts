@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { TokenStore } from "../store/tokens.ts";
 import { CallMetrics, type StatisticsQuery } from "./handlers/call-metrics.ts";
 import { CallRunner } from "./handlers/call-runner.ts";
-import { estimateLength, EventFeed, type FeedOptions } from "./handlers/event-feed.ts";
+import { EventFeed, type FeedOptions, lengthOf } from "./handlers/event-feed.ts";
 import { RecentCalls } from "./handlers/recent-calls.ts";
 import type { ServerApiOptions } from "./handlers/server.ts";
 
@@ -69,7 +69,7 @@ export class HostApi {
     this.runner = new CallRunner(haft);
     this.#loaders = { ...this.#runtimeLoaders(), ...this.#hostLoaders(), ...options.handlers };
     this.#stop = haft.on("*", (event) => {
-      const characters = estimateLength(event);
+      const characters = lengthOf(event);
       this.recentCalls.note(event, characters);
       this.#metrics.note(event);
       // Last: a reader of an event finds the call in its new state.

@@ -36,14 +36,19 @@ export class HttpResponse {
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal;
     const controller = (this.#controller = new AbortController());
+    this.onDisconnect(() => controller.abort());
+    return controller.signal;
+  }
+
+  /** Arrow: it is passed on. */
+  readonly onDisconnect = (listener: () => void): void => {
     const outgoing = this.#outgoing;
     const onClose = (): void => {
-      if (!outgoing.writableFinished) controller.abort();
+      if (!outgoing.writableFinished) listener();
     };
     if (outgoing.destroyed) onClose();
     else outgoing.once("close", onClose);
-    return controller.signal;
-  }
+  };
 
   readonly setHeader = (name: string, value: string): void => {
     (this.#headers ??= {})[name] = value;

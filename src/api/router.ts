@@ -112,6 +112,7 @@ class RequestOfHandler {
   readonly identity: Identity;
   readonly remoteAddress: string | undefined;
   readonly setHeader: HttpResponse["setHeader"];
+  readonly onDisconnect: HttpResponse["onDisconnect"];
   readonly #response: HttpResponse;
 
   constructor(
@@ -125,6 +126,7 @@ class RequestOfHandler {
     this.identity = identity;
     this.remoteAddress = incoming.socket.remoteAddress;
     this.setHeader = response.setHeader;
+    this.onDisconnect = response.onDisconnect;
     this.#response = response;
   }
 
@@ -203,7 +205,8 @@ function readText(incoming: IncomingMessage, maxBytes: number): Promise<string> 
     });
     incoming.on("end", () => {
       isWhole = true;
-      resolve(Buffer.concat(chunks).toString("utf8"));
+      const [first] = chunks;
+      resolve((first && chunks.length === 1 ? first : Buffer.concat(chunks)).toString("utf8"));
     });
     // Every request is closed in the end; an error object for each would cost a stack trace.
     const onGone = (): void => {

@@ -126,6 +126,8 @@ export interface HandlerRequest<E extends Endpoint = Endpoint> {
   readonly identity: Identity;
   /** Aborted when the client disconnects or stops reading, and when the server closes. */
   readonly signal: AbortSignal;
+  /** Calls the listener if the client disconnects before it has the response: costs less than `signal`. Undefined in process. */
+  readonly onDisconnect?: (listener: () => void) => void;
   /** For the HTTP response, before the first frame of a stream. In process it does nothing. */
   setHeader(name: string, value: string): void;
   /** Of an HTTP client; undefined in process. */

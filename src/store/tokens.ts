@@ -76,16 +76,19 @@ export async function issueToken(
 }
 
 /** The stored token; undefined if the presented one is wrong, expired or of another kind. */
-export async function findToken(
+export function findToken(
   store: TokenStore,
   clock: Clock,
   presented: string,
   kind: StoredToken["kind"],
-): Promise<StoredToken | undefined> {
+): MaybePromise<StoredToken | undefined> {
   const presentedHash = hashToken(presented);
-  const found = await store.find(presentedHash);
-  if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
-  return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
+  const check = (found: StoredToken | undefined): StoredToken | undefined => {
+    if (!found || found.kind !== kind || !equal(found.hash, presentedHash)) return undefined;
+    return found.expiresAt !== undefined && found.expiresAt <= clock.now() ? undefined : found;
+  };
+  const found = store.find(presentedHash);
+  return found instanceof Promise ? found.then(check) : check(found);
 }
 
 function hashToken(token: string): string {

@@ -1,7 +1,9 @@
 import type { CallFrame, CallRequest } from "../../contracts/calls.ts";
+import type { HandlerRequest } from "../../contracts/contract.ts";
 import { type Identity, requireMode, requireScope } from "../../contracts/identity.ts";
 import { type CallOptions, nextCallId } from "../../core/call.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
+import { type Gate, runtimeGateOf } from "../../core/gate.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { Haft } from "../../runtime.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -20,10 +22,12 @@ export type StartCall = (request: CallRequest, identity: Identity) => Run;
 /** Makes the calls that clients of the API request, and knows who may cancel each. */
 export class CallRunner {
   readonly #haft: Haft;
+  readonly #gate: Gate;
   readonly #running = new Map<string, { run: Run; owner: string }>();
 
   constructor(haft: Haft) {
     this.#haft = haft;
+    this.#gate = runtimeGateOf(haft);
   }
 
   /** The identity decides who calls. The request only restricts the call and names its session. */
@@ -80,13 +84,12 @@ export class CallRunner {
     callId: string,
     onUpdate?: CallOptions["onUpdate"],
   ): Run {
-    const controller = new AbortController();
-    const started = this.#haft.execute(tool, input, {
+    let cancel: (reason: Error) => void = () => undefined;
+    const options: CallOptions = {
       id: callId,
       // An id that the client did not choose must not make two calls one.
       idempotencyKey: id ?? false,
       caller: session === undefined ? { user: identity.name } : { user: identity.name, session },
-      signal: controller.signal,
       mode,
       timeoutMs,
       policy,
@@ -94,10 +97,13 @@ export class CallRunner {
       background,
       waitForEnd,
       onUpdate,
-    });
-    const abort = (reason: string | ToolError): void =>
-      controller.abort(typeof reason === "string" ? new Error(reason) : reason);
-    const run: Run = { callId, result: started, cancel: abort };
+    };
+    const started = this.#gate.execute(tool, input, options, { onCancellable: (given) => (cancel = given) });
+    const run: Run = {
+      callId,
+      result: started,
+      cancel: (reason) => cancel(typeof reason === "string" ? new Error(reason) : reason),
+    };
     this.#running.set(callId, { run, owner: identity.id });
     const forget = (): void => {
       if (this.#running.get(callId)?.run === run) this.#running.delete(callId);
@@ -112,8 +118,14 @@ function check({ mode }: CallRequest, identity: Identity): void {
   requireMode(mode, identity);
 }
 
-/** Until the call has ended. */
-export function cancelOnAbort(run: Run, signal: AbortSignal): void {
+/** Until the call has ended. Do not read `signal` before: over HTTP it is created then. */
+export function cancelOnDisconnect(run: Run, client: Pick<HandlerRequest, "signal" | "onDisconnect">): void {
+  if (!client.onDisconnect) return cancelOnAbort(run, client.signal);
+  run.isAttached = true;
+  client.onDisconnect(() => run.cancel("the client disconnected"));
+}
+
+function cancelOnAbort(run: Run, signal: AbortSignal): void {
   const { result, cancel } = run;
   run.isAttached = true;
   const onAbort = (): void => cancel("the client disconnected");

@@ -1,10 +1,10 @@
 import { ApiError } from "../../contracts/errors.ts";
 import type { CallFrame, CallInfo, CallRequest, calls, ReplayRequest } from "../../contracts/calls.ts";
-import type { Handlers } from "../../contracts/contract.ts";
+import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
 import type { Identity } from "../../contracts/identity.ts";
 import { textOf } from "../../core/content.ts";
 import type { Haft } from "../../runtime.ts";
-import { type CallRunner, cancelOnAbort } from "./call-runner.ts";
+import { type CallRunner, cancelOnDisconnect } from "./call-runner.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import { type RecentCall, type RecentCalls, rowOf } from "./recent-calls.ts";
 
@@ -37,9 +37,9 @@ export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApi
     }));
   };
 
-  const execute = (request: CallRequest, identity: Identity, signal: AbortSignal) => {
-    const run = runner.start(request, identity);
-    if (!request.keepRunning) cancelOnAbort(run, signal);
+  const execute = (request: CallRequest, client: Pick<HandlerRequest, "identity" | "signal" | "onDisconnect">) => {
+    const run = runner.start(request, client.identity);
+    if (!request.keepRunning) cancelOnDisconnect(run, client);
     return run.result;
   };
 
@@ -59,7 +59,7 @@ export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApi
   };
 
   return {
-    execute: ({ body, identity, signal }) => execute(body, identity, signal),
+    execute: (request) => execute(request.body, request),
     stream: ({ body, identity, signal }) => runner.stream(body, identity, signal),
     start: ({ body, identity, setHeader }) => start(body, identity, setHeader),
     async list({ query: { limit = DEFAULT_LIMIT, ...query } }) {
@@ -90,7 +90,7 @@ export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApi
       if (runner.cancel(callId, identity)) return { callId };
       throw new ApiError("not_found", "No such call is running here", "Look at GET /api/calls?status=running.");
     },
-    replay: ({ params, body, identity, signal }) => execute(replayOf(params.id, body, identity), identity, signal),
+    replay: (request) => execute(replayOf(request.params.id, request.body, request.identity), request),
     replayStream: ({ params, body, identity, signal }) =>
       runner.stream(replayOf(params.id, body, identity), identity, signal),
     replayStart: ({ params, body, identity, setHeader }) =>

@@ -216,6 +216,16 @@ function matches(event: ToolEvent, { types, tool, session, call }: EventFilter):
   return call === undefined || ("callId" in event && (event.callId === call || event.parentId === call));
 }
 
+/** Of the fields that every event has. */
+const COMMON_LENGTH = 250;
+
+/** The approximate length of an event: only what tools and callers wrote is measured. */
+export function lengthOf(event: ToolEvent): number {
+  const given =
+    "result" in event ? event.result : "input" in event ? event.input : "update" in event ? event.update : "";
+  return COMMON_LENGTH + estimateLength(given);
+}
+
 /** With more values than this, the length is counted exactly: large events are rare. */
 const MAX_VALUES = 200;
 
