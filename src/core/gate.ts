@@ -30,8 +30,6 @@ export interface CallBinding {
   secondPass?: SecondPass;
   /** The call does not run: it is recorded and answered with this. */
   refusal?: ToolError;
-  /** Gets the function that cancels the call, which costs less than a signal. */
-  onCancellable?(cancel: (reason: Error) => void): void;
 }
 
 /** Calls that are stopped together: one listener costs less than one for each call. */

@@ -13,7 +13,7 @@ import { CallPlans } from "./call-plan.ts";
 import { callerOf, GateCall, readName } from "./gate-call.ts";
 import { RunContext, type RunHost, runTool } from "./run.ts";
 import { Statistics } from "./statistics.ts";
-import { cancelledBy, StoppedTogether } from "./stopped-call.ts";
+import { StoppedTogether } from "./stopped-call.ts";
 import { Deadlines, DEFAULT_TIMEOUTS, PausedTimeLimits, type Timeouts } from "./timeouts.ts";
 
 let taken: (result: ToolResult) => void = () => undefined;
@@ -125,7 +125,6 @@ export class Executor implements RunHost {
       call.group = binding.group;
       binding.group.add(call);
     } else if (options?.signal) call.listen();
-    binding?.onCancellable?.((reason) => call.abort(cancelledBy(reason)));
     this.#enter(call, 0);
     return answered;
   }

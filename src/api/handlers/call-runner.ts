@@ -5,6 +5,7 @@ import { type CallOptions, nextCallId } from "../../core/call.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { type Gate, runtimeGateOf } from "../../core/gate.ts";
 import type { ToolResult } from "../../core/result.ts";
+import { StoppedTogether } from "../../gate/stopped-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { FrameQueue } from "./frame-queue.ts";
 
@@ -84,7 +85,6 @@ export class CallRunner {
     callId: string,
     onUpdate?: CallOptions["onUpdate"],
   ): Run {
-    let cancel: (reason: Error) => void = () => undefined;
     const options: CallOptions = {
       id: callId,
       // An id that the client did not choose must not make two calls one.
@@ -98,11 +98,13 @@ export class CallRunner {
       waitForEnd,
       onUpdate,
     };
-    const started = this.#gate.execute(tool, input, options, { onCancellable: (given) => (cancel = given) });
+    // A group of one call: it costs less than a signal.
+    const group = new StoppedTogether();
+    const started = this.#gate.execute(tool, input, options, { group });
     const run: Run = {
       callId,
       result: started,
-      cancel: (reason) => cancel(typeof reason === "string" ? new Error(reason) : reason),
+      cancel: (reason) => group.abort(typeof reason === "string" ? new Error(reason) : reason),
     };
     this.#running.set(callId, { run, owner: identity.id });
     const forget = (): void => {
