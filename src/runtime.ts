@@ -346,7 +346,7 @@ class Runtime {
     // The stages of a call, in order; results leave in reverse order. A host's middleware is inserted between them.
     const stages: (Stage | undefined)[] = [
       this.programs?.stage,
-      record({ log: this.log, clock: this.clock, events: this.events, statistics }),
+      this.#openRecord(statistics),
       telemetry(this.clock),
       resolve(this.registry, this.shownTo(undefined)),
       visible(typeof policy === "function" ? ({ caller }) => policy(caller) : this.#layers),
@@ -417,6 +417,16 @@ class Runtime {
     steps.push("jobs", () => jobsClosed);
     await this.gate.shutdown(graceMs);
     await steps.close();
+  }
+
+  /** Its `enter` only emits an event. */
+  #openRecord(statistics: Statistics): Stage {
+    const { log, clock, events } = this;
+    const stage = record({ log, clock, events, statistics });
+    const { enter, ...rest } = hooksOf(stage);
+    stage.changes = [events.changes];
+    stage.compile = () => (events.hasListeners("tool_call_requested") ? { enter, ...rest } : rest);
+    return stage;
   }
 
   #openHooks(validation: Stage): ReturnType<typeof createHooks> | undefined {

@@ -17,7 +17,7 @@ export interface Stage extends StageHooks {
    */
   compile?(tool: AnyTool): StageHooks | undefined;
   /** The counters of what `compile` depends on. Read at every call. */
-  readonly changes?: readonly ChangeCounter[];
+  changes?: readonly ChangeCounter[];
 }
 
 /** Counts the changes of something that answers of the gate depend on. */

@@ -160,6 +160,19 @@ describe("a compiled plan does not outlive its policy", () => {
     expect(haft.getStats().callStats["add"]?.count).toBe(2);
   });
 
+  test("a call that is invalid, refused or too late is recorded too", async () => {
+    const { haft } = await start();
+    expect(await haft.execute("add", { wrong: 1 })).toMatchObject({ error: { code: "invalid_input" } });
+    await haft.shutdown();
+    expect(await haft.execute("add", { wrong: 1 })).toMatchObject({ error: { code: "shutdown" } });
+    expect((await haft.log.recent()).map(({ errorCode }) => errorCode)).toEqual([
+      undefined,
+      undefined,
+      "invalid_input",
+      "shutdown",
+    ]);
+  });
+
   test("a call with options passes every stage", async () => {
     const { haft } = await start({}, { kind: "write" });
     expect(await haft.execute("add", {}, { mode: "plan" })).toMatchObject({ error: { code: "plan_mode" } });

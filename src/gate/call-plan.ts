@@ -8,6 +8,10 @@ export interface CallPlan {
   readonly tool: AnyTool | undefined;
   readonly enterHooks: readonly { enter: NonNullable<StageHooks["enter"]>; passes: number }[];
   readonly leaveHooks: readonly { at: number; leave: NonNullable<StageHooks["leave"]> }[];
+  /** Stages before the first `enter` count as entered. */
+  readonly passedFirst: number;
+  /** How many of the first `enter` functions run even if the call is aborted: the one that records the call, if it has one. */
+  readonly alwaysEntered: number;
   readonly endedHooks: readonly NonNullable<StageHooks["ended"]>[];
   readonly aroundHooks: readonly NonNullable<StageHooks["around"]>[];
 }
@@ -26,6 +30,8 @@ export class CallPlans {
   readonly #stages: readonly Stage[];
   readonly #registry: ToolRegistry;
   readonly #changes: readonly ChangeCounter[];
+  /** The first stage that has something to do before the tool: it records the call. */
+  readonly #firstEntered: number;
   readonly #plans = new Map<unknown, CallPlan>();
   #revision = -1;
 
@@ -33,7 +39,8 @@ export class CallPlans {
     this.#registry = registry;
     this.#stages = stages;
     this.#changes = stages.flatMap(({ changes }) => changes ?? []);
-    this.whole = planOf(stages.map((stage) => hooksOf(stage)));
+    this.#firstEntered = stages.findIndex(({ enter }) => enter);
+    this.whole = this.#planOf(stages.map((stage) => hooksOf(stage)));
   }
 
   /** For a plain call of this tool or name. */
@@ -62,7 +69,24 @@ export class CallPlans {
       if (!hooks) return undefined;
       compiled.push(hooks);
     }
-    return planOf(compiled, tool);
+    return this.#planOf(compiled, tool);
+  }
+
+  #planOf(stages: readonly StageHooks[], tool?: AnyTool): CallPlan {
+    const first = stages.findIndex(({ enter }) => enter);
+    return {
+      tool,
+      enterHooks: stages.flatMap(({ enter }, at) => {
+        // Stages without `enter` are entered together with the one before them.
+        const next = stages.findIndex((stage, i) => i > at && stage.enter);
+        return enter ? [{ enter, passes: (next < 0 ? stages.length : next) - 1 }] : [];
+      }),
+      passedFirst: (first < 0 ? stages.length : first) - 1,
+      alwaysEntered: stages[this.#firstEntered]?.enter ? 1 : 0,
+      leaveHooks: stages.flatMap(({ leave }, at) => (leave ? [{ at, leave }] : [])),
+      endedHooks: stages.flatMap(({ ended }) => ended ?? []),
+      aroundHooks: stages.flatMap(({ around }) => around ?? []),
+    };
   }
 
   /** Counters only increase, so their sum changes whenever one of them does. */
@@ -80,19 +104,5 @@ export function hooksOf(stage: Stage): StageHooks {
     leave: stage.leave?.bind(stage),
     ended: stage.ended?.bind(stage),
     around: stage.around?.bind(stage),
-  };
-}
-
-function planOf(stages: readonly StageHooks[], tool?: AnyTool): CallPlan {
-  return {
-    tool,
-    enterHooks: stages.flatMap(({ enter }, at) => {
-      // Stages without `enter` are entered together with the one before them.
-      const next = stages.findIndex((stage, i) => i > at && stage.enter);
-      return enter ? [{ enter, passes: (next < 0 ? stages.length : next) - 1 }] : [];
-    }),
-    leaveHooks: stages.flatMap(({ leave }, at) => (leave ? [{ at, leave }] : [])),
-    endedHooks: stages.flatMap(({ ended }) => ended ?? []),
-    aroundHooks: stages.flatMap(({ around }) => around ?? []),
   };
 }

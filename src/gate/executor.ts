@@ -230,13 +230,13 @@ export class Executor implements RunHost {
   }
 
   #enter(call: GateCall, from: number): void {
-    const { enterHooks } = call.plan;
+    const { enterHooks, alwaysEntered } = call.plan;
     for (let i = from; i < enterHooks.length; i++) {
       const { enter, passes } = enterHooks[i]!;
       let early: ReturnType<typeof enter>;
       try {
-        // The first stage records the call, even if it is aborted already.
-        early = call.aborted && i > 0 ? fromThrown(call, call.aborted) : enter(call);
+        // A call is recorded, even if it is aborted already.
+        early = call.aborted && i >= alwaysEntered ? fromThrown(call, call.aborted) : enter(call);
       } catch (thrown) {
         early = fromThrown(call, thrown);
       }

@@ -64,7 +64,7 @@ export class GateCall extends Deadline implements Call {
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;
   /** Index of the last entered stage; it and the earlier ones are left at the end. */
-  passed = -1;
+  passed: number;
   /** Whether a stage made the call wait: then its start is later than its creation. */
   waited = false;
   /** What stops this call, if not its own signal. */
@@ -102,6 +102,7 @@ export class GateCall extends Deadline implements Call {
     options: CallOptions | undefined,
   ) {
     super();
+    this.passed = plan.passedFirst;
     const given = options ?? NO_OPTIONS;
     this.#host = host;
     this.isDirect = typeof target !== "string" && isTool(target);

@@ -2,7 +2,7 @@ import type { Context, ContextAPI, DiagAPI, Histogram, MetricsAPI, Span, TraceAP
 import type { Call } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { Stage } from "../core/stage.ts";
+import { ChangeCounter, type Stage } from "../core/stage.ts";
 import { loadPackage } from "../schema/load-package.ts";
 
 /** Where OpenTelemetry registers its providers. */
@@ -32,24 +32,38 @@ export function telemetry(clock: Clock): Stage {
   const traced = new WeakMap<Call, Traced>();
   let api: Api | null | undefined;
   let durations: Histogram | undefined;
+  const registered = new ChangeCounter();
 
   return {
     name: "telemetry",
-    enter(call) {
-      if (!isRegistered()) return;
-      if (api === undefined) api = loadApi();
-      if (api) attempt(api, () => begin(api!, call));
-    },
-    around(call) {
-      const found = api ? traced.get(call) : undefined;
-      return found && ((run) => api!.context.with(found.context, run));
-    },
-    leave(call, result) {
-      const found = api ? traced.get(call) : undefined;
-      if (found) attempt(api!, () => end(api!, found.span, call, result));
-      return result;
-    },
+    changes: [registered],
+    // If the host registers OpenTelemetry later, tracing of plain calls starts with the call after the one that finds it.
+    compile: () => (isRegistered() ? { enter, around, leave } : { enter: findRegistration }),
+    enter,
+    around,
+    leave,
   };
+
+  function findRegistration(): void {
+    if (isRegistered()) registered.count++;
+  }
+
+  function enter(call: Call): void {
+    if (!isRegistered()) return;
+    if (api === undefined) api = loadApi();
+    if (api) attempt(api, () => begin(api!, call));
+  }
+
+  function around(call: Call): ((run: () => unknown) => unknown) | undefined {
+    const found = api ? traced.get(call) : undefined;
+    return found && ((run) => api!.context.with(found.context, run));
+  }
+
+  function leave(call: Call, result: ToolResult): ToolResult {
+    const found = api ? traced.get(call) : undefined;
+    if (found) attempt(api!, () => end(api!, found.span, call, result));
+    return result;
+  }
 
   function begin({ context, trace }: Api, call: Call): void {
     const parent = context.active();
