@@ -37,8 +37,9 @@ export const audit = table("audit", {
 });
 /** One row: the number and hash of the last entry. */
 export const auditHead = table("audit_head", { id: rowNumber(), count: integer(), hash: text() });
-/** Calls that have begun and not ended. Not part of the chain; only used to find lost calls. */
-export const auditOpen = table("audit_open", { run: text("PRIMARY KEY"), owner: text(), seq: integer() });
+const earlierOpen = table("audit_open", { run: text("PRIMARY KEY"), owner: text(), seq: integer() });
+/** The entries of calls that have begun and not ended. Not part of the chain; only used to find lost calls. */
+const auditRunning = table("audit_running", { seq: rowNumber(), owner: text() });
 
 export type AuditRow = RowOf<typeof audit>;
 
@@ -53,8 +54,15 @@ export const AUDIT_MIGRATIONS: Migrations = {
       "CREATE INDEX audit_session ON audit (session) WHERE session IS NOT NULL",
       auditHead.create,
       "INSERT INTO audit_head (id, count, hash) VALUES (1, 0, '')",
-      auditOpen.create,
+      earlierOpen.create,
       "CREATE INDEX audit_open_owner ON audit_open (owner)",
+    ],
+    [
+      // One tree instead of three: each costs a page in every commit.
+      auditRunning.create,
+      "INSERT INTO audit_running (seq, owner) SELECT seq, MAX(owner) FROM audit_open GROUP BY seq",
+      "DROP TABLE audit_open",
+      "CREATE INDEX audit_tool ON audit (tool, seq) WHERE status IS NOT NULL",
     ],
   ],
 };
@@ -137,8 +145,8 @@ export async function appendAudit(tx: SqlTransaction, writes: readonly AuditWrit
     "SELECT count, hash, (SELECT MAX(seq) FROM audit) AS last FROM audit_head WHERE id = 1",
   );
   const rows: AuditRow[] = [];
-  const opened = new Map<string, RowOf<typeof auditOpen>>();
-  const closed: string[] = [];
+  const opened = new Map<number, RowOf<typeof auditRunning>>();
+  const closed: number[] = [];
   // Entries beyond the head were inserted by somebody; they stay, and `verify` reports them.
   let end = head ? { seq: Math.max(head.count, head.last ?? 0), hash: head.hash } : await readLast(tx);
   const add = (draft: AuditDraft): AuditRow => {
@@ -153,16 +161,16 @@ export async function appendAudit(tx: SqlTransaction, writes: readonly AuditWrit
     if (!draft) continue;
     if (!head && rows.length === 0) add(headless(draft, end.seq));
     const { owner, seq } = add(draft);
-    if (opens !== undefined) opened.set(opens, { run: opens, owner, seq });
+    if (opens) opened.set((opens.seq = seq), { seq, owner });
     // A call that begins and ends in one group is not added to the list.
-    if (closes !== undefined && !opened.delete(closes)) closed.push(closes);
+    if (closes?.seq !== undefined && !opened.delete(closes.seq)) closed.push(closes.seq);
   }
   if (rows.length === 0) return rows;
   for (const some of chunks(rows)) await audit.insertMany(tx, some);
   await tx.run("UPDATE audit_head SET count = ?, hash = ? WHERE id = 1", [end.seq, end.hash]);
-  for (const some of chunks([...opened.values()])) await auditOpen.insertMany(tx, some);
+  for (const some of chunks([...opened.values()])) await auditRunning.insertMany(tx, some);
   for (const some of chunks(closed)) {
-    await tx.run(`DELETE FROM audit_open WHERE run IN (${placeholders(some)})`, some);
+    await tx.run(`DELETE FROM audit_running WHERE seq IN (${placeholders(some)})`, some);
   }
   return rows;
 }

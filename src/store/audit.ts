@@ -32,7 +32,7 @@ import {
 } from "./audit-chain.ts";
 import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
 import type { SqlTransaction } from "./database.ts";
-import type { AuditWrite, GroupWriter } from "./group-writer.ts";
+import type { AuditWrite, GroupWriter, RunningCall } from "./group-writer.ts";
 import type { StoreContext, StoreModule } from "./table.ts";
 
 export const auditModule: StoreModule<SqlAuditLog> = {
@@ -49,9 +49,7 @@ const PAGE = 500;
 const FOLLOW_MS = 250;
 
 /** What the log knows about a call that has begun. */
-interface Recorded {
-  /** A unique name for the run: callers may use a call id twice. */
-  run: string;
+interface Recorded extends RunningCall {
   /** The entry of the beginning, until it is written. If the call ends before, it becomes the entry of both. */
   waiting?: AuditWrite | undefined;
   /** The end, and a correction of it, were written together with the state of the call. */
@@ -77,7 +75,6 @@ export class SqlAuditLog implements AuditLog {
   readonly #context: StoreContext;
   readonly #writer: GroupWriter;
   readonly #redact: Redact;
-  #nextRun = 1;
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -93,7 +90,7 @@ export class SqlAuditLog implements AuditLog {
     void new RecordedCall(call, recorded);
     const at = this.#context.clock.now();
     const waiting: AuditWrite = {
-      opens: recorded.run,
+      opens: recorded,
       draft: () => {
         recorded.waiting = undefined;
         return this.#writer.draft(describeBegun(call, this.#redact), at);
@@ -152,14 +149,13 @@ export class SqlAuditLog implements AuditLog {
   }
 
   #newRecord(): Recorded {
-    const run = `${this.#context.owners.id}/${this.#nextRun++}`;
-    return { run, waiting: undefined, isEndWritten: false, isCorrectionWritten: false };
+    return { seq: undefined, waiting: undefined, isEndWritten: false, isCorrectionWritten: false };
   }
 
   async #begin(call: Call, apply: (tx: never) => Promise<boolean>): Promise<boolean> {
     const recorded = this.#newRecord();
     const draft = this.#writer.draft(describeBegun(call, this.#redact));
-    const isWritten = await this.#commitWith(apply, () => ({ opens: recorded.run, draft: () => draft }));
+    const isWritten = await this.#commitWith(apply, () => ({ opens: recorded, draft: () => draft }));
     if (isWritten) void new RecordedCall(call, recorded);
     return isWritten;
   }
@@ -169,7 +165,7 @@ export class SqlAuditLog implements AuditLog {
     const isWhole = !recorded || recorded.waiting !== undefined;
     const fact = describeAnswer(call, result, { began: recorded !== undefined, isWhole, redact: this.#redact });
     const draft = this.#writer.draft(fact);
-    return { closes: isWhole ? undefined : recorded.run, draft: () => draft };
+    return { closes: isWhole ? undefined : recorded, draft: () => draft };
   }
 
   #correction(call: Call, result: ToolResult): AuditWrite {
@@ -374,14 +370,14 @@ function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown>
 
 /** Writes `call_lost` for every running call of a process that is gone. Calls of live processes are not changed. */
 async function findLost({ database, owners, clock }: StoreContext): Promise<AuditEntry[]> {
-  const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM audit_open");
+  const holders = await database.all<{ owner: string }>("SELECT DISTINCT owner FROM audit_running");
   const lost: AuditEntry[] = [];
   for (const { owner } of holders) {
     if (await owners.isAlive(owner)) continue;
     const rows = await database.transaction(async (tx) => {
       await tx.lock("audit");
       // The process that deletes the rows reports them; another that starts at the same time finds none.
-      const open = await tx.all<{ seq: number }>("DELETE FROM audit_open WHERE owner = ? RETURNING seq", [owner]);
+      const open = await tx.all<{ seq: number }>("DELETE FROM audit_running WHERE owner = ? RETURNING seq", [owner]);
       const begun = await readBegun(tx, open);
       const drafts = begun.map((entry) => toDraft(lostOf(entry), clock.now(), owners.id));
       return appendAudit(

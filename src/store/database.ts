@@ -65,7 +65,7 @@ export interface SqlDatabase extends SqlRunner {
 }
 
 /**
- * Checks for values that the engines would treat differently: libsql ends the process at a boolean and cuts text at a NUL,
+ * Checks for values that the engines would treat differently: SQLite has no booleans and cuts text at a NUL,
  * PostgreSQL turns objects into text.
  */
 export function checkParameters(sql: string, params: readonly SqlValue[]): void {

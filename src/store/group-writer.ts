@@ -8,8 +8,14 @@ import type { SqlDatabase, SqlTransaction } from "./database.ts";
 export interface AuditWrite {
   /** Undefined if the entry is not needed any more. */
   draft(): AuditDraft | undefined;
-  opens?: string | undefined;
-  closes?: string | undefined;
+  opens?: RunningCall | undefined;
+  closes?: RunningCall | undefined;
+}
+
+/** A call in the list of running calls. */
+export interface RunningCall {
+  /** Of the entry of its beginning, once that is written. */
+  seq: number | undefined;
 }
 
 /** A transaction that also appends to the audit log: at its end, after the entries of others in the same group. */

@@ -147,9 +147,9 @@ describe("the state of an earlier version", () => {
   test("is left alone while a process has it open that is in no table", async () => {
     await writeOldState();
     const reader = children.start(
-      `const { default: Database } = await import("libsql");
-       const database = new Database(process.argv[2]);
-       database.prepare("SELECT count(*) FROM audit").all([]);
+      `const { DatabaseSync } = await import("@photostructure/sqlite");
+       const database = new DatabaseSync(process.argv[2]);
+       database.prepare("SELECT count(*) FROM audit").all();
        say("open"); setInterval(() => {}, 1000);`,
       [join(old(), "haft.db")],
     );

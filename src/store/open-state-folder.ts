@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, lstatSync, realpathSync, renameSync, type Stats } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, toolError } from "../core/error.ts";
+import { toolError } from "../core/error.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy, isInside } from "../io/files/path-policy.ts";
@@ -19,7 +19,7 @@ import {
 import { failPoint } from "./fail-point.ts";
 import { findLiveOwners } from "./process-owners.ts";
 import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
-import { isDamage } from "./store-check.ts";
+import { isDamage, sqliteCode } from "./store-check.ts";
 
 export interface OpenStateFolderOptions extends StateFolderOptions {
   /** The state folder itself. Default: the one that `stateFolderOf` gives. */
@@ -171,7 +171,7 @@ function inUse(file: string, folder: string, who: string): Error {
 /** What SQLite says, as it is or as the cause of our own error. */
 function isBusy(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((each) => /^SQLITE_(?:BUSY|LOCKED)/.test(errorCode(each) ?? ""));
+  return [error, cause].some((each) => /^SQLITE_(?:BUSY|LOCKED)/.test(sqliteCode(each)));
 }
 
 /** Copies what is needed; the rest stays in the old folder. The store comes last and appears as a whole. */

@@ -83,8 +83,8 @@ export class SqliteThread {
   }
 
   #start(): Worker {
-    const libsql = createRequire(import.meta.url).resolve("libsql");
-    const worker = new Worker(SOURCE, { eval: true, workerData: { libsql, file: this.#file }, execArgv: [] });
+    const driver = createRequire(import.meta.url).resolve("@photostructure/sqlite");
+    const worker = new Worker(SOURCE, { eval: true, workerData: { driver, file: this.#file }, execArgv: [] });
     worker.on("message", (reply: Reply) => this.#settle(worker, reply));
     const fail = (error: Error): void => {
       if (this.#worker === worker) this.#worker = undefined;
@@ -110,15 +110,14 @@ export class SqliteThread {
 const SOURCE = String.raw`
 const { parentPort, workerData } = require("node:worker_threads");
 const { createHash } = require("node:crypto");
-const Database = require(workerData.libsql);
+const { DatabaseSync } = require(workerData.driver);
 const MAX_STATEMENTS = 100;
 let connection;
 const statements = new Map();
 
 function prepare(sql) {
   if (!connection) {
-    connection = new Database(workerData.file);
-    connection.pragma("busy_timeout = 5000");
+    connection = new DatabaseSync(workerData.file, { timeout: 5000 });
     connection.exec("PRAGMA synchronous = NORMAL");
     connection.exec("PRAGMA wal_autocheckpoint = 0");
   }
@@ -130,12 +129,8 @@ function prepare(sql) {
   return statement;
 }
 
-function bind(params) {
-  return params.map((value) => (Number.isInteger(value) ? BigInt(value) : value));
-}
-
 function select([sql, params], isHashed) {
-  const rows = prepare(sql).all(bind(params));
+  const rows = prepare(sql).all(...params);
   if (!isHashed || rows.length === 0) return rows;
   const last = Object.keys(rows[0]).at(-1);
   for (const row of rows) row[last] = createHash("sha256").update(row[last]).digest("hex");
@@ -146,10 +141,10 @@ function write(all) {
   prepare("SELECT 1 AS one");
   connection.exec("BEGIN IMMEDIATE");
   try {
-    for (const [sql, params] of all) prepare(sql).run(bind(params));
+    for (const [sql, params] of all) prepare(sql).run(...params);
     connection.exec("COMMIT");
   } catch (error) {
-    if (connection.inTransaction) connection.exec("ROLLBACK");
+    if (connection.isTransaction) connection.exec("ROLLBACK");
     throw error;
   }
   return [];
@@ -167,7 +162,7 @@ parentPort.on("message", (request) => {
     const rows = request.select ? select(request.select, request.isHashed) : write(request.write);
     parentPort.postMessage({ id, rows });
   } catch (error) {
-    parentPort.postMessage({ id, error: { message: error.message, code: error.code } });
+    parentPort.postMessage({ id, error: { message: error.message, code: error.sqliteCodeName || error.code } });
   }
 });
 `;

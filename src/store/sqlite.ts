@@ -1,7 +1,7 @@
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type Libsql from "libsql";
+import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { errorCode, errorMessage, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import {
@@ -28,27 +28,32 @@ interface SqliteOptions {
 export const IN_MEMORY = ":memory:";
 let memoryDatabases = 0;
 
+/** A connection as it is, without the settings of a store. */
+export async function connectSqlite(file: string, busyTimeoutMs = 0): Promise<DatabaseSyncInstance> {
+  const { DatabaseSync } = await import("@photostructure/sqlite");
+  return new DatabaseSync(file, { timeout: busyTimeoutMs });
+}
+
 /** Opens or creates the file. Throws SQLite's own errors for damage and locks. */
 export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
   const { busyTimeoutMs = 5000, isChecked = false } = options;
-  const { default: Database } = await import("libsql");
-  const connection = new Database(file);
+  // Switching to WAL needs a lock.
+  const connection = await connectSqlite(file, busyTimeoutMs);
   try {
-    // First, because switching to WAL needs a lock.
-    connection.pragma(`busy_timeout = ${busyTimeoutMs}`);
-    connection.pragma("journal_mode = WAL");
+    connection.exec("PRAGMA journal_mode = WAL");
     connection.exec("PRAGMA synchronous = NORMAL");
-    // The thread moves the WAL to the file: that may take long.
+    // The thread moves the WAL to the file: that may take long. Then it starts anew, and is cut to a quarter.
     connection.exec("PRAGMA wal_autocheckpoint = 0");
+    connection.exec(`PRAGMA journal_size_limit = ${MAX_WAL_BYTES / 4}`);
     connection.exec("PRAGMA foreign_keys = ON");
     // Reading the schema detects a file that is not a database.
-    connection.prepare("SELECT count(*) AS n FROM sqlite_master").all([]);
+    connection.prepare("SELECT count(*) AS n FROM sqlite_master").all();
     if (isChecked && statSync(file).size <= MAX_CHECKED_BYTES) {
       const damage = findDamage(connection);
       if (damage) throw Object.assign(new Error(damage), { code: "SQLITE_CORRUPT" });
     }
     // SQLite would block the event loop while it waits for a lock.
-    connection.pragma("busy_timeout = 0");
+    connection.exec("PRAGMA busy_timeout = 0");
     const name = file === IN_MEMORY ? `${file}${++memoryDatabases}` : realpathSync(file);
     return new SqliteDatabase(connection, name, busyTimeoutMs);
   } catch (error) {
@@ -58,7 +63,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
 }
 
 interface Prepared {
-  statement: Libsql.Statement<unknown[]>;
+  statement: StatementSyncInstance;
   returnsRows: boolean;
   isRead: boolean;
 }
@@ -70,7 +75,7 @@ const LOOK_MS = 1000;
 const MAX_STATEMENTS = 300;
 
 /** The WAL is moved to the file if it is larger. Looked at after this many commits. */
-const MAX_WAL_BYTES = 4 * 1024 * 1024;
+const MAX_WAL_BYTES = 16 * 1024 * 1024;
 const COMMITS_BETWEEN_LOOKS = 64;
 
 /**
@@ -81,7 +86,7 @@ const COMMITS_BETWEEN_LOOKS = 64;
 export class SqliteDatabase implements SqlDatabase {
   readonly engine = "sqlite";
   readonly reader: DatabaseReader;
-  readonly #connection: Libsql.Database;
+  readonly #connection: DatabaseSyncInstance;
   readonly #busyTimeoutMs: number;
   readonly #thread: SqliteThread;
   /** The end of the last queued transaction: later statements wait for it. */
@@ -105,7 +110,7 @@ export class SqliteDatabase implements SqlDatabase {
   };
 
   constructor(
-    connection: Libsql.Database,
+    connection: DatabaseSyncInstance,
     readonly file: string,
     busyTimeoutMs: number,
   ) {
@@ -162,12 +167,11 @@ export class SqliteDatabase implements SqlDatabase {
       await this.#thread.close();
       await this.#wal?.then((wal) => wal.close()).catch(() => undefined);
       try {
-        // libsql does not checkpoint on close, unlike SQLite: a copy of the file alone must be complete.
-        this.#connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all([]);
+        // A copy of the file alone must be complete, also if other processes have it open.
+        this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
         // Other processes are reading, or the disk is full: the data stays in the WAL file, where it is found.
       }
-      // Prepared statements would keep libsql's connection open.
       this.#statements.clear();
       this.#connection.close();
     });
@@ -256,7 +260,7 @@ export class SqliteDatabase implements SqlDatabase {
     };
     const select = <Row extends object>(sql: string, params: readonly SqlValue[] = [], isHashed = false) => {
       checkParameters(sql, params);
-      return thread.select([sql, params], { isHashed }).then((rows) => (rows as Row[]).map(fromBound), explain);
+      return thread.select([sql, params], { isHashed }).then((rows) => rows as Row[], explain);
     };
     return {
       all: (sql, params) => select(sql, params),
@@ -267,11 +271,10 @@ export class SqliteDatabase implements SqlDatabase {
 
   /** Unless the transaction was committed. An error here must not hide the first one. */
   #rollBack(): void {
-    // libsql ends the process if a closed connection is used.
     if (this.#isClosed) return;
     try {
       // After some errors, such as a full disk, SQLite itself has rolled back.
-      if (this.#connection.inTransaction) this.#connection.exec("ROLLBACK");
+      if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
     } catch {
       // The next BEGIN reports the problem.
     }
@@ -315,8 +318,7 @@ export class SqliteDatabase implements SqlDatabase {
     const { statement, isRead } = this.#prepare(sql, params);
     if (!isRead) this.#requireSound();
     try {
-      // Not `get`: it leaves the statement open, so COMMIT fails, and adds `_metadata` to the row.
-      return (statement.all(params.map(toBound)) as Row[]).map(fromBound);
+      return statement.all(...params) as Row[];
     } catch (error) {
       throw this.#explain(error);
     }
@@ -328,7 +330,7 @@ export class SqliteDatabase implements SqlDatabase {
     // With RETURNING, `run` stops at the first row.
     if (returnsRows) return { changes: this.#all(sql, params).length };
     try {
-      return { changes: statement.run(params.map(toBound)).changes };
+      return { changes: Number(statement.run(...params).changes) };
     } catch (error) {
       throw this.#explain(error);
     }
@@ -341,7 +343,7 @@ export class SqliteDatabase implements SqlDatabase {
     if (known) return known;
     try {
       const statement = this.#connection.prepare(sql);
-      const prepared = { statement, returnsRows: statement.reader, isRead: READS.test(sql) };
+      const prepared = { statement, returnsRows: statement.columns().length > 0, isRead: READS.test(sql) };
       if (this.#statements.size >= MAX_STATEMENTS) this.#statements.clear();
       this.#statements.set(sql, prepared);
       return prepared;
@@ -349,19 +351,6 @@ export class SqliteDatabase implements SqlDatabase {
       throw this.#explain(error);
     }
   }
-}
-
-/** libsql binds every number as REAL, and a column without a numeric type would store that. */
-function toBound(value: SqlValue): unknown {
-  return typeof value === "number" && Number.isInteger(value) ? BigInt(value) : value;
-}
-
-function fromBound<Row extends object>(row: Row): Row {
-  for (const name in row) {
-    const value: unknown = row[name];
-    if (value instanceof ArrayBuffer) row[name] = new Uint8Array(value) as Row[typeof name];
-  }
-  return row;
 }
 
 function isLocked(error: unknown): boolean {

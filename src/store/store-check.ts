@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } 
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
-import type Libsql from "libsql";
+import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { errorCode, errorMessage, toolError, type ToolError } from "../core/error.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 
@@ -78,9 +78,22 @@ export function findFileDamage(file: string): string | undefined {
   return size < pages * pageSize ? `it is cut off: ${size} of ${pages * pageSize} bytes are there` : undefined;
 }
 
+/** The driver gives errors of a SELECT no code. */
+const CODES: Readonly<Record<string, string>> = {
+  "database is locked": "SQLITE_BUSY",
+  "database table is locked": "SQLITE_LOCKED",
+  "database disk image is malformed": "SQLITE_CORRUPT",
+  "file is not a database": "SQLITE_NOTADB",
+  "database or disk is full": "SQLITE_FULL",
+  "attempt to write a readonly database": "SQLITE_READONLY",
+  "disk I/O error": "SQLITE_IOERR",
+  "unable to open database file": "SQLITE_CANTOPEN",
+};
+
 /** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
 export function sqliteCode(error: unknown): string {
-  return errorCode(error) ?? "";
+  const { sqliteCodeName, message = "" } = Object(error) as { sqliteCodeName?: string; message?: string };
+  return sqliteCodeName ?? CODES[message] ?? errorCode(error) ?? "";
 }
 
 export function isDamage(error: unknown): boolean {
@@ -89,16 +102,16 @@ export function isDamage(error: unknown): boolean {
 }
 
 /** Finds damage that SQLite itself would find only later. Reads the whole file. */
-export function findDamage(connection: Libsql.Database): string | undefined {
-  const [found] = connection.prepare("PRAGMA quick_check(1)").raw().all() as [string][];
-  if (found?.[0] !== "ok") return oneLine(found?.[0] ?? "the check gave no answer");
+export function findDamage(connection: DatabaseSyncInstance): string | undefined {
+  const [found] = connection.prepare("PRAGMA quick_check(1)").all() as { quick_check: string }[];
+  if (found?.quick_check !== "ok") return oneLine(found?.quick_check ?? "the check gave no answer");
   for (const table of blobs(connection, "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table'")) {
     if (!isUtf8(table)) return "a table's name is not readable";
     const name = Buffer.from(table).toString("utf8");
     const columns = columnsOf(connection, name);
     if (!columns) return `a column's name of ${name} is not readable`;
     for (const column of columns.map(quote)) {
-      // As BLOB: libsql ends the process if text is not UTF-8.
+      // As BLOB: text that is not UTF-8 would be changed.
       const texts = `SELECT CAST(${column} AS BLOB) FROM ${quote(name)} WHERE typeof(${column}) = 'text'`;
       for (const text of blobs(connection, texts)) {
         if (!isUtf8(text)) return `${name} has text in ${column} that is not UTF-8`;
@@ -113,16 +126,16 @@ function oneLine(report: string): string {
 }
 
 /** The names of a table's columns; undefined if one is not readable. */
-export function columnsOf(connection: Libsql.Database, table: string): string[] | undefined {
+export function columnsOf(connection: DatabaseSyncInstance, table: string): string[] | undefined {
   const sql = `SELECT CAST(name AS BLOB) FROM pragma_table_info('${table.replaceAll("'", "''")}')`;
   const names = [...blobs(connection, sql)];
   return names.every((name) => isUtf8(name)) ? names.map((name) => Buffer.from(name).toString("utf8")) : undefined;
 }
 
-export function* blobs(connection: Libsql.Database, sql: string): Generator<Uint8Array> {
-  for (const row of connection.prepare(sql).raw().iterate([]) as Iterable<[ArrayBuffer | null]>) {
-    if (row[0]) yield new Uint8Array(row[0]);
-  }
+export function* blobs(connection: DatabaseSyncInstance, sql: string): Generator<Uint8Array> {
+  const statement = connection.prepare(sql);
+  statement.setReturnArrays(true);
+  for (const [value] of statement.iterate() as Iterable<[Uint8Array | null]>) if (value) yield value;
 }
 
 export function quote(name: string): string {
@@ -136,10 +149,10 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
   const obvious = findFileDamage(file);
   if (obvious !== undefined) result.problems.push(obvious);
   if (bytes === 0) return result;
-  const { default: Database } = await import("libsql");
-  let connection: Libsql.Database | undefined;
+  const { DatabaseSync } = await import("@photostructure/sqlite");
+  let connection: DatabaseSyncInstance | undefined;
   try {
-    connection = new Database(file);
+    connection = new DatabaseSync(file);
     connection.exec("PRAGMA query_only = ON");
     const damage = findDamage(connection);
     if (damage !== undefined) result.problems.push(damage);
@@ -163,9 +176,9 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
   return result;
 }
 
-function countRows(connection: Libsql.Database, name: string): StoreCheck["tables"][number] {
+function countRows(connection: DatabaseSyncInstance, name: string): StoreCheck["tables"][number] {
   try {
-    const [row] = connection.prepare(`SELECT count(*) AS rows FROM ${quote(name)}`).all([]) as { rows: number }[];
+    const [row] = connection.prepare(`SELECT count(*) AS rows FROM ${quote(name)}`).all() as { rows: number }[];
     return { name, rows: row?.rows ?? 0 };
   } catch (error) {
     return { name, problem: error instanceof Error ? error.message : String(error) };
@@ -173,12 +186,12 @@ function countRows(connection: Libsql.Database, name: string): StoreCheck["table
 }
 
 const CHECK_SCRIPT = `
-const Database = require(process.argv[1]);
+const { DatabaseSync } = require(process.argv[1]);
 let found;
 try {
-  const database = new Database(process.argv[2]);
+  const database = new DatabaseSync(process.argv[2]);
   database.exec("PRAGMA query_only = ON");
-  found = database.prepare("PRAGMA quick_check(1)").raw().all()[0][0];
+  found = database.prepare("PRAGMA quick_check(1)").all()[0].quick_check;
 } catch (error) {
   found = error.message;
 }
@@ -187,9 +200,9 @@ process.stdout.write(found);`;
 /** Checks a large file in another process, with low priority: here it would block the event loop for seconds. */
 export function checkInChild(file: string, signal?: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const libsql = createRequire(import.meta.url).resolve("libsql");
+    const driver = createRequire(import.meta.url).resolve("@photostructure/sqlite");
     const stdio = ["ignore", "pipe", "ignore"] as const;
-    const child = spawn(process.execPath, ["-e", CHECK_SCRIPT, libsql, file], { stdio: [...stdio], signal });
+    const child = spawn(process.execPath, ["-e", CHECK_SCRIPT, driver, file], { stdio: [...stdio], signal });
     child.unref();
     try {
       if (child.pid !== undefined) setPriority(child.pid, 10);

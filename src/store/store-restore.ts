@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type Libsql from "libsql";
+import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { toolError, ToolError } from "../core/error.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import { ADOPTION } from "./earlier-calls.ts";
 import { migrate } from "./migrations.ts";
 import { findLiveOwners } from "./process-owners.ts";
-import { openSqlite } from "./sqlite.ts";
+import { connectSqlite, openSqlite } from "./sqlite.ts";
 import { blobs, checkStoreFile, columnsOf, quote, writeMarker } from "./store-check.ts";
 import { openStore, STORE_MIGRATIONS } from "./store.ts";
 import { TOKEN_MIGRATIONS } from "./tokens.ts";
@@ -49,8 +49,7 @@ async function copySound(from: string, to: string): Promise<void> {
       next: "`haft store restore` makes a new store of what is sound in it, or of an older backup.",
     });
   }
-  const { default: Database } = await import("libsql");
-  const connection = new Database(from);
+  const connection = await connectSqlite(from);
   try {
     connection.exec(`VACUUM INTO '${to.replaceAll("'", "''")}'`);
   } catch (error) {
@@ -167,10 +166,9 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
       next: "Restore a backup (`haft store restore BACKUP`), or begin with an empty store (`haft store restore --empty`).",
     });
   }
-  const { default: Database } = await import("libsql");
-  const source = new Database(from);
+  const source = await connectSqlite(from);
   await createStore(to, now, hasTable(source, "approvals"));
-  const target = new Database(to);
+  const target = await connectSqlite(to);
   try {
     source.exec("PRAGMA query_only = ON");
     target.exec("BEGIN");
@@ -179,7 +177,7 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
     const saved = tables.filter((name) => !name.startsWith("sqlite_")).map((name) => saveTable(source, target, name));
     target.exec("COMMIT");
     // The file alone must be complete.
-    target.pragma("wal_checkpoint(TRUNCATE)");
+    target.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     if (saved.every(({ rows }) => rows === 0) && saved.some(({ isIncomplete }) => isIncomplete)) throw unreadable(from);
     return saved;
   } catch (error) {
@@ -190,7 +188,7 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
   }
 }
 
-function hasTable(connection: Libsql.Database, name: string): boolean {
+function hasTable(connection: DatabaseSyncInstance, name: string): boolean {
   try {
     return columnsOf(connection, name)?.length !== 0;
   } catch {
@@ -210,7 +208,7 @@ const BATCH = 200;
 const MAX_STEP = 2 ** 40;
 
 /** Copies the rows of one table. At a damaged page it goes on behind it, in growing steps. */
-function saveTable(source: Libsql.Database, target: Libsql.Database, name: string): SavedTable {
+function saveTable(source: DatabaseSyncInstance, target: DatabaseSyncInstance, name: string): SavedTable {
   const result: SavedTable = { name, rows: 0, isIncomplete: false };
   let columns: string[];
   try {
@@ -248,9 +246,9 @@ function saveTable(source: Libsql.Database, target: Libsql.Database, name: strin
   return result;
 }
 
-function tryToWrite(write: Libsql.Statement<unknown[]>, values: unknown[]): boolean {
+function tryToWrite(write: StatementSyncInstance, values: unknown[]): boolean {
   try {
-    write.run(values);
+    write.run(...values);
     return true;
   } catch {
     // A missing value that the table requires, for example.
@@ -265,15 +263,18 @@ interface SourceRow {
 }
 
 function readRows(
-  source: Libsql.Database,
+  source: DatabaseSyncInstance,
   { name, columns, after, limit }: { name: string; columns: readonly string[]; after: number; limit: number },
 ): SourceRow[] {
-  // Text as BLOB: libsql ends the process if it is not UTF-8.
+  // Text as BLOB: if it is not UTF-8, it would be changed.
   const shown = columns
     .map(quote)
     .flatMap((c) => [`typeof(${c})`, `CASE typeof(${c}) WHEN 'text' THEN CAST(${c} AS BLOB) ELSE ${c} END`]);
   const sql = `SELECT rowid, ${shown.join(", ")} FROM ${quote(name)} WHERE rowid > ${after} ORDER BY rowid LIMIT ${limit}`;
-  const found = source.prepare(sql).raw().all([]) as unknown[][];
+  const statement = source.prepare(sql);
+  statement.setReturnArrays(true);
+  statement.setReadBigInts(true);
+  const found = statement.all() as unknown as unknown[][];
   return found.map(([id, ...cells]) => {
     const values: unknown[] = [];
     for (let at = 0; at < cells.length; at += 2) values.push(toValue(String(cells[at]), cells[at + 1]));
@@ -284,8 +285,8 @@ function readRows(
 function toValue(type: string, value: unknown): unknown {
   if (value === null) return type === "text" ? "" : null;
   if (type === "integer") return BigInt(Number(value));
-  if (!(value instanceof ArrayBuffer) && !(value instanceof Uint8Array)) return value;
-  const bytes = Buffer.from(new Uint8Array(value));
+  if (!(value instanceof Uint8Array)) return value;
+  const bytes = Buffer.from(value);
   if (type !== "text") return bytes;
   return isUtf8(bytes) ? bytes.toString("utf8") : undefined;
 }

@@ -87,7 +87,7 @@ const ARCHITECTURE: Architecture = {
     "@opentelemetry/*",
     "ai",
     "@ai-sdk/*",
-    "libsql",
+    "@photostructure/sqlite",
     "pg",
     "kysely",
     "bullmq",

@@ -234,8 +234,8 @@ describe("the other commands", () => {
         .split("\n")
         .map((line) => json(line)["toolName"]),
     ).toContain("current_time");
-    const { default: Database } = await import("libsql");
-    const database = new Database(join(haft.stateFolder, "haft.db"));
+    const { DatabaseSync } = await import("@photostructure/sqlite");
+    const database = new DatabaseSync(join(haft.stateFolder, "haft.db"));
     database.exec("UPDATE audit SET tool = 'exec' WHERE seq = 1");
     database.close();
     expect(await haft.run(["audit", "verify"])).toMatchObject({ code: 1 });
