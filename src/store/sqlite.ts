@@ -79,7 +79,7 @@ const MAX_WAL_BYTES = 16 * 1024 * 1024;
 const COMMITS_BETWEEN_LOOKS = 64;
 
 /**
- * Writes and reads of few rows run on the event loop: they take some 50 µs, and a thread would add 80 (docs/decisions/0027).
+ * Writes and reads of few rows run on the event loop: they take some 50 µs, and a thread would add 80 (docs/decisions/0028).
  * What may take long does not: locks of other processes are awaited, the disk is synced by the thread pool, and `reader`
  * and checkpoints have a thread of their own.
  */
