@@ -1,7 +1,7 @@
 import { toFailure } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
-import { appendAudit, type AuditDraft, toDraft } from "./audit-chain.ts";
+import { appendAudit, type AuditDraft, toDraft } from "./audit/audit-chain.ts";
 import type { SqlDatabase, SqlTransaction } from "./database.ts";
 
 /** An entry of the audit log that waits to be written, and its effect on the list of running calls. */

@@ -11,7 +11,7 @@ import {
 } from "../io/files/state-folder.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { artifactsModule } from "./artifacts.ts";
-import { auditModule } from "./audit.ts";
+import { auditModule } from "./audit/audit.ts";
 import { callsModule } from "./calls.ts";
 import type { SqlDatabase } from "./database.ts";
 import { ADOPTION, EARLIER_MIGRATIONS, refuseEarlierProcesses } from "./earlier-calls.ts";

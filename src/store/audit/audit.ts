@@ -1,12 +1,12 @@
 import { hash as hashText } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChangeEntry } from "../calls/call-store.ts";
-import type { Call } from "../core/call.ts";
-import { definitionHash } from "../core/definition.ts";
-import { type RedactLimits, redactSecrets, secretNames } from "../core/mask-secrets.ts";
-import type { ToolResult } from "../core/result.ts";
-import type { MaybePromise } from "../core/stage.ts";
-import { Given } from "../core/tool.ts";
+import type { ChangeEntry } from "../../calls/call-store.ts";
+import type { Call } from "../../core/call.ts";
+import { definitionHash } from "../../core/definition.ts";
+import { type RedactLimits, redactSecrets, secretNames } from "../../core/mask-secrets.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { MaybePromise } from "../../core/stage.ts";
+import { Given } from "../../core/tool.ts";
 import type {
   AuditEntry,
   AuditFacets,
@@ -19,7 +19,7 @@ import type {
   AuditReport,
   CallHistory,
   CallRecord,
-} from "../gate/audit-log.ts";
+} from "../../gate/audit-log.ts";
 import {
   audit,
   AUDIT_MIGRATIONS,
@@ -31,9 +31,9 @@ import {
   verifyAudit,
 } from "./audit-chain.ts";
 import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
-import type { SqlTransaction } from "./database.ts";
-import type { AuditWrite, GroupWriter, RunningCall } from "./group-writer.ts";
-import type { StoreContext, StoreModule } from "./table.ts";
+import type { SqlTransaction } from "../database.ts";
+import type { AuditWrite, GroupWriter, RunningCall } from "../group-writer.ts";
+import type { StoreContext, StoreModule } from "../table.ts";
 
 export const auditModule: StoreModule<SqlAuditLog> = {
   migrations: AUDIT_MIGRATIONS,

@@ -1,14 +1,14 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
-import type { AuditProblem } from "../gate/audit-log.ts";
-import { hafted } from "../gate/audit-log.suite.ts";
-import { createHaft } from "../runtime.ts";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
+import type { AuditProblem } from "../../gate/audit-log.ts";
+import { hafted } from "../../gate/audit-log.suite.ts";
+import { createHaft } from "../../runtime.ts";
 import { audit } from "./audit-chain.ts";
-import { openStore, type Store, type StoreLocation } from "./store.ts";
-import type { SqlValue } from "./database.ts";
-import { ENGINES, useEngine } from "./engines.fixture.ts";
+import { openStore, type Store, type StoreLocation } from "../store.ts";
+import type { SqlValue } from "../database.ts";
+import { ENGINES, useEngine } from "../engines.fixture.ts";
 
 const folder = temporaryFolder("haft-audit-");
 const opened: Store[] = [];

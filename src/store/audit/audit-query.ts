@@ -1,7 +1,7 @@
-import type { ErrorCode } from "../core/error.ts";
-import type { AuditEntry, AuditFacets, AuditPage, AuditQuery, CallRecord, FacetCount } from "../gate/audit-log.ts";
+import type { ErrorCode } from "../../core/error.ts";
+import type { AuditEntry, AuditFacets, AuditPage, AuditQuery, CallRecord, FacetCount } from "../../gate/audit-log.ts";
 import { audit, column, toEntry } from "./audit-chain.ts";
-import type { SqlDatabase, SqlValue } from "./database.ts";
+import type { SqlDatabase, SqlValue } from "../database.ts";
 
 const MAX_PAGE_SIZE = 1000;
 

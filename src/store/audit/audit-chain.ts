@@ -7,12 +7,12 @@ import type {
   AuditProblem,
   AuditReport,
   AuditStatus,
-} from "../gate/audit-log.ts";
-import { isObject } from "../schema/json-schema.ts";
-import type { SqlDatabase, SqlTransaction } from "./database.ts";
-import type { AuditWrite } from "./group-writer.ts";
-import type { Migrations } from "./migrations.ts";
-import { integer, optional, placeholders, rowNumber, type RowOf, table, text } from "./table.ts";
+} from "../../gate/audit-log.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import type { SqlDatabase, SqlTransaction } from "../database.ts";
+import type { AuditWrite } from "../group-writer.ts";
+import type { Migrations } from "../migrations.ts";
+import { integer, optional, placeholders, rowNumber, type RowOf, table, text } from "../table.ts";
 
 /** In the order in which the columns are hashed. `data` stays text: JSON that is written again may have another hash. */
 export const audit = table("audit", {
