@@ -11,6 +11,7 @@ const PARTS = {
   approvals: ["test/approvals"],
   calls: ["test/calls"],
   jobs: ["test/jobs"],
+  endurance: ["test/endurance/endurance.test.ts"],
   schedules: ["test/schedules"],
   sessions: ["test/sessions"],
   code: ["test/code"],

@@ -13,16 +13,23 @@ const CODES: Record<CallOutcome, readonly string[]> = {
   unknown: ["unknown_outcome"],
 };
 
+/** What the judge compares. */
+export interface Judged extends Pick<Played, "heard" | "rows" | "effects" | "owners" | "lost" | "hung"> {
+  schedule: { asker: string };
+  /** Whether the tool runs without an approval. */
+  isAllowed?: boolean;
+}
+
 /** Each fault begins with its kind: lost, doubled, unasked, false or hung. */
-export function judge(played: Played): string[] {
-  const { schedule, heard, rows, effects, hung } = played;
+export function judge(played: Judged): string[] {
+  const { schedule, heard, rows, effects, hung, isAllowed = false } = played;
   const faults: string[] = hung.map((who) =>
     who === "nobody ran it" ? "lost: an approved call was not run" : `hung: ${who}`,
   );
   if (effects.length > 1) faults.push(`doubled: ${effects.length} effects`);
   const last = rows.at(-1);
   if (!last) return [...faults, "lost: there is no row"];
-  const isApproved = rows.some(({ answer }) => answer?.approved === true);
+  const isApproved = isAllowed || rows.some(({ answer }) => answer?.approved === true);
   if (effects.length > 0 && !isApproved) faults.push("unasked: it ran without an approval");
   for (const row of rows) faults.push(...judgeRow(row, played));
   const ran = rows.filter(({ outcome }) => outcome === "completed" || outcome === "unknown");
@@ -32,7 +39,7 @@ export function judge(played: Played): string[] {
   return faults;
 }
 
-function judgeRow(row: StoredCall, { effects, owners, lost }: Played): string[] {
+function judgeRow(row: StoredCall, { effects, owners, lost }: Judged): string[] {
   const { id, state, outcome, answer } = row;
   if (state !== "ended") return [`lost: the row is ${state}`];
   if (outcome === "completed" && effects.length !== 1)

@@ -1,7 +1,9 @@
 // A workspace with its store, and the processes that work in it. Those that nobody kills are started once and reused.
+import type { ChildProcess } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredCall } from "../../../src/calls/stored-call.ts";
+import { readCalls } from "../../../src/store/calls.ts";
 import type { SqlDatabase } from "../../../src/store/database.ts";
 import { openStore, type Store } from "../../../src/store/store.ts";
 import { stateFolderOf } from "../../../src/io/files/state-folder.ts";
@@ -27,6 +29,10 @@ export interface SiteOptions {
   programs: Programs;
   /** Of a PostgreSQL database. Default: SQLite in the state folder. */
   storeUrl?: string;
+  /** Of a Redis that wakes the workers. */
+  redisUrl?: string;
+  /** Added to the configuration of every process. */
+  config?: Record<string, unknown>;
 }
 
 const LANGUAGES = ["C", "C.UTF-8", "de_DE.UTF-8", "zh_CN.UTF-8", "tr_TR.UTF-8"];
@@ -36,11 +42,21 @@ const HOLD_MS = 60_000;
 /** The MCP server that does not wait long. */
 const SHORT_HOLD_MS = 150;
 
-interface Party {
+export interface Party {
   readonly pid: number | undefined;
   /** Whether it was killed. */
   readonly isDead: boolean;
   kill(): void;
+}
+
+function partyOf(child: ChildProcess): Party {
+  return {
+    pid: child.pid,
+    get isDead() {
+      return child.signalCode === "SIGKILL";
+    },
+    kill: () => void child.kill("SIGKILL"),
+  };
 }
 
 /** Processes that are dead are deleted from the table of Haft. A copy says which pid each had. */
@@ -62,17 +78,20 @@ export class Site {
   readonly store: Store;
   readonly #base: string;
   readonly #programs: Programs;
-  readonly #storeUrl: string | undefined;
+  readonly #urls: Record<string, string> = {};
+  readonly #config: Record<string, unknown>;
   readonly #ledger: string;
   readonly #roles = new Map<string, LibraryParty | McpParty | ServerParty>();
   readonly #fresh: Party[] = [];
   #variations = 0;
   #isClosed = false;
 
-  private constructor({ base, programs, storeUrl }: SiteOptions, folder: string, store: Store) {
+  private constructor({ base, programs, storeUrl, redisUrl, config = {} }: SiteOptions, folder: string, store: Store) {
     this.#base = base;
     this.#programs = programs;
-    this.#storeUrl = storeUrl;
+    if (storeUrl !== undefined) this.#urls["HAFT_STORE_URL"] = storeUrl;
+    if (redisUrl !== undefined) this.#urls["HAFT_REDIS_URL"] = redisUrl;
+    this.#config = config;
     this.folder = folder;
     this.store = store;
     this.#ledger = join(base, "ledger");
@@ -109,14 +128,39 @@ export class Site {
 
   /** The processes in which the effect of this payment happened: one, if it happened once. */
   effectsOf(item: string): number[] {
-    const lines = readFileSync(this.#ledger, "utf8").split("\n");
-    return lines.filter((line) => line.startsWith(`${item} `)).map((line) => Number(line.slice(item.length)));
+    return this.effects().get(item) ?? [];
+  }
+
+  /** The same for each payment. */
+  effects(): Map<string, number[]> {
+    const effects = new Map<string, number[]>();
+    for (const line of readFileSync(this.#ledger, "utf8").split("\n").slice(0, -1)) {
+      const [item = "", pid] = line.split(" ");
+      effects.set(item, [...(effects.get(item) ?? []), Number(pid)]);
+    }
+    return effects;
   }
 
   /** The questions about this payment, oldest first. */
   async rowsOf(item: string): Promise<StoredCall[]> {
     const rows = await this.store.calls.questions({ max: 1000 });
     return rows.filter(({ question }) => (question?.input as { item?: string } | undefined)?.item === item);
+  }
+
+  /** The rows of calls with these ids, oldest first. */
+  async rowsOfCalls(callIds: readonly string[]): Promise<StoredCall[]> {
+    if (callIds.length === 0) return [];
+    const where = `WHERE call_id IN (${callIds.map(() => "?").join(", ")}) ORDER BY created_at`;
+    return readCalls(
+      this.store.database,
+      where,
+      callIds.map((id) => JSON.stringify(id)),
+    );
+  }
+
+  /** Calls that have not ended. */
+  async openCalls(): Promise<StoredCall[]> {
+    return readCalls(this.store.database, "WHERE state <> 'ended'", []);
   }
 
   library(waits: boolean): LibraryParty {
@@ -156,6 +200,15 @@ export class Site {
     return this.#keep(new ServerParty(this.#start(this.#programs.cli, args, failAt)));
   }
 
+  /** A process that runs background calls and nothing else. */
+  freshWorker(): Party {
+    const child = startProcess(this.#start(this.#programs.cli, ["worker", "-C", this.folder, "--quiet"], undefined));
+    child.stdin!.on("error", () => undefined).end();
+    child.stdout!.resume();
+    child.stderr!.resume();
+    return this.#keep(partyOf(child));
+  }
+
   /** Runs `haft WORDS` in this workspace. `env` replaces variables. */
   command(
     words: readonly string[],
@@ -168,15 +221,7 @@ export class Site {
     }
     const child = startProcess(start);
     const told = runCommand(child);
-    return this.#keep({
-      pid: child.pid,
-      told,
-      close: async () => void (await told),
-      get isDead() {
-        return child.signalCode === "SIGKILL";
-      },
-      kill: () => void child.kill("SIGKILL"),
-    });
+    return this.#keep(Object.assign(partyOf(child), { told, close: async () => void (await told) }));
   }
 
   async close(): Promise<void> {
@@ -206,7 +251,7 @@ export class Site {
     mkdirSync(cwd, { recursive: true });
     // In the process of Haft: its fail points end that process.
     const plugins = [{ from: join(ROOT, "test/calls/processes/ledger-plugin.mjs"), inProcess: true }];
-    writeFileSync(join(home, ".config", "haft", "config.json"), JSON.stringify({ plugins }));
+    writeFileSync(join(home, ".config", "haft", "config.json"), JSON.stringify({ ...this.#config, plugins }));
     const env: Record<string, string> = {
       PATH: n % 2 === 0 ? `/opt/bin-${n}:${process.env["PATH"]}` : `${process.env["PATH"]}:/opt/bin-${n}`,
       LANG: LANGUAGES[n % LANGUAGES.length]!,
@@ -214,8 +259,8 @@ export class Site {
       HAFT_STATE_DIR: join(this.#base, "state"),
       HAFT_SERVER_TOKEN: SERVER_TOKEN,
       LEDGER: this.#ledger,
+      ...this.#urls,
     };
-    if (this.#storeUrl !== undefined) env["HAFT_STORE_URL"] = this.#storeUrl;
     if (failAt !== undefined) env["HAFT_FAIL_AT"] = failAt;
     return { program, args, env, cwd, umask: UMASKS[n % UMASKS.length]! };
   }
