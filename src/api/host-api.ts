@@ -18,7 +18,7 @@ import type { ServerApiOptions } from "./handlers/server.ts";
 /** A host, or a runtime with some of its parts. */
 export type ApiHost = {
   readonly haft: Haft;
-  readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database">>;
+  readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database" | "retention">>;
 } & Partial<Pick<HaftHost, "config" | "undo" | "stateFolder">>;
 
 export type Resource = keyof Contracts;
@@ -171,11 +171,15 @@ export class HostApi {
         return createPolicyApi(haft, pastCallsOf(audit));
       };
     }
-    const database = store?.database;
-    if (database && stateFolder !== undefined) {
+    const { database, retention } = store ?? {};
+    if (database && retention && stateFolder !== undefined) {
       loaders.store = async () => {
-        const { createStoreApi } = await import("./handlers/store.ts");
-        return createStoreApi({ database, stateFolder, record: this.record });
+        const [{ createStoreApi }, { retentionOf }] = await Promise.all([
+          import("./handlers/store.ts"),
+          import("../store/retention.ts"),
+        ]);
+        const limits = retentionOf(config?.value.store.retention);
+        return createStoreApi({ store: { database, retention }, limits, stateFolder, record: this.record });
       };
     }
     if (config) {

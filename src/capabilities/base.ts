@@ -6,6 +6,7 @@ import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { createUndo } from "../io/files/undo.ts";
 import { createHaft } from "../runtime.ts";
+import { retentionOf } from "../store/retention.ts";
 import { openStore } from "../store/store.ts";
 import { openWorkspace } from "../workspace.ts";
 import { defineCapability } from "./capability.ts";
@@ -15,13 +16,14 @@ import { configuredOptions } from "./runtime-options.ts";
 export const store = defineCapability({
   name: "store",
   config: ["store", "audit"],
-  async open({ config, stateFolder, clock, warn }) {
-    const { url } = config.value.store;
+  async open({ config, options, stateFolder, clock, warn }) {
+    const { url, retention } = config.value.store;
     const opened = await openStore(url === undefined ? { stateFolder } : { url }, {
       clock,
       onWarning: warn,
       secretNames: config.value.audit.redact ?? [],
     });
+    if (!options.isShortLived) opened.retention.start(retentionOf(retention));
     return { value: opened, close: () => opened.close() };
   },
 });

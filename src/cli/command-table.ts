@@ -92,6 +92,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     check: "Check whether the store is damaged",
     backup: "Write a backup of the store",
     restore: "Restore the store from a backup, or what is sound of a damaged one",
+    prune: "Delete what is older or more than the configuration allows",
+    archive: "Write the audit log to files",
+    vacuum: "Give free space of the store back to the disk",
   }),
   single("undo", "Undo file changes that tools made", async () => (await import("./commands/undo.ts")).undo),
   ...group("artifacts", () => import("./commands/artifacts.ts"), {

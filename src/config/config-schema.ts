@@ -332,7 +332,33 @@ export const configSchema = z.strictObject({
     .describe("How many tool definitions a model gets; it finds the others with tool_search"),
   network: network.optional().describe("What the web tools may reach. Default: public addresses"),
   browser: browser.optional().describe("The browser tool, which also shows pages that need JavaScript to web_fetch"),
-  store: z.strictObject({ url: z.string().min(1).optional() }).optional(),
+  store: z
+    .strictObject({
+      url: z.string().min(1).optional(),
+      retention: z
+        .strictObject({
+          auditDays: z.number().int().min(1).optional().describe("How long audit entries are kept. Default: 90"),
+          maxMb: z
+            .number()
+            .int()
+            .min(64)
+            .optional()
+            .describe("If the store is larger, the oldest audit entries are deleted. Default: 2048"),
+          sessionDays: z.number().int().min(1).optional().describe("How long unused sessions are kept. Default: 180"),
+          outputDays: z
+            .number()
+            .int()
+            .min(1)
+            .optional()
+            .describe("How long the whole text of a result is kept that was too long. Default: 7"),
+          archives: z
+            .boolean()
+            .optional()
+            .describe("Write audit entries to files in the state folder before they are deleted. Default: false"),
+        })
+        .optional(),
+    })
+    .optional(),
   jobs: z
     .strictObject({
       redisUrl: z.string().min(1).optional().describe("Where jobs are queued. Default: the database of the store"),

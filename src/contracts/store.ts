@@ -21,6 +21,20 @@ export type StoreReport = z.infer<typeof StoreReport>;
 export const StoreBackup = named("StoreBackup", z.strictObject({ file: z.string(), bytes: Count }));
 export type StoreBackup = z.infer<typeof StoreBackup>;
 
+export const PruneReport = named(
+  "PruneReport",
+  z.strictObject({
+    auditEntries: Count,
+    sessions: Count,
+    /** Files that the deleted audit entries were written to. */
+    archives: z.array(z.string()),
+    /** What the store uses, without free space. */
+    bytesBefore: Count,
+    bytesAfter: Count,
+  }),
+);
+export type PruneReport = z.infer<typeof PruneReport>;
+
 export const store = {
   check: endpoint("GET /api/store/check", {
     summary: "Whether the store is sound. Reads all of it",
@@ -31,5 +45,24 @@ export const store = {
     summary: "Write a backup of the store into the state folder of the server",
     scope: "admin",
     output: StoreBackup,
+  }),
+  prune: endpoint("POST /api/store/prunings", {
+    summary: "Delete what is older or more than `store.retention` allows",
+    scope: "admin",
+    body: z.strictObject({
+      days: z.number().int().min(0).optional().describe("Delete audit entries that are older. Default: as configured"),
+      isDryRun: z.boolean().optional().describe("Only count what would be deleted"),
+    }),
+    output: PruneReport,
+  }),
+  archive: endpoint("POST /api/store/archives", {
+    summary: "Write all whole segments of the audit log to files in the state folder",
+    scope: "admin",
+    output: z.strictObject({ files: z.array(z.string()) }),
+  }),
+  vacuum: endpoint("POST /api/store/vacuum", {
+    summary: "Give the free space of the store back to the disk. Nothing can be written meanwhile",
+    scope: "admin",
+    output: z.strictObject({ bytesBefore: Count, bytesAfter: Count }),
   }),
 };

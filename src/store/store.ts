@@ -11,6 +11,7 @@ import {
 } from "../io/files/state-folder.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { artifactsModule } from "./artifacts.ts";
+import { SEGMENT_MIGRATIONS } from "./audit/audit-chain.ts";
 import { auditModule } from "./audit/audit.ts";
 import { callsModule } from "./calls.ts";
 import type { SqlDatabase } from "./database.ts";
@@ -20,6 +21,7 @@ import { pinsModule, serverQuestionsModule, signInsModule } from "./mcp-servers.
 import { migrate, type Migrations } from "./migrations.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
 import { programsModule } from "./programs.ts";
+import { Retention } from "./retention.ts";
 import { schedulesModule } from "./schedules.ts";
 import { keysModule } from "./secret-keys.ts";
 import { seenFilesModule } from "./seen-files.ts";
@@ -65,6 +67,8 @@ type Parts = {
 export interface Store extends Parts {
   /** The database behind all of them. */
   readonly database: SqlDatabase;
+  /** Deletes what is too old or too much. */
+  readonly retention: Retention;
   /** Found on opening: calls that were lost, changes that were rolled back. */
   readonly warnings: readonly string[];
   /** Writes waiting entries. If that fails it rejects, and is closed nevertheless. */
@@ -106,7 +110,11 @@ export async function openStore(
     const writer = new GroupWriter({ database, owner: owners.id, now: () => clock.now() });
     closing.push("writer", () => writer.close());
     const parts = await openModules({ database, writer, clock, owners, warn, secretNames }, closing);
-    return { ...parts, database, warnings, close: () => closing.close() };
+    const { audit, artifacts: outputs } = parts;
+    const folder = "url" in location ? undefined : join(location.stateFolder, STATE_FILES.archives);
+    const retention = new Retention({ database, clock, audit, outputs, folder, warn });
+    closing.push("retention", () => retention.close());
+    return { ...parts, database, retention, warnings, close: () => closing.close() };
   } catch (error) {
     await closing.close().catch(() => undefined);
     throw error;
@@ -117,6 +125,7 @@ export async function openStore(
 export const STORE_MIGRATIONS: readonly Migrations[] = [
   OWNER_MIGRATIONS,
   ...EARLIER_MIGRATIONS,
+  SEGMENT_MIGRATIONS,
   ...Object.values(STORE_MODULES).map(({ migrations }) => migrations),
   ADOPTION,
 ];

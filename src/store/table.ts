@@ -142,7 +142,7 @@ export class Table<C extends Columns> {
 
   /** `clause`: all that follows FROM, such as `WHERE id = ? LIMIT 1`. */
   async select<K extends keyof C>(
-    db: SqlRunner,
+    db: Pick<SqlRunner, "all">,
     keys: readonly K[],
     clause = "",
     params: readonly SqlValue[] = [],

@@ -4,16 +4,23 @@ import { toolError } from "../../core/error.ts";
 import type { AuditFact } from "../../gate/audit-log.ts";
 import { checkInChild } from "../../store/store-check.ts";
 import { backUpStore, storeFileOf } from "../../store/store-restore.ts";
+import type { RetentionLimits } from "../../store/retention.ts";
 import type { Store } from "../../store/store.ts";
 
 export interface StoreApiOptions {
-  database: Store["database"];
+  store: Pick<Store, "database" | "retention">;
+  limits: RetentionLimits;
   stateFolder: string;
   record(fact: AuditFact): Promise<void>;
 }
 
 /** Restoring is no request: no process may use the store meanwhile. */
-export function createStoreApi({ database, stateFolder, record }: StoreApiOptions): Handlers<typeof store> {
+export function createStoreApi({
+  store: { database, retention },
+  limits,
+  stateFolder,
+  record,
+}: StoreApiOptions): Handlers<typeof store> {
   return {
     async check({ signal }) {
       const { state, reason = state } = await database.health();
@@ -35,5 +42,11 @@ export function createStoreApi({ database, stateFolder, record }: StoreApiOption
       await record({ kind: "note", data: { action: "store_backup", ...backup } });
       return backup;
     },
+    prune: ({ body: { days = limits.auditDays, isDryRun } }) =>
+      retention.prune({ ...limits, auditDays: days }, { isDryRun }),
+    async archive() {
+      return { files: await retention.archive() };
+    },
+    vacuum: () => retention.vacuum(),
   };
 }

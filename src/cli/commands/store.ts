@@ -135,4 +135,55 @@ const restore = defineCommand({
   },
 });
 
-export const commands = { check, backup, restore };
+const prune = defineCommand({
+  examples: [
+    ["haft store prune", "as `store.retention` of the configuration says; a server does so every hour"],
+    ["haft store prune --days 30", "audit entries that are older than 30 days"],
+    ["haft store prune --dry-run", "only counts them"],
+  ],
+  options: {
+    days: { type: "number", about: "Delete audit entries that are older" },
+    "dry-run": { type: "flag", about: "Only count what would be deleted" },
+  },
+  notes: ["Audit entries are deleted in whole segments of 10,000. The rest can still be verified."],
+  uses: ["store"],
+  async run({ options: { days, "dry-run": isDryRun }, connect, output }) {
+    const report = await (await connect()).store.prune({ days, isDryRun });
+    output.data(report, ({ auditEntries, sessions, archives, bytesBefore, bytesAfter }) => [
+      `${isDryRun ? "Would delete" : "Deleted"} ${auditEntries} audit entries and ${sessions} sessions.`,
+      ...archives.map((file) => `Archived: ${safeLine(file)}`),
+      `The store uses ${megabytes(bytesAfter)}${isDryRun ? "" : `, ${megabytes(bytesBefore)} before`}.`,
+    ]);
+  },
+});
+
+const archive = defineCommand({
+  examples: [["haft store archive", "writes whole segments of the audit log to files in the state folder"]],
+  notes: ["A segment has 10,000 entries. Archived entries stay in the store until they are pruned."],
+  uses: ["store"],
+  async run({ connect, output }) {
+    const report = await (await connect()).store.archive();
+    output.data(report, ({ files }) =>
+      files.length === 0
+        ? ["There is no segment that is whole and not archived."]
+        : files.map((file) => safeLine(file)),
+    );
+  },
+});
+
+const vacuum = defineCommand({
+  examples: [["haft store vacuum", "makes the file smaller after a pruning; nothing can be written meanwhile"]],
+  uses: ["store"],
+  async run({ connect, output }) {
+    const report = await (await connect()).store.vacuum();
+    output.data(report, ({ bytesBefore, bytesAfter }) => [
+      `The store takes ${megabytes(bytesAfter)}, ${megabytes(bytesBefore)} before.`,
+    ]);
+  },
+});
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
+export const commands = { check, backup, restore, prune, archive, vacuum };

@@ -144,6 +144,8 @@ export const STATE_FILES = {
   /** Written when the store is created. */
   marker: "store.json",
   backups: "backups",
+  /** Audit segments. */
+  archives: "archives",
   rules: "config.yml",
   spills: "spill",
   /** What commands did before their approval. */

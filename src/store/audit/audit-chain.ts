@@ -9,7 +9,7 @@ import type {
   AuditStatus,
 } from "../../gate/audit-log.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import type { SqlDatabase, SqlTransaction } from "../database.ts";
+import type { SqlDatabase, SqlRunner, SqlTransaction } from "../database.ts";
 import type { AuditWrite } from "../group-writer.ts";
 import type { Migrations } from "../migrations.ts";
 import { integer, optional, placeholders, rowNumber, type RowOf, table, text } from "../table.ts";
@@ -40,6 +40,30 @@ export const auditHead = table("audit_head", { id: rowNumber(), count: integer()
 const earlierOpen = table("audit_open", { run: text("PRIMARY KEY"), owner: text(), seq: integer() });
 /** The entries of calls that have begun and not ended. Not part of the chain; only used to find lost calls. */
 const auditRunning = table("audit_running", { seq: rowNumber(), owner: text() });
+
+/** Segments that were archived or pruned. */
+export const auditSegments = table("audit_segments", {
+  lastSeq: rowNumber(),
+  firstSeq: integer(),
+  /** The hash of the entry before, and of the last entry: the chain goes on from it. */
+  previous: text(),
+  hash: text(),
+  lastAt: integer(),
+  /** The file that has the entries. */
+  archive: optional(text()),
+  prunedAt: optional(integer()),
+});
+
+export type AuditSegment = RowOf<typeof auditSegments>;
+
+export const SEGMENT_MIGRATIONS: Migrations = { name: "audit_segments", versions: [[auditSegments.create]] };
+
+/** The last entry that was pruned: the chain is verified from there on. */
+export async function readBase(database: SqlRunner): Promise<{ seq: number; hash: string }> {
+  const last = "WHERE pruned_at IS NOT NULL ORDER BY last_seq DESC LIMIT 1";
+  const [base] = await auditSegments.select(database, ["lastSeq", "hash"], last);
+  return base ? { seq: base.lastSeq, hash: base.hash } : { seq: 0, hash: "" };
+}
 
 export type AuditRow = RowOf<typeof audit>;
 
@@ -209,10 +233,11 @@ export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Pr
   const report = (seq: number, problem: AuditProblem["problem"], message: string): void => {
     if (problems.length < MAX_PROBLEMS) problems.push({ seq, problem, message });
   };
-  let last = { seq: 0, hash: "" };
-  let position = BEFORE_ALL;
+  const base = await readBase(database);
+  let last = base;
+  let position = base.seq || BEFORE_ALL;
   let count = 0;
-  let anchored = anchor === undefined || anchor.count === 0;
+  let anchored = anchor === undefined || anchor.count === 0 || (anchor.count === base.seq && anchor.hash === base.hash);
   let end = await readEnd(database);
   for (;;) {
     for (let rows = await readPage(database, position); rows.length > 0; rows = await readPage(database, position)) {

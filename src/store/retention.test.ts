@@ -1,0 +1,102 @@
+import { mkdtempSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../core/clock.ts";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
+import { ENGINES, useEngine } from "./engines.fixture.ts";
+import type { Session } from "../models/agent/session-store.ts";
+import { retentionOf } from "./retention.ts";
+import { openStore, type Store } from "./store.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const folder = temporaryFolder("haft-retention-");
+const limits = retentionOf({ auditDays: 30 });
+
+/** The system's clock, set to a later time. Its timers stay as they are. */
+function createSetClock() {
+  let ahead = 0;
+  return { ...systemClock, now: () => systemClock.now() + ahead, advance: (ms: number) => void (ahead += ms) };
+}
+
+async function write(store: Store, count: number): Promise<void> {
+  for (let left = count; left > 0; left -= 1000) {
+    const some = Array.from({ length: Math.min(left, 1000) }, (_, i) =>
+      store.audit.append({ kind: "note", data: { i } }),
+    );
+    await Promise.all(some);
+  }
+}
+
+describe.each(ENGINES)("pruning on $name", (engine) => {
+  const { createLocation } = useEngine(engine);
+
+  test("deletes whole segments that are too old, and the rest can be verified", async () => {
+    const clock = createSetClock();
+    const store = await openStore(await createLocation(), { clock });
+    await write(store, 20_500);
+    const noted = await store.audit.head();
+    expect(await store.retention.prune(limits)).toMatchObject({ auditEntries: 0 });
+    clock.advance(31 * DAY_MS);
+    await write(store, 10);
+    expect(await store.retention.prune(limits, { isDryRun: true })).toMatchObject({ auditEntries: 20_000 });
+    expect(await store.audit.verify()).toMatchObject({ ok: true, count: 20_510 });
+    expect(await store.retention.prune(limits)).toMatchObject({ auditEntries: 20_000, archives: [] });
+    // What is left, and the note about the pruning.
+    expect(await store.audit.verify(noted)).toMatchObject({ ok: true, count: 511 });
+    const { entries } = await store.audit.query({ limit: 1 });
+    expect(entries).toMatchObject([{ seq: 20_511, data: { action: "audit_pruned", upTo: 20_000 } }]);
+    await store.database.run("UPDATE audit SET at = at + 1 WHERE seq = 20001");
+    expect(await store.audit.verify()).toMatchObject({ ok: false, problems: [{ seq: 20_001 }] });
+    await store.close();
+  });
+
+  test("deletes the oldest segments of a store that is too large, and its free space is used again", async () => {
+    const store = await openStore(await createLocation());
+    await write(store, 30_500);
+    const { bytesBefore } = await store.retention.prune(limits);
+    const maxMb = bytesBefore / 2 / 1024 / 1024;
+    const pruned = await store.retention.prune({ ...limits, maxMb });
+    expect([10_000, 20_000]).toContain(pruned.auditEntries);
+    expect(await store.audit.verify()).toMatchObject({ ok: true });
+    const { bytesAfter } = await store.retention.vacuum();
+    // A server keeps the space for itself.
+    if (store.database.engine === "sqlite") expect(bytesAfter).toBeLessThan(bytesBefore);
+    await store.close();
+  });
+
+  test("deletes sessions that nobody used, with all that belongs to them", async () => {
+    const clock = createSetClock();
+    const store = await openStore(await createLocation(), { clock });
+    const session = (key: string, root = key, parent?: string) =>
+      store.sessions.add({ key, root, parent, state: "idle", updatedAt: clock.now() } as Session);
+    await session("old");
+    await session("parent");
+    clock.advance(200 * DAY_MS);
+    await session("child", "parent", "parent");
+    expect(await store.retention.prune(limits)).toMatchObject({ sessions: 1 });
+    const left = await store.database.all<{ key: string }>("SELECT key FROM sessions ORDER BY key");
+    expect(left.map(({ key }) => JSON.parse(key) as string)).toEqual(["child", "parent"]);
+    await store.close();
+  });
+});
+
+test("archives are whole, are written once, and continue each other", async () => {
+  const stateFolder = mkdtempSync(join(folder, "s-"));
+  const clock = createSetClock();
+  const store = await openStore({ stateFolder }, { clock });
+  await write(store, 20_010);
+  const [first = "", second = ""] = await store.retention.archive();
+  const [head, ...lines] = gunzipSync(readFileSync(first)).toString().trim().split("\n");
+  const read = (line = "{}") => JSON.parse(line) as Record<string, unknown>;
+  expect([lines.length, read(lines[0])["seq"], read(lines.at(-1))["seq"]]).toEqual([10_000, 1, 10_000]);
+  expect(read(head)).toMatchObject({ firstSeq: 1, lastSeq: 10_000, previous: "", hash: read(lines.at(-1))["hash"] });
+  const [next] = gunzipSync(readFileSync(second)).toString().split("\n");
+  expect(read(next)["previous"]).toBe(read(head)["hash"]);
+  expect(statSync(first).mode & 0o777).toBe(0o600);
+  expect(await store.retention.archive()).toEqual([]);
+  clock.advance(31 * DAY_MS);
+  const pruned = await store.retention.prune({ ...limits, archives: true });
+  expect(pruned).toMatchObject({ auditEntries: 20_000, archives: [first, second] });
+  await store.close();
+});

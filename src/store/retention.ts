@@ -1,0 +1,187 @@
+import { join } from "node:path";
+import type { Clock, Timer } from "../core/clock.ts";
+import { type AuditSegment, readBase } from "./audit/audit-chain.ts";
+import { archiveSegment, deleteUpTo, pruneSegment, sealedSegments } from "./audit/audit-segments.ts";
+import { withDefaults } from "../core/with-defaults.ts";
+import type { AuditLog } from "../gate/audit-log.ts";
+import type { SqlDatabase } from "./database.ts";
+
+/** How long and how much is kept. */
+export interface RetentionLimits {
+  /** Audit entries. Deleted in segments of 10,000, oldest first. */
+  auditDays: number;
+  /** The whole store. If it is larger, the oldest audit segments are deleted. */
+  maxMb: number;
+  /** Conversations that nobody used. */
+  sessionDays: number;
+  /** Whole texts of results that were too long. */
+  outputDays: number;
+  /** Audit segments are written to files before they are deleted. */
+  archives: boolean;
+}
+
+const DEFAULT_RETENTION: RetentionLimits = {
+  auditDays: 90,
+  maxMb: 2048,
+  sessionDays: 180,
+  outputDays: 7,
+  archives: false,
+};
+
+/** With the defaults. */
+export function retentionOf(configured: Partial<RetentionLimits> | undefined): RetentionLimits {
+  return withDefaults(DEFAULT_RETENTION, configured);
+}
+
+export interface PruneReport {
+  auditEntries: number;
+  sessions: number;
+  /** Files that were written before. */
+  archives: string[];
+  /** Of the store, before and after. The file becomes smaller by `vacuum` only; its free space is used again. */
+  bytesBefore: number;
+  bytesAfter: number;
+}
+
+interface RetentionOptions {
+  database: SqlDatabase;
+  clock: Clock;
+  audit: AuditLog;
+  outputs: { pruneOutputs(before: number): unknown };
+  /** Where archives are written. */
+  folder: string | undefined;
+  warn(message: string): void;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+const FIRST_MS = 60_000;
+const EVERY_MS = 60 * 60_000;
+/** More is freed than needed, so not every hour has to prune. */
+const TARGET = 0.9;
+const MB = 1024 * 1024;
+
+/** Deletes what is too old or too much. A host does that every hour, `haft store prune` at once. */
+export class Retention {
+  readonly #options: RetentionOptions;
+  #timer: Timer | undefined;
+  #running: Promise<unknown> | undefined;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Prunes every hour, while the process lives. */
+  start(limits: RetentionLimits): void {
+    const { clock, warn } = this.#options;
+    const next = (ms: number): void => {
+      this.#timer = clock.after(ms, () => {
+        const failed = (error: unknown): void => warn(`The store was not pruned: ${String(error)}`);
+        this.#running = this.prune(limits).then(() => next(EVERY_MS), failed);
+      });
+      this.#timer.setRef(false);
+    };
+    next(FIRST_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.cancel();
+    await this.#running;
+  }
+
+  async prune(limits: RetentionLimits, { isDryRun = false } = {}): Promise<PruneReport> {
+    const { database, clock, audit, outputs } = this.#options;
+    const bytesBefore = await this.#usedBytes();
+    const due = await this.#dueSegments(limits, bytesBefore);
+    const idleBefore = clock.now() - limits.sessionDays * DAY_MS;
+    const report: PruneReport = { auditEntries: 0, sessions: 0, archives: [], bytesBefore, bytesAfter: bytesBefore };
+    report.sessions = await this.#pruneSessions(idleBefore, isDryRun);
+    if (isDryRun) {
+      report.auditEntries = due.reduce((sum, { firstSeq, lastSeq }) => sum + lastSeq - firstSeq + 1, 0);
+      return report;
+    }
+    await outputs.pruneOutputs(clock.now() - limits.outputDays * DAY_MS);
+    await deleteUpTo(database, (await readBase(database)).seq);
+    for (const segment of due) {
+      const archive = limits.archives ? await this.#archive(segment) : segment.archive;
+      if (archive !== undefined) report.archives.push(archive);
+      report.auditEntries += await pruneSegment(database, { ...segment, archive }, clock.now());
+    }
+    const last = due.at(-1);
+    if (last) {
+      const data = { action: "audit_pruned", upTo: last.lastSeq, hash: last.hash, archives: report.archives };
+      await audit.append({ kind: "note", data });
+    }
+    report.bytesAfter = await this.#usedBytes();
+    return report;
+  }
+
+  /** Writes sealed segments to files. They stay in the store. */
+  async archive(folder?: string): Promise<string[]> {
+    const files: string[] = [];
+    for await (const segment of sealedSegments(this.#options.database)) {
+      if (segment.archive === undefined) files.push(await this.#archive(segment, folder));
+    }
+    return files;
+  }
+
+  /** Gives free space back to the disk. Nothing can be written meanwhile. */
+  async vacuum(): Promise<{ bytesBefore: number; bytesAfter: number }> {
+    const { database } = this.#options;
+    const bytesBefore = await this.#allBytes();
+    await database.reader.all("VACUUM");
+    if (database.engine === "sqlite") await database.reader.all("PRAGMA wal_checkpoint(TRUNCATE)");
+    return { bytesBefore, bytesAfter: await this.#allBytes() };
+  }
+
+  async #dueSegments({ auditDays, maxMb }: RetentionLimits, used: number): Promise<AuditSegment[]> {
+    const { database, clock } = this.#options;
+    const before = clock.now() - auditDays * DAY_MS;
+    const sealed: AuditSegment[] = [];
+    for await (const segment of sealedSegments(database)) sealed.push(segment);
+    const tooMuch = used > maxMb * MB ? Math.ceil(sealed.length * (1 - (maxMb * MB * TARGET) / used)) : 0;
+    return sealed.filter(({ lastAt }, at) => lastAt < before || at < tooMuch);
+  }
+
+  #archive(segment: AuditSegment, folder = this.#options.folder): Promise<string> {
+    if (folder === undefined) throw new Error("There is no folder for archives. Name one.");
+    return archiveSegment(this.#options.database, segment, join(folder));
+  }
+
+  /** Trees of sessions, as a whole. */
+  async #pruneSessions(before: number, isDryRun: boolean): Promise<number> {
+    const { database } = this.#options;
+    const idle =
+      "SELECT key FROM sessions WHERE owner IS NULL AND is_open = 0 AND root IN (SELECT root FROM sessions GROUP BY root HAVING MAX(updated_at) < ?)";
+    const found = await database.reader.all<{ key: string }>(idle, [before]);
+    if (isDryRun) return found.length;
+    for (const { key } of found) {
+      await database.reader.write([
+        ["DELETE FROM session_entries WHERE session = ?", [key]],
+        ["DELETE FROM session_inbox WHERE session = ?", [key]],
+        ["DELETE FROM sessions WHERE key = ? AND owner IS NULL AND updated_at < ?", [key, before]],
+      ]);
+    }
+    return found.length;
+  }
+
+  /** Without free space. */
+  async #usedBytes(): Promise<number> {
+    const { database } = this.#options;
+    if (database.engine !== "sqlite") return this.#allBytes();
+    const [free] = await database.reader.all<{ freelist_count: number }>("PRAGMA freelist_count");
+    const [page] = await database.reader.all<{ page_size: number }>("PRAGMA page_size");
+    return (await this.#allBytes()) - (free?.freelist_count ?? 0) * (page?.page_size ?? 0);
+  }
+
+  async #allBytes(): Promise<number> {
+    const { reader, engine } = this.#options.database;
+    if (engine !== "sqlite") {
+      const sizes =
+        "SELECT SUM(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
+      return (await reader.all<{ bytes: number }>(sizes))[0]?.bytes ?? 0;
+    }
+    const [pages] = await reader.all<{ page_count: number }>("PRAGMA page_count");
+    const [page] = await reader.all<{ page_size: number }>("PRAGMA page_size");
+    return (pages?.page_count ?? 0) * (page?.page_size ?? 0);
+  }
+}
