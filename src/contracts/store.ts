@@ -21,6 +21,15 @@ export type StoreReport = z.infer<typeof StoreReport>;
 export const StoreBackup = named("StoreBackup", z.strictObject({ file: z.string(), bytes: Count }));
 export type StoreBackup = z.infer<typeof StoreBackup>;
 
+export const PruneRequest = named(
+  "PruneRequest",
+  z.strictObject({
+    days: z.number().int().min(0).optional().describe("Delete audit entries that are older. Default: as configured"),
+    isDryRun: z.boolean().optional().describe("Only count what would be deleted"),
+  }),
+);
+export type PruneRequest = z.infer<typeof PruneRequest>;
+
 export const PruneReport = named(
   "PruneReport",
   z.strictObject({
@@ -49,10 +58,7 @@ export const store = {
   prune: endpoint("POST /api/store/prunings", {
     summary: "Delete what is older or more than `store.retention` allows",
     scope: "admin",
-    body: z.strictObject({
-      days: z.number().int().min(0).optional().describe("Delete audit entries that are older. Default: as configured"),
-      isDryRun: z.boolean().optional().describe("Only count what would be deleted"),
-    }),
+    body: PruneRequest,
     output: PruneReport,
   }),
   archive: endpoint("POST /api/store/archives", {
