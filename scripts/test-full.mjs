@@ -12,6 +12,7 @@ const PARTS = {
   calls: ["test/calls"],
   jobs: ["test/jobs"],
   endurance: ["test/endurance/endurance.test.ts"],
+  soak: ["test/endurance/soak.test.ts"],
   schedules: ["test/schedules"],
   sessions: ["test/sessions"],
   code: ["test/code"],

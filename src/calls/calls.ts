@@ -310,6 +310,12 @@ export class Calls {
     return this.#store.jobs.get(jobId);
   }
 
+  /** Starts the call of a job that a worker of this process took; undefined if it may not start. */
+  async claimJob(jobId: string): Promise<StoredCall | undefined> {
+    const row = await this.#store.jobs.getToChange(jobId);
+    return row && this.claim(row);
+  }
+
   /** A job of this process that started is tried again, perhaps by another worker. */
   requeue(row: StoredCall, requeued: RequeuedJob): MaybePromise<StoredCall | undefined> {
     return this.#changeSurely(row.id, requeue(this.#store.processId, requeued));

@@ -13,6 +13,8 @@ export type JobNews =
 export interface JobRows {
   /** By the id of the job. */
   get(jobId: string): MaybePromise<StoredCall | undefined>;
+  /** The same before a change of the row, perhaps as this process last knew it: a change starts from the newest row. */
+  getToChange(jobId: string): MaybePromise<StoredCall | undefined>;
   /** Newest first. */
   list(query: JobQuery, now: number): MaybePromise<StoredCall[]>;
   counts(now: number): MaybePromise<Record<JobState, number>>;
@@ -60,6 +62,10 @@ export class MemoryJobRows implements JobRows {
 
   get(jobId: string): StoredCall | undefined {
     return structuredClone(this.#rows.get(jobId));
+  }
+
+  getToChange(jobId: string): StoredCall | undefined {
+    return this.get(jobId);
   }
 
   list({ states = JOB_STATES, toolName, session, limit = 100, before }: JobQuery, now: number): StoredCall[] {

@@ -239,7 +239,8 @@ export class RowJobs implements JobQueue, JobSource {
   }
 
   async settled(job: Job, outcome: JobOutcome): Promise<void> {
-    await this.#settle(job, outcome);
+    // Usually the gate has written it before.
+    if (outcome.again || !this.#unreported.has(job.id)) await this.#settle(job, outcome);
     const ended = this.#unreported.get(job.id);
     this.#unreported.delete(job.id);
     if (ended) this.#listeners.notify({ type: "ended", job: ended });
@@ -258,7 +259,6 @@ export class RowJobs implements JobQueue, JobSource {
     }
     const ended = { outcome: outcomeOf(result), result };
     await this.#change(row.id, refuse(me, ended));
-    // Usually the gate has written it before.
     if (row.state === "running" && row.owner === me)
       await this.#change(row.id, end(me, row.epoch, { ...ended, releasesKey: false }));
   }
@@ -311,7 +311,7 @@ export class RowJobs implements JobQueue, JobSource {
   }
 
   async #takeOne(jobId: string, { name }: WorkOptions): Promise<Job | undefined> {
-    const row = await this.calls.jobs.get(jobId);
+    const row = await this.calls.jobs.getToChange(jobId);
     const taken = row && (await this.#change(row.id, take(this.calls.processId, name)));
     return taken && this.#jobOf(taken);
   }

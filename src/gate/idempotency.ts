@@ -205,8 +205,7 @@ class ClaimStage implements Stage {
 
   /** Starts the call of a job that a worker of this process took. */
   async #claimJob(call: Call, jobId: string): Promise<ToolResult | undefined> {
-    const row = await this.#calls.job(jobId);
-    const claimed = row && (await this.#calls.claim(row));
+    const claimed = await this.#calls.claimJob(jobId);
     if (claimed) return this.#start(call, claimed);
     const now = await this.#calls.job(jobId);
     if (now?.state === "ended") return repeatResult(call, storedResult(now), "replay");

@@ -132,12 +132,26 @@ export class SqlCalls implements CallStore {
   readonly #context: StoreContext;
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #redact: (value: unknown) => unknown;
-  /** Rows that this process inserted for running calls: their end needs no read if no other process changed them. */
-  readonly #begun = new Map<string, StoredCall>();
+  /**
+   * Rows of calls that this process runs or has taken, as it last wrote or read them: their next change needs no read, if no
+   * other process changed them meanwhile.
+   */
+  readonly #own = new Map<string, ReadCall>();
+  /** Their ids by the ids of their jobs. */
+  readonly #ownJobs = new Map<string, string>();
 
   constructor(context: StoreContext, limits?: Partial<JobLimits>) {
     this.#context = context;
-    this.jobs = new SqlJobRows(context, (where, values) => readCalls(context.database, where, values), limits);
+    const access = {
+      read: (where: string, values: readonly SqlValue[]) => readCalls(context.database, where, values),
+      readToChange: async (where: string, values: readonly SqlValue[]) => {
+        const rows = await this.#select(where, values);
+        for (const read of rows) this.#own.set(read.call.id, read);
+        return rows.map(({ call }) => call);
+      },
+      held: (jobId: string) => this.#own.get(this.#ownJobs.get(jobId) ?? "")?.call,
+    };
+    this.jobs = new SqlJobRows(context, access, limits);
     this.processId = context.owners.id;
     this.pollMs = context.database.engine === "sqlite" ? POLL_MS.sqlite : POLL_MS.other;
     const names = secretNames(context.secretNames ?? []);
@@ -177,13 +191,13 @@ export class SqlCalls implements CallStore {
   }
 
   async change(id: string, transition: RowChange, together: WithChange = {}): Promise<StoredCall | undefined> {
-    const begun = this.#begun.get(id);
-    this.#begun.delete(id);
+    const own = this.#own.get(id);
+    this.#disown(id);
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const isBegun = begun !== undefined && tries === 0;
-      const read = isBegun ? { call: begun, version: 1 } : await this.#read(id);
+      const isOwn = own !== undefined && tries === 0;
+      const read = isOwn ? own : await this.#read(id);
       const changes = read && transition(read.call);
-      if (!changes && isBegun) continue;
+      if (!changes && isOwn) continue;
       if (!changes) return undefined;
       failPoint(`before ${nameOf(read.call, changes)}`);
       const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
@@ -191,7 +205,9 @@ export class SqlCalls implements CallStore {
       if (changed.job && changed.state === "ended") await this.jobs.flush();
       if (await this.#update(read, changed, together)) {
         failPoint(`after ${nameOf(read.call, changes)}`);
-        const call = toCall(changed).call;
+        const written = toCall(changed);
+        const { call } = written;
+        this.#keepOwn(written);
         if (call.job) this.jobs.changed(call, read.call);
         if (together.next?.job) this.jobs.changed(together.next, undefined);
         for (const listener of this.#listeners) listener(id);
@@ -203,7 +219,7 @@ export class SqlCalls implements CallStore {
   }
 
   async remove(id: string): Promise<void> {
-    this.#begun.delete(id);
+    this.#disown(id);
     await this.#context.database.run("DELETE FROM calls WHERE id = ? AND question IS NULL AND state <> 'ended'", [id]);
   }
 
@@ -243,6 +259,22 @@ export class SqlCalls implements CallStore {
     await database.run("DELETE FROM calls WHERE state = 'ended' AND ended_at < ?", [Math.min(questions, keys)]);
   }
 
+  /** After a change by this process. */
+  #keepOwn(written: ReadCall): void {
+    const { id, state, owner, holder, job } = written.call;
+    const isRunHere = state === "running" && owner === this.processId;
+    const isTakenHere = state === "approved" && job !== undefined && holder === this.processId;
+    if (!isRunHere && !isTakenHere) return;
+    this.#own.set(id, written);
+    if (job) this.#ownJobs.set(job.id, id);
+  }
+
+  #disown(id: string): void {
+    const job = this.#own.get(id)?.call.job;
+    this.#own.delete(id);
+    if (job) this.#ownJobs.delete(job.id);
+  }
+
   async #insertKeyed(row: StoredCall, entry: ChangeEntry | undefined): Promise<InsertedCall> {
     const insert = async (tx: SqlRunner): Promise<boolean> =>
       (await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING")).changes === 1;
@@ -251,7 +283,7 @@ export class SqlCalls implements CallStore {
         ? await entry.commitWith((tx: GroupTransaction) => insert(tx))
         : await this.#context.writer.write(insert, { appends: false });
       if (isInserted) {
-        this.#begun.set(row.id, row);
+        this.#own.set(row.id, { call: row, version: 1 });
         failPoint("begun");
         return { outcome: "inserted", row };
       }
@@ -280,10 +312,10 @@ export class SqlCalls implements CallStore {
   /** Undefined if the key belongs to another call. */
   async #addJob(tx: SqlTransaction, row: StoredCall): Promise<StoredCall | undefined> {
     if (!row.job) return undefined;
-    const own = { ...row, job: { ...row.job, seq: row.job.seq || (await this.jobs.nextSeq(tx)) } };
-    if ((await calls.insert(tx, toRow(own, 1), "ON CONFLICT DO NOTHING")).changes === 0) return undefined;
-    await this.jobs.mark(tx, own.id);
-    return own;
+    const number = await this.jobs.nextNumber(tx);
+    const own = { ...row, job: { ...row.job, seq: row.job.seq || number } };
+    const values = { ...toRow(own, 1), jobChange: number, changedBy: this.jobs.writer };
+    return (await calls.insert(tx, values, "ON CONFLICT DO NOTHING")).changes === 0 ? undefined : own;
   }
 
   async #insertQuestion(tx: GroupTransaction, row: StoredCall): Promise<void> {
@@ -294,25 +326,23 @@ export class SqlCalls implements CallStore {
   async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
     const before = toRow(read.call, read.version);
     const isNews = jobNewsOf(read.call, changed) !== undefined || changed.job?.cancel !== read.call.job?.cancel;
-    const write = async (db: SqlRunner): Promise<boolean> => {
+    const isDecided = isDecision(read.call, changed);
+    const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
+    const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
+      const number = isNews ? await this.jobs.nextNumber(tx) : undefined;
+      if (unnumbered) changed.job = { ...unnumbered, seq: number ?? (await this.jobs.nextNumber(tx)) };
       const row = toRow(changed, changed.version);
       // SQLite writes every index of a column that is set, also if its value stays the same.
       const set = CHANGED_COLUMNS.filter((key) => row[key] !== before[key]);
       const values = set.map((key): SqlValue => calls.toSql(key, row[key] as never));
+      if (number !== undefined) values.push(number, this.jobs.writer);
       values.push(changed.id, read.version);
-      return (await db.run(updateOf(set), values)).changes === 1;
-    };
-    const isDecided = isDecision(read.call, changed);
-    const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
-    const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
-      if (unnumbered) changed.job = { ...unnumbered, seq: await this.jobs.nextSeq(tx) };
-      if (!(await write(tx))) return false;
+      if ((await tx.run(updateOf(set, isNews), values)).changes !== 1) return false;
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
         if (next.job) await this.#addJob(tx, next);
         else await this.#insertQuestion(tx, next);
       }
-      if (isNews) await this.jobs.mark(tx, changed.id);
       return true;
     };
     if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx));
@@ -339,11 +369,12 @@ export class SqlCalls implements CallStore {
 const updates = new Map<string, string>();
 
 /** Statements are kept: each new text would be prepared again. */
-function updateOf(set: readonly ChangedColumn[]): string {
-  const columns = set.join();
+function updateOf(set: readonly ChangedColumn[], isNews: boolean): string {
+  const columns = `${set.join()}${isNews ? "!" : ""}`;
   let sql = updates.get(columns);
   if (sql === undefined) {
-    sql = `UPDATE calls SET ${set.map((key) => `${calls.list([key])} = ?`).join(", ")} WHERE id = ? AND version = ?`;
+    const written = isNews ? [...set, "jobChange" as const, "changedBy" as const] : set;
+    sql = `UPDATE calls SET ${written.map((key) => `${calls.list([key])} = ?`).join(", ")} WHERE id = ? AND version = ?`;
     updates.set(columns, sql);
   }
   return sql;

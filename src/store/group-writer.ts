@@ -43,6 +43,8 @@ const MAX_KEPT = 10_000;
 const RETRY_MS = 500;
 /** A larger group would block the event loop for longer. */
 const MAX_GROUP = 200;
+/** On a server. A larger group would hold its rows for longer. */
+const MAX_ROWS_GROUP = 50;
 /** A caller whose calls never wait lets no timer fire. From this many waiting entries on, its next call waits for them. */
 const MAX_WAITING = 200;
 
@@ -61,6 +63,13 @@ interface GroupWriterOptions {
   now: () => number;
 }
 
+/** Writes that wait, and the run that commits them group by group. */
+interface Lane {
+  readonly maxGroup: number;
+  queue: QueuedWrite[];
+  running: Promise<void> | undefined;
+}
+
 /**
  * The writer of a process: what arrives in one turn of the event loop is committed in one transaction, calls, jobs and audit
  * entries alike. A commit costs as much for a hundred of them as for one.
@@ -69,10 +78,11 @@ export class GroupWriter {
   readonly #database: SqlDatabase;
   readonly #owner: string;
   readonly #now: () => number;
-  #queue: QueuedWrite[] = [];
+  readonly #main: Lane = { maxGroup: MAX_GROUP, queue: [], running: undefined };
+  /** On a server, what is not appended to the audit log: it does not wait for the lock of the log. */
+  readonly #rows: Lane = { maxGroup: MAX_ROWS_GROUP, queue: [], running: undefined };
   /** Entries about what has happened. They are written later if they cannot be written now. */
   #kept: AuditWrite[] = [];
-  #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failure: Error | undefined;
   #dropped: Gap | undefined;
@@ -99,15 +109,14 @@ export class GroupWriter {
    */
   write<T>(work: (tx: GroupTransaction) => MaybePromise<T>, options: WriteOptions = {}): Promise<T> {
     const { synced = false, appends = true } = options;
-    // A server commits several transactions at once, and a group would hold the locks of all its rows.
-    if (!appends && this.#database.engine !== "sqlite") return this.#database.transaction(work as never, { synced });
+    const lane = appends || this.#database.engine === "sqlite" ? this.#main : this.#rows;
     return new Promise<T>((resolve, reject) => {
       const run = async (tx: GroupTransaction): Promise<() => void> => {
         const value = await work(tx);
         return () => resolve(value);
       };
-      this.#queue.push({ run, reject, synced, appends });
-      this.#running ??= this.#run();
+      lane.queue.push({ run, reject, synced, appends });
+      lane.running ??= this.#run(lane);
     });
   }
 
@@ -133,7 +142,7 @@ export class GroupWriter {
 
   /** Rejects if a waiting entry could not be written. */
   async flush(): Promise<void> {
-    while (this.#running) await this.#running;
+    while (this.#main.running) await this.#main.running;
     while (this.#kept.length > 0 || this.#dropped) await this.write(() => undefined);
   }
 
@@ -147,35 +156,41 @@ export class GroupWriter {
     }
   }
 
-  async #run(): Promise<void> {
+  async #run(lane: Lane): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    while (this.#queue.length > 0) {
-      const group = this.#queue.splice(0, MAX_GROUP);
+    while (lane.queue.length > 0) {
+      const group = lane.queue.splice(0, lane.maxGroup);
       try {
-        await this.#commit(group);
+        await this.#commit(group, lane);
       } catch (error) {
-        if (group.length === 1 || isStoreFailure(error)) for (const { reject } of group) reject(error);
-        else await this.#commitOneByOne(group);
+        if (group.length === 1 || (isStoreFailure(error) && !this.#isDeadlock(error)))
+          for (const { reject } of group) reject(error);
+        else await this.#commitOneByOne(group, lane);
       }
     }
-    this.#running = undefined;
+    lane.running = undefined;
+  }
+
+  /** Two groups on a server waited for each other, and the server ended this one. */
+  #isDeadlock(error: unknown): boolean {
+    return this.#database.engine !== "sqlite" && toFailure(error).code === "busy";
   }
 
   /** One of them failed by itself. The others are not affected. */
-  async #commitOneByOne(group: readonly QueuedWrite[]): Promise<void> {
-    for (const write of group) await this.#commit([write]).catch(write.reject);
+  async #commitOneByOne(group: readonly QueuedWrite[], lane: Lane): Promise<void> {
+    for (const write of group) await this.#commit([write], lane).catch(write.reject);
   }
 
-  async #commit(group: readonly QueuedWrite[]): Promise<void> {
-    const kept = this.#kept.slice(0, MAX_GROUP);
-    const gap = kept.length === this.#kept.length ? this.#dropped : undefined;
+  async #commit(group: readonly QueuedWrite[], lane: Lane): Promise<void> {
+    const kept = lane === this.#main ? this.#kept.slice(0, MAX_GROUP) : [];
+    const gap = lane === this.#main && kept.length === this.#kept.length ? this.#dropped : undefined;
     if (gap) this.#dropped = undefined;
     const appends = kept.length > 0 || gap !== undefined || group.some((write) => write.appends);
     try {
       const settle = await this.#database.transaction((tx) => this.#write(tx, { group, kept, gap, appends }), {
         synced: group.some(({ synced }) => synced),
       });
-      this.#failure = undefined;
+      if (lane === this.#main) this.#failure = undefined;
       this.#kept = this.#kept.slice(kept.length);
       if (this.#kept.length > 0) this.#writeLater(0);
       for (const resolve of settle) resolve();

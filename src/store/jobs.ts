@@ -26,25 +26,42 @@ export interface JobLimits {
   maxEnded: number;
 }
 
+/** As many as the writes of a group need. */
+const NUMBERS_AT_ONCE = 200;
+
 const DEFAULT_LIMITS: JobLimits = { retentionMs: 7 * 24 * 60 * 60 * 1000, maxEnded: 10_000 };
 
 /** Reads rows of `calls`. `where`: all that follows FROM. */
 type ReadRows = (where: string, values: readonly SqlValue[]) => Promise<StoredCall[]>;
 
+/** What the store of calls offers its jobs. */
+interface RowAccess {
+  read: ReadRows;
+  /** The same for rows that are changed next. */
+  readToChange: ReadRows;
+  /** The row of a job that this process has taken, if it is known. */
+  held(jobId: string): StoredCall | undefined;
+}
+
 /** The rows of background calls in a database that several processes share. */
 export class SqlJobRows implements JobRows {
   readonly #context: StoreContext;
   readonly #read: ReadRows;
+  readonly #readToChange: ReadRows;
   readonly #limits: JobLimits;
-  /** Tells the writes of this process from those of others. */
   readonly #writer = randomUUID();
   readonly #lines: JobLines;
   readonly #watch: JobWatch;
   readonly #listeners = new Set<(news: JobNews) => void>();
+  readonly #held: (jobId: string) => StoredCall | undefined;
+  /** Numbers that a transaction may still give. */
+  readonly #numbers = new WeakMap<SqlTransaction, { next: number; last: number }>();
 
-  constructor(context: StoreContext, read: ReadRows, limits: Partial<JobLimits> = {}) {
+  constructor(context: StoreContext, { read, readToChange, held }: RowAccess, limits: Partial<JobLimits> = {}) {
     this.#context = context;
     this.#read = read;
+    this.#readToChange = readToChange;
+    this.#held = held;
     this.#limits = withDefaults(DEFAULT_LIMITS, limits);
     this.#lines = new JobLines(context, this.#writer);
     this.#watch = new JobWatch(context, { read, writer: this.#writer, notify: (news) => this.#notify(news) });
@@ -52,6 +69,10 @@ export class SqlJobRows implements JobRows {
 
   async get(jobId: string): Promise<StoredCall | undefined> {
     return (await this.#read("WHERE job_id = ?", [jobId]))[0];
+  }
+
+  async getToChange(jobId: string): Promise<StoredCall | undefined> {
+    return this.#held(jobId) ?? (await this.#readToChange("WHERE job_id = ?", [jobId]))[0];
   }
 
   async list({ states, toolName, session, limit = 100, before }: JobQuery, now: number): Promise<StoredCall[]> {
@@ -76,7 +97,7 @@ export class SqlJobRows implements JobRows {
   }
 
   async due(tools: readonly string[], max: number, now: number): Promise<StoredCall[]> {
-    return this.#read(
+    return this.#readToChange(
       `WHERE job_id IS NOT NULL AND state = 'approved' AND holder IS NULL AND run_at <= ?
        AND tool_name IN (${placeholders(tools)}) ORDER BY priority DESC, job_seq LIMIT ?`,
       [now, ...tools.map((tool) => JSON.stringify(tool)), max],
@@ -132,20 +153,25 @@ export class SqlJobRows implements JobRows {
     await this.#lines.flush().catch(() => undefined);
   }
 
-  async nextSeq(tx: SqlTransaction): Promise<number> {
-    await tx.lock("jobs");
-    const [last] = await tx.all<{ seq: number | null }>(
-      "SELECT max(job_seq) AS seq FROM calls WHERE job_seq IS NOT NULL",
-    );
-    return (last?.seq ?? 0) + 1;
+  /**
+   * A number for a change, by which other processes find it, or for the order of a new job. A transaction takes many at once
+   * and holds the row of the last number until it is committed, so numbers are visible in their order.
+   */
+  async nextNumber(tx: SqlTransaction): Promise<number> {
+    let numbers = this.#numbers.get(tx);
+    if (!numbers || numbers.next > numbers.last) {
+      const sql = "UPDATE jobs_head SET change = change + ? WHERE id = 1 RETURNING change";
+      const [head] = await tx.all<{ change: number }>(sql, [NUMBERS_AT_ONCE]);
+      const last = head?.change ?? 0;
+      numbers = { next: last - NUMBERS_AT_ONCE + 1, last };
+      this.#numbers.set(tx, numbers);
+    }
+    return numbers.next++;
   }
 
-  /** Gives the change a number, by which other processes find it. Last in a transaction: all wait for the same row. */
-  async mark(tx: SqlTransaction, id: string): Promise<void> {
-    await tx.run("UPDATE jobs_head SET change = change + 1 WHERE id = 1");
-    const sql =
-      "UPDATE calls SET job_change = (SELECT change FROM jobs_head WHERE id = 1), changed_by = ? WHERE id = ?";
-    await tx.run(sql, [this.#writer, id]);
+  /** Tells the writes of this process from those of others. */
+  get writer(): string {
+    return this.#writer;
   }
 
   /** Call when the change of a row that is a job is committed. */
@@ -327,11 +353,10 @@ class JobLines {
 
   async #write(waiting: readonly (readonly [string, WaitingLines])[]): Promise<void> {
     const write = async (tx: SqlTransaction): Promise<void> => {
-      for (const [id, { lines, progress }] of waiting) {
-        if (progress) {
-          await tx.run("UPDATE calls SET progress = ? WHERE job_id = ?", [JSON.stringify(progress), id]);
-        }
-        await this.#append(tx, id, lines);
+      // Last: all transactions take the row of the last number before those of calls.
+      for (const [id, { lines }] of waiting) await this.#append(tx, id, lines);
+      for (const [id, { progress }] of waiting) {
+        if (progress) await tx.run("UPDATE calls SET progress = ? WHERE job_id = ?", [JSON.stringify(progress), id]);
       }
     };
     await this.#context.writer.write(write, { appends: false });
