@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -11,10 +12,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ToolError } from "../core/error.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
 import { openSqlite } from "./sqlite.ts";
+import { checkStoreFile } from "./store-check.ts";
 import { openStore, type Store } from "./store.ts";
 
 const base = temporaryFolder("haft-open-");
@@ -105,10 +108,6 @@ describe("a damaged file", () => {
     ["a short text", () => Buffer.from("short")],
     ["half of it", (whole: Buffer) => whole.subarray(0, whole.length >> 1)],
     ["zeros in the middle", (whole: Buffer) => Buffer.from(whole).fill(0, 4096 * 3, 4096 * 6)],
-    [
-      "text that is not UTF-8",
-      (whole: Buffer) => replaced(whole, "äöü", Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0xa1, 0xa1])),
-    ],
   ])("with %s is refused with the file and what to do, and left as it is", async (_what, damage) => {
     const folder = await written();
     const bytes = damage(readFileSync(fileIn(folder)));
@@ -121,6 +120,41 @@ describe("a damaged file", () => {
       });
     }
     expect(readFileSync(fileIn(folder)).equals(bytes)).toBe(true);
+  });
+
+  test("with text that is not UTF-8 is found by the check", async () => {
+    const folder = await written();
+    const whole = readFileSync(fileIn(folder));
+    writeFileSync(fileIn(folder), replaced(whole, "äöü", Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0xa1, 0xa1])));
+    expect((await checkStoreFile(fileIn(folder))).problems).toEqual([expect.stringContaining("not UTF-8")]);
+  });
+
+  test("whose newest audit entries were changed is opened with a warning", async () => {
+    const folder = await written();
+    const one = await openStore({ stateFolder: folder });
+    await one.audit.append({ kind: "note" });
+    await one.database.run("UPDATE audit SET at = at + 1 WHERE seq = (SELECT MAX(seq) FROM audit)");
+    await one.close();
+    const store = await openStore({ stateFolder: folder });
+    expect(store.warnings).toEqual([expect.stringContaining("haft audit verify")]);
+    await store.close();
+  });
+
+  test("that no process has closed is checked later, and is only read if it is damaged", async () => {
+    const folder = await written();
+    const clock = createFakeClock();
+    const killed = await openStore({ stateFolder: folder });
+    await killed.audit.append({ kind: "note" });
+    const copy = newFolder();
+    for (const suffix of ["", "-wal"]) copyFileSync(fileIn(folder) + suffix, fileIn(copy) + suffix);
+    await killed.close();
+    const store = await openStore({ stateFolder: copy }, { clock });
+    const file = readFileSync(fileIn(copy));
+    writeFileSync(fileIn(copy), file.fill(0xff, 4096 * 3, file.length));
+    await clock.advance(10_000);
+    await vi.waitFor(async () => expect(await store.database.health()).toMatchObject({ state: "damaged" }), 20_000);
+    await expect(store.audit.append({ kind: "note" })).rejects.toThrow("is damaged");
+    await store.close().catch(() => undefined);
   });
 
   test.each([

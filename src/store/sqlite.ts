@@ -15,12 +15,19 @@ import {
   hashLast,
 } from "./database.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
-import { damagedStore, findDamage, findFileDamage, isDamage, MAX_CHECKED_BYTES, sqliteCode } from "./store-check.ts";
+import {
+  damagedStore,
+  findBrokenPages,
+  findFileDamage,
+  isDamage,
+  MAX_CHECKED_BYTES,
+  sqliteCode,
+} from "./store-check.ts";
 
 interface SqliteOptions {
   /** How long a writer waits for writers of other processes. Default: 5 s. */
   busyTimeoutMs?: number;
-  /** Whether the content is checked for damage, in files of up to 64 MB. */
+  /** Whether the content is checked for damage, in files of up to 16 MB. */
   isChecked?: boolean;
 }
 
@@ -49,7 +56,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     // Reading the schema detects a file that is not a database.
     connection.prepare("SELECT count(*) AS n FROM sqlite_master").all();
     if (isChecked && statSync(file).size <= MAX_CHECKED_BYTES) {
-      const damage = findDamage(connection);
+      const damage = findBrokenPages(connection);
       if (damage) throw Object.assign(new Error(damage), { code: "SQLITE_CORRUPT" });
     }
     // SQLite would block the event loop while it waits for a lock.

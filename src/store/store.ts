@@ -11,7 +11,7 @@ import {
 } from "../io/files/state-folder.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { artifactsModule } from "./artifacts.ts";
-import { SEGMENT_MIGRATIONS } from "./audit/audit-chain.ts";
+import { findMismatch, SEGMENT_MIGRATIONS } from "./audit/audit-chain.ts";
 import { auditModule } from "./audit/audit.ts";
 import { callsModule } from "./calls.ts";
 import type { SqlDatabase } from "./database.ts";
@@ -110,6 +110,8 @@ export async function openStore(
     const writer = new GroupWriter({ database, owner: owners.id, now: () => clock.now() });
     closing.push("writer", () => writer.close());
     const parts = await openModules({ database, writer, clock, owners, warn, secretNames }, closing);
+    const mismatch = await findMismatch(database);
+    if (mismatch !== undefined) warn(mismatch);
     const { audit, artifacts: outputs } = parts;
     const folder = "url" in location ? undefined : join(location.stateFolder, STATE_FILES.archives);
     const retention = new Retention({ database, clock, audit, outputs, folder, warn });
@@ -144,8 +146,12 @@ async function openFile(stateFolder: string, options: FileOptions): Promise<SqlD
   const damage = findFileDamage(fileIn(stateFolder));
   if (damage !== undefined) throw damagedStore(fileIn(stateFolder), damage);
   const file = prepareStoreFile(stateFolder);
+  // The last process that closes the store empties the WAL.
+  const wasClosed = !statSync(`${file}-wal`, { throwIfNoEntry: false })?.size;
   const database = await openSoundSqlite(file);
-  if (statSync(file).size > MAX_CHECKED_BYTES) checkLater(database, options);
+  const checkedAt = Date.parse(readMarker(file)?.checkedAt ?? "");
+  const isDue = statSync(file).size > MAX_CHECKED_BYTES && !(options.clock.now() - checkedAt < CHECK_EVERY_MS);
+  if (isDue || !wasClosed) checkLater(database, options);
   return database;
 }
 
@@ -153,11 +159,12 @@ async function openFile(stateFolder: string, options: FileOptions): Promise<SqlD
 const CHECK_AFTER_MS = 10_000;
 const CHECK_EVERY_MS = 24 * 60 * 60_000;
 
-/** A large file is checked as a whole once a day, while a process runs. Damage makes the store read-only. */
+/**
+ * The whole file is checked in another process: after one that did not close it, and a large one once a day. Damage makes
+ * the store read-only.
+ */
 function checkLater(database: SqliteDatabase, { clock, warn, closing }: FileOptions): void {
   const { file } = database;
-  const checkedAt = Date.parse(readMarker(file)?.checkedAt ?? "");
-  if (clock.now() - checkedAt < CHECK_EVERY_MS) return;
   const stop = new AbortController();
   const timer = clock.after(CHECK_AFTER_MS, () => {
     checkInChild(file, stop.signal).then(

@@ -303,6 +303,22 @@ export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Pr
   }
 }
 
+const NEWEST = 100;
+
+/** Whether the newest entries match the head and each other: a look at each start. `verify` checks all. */
+export async function findMismatch(database: SqlRunner): Promise<string | undefined> {
+  const [head] = await auditHead.select(database, ["count", "hash"], "WHERE id = 1");
+  const newest = (await audit.select(database, audit.keys, "ORDER BY seq DESC LIMIT ?", [NEWEST])).reverse();
+  const last = newest.at(-1);
+  const isLinked = newest.every((row, at) => {
+    const before = newest[at - 1];
+    const encoding = row.hash.length === HEX_LENGTH ? "hex" : "base64url";
+    return !before || (row.seq === before.seq + 1 && hashOfRow(row, before.hash, encoding) === row.hash);
+  });
+  if (isLinked && (!last || (head?.count === last.seq && head.hash === last.hash))) return undefined;
+  return "The end of the audit log does not match its head: entries were changed or removed. `haft audit verify` shows where.";
+}
+
 async function readEnd(database: SqlDatabase): Promise<AuditHead & { exists: boolean }> {
   const [head] = await auditHead.select(database, ["count", "hash"], "WHERE id = 1");
   return head ? { ...head, exists: true } : { count: 0, hash: "", exists: false };
