@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { SqlDatabase } from "./database.ts";
 
 /** What tables may rely on, whichever database lies below. */
-export function describeSqlDatabase(name: string, open: () => Promise<SqlDatabase>): void {
+export function describeSqlDatabase(name: string, create: () => Promise<() => Promise<SqlDatabase>>): void {
+  const open = async () => (await create())();
   describe(`a database on ${name}`, () => {
     const opened: SqlDatabase[] = [];
 
@@ -19,6 +20,26 @@ export function describeSqlDatabase(name: string, open: () => Promise<SqlDatabas
 
     const ids = async (database: SqlDatabase): Promise<number[]> =>
       (await database.all<{ id: number }>("SELECT id FROM things ORDER BY id")).map(({ id }) => id);
+
+    test("wakes those who wait for commits of another connection, and nobody after that", async () => {
+      const connect = await create();
+      const [database, other] = [await connect(), await connect()];
+      opened.push(database, other);
+      let calls = 0;
+      let end = (): void => undefined;
+      await new Promise<void>((resolve) => {
+        end = database.watch(() => {
+          calls += 1;
+          resolve();
+        });
+        setTimeout(() => void other.transaction((tx) => tx.run("CREATE TABLE another (id BIGINT)")), 50);
+      });
+      end();
+      calls = 0;
+      await other.transaction((tx) => tx.run("INSERT INTO another VALUES (1)"));
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      expect(calls).toBe(0);
+    });
 
     test("gives back what was put in: text, large integers, fractions and nothing", async () => {
       const database = await start();

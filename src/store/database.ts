@@ -55,6 +55,8 @@ export interface SqlDatabase extends SqlRunner {
    * inside `work` never ends.
    */
   transaction<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options?: TransactionOptions): Promise<T>;
+  /** Calls the listener after commits of other processes, usually within some milliseconds. Returns the end of it. */
+  watch(listener: () => void): () => void;
   /** Cheap: asks the server of the database at most every few seconds, and not longer than two. */
   health(): MaybePromise<DatabaseHealth>;
   hasTable(name: string): Promise<boolean>;

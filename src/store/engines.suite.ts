@@ -28,7 +28,7 @@ import { SqlUndo, undoModule } from "./undo.ts";
  * they have rows (jobs.test.ts), on PostgreSQL workers are woken by BullMQ (wake-ups.test.ts).
  */
 export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) => void>> = {
-  database: (engine) => describeSqlDatabase("the engine", async () => (await engine.createDatabase())()),
+  database: (engine) => describeSqlDatabase("the engine", () => engine.createDatabase()),
   calls(engine) {
     let location: Promise<StoreLocation> | undefined;
     const open = async () => engine.openStore(await (location ??= engine.createLocation()));

@@ -159,6 +159,7 @@ describe("jobs in a store", () => {
     const wrap = (database: SqlDatabase): SqlDatabase => ({
       engine: database.engine,
       reader: database.reader,
+      watch: (listener) => database.watch(listener),
       health: () => database.health(),
       hasTable: (name) => database.hasTable(name),
       toNativeTypes: (sql) => database.toNativeTypes(sql),

@@ -2,6 +2,7 @@ import type { Pool, PoolClient, PoolConfig } from "pg";
 import { errorCode, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { isObject } from "../schema/json-schema.ts";
+import { ChangeFeed } from "./change-feed.ts";
 import {
   checkParameters,
   type DatabaseHealth,
@@ -141,6 +142,11 @@ export interface PostgresOptions {
 /** Our transactions take milliseconds. After this time the client is gone, which TCP would notice hours later. */
 const MAX_IDLE_MS = 15_000;
 const MAX_CONNECTIONS = 10;
+/** Of LISTEN and NOTIFY. Stores in other schemas of the same database use it too: that only wakes somebody in vain. */
+const CHANNEL = "haft_changes";
+const ANNOUNCE_MS = 5;
+const UNNOTIFIED_MS = 1000;
+const RECONNECT_MS = 1000;
 const PROBE_EVERY_MS = 2000;
 const MAX_PROBE_MS = 2000;
 
@@ -152,7 +158,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   try {
     pool = new pg.Pool({
       connectionString: url,
-      max: connections,
+      // One more listens for changes.
+      max: connections + 1,
       connectionTimeoutMillis: maxConnectMs,
       keepAlive: true,
       application_name: "haft",
@@ -218,6 +225,20 @@ class PostgresDatabase implements SqlDatabase {
   /** `Pool.end` would not wait for callers that wait for a connection. */
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
+  #announcing: NodeJS.Timeout | undefined;
+  #isNotified = false;
+  readonly #feed = new ChangeFeed({
+    listen: (look) => this.#listen(look),
+    hasChanged: () => {
+      const now = performance.now();
+      // A notification may have been lost.
+      const isDue = this.#isNotified || now - this.#lookedAt > UNNOTIFIED_MS;
+      if (isDue) this.#lookedAt = now;
+      this.#isNotified = false;
+      return isDue;
+    },
+  });
+  #lookedAt = 0;
   #health: DatabaseHealth = { state: "ok" };
   #answeredAt = Number.NEGATIVE_INFINITY;
   #probe: { at: number; result: Promise<DatabaseHealth> } | undefined;
@@ -269,6 +290,10 @@ class PostgresDatabase implements SqlDatabase {
     }
   }
 
+  watch(listener: () => void): () => void {
+    return this.#feed.watch(listener);
+  }
+
   async hasTable(name: string): Promise<boolean> {
     const sql = "SELECT tablename FROM pg_tables WHERE tablename = ? AND schemaname = current_schema()";
     return (await this.all(sql, [name])).length > 0;
@@ -280,6 +305,8 @@ class PostgresDatabase implements SqlDatabase {
   }
 
   close(): Promise<void> {
+    this.#feed.close();
+    clearTimeout(this.#announcing);
     return (this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.#pool.end()));
   }
 
@@ -311,6 +338,7 @@ class PostgresDatabase implements SqlDatabase {
       const result = await work({ ...runner, lock });
       await runner.run("COMMIT");
       this.#health = { state: "ok" };
+      this.#announce();
       return result;
     } catch (error) {
       if (isFull(error)) this.#health = { state: "full", reason: String(error) };
@@ -321,6 +349,50 @@ class PostgresDatabase implements SqlDatabase {
       client.off("error", onError);
       client.release(broken);
     }
+  }
+
+  /**
+   * Wakes processes that wait for changes. Not in each transaction: NOTIFY takes a lock of the whole server at its commit.
+   */
+  #announce(): void {
+    this.#announcing ??= setTimeout(() => {
+      this.#announcing = undefined;
+      if (!this.#closing) this.#pool.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
+    }, ANNOUNCE_MS);
+    this.#announcing.unref();
+  }
+
+  /** On a connection of its own. While it is lost, the feed wakes everybody now and then. */
+  #listen(look: () => void): () => void {
+    let isOver = false;
+    let client: PoolClient | undefined;
+    const connect = async (): Promise<void> => {
+      try {
+        const connected = await this.#pool.connect();
+        if (isOver) return connected.release();
+        client = connected;
+        client.on("notification", () => {
+          this.#isNotified = true;
+          look();
+        });
+        client.once("error", again);
+        await client.query(`LISTEN ${CHANNEL}`);
+      } catch {
+        again();
+      }
+    };
+    const again = (): void => {
+      client?.release(true);
+      client = undefined;
+      this.#isNotified = true;
+      if (!isOver) setTimeout(() => void connect(), RECONNECT_MS).unref();
+    };
+    void connect();
+    return () => {
+      isOver = true;
+      client?.release(true);
+      client = undefined;
+    };
   }
 
   async #connect(): Promise<PoolClient> {

@@ -14,6 +14,7 @@ import {
   type TransactionOptions,
   hashLast,
 } from "./database.ts";
+import { ChangeFeed, watchFile } from "./change-feed.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 import {
   damagedStore,
@@ -109,6 +110,11 @@ export class SqliteDatabase implements SqlDatabase {
   #damage: string | undefined;
   #full: string | undefined;
   #lookedAt = performance.now();
+  #dataVersion: unknown;
+  readonly #feed = new ChangeFeed({
+    listen: (look) => watchFile(`${this.file}-wal`, look),
+    hasChanged: () => this.#hasChanged(),
+  });
   readonly #tx: SqlTransaction = {
     all: async <Row extends object>(sql: string, params?: readonly SqlValue[]) => this.#all<Row>(sql, params),
     run: async (sql, params) => this.#run(sql, params),
@@ -158,6 +164,10 @@ export class SqliteDatabase implements SqlDatabase {
     return this.#enqueue(() => this.#transact(work, options), true);
   }
 
+  watch(listener: () => void): () => void {
+    return this.#feed.watch(listener);
+  }
+
   async hasTable(name: string): Promise<boolean> {
     return (await this.all("SELECT name FROM sqlite_master WHERE name = ?", [name])).length > 0;
   }
@@ -171,6 +181,7 @@ export class SqliteDatabase implements SqlDatabase {
     await this.#enqueue(async () => {
       if (this.#isClosed) return;
       this.#isClosed = true;
+      this.#feed.close();
       await this.#thread.close();
       await this.#wal?.then((wal) => wal.close()).catch(() => undefined);
       try {
@@ -303,6 +314,18 @@ export class SqliteDatabase implements SqlDatabase {
     if (isDamage(error)) this.#damage ??= text;
     else if (sqliteCode(error) === "SQLITE_FULL") this.#full = text;
     return explained;
+  }
+
+  /** Whether another connection has committed since the last call. Our own commits do not count. */
+  #hasChanged(): boolean {
+    try {
+      const [row] = this.#all<{ data_version: number }>("PRAGMA data_version");
+      const hasChanged = row?.data_version !== this.#dataVersion;
+      this.#dataVersion = row?.data_version;
+      return hasChanged;
+    } catch {
+      return true;
+    }
   }
 
   /** Throws if nothing may be written. */

@@ -1,0 +1,64 @@
+import { type FSWatcher, watch } from "node:fs";
+
+/** A change that no event reported is noticed after this time, while somebody waits. */
+const FLOOR_MS = 100;
+
+/**
+ * Wakes those who wait for commits of other processes. A source of events (the WAL file, NOTIFY) may miss some, so the
+ * feed also looks by itself. It does nothing while nobody listens.
+ */
+export class ChangeFeed {
+  readonly #listeners = new Set<() => void>();
+  readonly #options: ChangeFeedOptions;
+  #stop: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options;
+  }
+
+  watch(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#stop ??= this.#start();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.close();
+    };
+  }
+
+  close(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+    clearInterval(this.#timer);
+  }
+
+  #start(): () => void {
+    const look = (): void => {
+      if (this.#options.hasChanged()) for (const listener of [...this.#listeners]) listener();
+    };
+    this.#options.hasChanged();
+    this.#timer = setInterval(look, this.#options.floorMs ?? FLOOR_MS);
+    this.#timer.unref();
+    return this.#options.listen(look);
+  }
+}
+
+interface ChangeFeedOptions {
+  /** Calls `look` if there may be a change. Returns the end of it. */
+  listen(look: () => void): () => void;
+  /** Whether something has changed since the last call. */
+  hasChanged(): boolean;
+  floorMs?: number;
+}
+
+/** Events of a file. Editors of the folder may replace it; then the floor is what is left. */
+export function watchFile(file: string, onChange: () => void): () => void {
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(file, { persistent: false }, onChange);
+    watcher.on("error", () => watcher?.close());
+  } catch {
+    // There are no more watches, or the file system has none.
+  }
+  return () => watcher?.close();
+}
