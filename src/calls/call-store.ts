@@ -45,6 +45,8 @@ export interface CallStore {
   readonly processId: string;
   /** How often a waiting process looks for changes of other processes; undefined if there are none. */
   readonly pollMs: number | undefined;
+  /** Calls the listener after commits of other processes. They may be missed, so `pollMs` counts too. */
+  watch?(listener: () => void): () => void;
   /** Background calls. */
   readonly jobs: JobRows;
   /** Calls the listener after each change that is made through this object. */

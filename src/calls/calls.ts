@@ -713,6 +713,9 @@ class RowWatch {
   readonly #listeners = new Map<string, Set<() => void>>();
   #seen: ReadonlyMap<string, number> = new Map();
   #timer: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
+  #isLooking = false;
+  #isStale = false;
   isClosed = false;
 
   constructor(store: CallStore, clock: Clock) {
@@ -749,18 +752,24 @@ class RowWatch {
   close(): void {
     this.isClosed = true;
     clearTimeout(this.#timer);
+    this.#unwatch?.();
     for (const id of this.#listeners.keys()) this.notify(id);
   }
 
   #lookLater(): void {
     const { pollMs } = this.#store;
     if (this.#timer || pollMs === undefined || this.isClosed) return;
+    this.#unwatch ??= this.#store.watch?.(() => void this.#look());
     // In real time, not by the injected clock: other processes have their own.
     this.#timer = setTimeout(() => void this.#look(), pollMs);
   }
 
   /** One query for all rows that somebody waits for. */
   async #look(): Promise<void> {
+    this.#isStale = this.#isLooking;
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    clearTimeout(this.#timer);
     const ids = [...this.#listeners.keys()];
     try {
       const versions = ids.length === 0 ? new Map<string, number>() : await this.#store.versions(ids);
@@ -769,7 +778,12 @@ class RowWatch {
     } catch {
       // The store cannot be read now. The next look follows.
     }
+    this.#isLooking = false;
     this.#timer = undefined;
-    if (this.#listeners.size > 0) this.#lookLater();
+    // Something changed while it looked.
+    if (this.#isStale && !this.isClosed) return this.#look();
+    if (this.#listeners.size > 0) return this.#lookLater();
+    this.#unwatch?.();
+    this.#unwatch = undefined;
   }
 }

@@ -114,8 +114,8 @@ export function callsIn(context: StoreContext): SqlCalls {
   return opened;
 }
 
-/** SQLite answers a look in some 50 µs; PostgreSQL is asked over the network. */
-const POLL_MS = { sqlite: 25, other: 50 };
+/** If the feed of changes misses one. */
+const POLL_MS = { sqlite: 100, other: 250 };
 const MAX_TRIES = 100;
 const COLUMNS = calls.keys;
 type ChangedColumn = Exclude<keyof ReturnType<typeof toRow>, "id">;
@@ -161,6 +161,10 @@ export class SqlCalls implements CallStore {
   /** Keys and fingerprints contain the whole input, secrets included, and may be megabytes long. */
   digest(text: string): string {
     return hash("sha256", text);
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#context.database.watch(listener);
   }
 
   onChange(listener: (id: string) => void): void {
