@@ -156,7 +156,7 @@ async function noteTrust(audit: AuditLog, folder: string, { items }: Pick<TrustS
   const trusted = items.filter(({ isTrusted }) => isTrusted);
   const digests = trusted.map(({ digest }) => digest).sort();
   const digest = createHash("sha256").update(digests.join("\n")).digest("hex");
-  const { entries } = await audit.query({ kind: "trust", text: "folder_trust", limit: RECENT_ENTRIES });
+  const { entries } = await audit.query({ kind: "trust", limit: RECENT_ENTRIES });
   const last = entries.find(({ data }) => data["action"] === "folder_trust" && data["folder"] === folder);
   if (last ? last.data["digest"] === digest : trusted.length === 0) return;
   const shown = trusted.map(({ kind, what }) => ({ kind, what }));

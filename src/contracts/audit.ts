@@ -7,7 +7,7 @@ export const AuditEntry = named(
   z.strictObject({
     id: z.string(),
     at: Time,
-    /** `begun` is written before a call takes effect, `closed` after it. */
+    /** `call_begun` is written before a call takes effect, `call_ended` after it. A short call that only reads has one entry. */
     type: z.string(),
     callId: z.string(),
     toolName: z.string(),
@@ -29,6 +29,10 @@ export const AuditPage = named(
     items: z.array(AuditEntry),
     next: z.string().optional(),
     total: Count.optional(),
+    /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
+    unsearched: Count.optional(),
+    /** Whether `facets` have only the newest 20,000 entries that match. */
+    isPartial: z.boolean().optional(),
     facets: z.array(
       z.strictObject({
         name: z.enum(["tool", "status", "decision", "user"]),
@@ -48,12 +52,14 @@ export const AuditCheck = named(
     head: z.string(),
     /** The first entry that does not match. */
     broken: z.strictObject({ id: z.string(), reason: z.string() }).optional(),
+    /** With `sinceCheckpoint`: the entries up to this one were checked at that time. */
+    checkpoint: z.strictObject({ seq: Count, at: Time }).optional(),
   }),
 );
 export type AuditCheck = z.infer<typeof AuditCheck>;
 
 const AuditFilter = z.strictObject({
-  search: z.string().optional().describe("A text anywhere in the entry"),
+  search: z.string().optional().describe("Words of the entry, or their beginnings"),
   tool: z.string().optional().describe("The name of a tool"),
   status: z.enum(["completed", "failed", "pending", "unknown"]).optional().describe("The outcome"),
   decision: Decision.optional().describe("What was decided"),
@@ -88,6 +94,10 @@ export const audit = {
         .string()
         .optional()
         .describe("The `head` of an earlier check; verifies that nothing before it is missing"),
+      sinceCheckpoint: z
+        .boolean()
+        .optional()
+        .describe("Continue behind the last entry that an earlier check found unchanged"),
     }),
     output: AuditCheck,
   }),

@@ -64,11 +64,16 @@ export interface AuditQuery {
   user?: string;
   verdict?: Verdict["decision"];
   status?: AuditStatus;
+  errorCode?: ErrorCode;
   callId?: string;
+  parentId?: string;
   /** Unix milliseconds, both included. */
   since?: number;
   until?: number;
-  /** Text anywhere in the stored entry; upper and lower case of ASCII letters are equal. */
+  /**
+   * Words of the tool, the call id or a value of `data`: entries that have all of them, each as the beginning of a word, in
+   * upper or lower case. With other characters between or around them, such as in a path, the entry has exactly this text.
+   */
   text?: string;
 }
 
@@ -77,6 +82,8 @@ export interface AuditPage {
   entries: AuditEntry[];
   /** Cursor of the next page, stable while entries are added. Absent on the last page. */
   cursor?: string;
+  /** How many of the entries a search for text has not looked at: the newest while the index is behind, or the oldest. */
+  unsearched?: number;
 }
 
 /** Counts of answered calls, highest first. */
@@ -84,11 +91,29 @@ export interface AuditFacets {
   tool: FacetCount[];
   verdict: FacetCount[];
   status: FacetCount[];
+  /** Only the newest 20,000 that match were counted. Never with a filter by tool, kind, status, verdict, code or time only. */
+  isPartial?: boolean;
 }
 
 export interface FacetCount {
   value: string;
   count: number;
+}
+
+/** Entries of a minute or an hour that are equal in kind, tool, status and error code. */
+export interface AuditCounts {
+  /** The start of the minute or hour, in Unix milliseconds. */
+  at: number;
+  kind: AuditKind;
+  toolName: string;
+  status?: AuditStatus | undefined;
+  errorCode?: ErrorCode | undefined;
+  count: number;
+  /** Of all of them together. */
+  durationMs: number;
+  bytes: number;
+  /** How many of them took about how many milliseconds, within 7 %. */
+  durations: readonly (readonly [ms: number, count: number])[];
 }
 
 /** Everything known about one call id. */
@@ -106,10 +131,19 @@ export interface AuditHead {
   hash: string;
 }
 
+export interface VerifyOptions {
+  /** Continues behind the last entry that an earlier check found sound. Default: checks all entries. */
+  sinceCheckpoint?: boolean;
+  /** Called every few thousand entries. `of` is the number of entries when the check began. */
+  onProgress?: (checked: number, of: number) => void;
+}
+
 export interface AuditReport {
   ok: boolean;
   /** How many entries were checked. */
   count: number;
+  /** The entries up to this one were checked before: with `sinceCheckpoint`. */
+  checkpoint?: { seq: number; at: number };
   head: AuditHead;
   /** At most a thousand. */
   problems: AuditProblem[];
@@ -134,6 +168,8 @@ export interface AuditLog extends CallLog {
   query(filter?: AuditQuery & { limit?: number; cursor?: string }): Promise<AuditPage>;
   /** Counts of entries by tool, status and other fields. */
   facets(filter?: AuditQuery): Promise<AuditFacets>;
+  /** Counts by minute or hour, of the hours or minutes that begin within this time. */
+  counts(range: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]>;
   /** Everything about one call. */
   call(callId: string): Promise<CallHistory | undefined>;
   /** Oldest first, in chain order; with `follow`, also new entries until the signal aborts. */
@@ -141,7 +177,7 @@ export interface AuditLog extends CallLog {
   /** The end of the chain, for a later `verify`. */
   head(): Promise<AuditHead>;
   /** Checks the whole chain. With an earlier head it also finds truncation and rewriting since then. */
-  verify(anchor?: AuditHead): Promise<AuditReport>;
+  verify(anchor?: AuditHead, options?: VerifyOptions): Promise<AuditReport>;
   /** Records calls of processes that are gone as lost; returns the new entries. */
   lost(): Promise<AuditEntry[]>;
   /** Commits pending entries. Rejects if that fails. */

@@ -94,7 +94,8 @@ function summarise(tally: Tally): ToolStatistics {
   };
 }
 
-function bucketOf(durationMs: number): number {
+/** The number of the bucket that a duration is counted in. */
+export function bucketOf(durationMs: number): number {
   const micros = Math.min(Math.max(Math.round(durationMs * 1000), 1), 0x7fffffff);
   const power = 31 - Math.clz32(micros);
   const sub = power >= SUB_BITS ? (micros >>> (power - SUB_BITS)) & ((1 << SUB_BITS) - 1) : 0;
@@ -107,11 +108,14 @@ function percentile(tally: Tally, share: number): number {
   if (left === 0) return 0;
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     left -= tally.durations[bucket]!;
-    if (left <= 0) {
-      const low = 2 ** (bucket >> SUB_BITS);
-      const step = low / (1 << SUB_BITS);
-      return (low + ((bucket & ((1 << SUB_BITS) - 1)) + 0.5) * step) / 1000;
-    }
+    if (left <= 0) return middleOf(bucket);
   }
   return 0;
+}
+
+/** The duration in the middle of a bucket, in milliseconds. */
+export function middleOf(bucket: number): number {
+  const low = 2 ** (bucket >> SUB_BITS);
+  const step = low / (1 << SUB_BITS);
+  return (low + ((bucket & ((1 << SUB_BITS) - 1)) + 0.5) * step) / 1000;
 }

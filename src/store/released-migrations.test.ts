@@ -75,6 +75,14 @@ test("a new store has the tables and the checksums that the released version cre
     ],
     ...["jobs:", "jobs_log", "jobs_lines", "jobs_key", "jobs_queued", "jobs_delayed", "jobs_running", "jobs_change"],
     ...["audit_open", "audit_running", "audit_tool", "audit_segments", "sqlite_autoindex_audit_open"],
+    ...[
+      "audit_index",
+      "audit_counts",
+      "audit_checkpoint",
+      "audit_kind",
+      "audit_words",
+      "sqlite_autoindex_audit_counts",
+    ],
     ...["sqlite_autoindex_jobs", "programs", "sqlite_autoindex_programs"],
     ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
   ];

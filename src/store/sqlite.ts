@@ -276,13 +276,18 @@ export class SqliteDatabase implements SqlDatabase {
     const explain = (error: unknown): never => {
       throw this.#explain(error);
     };
-    const select = <Row extends object>(sql: string, params: readonly SqlValue[] = [], isHashed = false) => {
+    const read = <Row extends object>(sql: string, params: readonly SqlValue[] = [], isHashed = false) => {
       checkParameters(sql, params);
-      return thread.select([sql, params], { isHashed }).then((rows) => rows as Row[], explain);
+      const select = thread.select([sql, params], { isHashed }) as Promise<Row[]>;
+      return select.catch((error: unknown) => {
+        // The file was deleted: only the connection that has it open can read it.
+        if (sqliteCode(error) !== "SQLITE_CANTOPEN") return explain(error);
+        return this.all<Row>(sql, params).then((rows) => (isHashed ? hashLast(rows) : rows));
+      });
     };
     return {
-      all: (sql, params) => select(sql, params),
-      allHashed: (sql, params) => select(sql, params, true),
+      all: (sql, params) => read(sql, params),
+      allHashed: (sql, params) => read(sql, params, true),
       write: (statements) => thread.write(statements).catch(explain),
     };
   }

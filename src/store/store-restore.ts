@@ -158,6 +158,8 @@ async function createStore(file: string, now: number, isEarlier = false): Promis
 
 /** What no longer applies: the tables are new, and the processes are gone. */
 const NOT_COPIED = new Set(["haft_migrations", "owners"]);
+/** Made from the audit log again, while the store is used. */
+const MADE_AGAIN = /^audit_(?:index|counts|words)/;
 
 /** Creates a store with all rows of a damaged one that can be read. */
 async function salvage(from: string, to: string, now: number): Promise<SavedTable[]> {
@@ -173,7 +175,9 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
     source.exec("PRAGMA query_only = ON");
     target.exec("BEGIN");
     const names = [...blobs(target, "SELECT CAST(name AS BLOB) FROM sqlite_master WHERE type = 'table'")];
-    const tables = names.map((name) => Buffer.from(name).toString()).filter((name) => !NOT_COPIED.has(name));
+    const tables = names
+      .map((name) => Buffer.from(name).toString())
+      .filter((name) => !NOT_COPIED.has(name) && !MADE_AGAIN.test(name));
     const saved = tables.filter((name) => !name.startsWith("sqlite_")).map((name) => saveTable(source, target, name));
     target.exec("COMMIT");
     // The file alone must be complete.

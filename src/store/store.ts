@@ -11,7 +11,8 @@ import {
 } from "../io/files/state-folder.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { artifactsModule } from "./artifacts.ts";
-import { findMismatch, SEGMENT_MIGRATIONS } from "./audit/audit-chain.ts";
+import { SEGMENT_MIGRATIONS } from "./audit/audit-chain.ts";
+import { findMismatch } from "./audit/audit-verify.ts";
 import { auditModule } from "./audit/audit.ts";
 import { callsModule } from "./calls.ts";
 import type { SqlDatabase } from "./database.ts";

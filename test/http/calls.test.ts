@@ -69,17 +69,20 @@ describe("a call over HTTP", () => {
 
   test("with the same id runs once and returns the same result; another input is a conflict", async () => {
     const api = await openTestServer();
+    const put = { name: "put", description: "Puts a text", kind: "write" as const, parameters: [] };
+    const parameters = [{ name: "text", type: "string", required: true }] as never;
+    api.haft.register({ ...put, parameters, run: (input) => (api.runs.push(input), "put") });
     const client = await openCheckedClient(api, "call");
     const made = await Promise.all(
-      [1, 2, 3].map(() => client.calls.execute({ tool: "echo", input: { text: "hi" }, id: "once" })),
+      [1, 2, 3].map(() => client.calls.execute({ tool: "put", input: { text: "hi" }, id: "once" })),
     );
     expect(made.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
     expect(api.runs).toHaveLength(1);
-    expect(await client.calls.execute({ tool: "echo", input: { text: "other" }, id: "once" })).toMatchObject({
+    expect(await client.calls.execute({ tool: "put", input: { text: "other" }, id: "once" })).toMatchObject({
       error: { code: "conflict" },
     });
     const other = await openCheckedClient(api, "call", "read");
-    expect(await other.calls.execute({ tool: "echo", input: { text: "other" }, id: "once" })).toMatchObject({
+    expect(await other.calls.execute({ tool: "put", input: { text: "other" }, id: "once" })).toMatchObject({
       status: "completed",
     });
   });

@@ -52,8 +52,7 @@ describe("the audit log", () => {
     expect(await client.audit.get(id)).toEqual(page.items[1]);
     await expect(client.audit.get("99999")).rejects.toMatchObject({ status: 404 });
     expect((await client.audit.search({ session: "s", search: "needle" })).items).toMatchObject([
-      { type: "call_ended" },
-      { type: "call_begun" },
+      { type: "call_ended", input: { text: "needle" } },
     ]);
     await expect(client.audit.search({ cursor: "'; DROP TABLE audit" })).rejects.toMatchObject({ status: 400 });
     expect((await client.audit.search({ errorCode: "invalid_input" })).items).toHaveLength(1);
@@ -64,17 +63,20 @@ describe("the audit log", () => {
     for (let i = 0; i < 20; i++) await client.calls.execute({ tool: "echo", input: { text: String(i) } });
     await store.audit.flush();
     const entries = await collect(client.audit.export());
-    expect(entries).toHaveLength(40);
-    expect(entries[0]).toMatchObject({ id: "1", type: "call_begun" });
+    expect(entries).toHaveLength(20);
+    expect(entries[0]).toMatchObject({ id: "1", type: "call_ended" });
     expect(await collect(client.audit.export({ status: "completed" }))).toHaveLength(20);
     const { headers, text } = await ask(api, "GET", "/api/audit/export", { token: await api.tokenFor("read") });
     expect(headers).toMatchObject({
       "content-type": "application/jsonl; charset=utf-8",
       "content-disposition": 'attachment; filename="haft-audit.jsonl"',
     });
-    expect(text.trim().split("\n")).toHaveLength(40);
+    expect(text.trim().split("\n")).toHaveLength(20);
     const checked = await client.audit.verify();
-    expect(checked).toEqual({ ok: true, entries: 40, head: expect.stringMatching(/^40:[0-9a-f]{64}$/) });
+    expect(checked).toEqual({ ok: true, entries: 20, head: expect.stringMatching(/^20:[\w-]{43}$/) });
+    expect(await client.audit.verify({ sinceCheckpoint: true })).toMatchObject({
+      ...{ ok: true, entries: 0, checkpoint: { seq: 20 } },
+    });
     await store.database.run("UPDATE audit SET tool = 'other' WHERE seq = 7");
     expect(await client.audit.verify()).toMatchObject({ ok: false, broken: { id: "7" } });
   });

@@ -19,24 +19,27 @@ export function createAuditApi(log: AuditLog): Handlers<typeof audit> {
       const filter = filterOf(query);
       const [page, facets] = await Promise.all([log.query({ ...filter, limit, cursor }), log.facets(filter)]);
       return {
-        items: page.entries.map(entryOf).filter((entry) => hasCode(entry, query)),
+        items: page.entries.map(entryOf),
         next: page.cursor,
+        unsearched: page.unsearched,
         facets: [
           { name: "tool", values: facets.tool },
           { name: "status", values: facets.status },
           { name: "decision", values: facets.verdict },
         ],
+        isPartial: facets.isPartial,
       };
     },
     export({ query, setHeader }) {
       setHeader("content-disposition", 'attachment; filename="haft-audit.jsonl"');
       return exportEntries(log, query);
     },
-    async verify({ query: { head: noted } }) {
-      const { ok, count, head, problems } = await log.verify(noted === undefined ? undefined : readHead(noted));
+    async verify({ query: { head: noted, sinceCheckpoint } }) {
+      const anchor = noted === undefined ? undefined : readHead(noted);
+      const { ok, count, head, problems, checkpoint } = await log.verify(anchor, { sinceCheckpoint });
       const [first] = problems;
       const broken = first && { id: String(first.seq), reason: first.message };
-      return { ok, entries: count, head: `${head.count}:${head.hash}`, broken };
+      return { ok, entries: count, head: `${head.count}:${head.hash}`, broken, checkpoint };
     },
     async get({ params: { id } }) {
       const seq = NUMBER.test(id) ? Number(id) : undefined;
@@ -52,7 +55,7 @@ export function createAuditApi(log: AuditLog): Handlers<typeof audit> {
 }
 
 function readHead(noted: string): AuditHead {
-  const [, number, hash] = /^(\d{1,15}):([0-9a-f]{0,128})$/.exec(noted) ?? [];
+  const [, number, hash] = /^(\d{1,15}):([\w-]{43}|[0-9a-f]{64}|)$/.exec(noted) ?? [];
   if (number === undefined || hash === undefined) {
     throw new ApiError("bad_request", '"head" is not the head of a log', "Send COUNT:HASH of an earlier check.");
   }
@@ -69,27 +72,13 @@ async function* exportEntries(log: AuditLog, query: AuditFilter): AsyncIterable<
   let cursor: string | undefined;
   do {
     const page = await log.query({ ...filter, limit: PAGE, cursor });
-    yield* page.entries.map(entryOf).filter((entry) => hasCode(entry, query));
+    yield* page.entries.map(entryOf);
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
 function filterOf({ search, tool, status, decision, session, user, errorCode, from, to }: AuditFilter): LogQuery {
-  return {
-    tool,
-    session,
-    user,
-    status,
-    verdict: decision,
-    since: from,
-    until: to,
-    // The log has no index of codes, but finds the text of one; `hasCode` then compares.
-    text: search ?? errorCode,
-  };
-}
-
-function hasCode({ errorCode }: AuditEntry, requested: AuditFilter): boolean {
-  return requested.errorCode === undefined || errorCode === requested.errorCode;
+  return { tool, session, user, status, errorCode, verdict: decision, since: from, until: to, text: search };
 }
 
 function entryOf(entry: LoggedEntry): AuditEntry {

@@ -5,7 +5,7 @@ import { ApiError } from "../../contracts/errors.ts";
 import type { ExplainRequest, Explanation, policy, SimulateRequest } from "../../contracts/policy.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { AuditLog } from "../../gate/audit-log.ts";
+import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
 import { RULE_LISTS } from "../../gate/permit/rules/rule.ts";
@@ -147,15 +147,29 @@ function layersOf(haft: Haft): PolicyLayer[] {
   return haft.policy.layersFor().flatMap((layer) => ("policy" in layer ? [layer] : []));
 }
 
+/** A call that only reads has its input in `call_ended`, others before. */
+const INPUT_KINDS = ["call_begun", "call_ended", "call_refused", "call_waiting"] as const;
+/** The ends of calls that write have no input: at most every second entry. */
+const MAX_PAGES = 3;
+
+function pastCallOf({ callId, toolName, data, at }: AuditEntry): PastCall[] {
+  const { input } = data;
+  if (callId === undefined || toolName === undefined || input === undefined) return [];
+  return [{ callId, toolName, input, display: JSON.stringify(input).slice(0, 200), at }];
+}
+
 /** The last calls of the audit log, with the input that it kept. */
 export function pastCallsOf(log: AuditLog): PastCalls {
   return async (limit) => {
-    const { entries } = await log.query({ kind: ["call_begun", "call_refused", "call_waiting"], limit });
-    return entries.flatMap(({ callId, toolName, data, at }) =>
-      callId === undefined || toolName === undefined || data["input"] === undefined
-        ? []
-        : [{ callId, toolName, input: data["input"], display: JSON.stringify(data["input"]).slice(0, 200), at }],
-    );
+    const calls: PastCall[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < MAX_PAGES && calls.length < limit; pages++) {
+      const page = await log.query({ kind: INPUT_KINDS, limit, cursor });
+      calls.push(...page.entries.flatMap(pastCallOf));
+      cursor = page.cursor;
+      if (cursor === undefined) break;
+    }
+    return calls.slice(0, limit);
   };
 }
 

@@ -101,18 +101,20 @@ const verify = defineCommand({
   examples: [
     ["haft audit verify", "exits with 1 if an entry is missing or was changed; prints the head of the log"],
     ["haft audit verify --head 120:9f2c…", "also if entries were cut off, or the log removed, since that head"],
+    ["haft audit verify --since-checkpoint", "only what was added since the last check that found nothing"],
   ],
   options: {
     head: { type: "text", value: "COUNT:HASH", about: "The head that an earlier check printed" },
+    "since-checkpoint": { type: "flag", about: "Continue behind the entries that the last check found unchanged" },
   },
   notes: ["Keep the head somewhere else: without it, a log that was cut off at its end looks complete."],
   uses: ["audit"],
-  async run({ connect, output, options: { head } }) {
+  async run({ connect, output, options: { head, "since-checkpoint": sinceCheckpoint } }) {
     const client = await connect();
-    const check = await client.audit.verify({ head });
-    output.data(check, ({ ok, entries, head: now, broken }) => [
+    const check = await client.audit.verify({ head, sinceCheckpoint });
+    output.data(check, ({ ok, entries, head: now, broken, checkpoint }) => [
       ok
-        ? `${output.paint("green", "ok")}: ${entries} entries, all unchanged; head ${now}`
+        ? `${output.paint("green", "ok")}: ${entries} entries${checkpoint ? ` after entry ${checkpoint.seq}` : ""}, all unchanged; head ${now}`
         : `${output.paint("red", "BROKEN")} at entry ${broken?.id}: ${safeLine(broken?.reason ?? "")}`,
     ]);
     return check.ok ? EXIT.done : EXIT.failed;

@@ -157,7 +157,7 @@ async function checkStore({ folder, env }: DoctorOptions, url: string | undefine
   const { openStore } = await import("../../store/store.ts");
   const store = await openStore(url === undefined ? { stateFolder } : { url });
   try {
-    const { ok, count, problems } = await store.audit.verify();
+    const { ok, problems, head } = await store.audit.verify(undefined, { sinceCheckpoint: true });
     if (!ok)
       return {
         state: "broken",
@@ -167,7 +167,7 @@ async function checkStore({ folder, env }: DoctorOptions, url: string | undefine
     const state = store.warnings.length > 0 ? "warning" : "ok";
     return {
       state,
-      found: [`${store.database.engine}, ${count} entries, all unchanged`, ...store.warnings].join("; "),
+      found: [`${store.database.engine}, ${head.count} entries, all unchanged`, ...store.warnings].join("; "),
     };
   } finally {
     await store.close();

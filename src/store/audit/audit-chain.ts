@@ -1,17 +1,10 @@
 import { hash } from "node:crypto";
-import type {
-  AuditEntry,
-  AuditFact,
-  AuditHead,
-  AuditKind,
-  AuditProblem,
-  AuditReport,
-  AuditStatus,
-} from "../../gate/audit-log.ts";
+import type { AuditEntry, AuditFact, AuditKind, AuditStatus } from "../../gate/audit-log.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import type { SqlDatabase, SqlRunner, SqlTransaction } from "../database.ts";
+import type { SqlRunner, SqlTransaction } from "../database.ts";
 import type { AuditWrite } from "../group-writer.ts";
 import type { Migrations } from "../migrations.ts";
+import { INDEX_MIGRATION } from "./index-tables.ts";
 import { integer, optional, placeholders, rowNumber, type RowOf, table, text } from "../table.ts";
 
 /** In the order in which the columns are hashed. `data` stays text: JSON that is written again may have another hash. */
@@ -88,13 +81,14 @@ export const AUDIT_MIGRATIONS: Migrations = {
       "DROP TABLE audit_open",
       "CREATE INDEX audit_tool ON audit (tool, seq) WHERE status IS NOT NULL",
     ],
+    INDEX_MIGRATION,
   ],
 };
 
 const HASHED_KEYS = audit.keys.filter((key) => key !== "hash");
 
 /** The hash covers all other columns and the hash of the entry before: that makes the chain. */
-function hashOfRow(row: AuditRow, previous: string, encoding: "hex" | "base64url"): string {
+export function hashOfRow(row: AuditRow, previous: string, encoding: "hex" | "base64url"): string {
   // A missing value is hashed as null.
   const values = HASHED_KEYS.map((key) => (key === "previous" ? previous : row[key]));
   return hash("sha256", JSON.stringify(values), encoding);
@@ -214,116 +208,4 @@ function headless({ at, owner }: AuditDraft, seq: number): AuditDraft {
 
 function* chunks<T>(items: readonly T[]): Generator<T[]> {
   for (let from = 0; from < items.length; from += ROWS_AT_ONCE) yield items.slice(from, from + ROWS_AT_ONCE);
-}
-
-const PAGE = 500;
-const MAX_PROBLEMS = 1000;
-/** Earlier versions wrote hashes as hex. */
-const HEX_LENGTH = 64;
-/** Below every number that an entry can have. */
-const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
-
-/**
- * Checks the whole chain. Finds every entry that was altered, removed, inserted or moved, and an end that was cut off while
- * the head still knows it. Does not find a writer who recomputes all hashes up to the head, or who restores an older copy:
- * against that, note a head where such a writer has no access, and pass it as `anchor`.
- */
-export async function verifyAudit(database: SqlDatabase, anchor?: AuditHead): Promise<AuditReport> {
-  const problems: AuditProblem[] = [];
-  const report = (seq: number, problem: AuditProblem["problem"], message: string): void => {
-    if (problems.length < MAX_PROBLEMS) problems.push({ seq, problem, message });
-  };
-  const base = await readBase(database);
-  let last = base;
-  let position = base.seq || BEFORE_ALL;
-  let count = 0;
-  let anchored = anchor === undefined || anchor.count === 0 || (anchor.count === base.seq && anchor.hash === base.hash);
-  let end = await readEnd(database);
-  for (;;) {
-    for (let rows = await readPage(database, position); rows.length > 0; rows = await readPage(database, position)) {
-      for (const row of rows) {
-        if (check(row)) last = { seq: row.seq, hash: row.hash };
-        count++;
-        position = row.seq;
-        if (anchor?.count === row.seq) anchored = anchor.hash === row.hash;
-      }
-    }
-    // Other processes may have written since.
-    const now = await readEnd(database);
-    if (now.count === end.count && now.hash === end.hash) break;
-    end = now;
-  }
-  checkEnd();
-  return { ok: problems.length === 0, count, head: { count: end.count, hash: end.hash }, problems };
-
-  /** Whether the row continues the chain. */
-  function check(row: AuditRow): boolean {
-    const { seq } = row;
-    if (!Number.isSafeInteger(seq) || seq <= last.seq) {
-      report(seq, "inserted", `Entry ${seq} was put in: no entry has this number.`);
-      return false;
-    }
-    if (seq > last.seq + 1) {
-      const first = last.seq + 1;
-      report(
-        first,
-        "missing",
-        first === seq - 1 ? `Entry ${first} is missing.` : `Entries ${first} to ${seq - 1} are missing.`,
-      );
-    }
-    const isFollowing = seq === last.seq + 1;
-    const previous = row.previous || last.hash;
-    if (hashOfRow(row, previous, row.hash.length === HEX_LENGTH ? "hex" : "base64url") !== row.hash) {
-      // If the entry before is missing, its hash is not known.
-      const which = row.previous ? "it" : `it, or entry ${seq - 1}`;
-      if (isFollowing || row.previous)
-        report(seq, "altered", `Entry ${seq} does not match its hash: ${which} was altered.`);
-    } else if (previous !== last.hash && isFollowing) {
-      report(seq, "unlinked", `Entry ${seq} does not continue entry ${seq - 1}: one of the two was replaced.`);
-    }
-    return true;
-  }
-
-  function checkEnd(): void {
-    if (!end.exists) report(last.seq, "head", "The head is missing: whether the end was cut off cannot be told.");
-    else if (last.seq < end.count) {
-      report(last.seq + 1, "missing", `Entries ${last.seq + 1} to ${end.count} are missing: the end was cut off.`);
-    } else if (last.seq > end.count) {
-      report(end.count + 1, "inserted", `Entries from ${end.count + 1} on were put in: the head does not know them.`);
-    } else if (last.hash !== end.hash) {
-      report(last.seq, "head", "The head does not match the last entry: one of the two was altered.");
-    }
-    if (anchor && !anchored) {
-      report(
-        anchor.count,
-        "altered",
-        `Entry ${anchor.count} is not the one whose hash was noted: the log was rewritten or cut.`,
-      );
-    }
-  }
-}
-
-const NEWEST = 100;
-
-/** Whether the newest entries match the head and each other: a look at each start. `verify` checks all. */
-export async function findMismatch(database: SqlRunner): Promise<string | undefined> {
-  const [head] = await auditHead.select(database, ["count", "hash"], "WHERE id = 1");
-  const newest = (await audit.select(database, audit.keys, "ORDER BY seq DESC LIMIT ?", [NEWEST])).reverse();
-  const last = newest.at(-1);
-  const isLinked = newest.every((row, at) => {
-    const before = newest[at - 1];
-    const encoding = row.hash.length === HEX_LENGTH ? "hex" : "base64url";
-    return !before || (row.seq === before.seq + 1 && hashOfRow(row, before.hash, encoding) === row.hash);
-  });
-  if (isLinked && (!last || (head?.count === last.seq && head.hash === last.hash))) return undefined;
-  return "The end of the audit log does not match its head: entries were changed or removed. `haft audit verify` shows where.";
-}
-
-async function readEnd(database: SqlDatabase): Promise<AuditHead & { exists: boolean }> {
-  const [head] = await auditHead.select(database, ["count", "hash"], "WHERE id = 1");
-  return head ? { ...head, exists: true } : { count: 0, hash: "", exists: false };
-}
-
-async function readPage(database: SqlDatabase, position: number): Promise<AuditRow[]> {
-  return audit.select(database, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [position]);
 }

@@ -1,84 +1,352 @@
 import type { ErrorCode } from "../../core/error.ts";
-import type { AuditEntry, AuditFacets, AuditPage, AuditQuery, CallRecord, FacetCount } from "../../gate/audit-log.ts";
-import { audit, column, toEntry } from "./audit-chain.ts";
+import type {
+  AuditCounts,
+  AuditEntry,
+  AuditFacets,
+  AuditKind,
+  AuditPage,
+  AuditQuery,
+  AuditStatus,
+  CallRecord,
+  FacetCount,
+} from "../../gate/audit-log.ts";
+import { middleOf } from "../../gate/statistics.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
+import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
+import { type AuditIndex, readDurations } from "./audit-index.ts";
+import { wordsOf } from "./audit-words.ts";
+import { auditCounts, DAY, HOUR, MINUTE, RARE_KINDS } from "./index-tables.ts";
 
 const MAX_PAGE_SIZE = 1000;
+/** Entries that are counted for facets if the counters do not have the answer. */
+const MAX_COUNTED = 20_000;
+/** The newest entries, which a search for text without any word looks at. */
+const MAX_SCANNED = 100_000;
+const ANSWERED = "status IS NOT NULL AND kind <> 'call_corrected'";
 
-export async function queryAudit(
-  database: SqlDatabase,
-  { limit = 50, cursor, ...filter }: AuditQuery & { limit?: number; cursor?: string } = {},
-): Promise<AuditPage> {
-  const { conditions, values } = conditionsOf(filter);
-  const before = cursor === undefined ? undefined : Number(cursor);
-  if (before !== undefined && !Number.isSafeInteger(before))
-    throw new RangeError(`"${cursor}" is not a cursor of this log.`);
-  if (before !== undefined) {
-    conditions.push("seq < ?");
-    values.push(before);
+/** A condition in SQL, with its parameters. */
+class Conditions {
+  readonly texts: string[] = [];
+  readonly values: SqlValue[] = [];
+
+  add(text: string, ...values: SqlValue[]): void {
+    this.texts.push(text);
+    this.values.push(...values);
   }
-  const count = Math.min(Math.max(Math.trunc(limit) || 1, 1), MAX_PAGE_SIZE);
-  const page = `${whereOf(conditions)} ORDER BY seq DESC LIMIT ${count + 1}`;
-  const rows = await audit.select(database, audit.keys, page, values);
-  const entries = rows.slice(0, count).map(toEntry);
-  const last = entries.at(-1);
-  return { entries, cursor: rows.length > count && last ? String(last.seq) : undefined };
+
+  equal(name: string, value: string | undefined): void {
+    if (value !== undefined) this.add(`${name} = ?`, column(value));
+  }
+
+  get where(): string {
+    return this.texts.length === 0 ? "" : ` WHERE ${this.texts.join(" AND ")}`;
+  }
 }
 
-/** Counts results only: neither the entry of a call's beginning nor a correction is counted. */
-export async function countFacets(database: SqlDatabase, filter: AuditQuery = {}): Promise<AuditFacets> {
-  const { conditions, values } = conditionsOf(filter);
-  const count = async (name: "tool" | "verdict" | "status"): Promise<FacetCount[]> =>
-    await database.all<FacetCount>(
-      `SELECT ${name} AS value, COUNT(*) AS count FROM audit${whereOf([...conditions, "status IS NOT NULL", "kind <> 'call_corrected'", `${name} IS NOT NULL`])} ` +
-        `GROUP BY ${name} ORDER BY COUNT(*) DESC, ${name} LIMIT 100`,
-      values,
+/** Where matching entries are, and what they match. */
+interface Selection {
+  from: string;
+  order: string;
+  conditions: Conditions;
+  unsearched: number;
+}
+
+/** Queries of the log. They run on the thread of the database, and so delay no call. */
+export class AuditReader {
+  readonly #database: SqlDatabase;
+  readonly #index: AuditIndex;
+
+  constructor(database: SqlDatabase, index: AuditIndex) {
+    this.#database = database;
+    this.#index = index;
+  }
+
+  async query({
+    limit = 50,
+    cursor,
+    ...filter
+  }: AuditQuery & { limit?: number; cursor?: string } = {}): Promise<AuditPage> {
+    const before = cursor === undefined ? undefined : Number(cursor);
+    if (before !== undefined && !Number.isSafeInteger(before))
+      throw new RangeError(`"${cursor}" is not a cursor of this log.`);
+    const count = Math.min(Math.max(Math.trunc(limit) || 1, 1), MAX_PAGE_SIZE);
+    const { from, order, conditions, unsearched } = await this.#select(filter, before);
+    const sql = `SELECT ${audit.list()} FROM ${from}${conditions.where} ORDER BY ${order} DESC LIMIT ${count + 1}`;
+    // An index has the few of these, so no thread is needed: a host looks for them when it opens.
+    const runner = isRare(filter) ? this.#database : this.#database.reader;
+    const rows = audit.read(audit.keys, await runner.all(sql, conditions.values)) as AuditRow[];
+    const entries = rows.slice(0, count).map(toEntry);
+    const last = entries.at(-1);
+    const page: AuditPage = { entries };
+    if (rows.length > count && last) page.cursor = String(last.seq);
+    if (unsearched > 0) page.unsearched = unsearched;
+    return page;
+  }
+
+  /** Counts results only: neither the entry of a call's beginning nor a correction is counted. */
+  async facets(filter: AuditQuery = {}): Promise<AuditFacets> {
+    const groups = new Facets();
+    const { session, agent, user, callId, parentId, text } = filter;
+    if ([session, agent, user, callId, parentId, text || undefined].every((value) => value === undefined)) {
+      await this.#countByCounters(filter, groups);
+    } else {
+      await this.#countRows(await this.#select(filter), groups);
+    }
+    return groups.read();
+  }
+
+  async counts({ since, until, by }: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]> {
+    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
+    await this.#index.reach(head?.count ?? 0);
+    const where = "WHERE span = ? AND at >= ? AND at <= ? ORDER BY at";
+    const values = [by === "hour" ? HOUR : MINUTE, since, until];
+    const rows = await auditCounts.select(this.#database.reader, auditCounts.keys, where, values);
+    return rows.map(({ at, kind, tool, status, code, count, micros, bytes, durations }) => ({
+      at,
+      kind: kind as AuditKind,
+      toolName: tool,
+      status: (status || undefined) as AuditStatus | undefined,
+      errorCode: (code || undefined) as ErrorCode | undefined,
+      count,
+      durationMs: micros / 1000,
+      bytes,
+      durations: Array.from(readDurations(durations), ([bucket, times]) => [middleOf(bucket), times] as const),
+    }));
+  }
+
+  async #select(filter: AuditQuery, before?: number): Promise<Selection> {
+    const conditions = equalConditions(filter);
+    if (before !== undefined) conditions.add("seq < ?", before);
+    if (filter.since !== undefined) conditions.add("at >= ?", filter.since);
+    if (filter.until !== undefined) conditions.add("at <= ?", filter.until);
+    const selection: Selection = { from: "audit", order: "seq", conditions, unsearched: 0 };
+    if (isRare(filter)) conditions.add(RARE_KINDS);
+    else if (hasCounters(filter)) await this.#narrow(filter, conditions);
+    if (filter.text) await this.#search(filter.text, selection);
+    return selection;
+  }
+
+  /** The numbers that matching entries can have, by the counters of the hours. Without it a rare status is sought in the whole log. */
+  async #narrow(filter: AuditQuery, conditions: Conditions): Promise<void> {
+    const position = await this.#index.position();
+    const counted = countConditions(filter);
+    // With a time, by the hour.
+    const span = filter.since === undefined && filter.until === undefined ? DAY : HOUR;
+    counted.add("span = ?", span);
+    if (filter.since !== undefined) counted.add("at >= ?", Math.floor(filter.since / HOUR) * HOUR);
+    if (filter.until !== undefined) counted.add("at <= ?", filter.until);
+    const [found] = await this.#database.reader.all<{ first: number | null; last: number | null }>(
+      `SELECT MIN(first_seq) AS first, MAX(last_seq) AS last FROM audit_counts${counted.where}`,
+      counted.values,
     );
-  return { tool: await count("tool"), verdict: await count("verdict"), status: await count("status") };
-}
+    conditions.add("(seq <= ? OR seq > ?)", found?.last ?? 0, position);
+    conditions.add("seq >= ?", Math.min(found?.first ?? position + 1, position + 1));
+  }
 
-function conditionsOf(filter: AuditQuery): { conditions: string[]; values: SqlValue[] } {
-  const conditions: string[] = [];
-  const values: SqlValue[] = [];
-  const equal = (name: string, value: string | undefined): void => {
-    if (value === undefined) return;
-    conditions.push(`${name} = ?`);
-    values.push(column(value));
-  };
-  equal("tool", filter.tool);
-  equal("session", filter.session);
-  equal("agent", filter.agent);
-  equal("caller_user", filter.user);
-  equal("verdict", filter.verdict);
-  equal("status", filter.status);
-  equal("call_id", filter.callId);
-  const kinds = filter.kind === undefined ? [] : [filter.kind].flat();
-  if (kinds.length > 0) {
-    conditions.push(`kind IN (${kinds.map(() => "?").join(", ")})`);
-    values.push(...kinds);
-  }
-  if (filter.since !== undefined) {
-    conditions.push("at >= ?");
-    values.push(filter.since);
-  }
-  if (filter.until !== undefined) {
-    conditions.push("at <= ?");
-    values.push(filter.until);
-  }
-  if (filter.text) {
+  async #search(text: string, selection: Selection): Promise<void> {
+    const { conditions } = selection;
+    const words = wordsOf(text.slice(0, 1000));
+    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
+    const last = head?.count ?? 0;
+    if (words.length === 0) {
+      selection.unsearched = Math.max(0, last - MAX_SCANNED);
+      conditions.add("seq > ?", selection.unsearched);
+    } else {
+      selection.unsearched = Math.max(0, last - (await this.#index.reach(last)));
+      const { from, condition, value, order } = this.#index.words.search(words);
+      Object.assign(selection, { from, order });
+      conditions.add(condition, value);
+    }
+    if (/^[\p{L}\p{N}\s]*$/u.test(text)) return;
     // As it is in the JSON, with its escapes; %, _ and the escape character itself are literal.
-    const inJson = JSON.stringify(filter.text.slice(0, 1000)).slice(1, -1).replace(/[!%_]/g, "!$&");
-    const plain = column(filter.text).replace(/[!%_]/g, "!$&");
-    conditions.push(
+    const inJson = JSON.stringify(text.slice(0, 1000)).slice(1, -1).replace(/[!%_]/g, "!$&");
+    const plain = column(text).replace(/[!%_]/g, "!$&");
+    conditions.add(
       "(LOWER(data) LIKE LOWER(?) ESCAPE '!' OR LOWER(tool) LIKE LOWER(?) ESCAPE '!' OR LOWER(call_id) LIKE LOWER(?) ESCAPE '!')",
+      `%${inJson}%`,
+      `%${plain}%`,
+      `%${plain}%`,
     );
-    values.push(`%${inJson}%`, `%${plain}%`, `%${plain}%`);
   }
-  return { conditions, values };
+
+  async #countRows({ from, order, conditions }: Selection, groups: Facets): Promise<void> {
+    conditions.add(ANSWERED);
+    const rows = await this.#database.reader.all<CountedGroup>(
+      `SELECT tool, verdict, status, COUNT(*) AS count FROM (SELECT tool, verdict, status FROM ${from}${conditions.where} ` +
+        `ORDER BY ${order} DESC LIMIT ${MAX_COUNTED + 1}) AS newest GROUP BY tool, verdict, status`,
+      conditions.values,
+    );
+    groups.addAll(rows);
+    groups.isPartial = rows.reduce((sum, { count }) => sum + count, 0) > MAX_COUNTED;
+  }
+
+  /** Whole days, hours and minutes from the counters; the entries of the first and last minute, and those not indexed, one by one. */
+  async #countByCounters(filter: AuditQuery, groups: Facets): Promise<void> {
+    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
+    const position = await this.#index.reach(head?.count ?? 0);
+    const { since = 0, until = LATEST } = filter;
+    const edges = Edges.of(since, until);
+    const counted = countConditions(filter);
+    counted.add(`(${edges.counters.map(() => "(span = ? AND at >= ? AND at < ?)").join(" OR ") || "1 = 0"})`);
+    for (const { span, from, to } of edges.counters) counted.values.push(span, from, to);
+    counted.add(`status <> '' AND kind <> 'call_corrected'`);
+    groups.addAll(
+      await this.#database.reader.all<CountedGroup>(
+        `SELECT tool, verdict, status, SUM(count) AS count FROM audit_counts${counted.where} GROUP BY tool, verdict, status`,
+        counted.values,
+      ),
+    );
+    for (const [from, to] of edges.minutes) {
+      const [range] = await this.#database.reader.all<{ first: number | null; last: number | null }>(
+        `SELECT MIN(first_seq) AS first, MAX(last_seq) AS last FROM audit_counts WHERE span = ${MINUTE} AND at = ?`,
+        [Math.floor(from / MINUTE) * MINUTE],
+      );
+      if (range?.first == null || range.last === null) continue;
+      const conditions = equalConditions(filter);
+      conditions.add("at >= ? AND at < ? AND seq >= ? AND seq <= ?", from, to, range.first, range.last);
+      await this.#addAnswered(conditions, groups);
+    }
+    const conditions = equalConditions(filter);
+    conditions.add("seq > ? AND at >= ? AND at <= ?", position, since, until);
+    await this.#addAnswered(conditions, groups);
+  }
+
+  async #addAnswered(conditions: Conditions, groups: Facets): Promise<void> {
+    conditions.add(ANSWERED);
+    groups.addAll(
+      await this.#database.reader.all<CountedGroup>(
+        `SELECT tool, verdict, status, COUNT(*) AS count FROM audit${conditions.where} GROUP BY tool, verdict, status`,
+        conditions.values,
+      ),
+    );
+  }
 }
 
-function whereOf(conditions: readonly string[]): string {
-  return conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
+/** Later than any entry. */
+const LATEST = 8.64e15;
+
+/** A time as whole days, hours and minutes, and what is left of its first and last minute. */
+class Edges {
+  readonly counters: { span: number; from: number; to: number }[] = [];
+  /** The second of the two times is not included. */
+  readonly minutes: [from: number, to: number][] = [];
+
+  static of(since: number, until: number): Edges {
+    const edges = new Edges();
+    const end = until + 1;
+    if (since >= end) return edges;
+    const firstMinute = Math.ceil(since / MINUTE) * MINUTE;
+    const lastMinute = Math.floor(end / MINUTE) * MINUTE;
+    if (firstMinute > lastMinute) {
+      edges.minutes.push([since, end]);
+      return edges;
+    }
+    if (since < firstMinute) edges.minutes.push([since, firstMinute]);
+    if (lastMinute < end && until !== LATEST) edges.minutes.push([lastMinute, end]);
+    edges.#cover(firstMinute, lastMinute, [DAY, HOUR, MINUTE]);
+    return edges;
+  }
+
+  /** With as few counters as possible: days, and hours and minutes around them. */
+  #cover(from: number, to: number, [span = MINUTE, ...smaller]: readonly number[]): void {
+    const first = Math.ceil(from / span) * span;
+    const last = Math.floor(to / span) * span;
+    if (first < last) this.counters.push({ span, from: first, to: last });
+    if (smaller.length === 0) return;
+    if (first >= last) return this.#cover(from, to, smaller);
+    this.#cover(from, first, smaller);
+    this.#cover(last, to, smaller);
+  }
+}
+
+interface CountedGroup {
+  tool: string | null;
+  verdict: string | null;
+  status: string | null;
+  count: number;
+}
+
+const MAX_VALUES = 100;
+
+class Facets {
+  isPartial = false;
+  readonly #counts = {
+    tool: new Map<string, number>(),
+    verdict: new Map<string, number>(),
+    status: new Map<string, number>(),
+  };
+
+  addAll(groups: readonly CountedGroup[]): void {
+    for (const group of groups) {
+      for (const [name, counts] of Object.entries(this.#counts)) {
+        const value = group[name as "tool" | "verdict" | "status"];
+        if (value) counts.set(value, (counts.get(value) ?? 0) + group.count);
+      }
+    }
+  }
+
+  read(): AuditFacets {
+    const { tool, verdict, status } = this.#counts;
+    const facets: AuditFacets = { tool: largest(tool), verdict: largest(verdict), status: largest(status) };
+    if (this.isPartial) facets.isPartial = true;
+    return facets;
+  }
+}
+
+function largest(counts: ReadonlyMap<string, number>): FacetCount[] {
+  const all = Array.from(counts, ([value, count]) => ({ value, count }));
+  return all.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, MAX_VALUES);
+}
+
+function kindsOf({ kind }: AuditQuery): readonly AuditKind[] {
+  return kind === undefined ? [] : [kind].flat();
+}
+
+/** Whether only kinds are requested of which there are few. */
+function isRare(filter: AuditQuery): boolean {
+  const kinds = kindsOf(filter);
+  return kinds.length > 0 && !filter.text && kinds.every((kind) => !kind.startsWith("call_"));
+}
+
+/** Whether the counters know where matching entries are. */
+function hasCounters({ tool, kind, verdict, status, errorCode, since, until }: AuditQuery): boolean {
+  return [tool, kind, verdict, status, errorCode, since, until].some((value) => value !== undefined);
+}
+
+function equalConditions(filter: AuditQuery): Conditions {
+  const conditions = new Conditions();
+  conditions.equal("tool", filter.tool);
+  conditions.equal("session", filter.session);
+  conditions.equal("agent", filter.agent);
+  conditions.equal("caller_user", filter.user);
+  conditions.equal("verdict", filter.verdict);
+  conditions.equal("status", filter.status);
+  conditions.equal("call_id", filter.callId);
+  conditions.equal("parent_id", filter.parentId);
+  addKinds(filter, conditions);
+  if (filter.errorCode !== undefined) {
+    conditions.add(
+      "status = 'failed' AND data LIKE ?",
+      `%"error":{"code":"${filter.errorCode.replace(/[^a-z]/g, "_")}"%`,
+    );
+  }
+  return conditions;
+}
+
+/** The same for the counters. */
+function countConditions(filter: AuditQuery): Conditions {
+  const conditions = new Conditions();
+  conditions.equal("tool", filter.tool);
+  conditions.equal("verdict", filter.verdict);
+  conditions.equal("status", filter.status);
+  conditions.equal("code", filter.errorCode);
+  addKinds(filter, conditions);
+  return conditions;
+}
+
+function addKinds(filter: AuditQuery, conditions: Conditions): void {
+  const kinds = kindsOf(filter);
+  if (kinds.length > 0) conditions.add(`kind IN (${kinds.map(() => "?").join(", ")})`, ...kinds);
 }
 
 interface AnswerData {

@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type { SqlDatabase } from "../database.ts";
+import { forgetting } from "./audit-index.ts";
 import { audit, auditSegments, type AuditSegment, readBase } from "./audit-chain.ts";
 
 /** Entries of one segment. It is sealed once it has all of them; then it can be archived and pruned, as a whole. */
@@ -70,7 +71,10 @@ export async function deleteUpTo(database: SqlDatabase, seq: number): Promise<nu
   let deleted = 0;
   for (let from = first?.seq ?? seq + 1; from <= seq; from += PAGE) {
     const to = Math.min(from + PAGE - 1, seq);
-    await database.reader.write([["DELETE FROM audit WHERE seq >= ? AND seq <= ?", [from, to]]]);
+    await database.reader.write([
+      ["DELETE FROM audit WHERE seq >= ? AND seq <= ?", [from, to]],
+      ...forgetting(database.engine, to),
+    ]);
     deleted += to - from + 1;
   }
   return deleted;

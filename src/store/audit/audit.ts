@@ -8,6 +8,7 @@ import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { Given } from "../../core/tool.ts";
 import type {
+  AuditCounts,
   AuditEntry,
   AuditFacets,
   AuditFact,
@@ -19,18 +20,12 @@ import type {
   AuditReport,
   CallHistory,
   CallRecord,
+  VerifyOptions,
 } from "../../gate/audit-log.ts";
-import {
-  audit,
-  AUDIT_MIGRATIONS,
-  appendAudit,
-  auditHead,
-  column,
-  toDraft,
-  toEntry,
-  verifyAudit,
-} from "./audit-chain.ts";
-import { countFacets, queryAudit, toCallRecord } from "./audit-query.ts";
+import { audit, AUDIT_MIGRATIONS, appendAudit, auditHead, column, toDraft, toEntry } from "./audit-chain.ts";
+import { AuditIndex } from "./audit-index.ts";
+import { AuditReader, toCallRecord } from "./audit-query.ts";
+import { verifyAudit } from "./audit-verify.ts";
 import type { SqlTransaction } from "../database.ts";
 import type { AuditWrite, GroupWriter, RunningCall } from "../group-writer.ts";
 import type { StoreContext, StoreModule } from "../table.ts";
@@ -41,8 +36,10 @@ export const auditModule: StoreModule<SqlAuditLog> = {
     const log = new SqlAuditLog(context);
     const lost = await log.lost();
     if (lost.length > 0) context.warn(describeLost(lost));
+    log.index.start();
     return log;
   },
+  close: (log) => log.index.close(),
 };
 
 const PAGE = 500;
@@ -75,10 +72,15 @@ export class SqlAuditLog implements AuditLog {
   readonly #context: StoreContext;
   readonly #writer: GroupWriter;
   readonly #redact: Redact;
+  readonly #reader: AuditReader;
+  /** Its counters and words. */
+  readonly index: AuditIndex;
 
   constructor(context: StoreContext) {
     this.#context = context;
     this.#writer = context.writer;
+    this.index = new AuditIndex(context.database, async () => (await this.#head()).count);
+    this.#reader = new AuditReader(context.database, this.index);
     const names = secretNames(context.secretNames ?? []);
     this.#redact = (value, limits) => redactSecrets(value, { ...limits, names });
   }
@@ -190,7 +192,7 @@ export class SqlAuditLog implements AuditLog {
   async recent(limit = 1000): Promise<readonly CallRecord[]> {
     await this.#settle();
     const newest = "WHERE status IS NOT NULL AND kind LIKE 'call%' ORDER BY seq DESC LIMIT ?";
-    const rows = await audit.select(this.#context.database, audit.keys, newest, [limit]);
+    const rows = await audit.select(this.#context.database.reader, audit.keys, newest, [limit]);
     const corrected = new Set(rows.flatMap(({ kind, callId }) => (kind === "call_corrected" ? (callId ?? []) : [])));
     const entries = rows.map(toEntry).filter((entry) => !isReplaced(entry, corrected));
     return entries.map(toCallRecord).reverse();
@@ -198,12 +200,17 @@ export class SqlAuditLog implements AuditLog {
 
   async query(filter?: AuditQuery & { limit?: number; cursor?: string }): Promise<AuditPage> {
     await this.#settle();
-    return queryAudit(this.#context.database, filter);
+    return this.#reader.query(filter);
   }
 
   async facets(filter?: AuditQuery): Promise<AuditFacets> {
     await this.#settle();
-    return countFacets(this.#context.database, filter);
+    return this.#reader.facets(filter);
+  }
+
+  async counts(range: Parameters<AuditLog["counts"]>[0]): Promise<AuditCounts[]> {
+    await this.#settle();
+    return this.#reader.counts(range);
   }
 
   async call(callId: string): Promise<CallHistory | undefined> {
@@ -227,7 +234,9 @@ export class SqlAuditLog implements AuditLog {
     let position = after;
     while (!signal?.aborted) {
       await this.#settle();
-      const rows = await audit.select(database, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [position]);
+      const rows = await audit.select(database.reader, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [
+        position,
+      ]);
       for (const row of rows) {
         position = row.seq;
         yield toEntry(row);
@@ -240,13 +249,13 @@ export class SqlAuditLog implements AuditLog {
 
   async head(): Promise<AuditHead> {
     await this.#settle();
-    const [head] = await auditHead.select(this.#context.database, ["count", "hash"], "WHERE id = 1");
-    return head ?? { count: 0, hash: "" };
+    return this.#head();
   }
 
-  async verify(anchor?: AuditHead): Promise<AuditReport> {
+  async verify(anchor?: AuditHead, options: VerifyOptions = {}): Promise<AuditReport> {
     await this.#settle();
-    return verifyAudit(this.#context.database, anchor);
+    const { database, clock } = this.#context;
+    return verifyAudit(database, { ...options, anchor, now: clock.now() });
   }
 
   lost(): Promise<AuditEntry[]> {
@@ -255,6 +264,11 @@ export class SqlAuditLog implements AuditLog {
 
   flush(): Promise<void> {
     return this.#writer.flush();
+  }
+
+  async #head(): Promise<AuditHead> {
+    const [head] = await auditHead.select(this.#context.database, ["count", "hash"], "WHERE id = 1");
+    return head ?? { count: 0, hash: "" };
   }
 
   /** Readers see all entries that were added before, except those that cannot be written now. */

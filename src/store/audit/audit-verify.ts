@@ -1,0 +1,221 @@
+import { Buffer } from "node:buffer";
+import type { AuditHead, AuditProblem, AuditReport, VerifyOptions } from "../../gate/audit-log.ts";
+import type { SqlDatabase, SqlRunner } from "../database.ts";
+import { audit, auditHead, type AuditRow, hashOfRow, readBase } from "./audit-chain.ts";
+import { auditCheckpoint } from "./index-tables.ts";
+
+const PAGE = 500;
+/** Of rows without their content. */
+const HASHED_PAGE = 2000;
+const MAX_PROBLEMS = 1000;
+/** Earlier versions wrote hashes as hex. */
+const HEX_LENGTH = 64;
+/** Below every number that an entry can have. */
+const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
+
+/** A row with the hash that it should have, as hex, if it continues the row before. */
+interface HashedRow {
+  seq: number;
+  hash: string;
+  previous: string;
+  hashed: string;
+}
+
+/** What is hashed, with `?` for the hash before the first row. The same text as `JSON.stringify` of the values, if numbers are integers. */
+const HASHED_TEXT = (() => {
+  const columns = audit.keys.filter((key) => key !== "hash" && key !== "previous").map((key) => audit.list([key]));
+  const previous = "COALESCE(NULLIF(previous, ''), LAG(hash) OVER (ORDER BY seq), ?)";
+  return `SELECT seq, hash, previous, json_array(${columns.join(", ")}, ${previous}) AS hashed FROM audit WHERE seq > ? ORDER BY seq LIMIT ${HASHED_PAGE}`;
+})();
+
+/**
+ * Checks the chain in slices. Finds every entry that was altered, removed, inserted or moved, and an end that was cut off
+ * while the head still knows it. Does not find a writer who recomputes all hashes up to the head, or who restores an older
+ * copy: against that, note a head where such a writer has no access, and pass it as `anchor`.
+ */
+export async function verifyAudit(
+  database: SqlDatabase,
+  { anchor, now, sinceCheckpoint, onProgress }: VerifyOptions & { anchor?: AuditHead; now: number },
+): Promise<AuditReport> {
+  const check = new ChainCheck(database, anchor);
+  await check.begin();
+  const checkpoint = sinceCheckpoint ? await check.resume() : undefined;
+  const report = await check.run(onProgress);
+  if (!report.ok) return report;
+  const sound = { id: 1, seq: report.head.count, hash: report.head.hash, at: now };
+  // If it cannot be written, the next check begins earlier.
+  await auditCheckpoint.upsert(database, sound, ["id"]).catch(() => undefined);
+  return checkpoint ? { ...report, checkpoint } : report;
+}
+
+class ChainCheck {
+  readonly #database: SqlDatabase;
+  readonly #anchor: AuditHead | undefined;
+  readonly #problems: AuditProblem[] = [];
+  #last = { seq: 0, hash: "" };
+  #position = BEFORE_ALL;
+  #count = 0;
+  #isAnchored: boolean;
+
+  constructor(database: SqlDatabase, anchor: AuditHead | undefined) {
+    this.#database = database;
+    this.#anchor = anchor;
+    this.#isAnchored = anchor === undefined || anchor.count === 0;
+  }
+
+  /** Entries that were pruned are not checked: the chain goes on from the last one. */
+  async begin(): Promise<void> {
+    const base = await readBase(this.#database);
+    if (base.seq > 0) this.#continueFrom(base);
+  }
+
+  /** Begins behind the checkpoint, if its entry is still the one that was checked. */
+  async resume(): Promise<{ seq: number; at: number } | undefined> {
+    const [found] = await auditCheckpoint.select(this.#database, ["seq", "hash", "at"], "WHERE id = 1");
+    if (!found || found.seq <= this.#last.seq || (this.#anchor && this.#anchor.count < found.seq)) return undefined;
+    const { seq, hash, at } = found;
+    const [row] = await audit.select(this.#database, ["hash"], "WHERE seq = ?", [seq]);
+    if (row?.hash !== hash) return undefined;
+    this.#continueFrom({ seq, hash });
+    return { seq, at };
+  }
+
+  #continueFrom({ seq, hash }: { seq: number; hash: string }): void {
+    this.#last = { seq, hash };
+    this.#position = seq;
+    if (this.#anchor?.count === seq) this.#isAnchored = this.#anchor.hash === hash;
+  }
+
+  async run(onProgress: VerifyOptions["onProgress"]): Promise<AuditReport> {
+    let end = await this.#readEnd();
+    const of = Math.max(0, end.count - Math.max(0, this.#position));
+    const progress = (): void => onProgress?.(this.#count, of);
+    for (;;) {
+      if (this.#database.engine === "sqlite") await this.#checkHashed(progress);
+      else await this.#checkRows(progress);
+      // Other processes may have written since.
+      const now = await this.#readEnd();
+      if (now.count === end.count && now.hash === end.hash) break;
+      end = now;
+    }
+    this.#checkEnd(end);
+    const head = { count: end.count, hash: end.hash };
+    return { ok: this.#problems.length === 0, count: this.#count, head, problems: this.#problems };
+  }
+
+  /** The thread of the database computes the hashes, and already reads the next rows while these are compared. */
+  async #checkHashed(progress: () => void): Promise<void> {
+    const { reader } = this.#database;
+    const read = (hash: string, seq: number) => reader.allHashed<HashedRow>(HASHED_TEXT, [hash, seq]);
+    let next: Promise<HashedRow[]> | undefined = read(this.#last.hash, this.#position);
+    while (next) {
+      const rows: HashedRow[] = await next;
+      const last = rows.at(-1);
+      next = last && read(last.hash, last.seq);
+      // Handled when it is awaited.
+      next?.catch(() => undefined);
+      for (const row of rows) {
+        if (this.#continues(row)) this.#accept(row, true);
+        else await this.#checkSeq(row.seq);
+      }
+      if (rows.length > 0) progress();
+    }
+  }
+
+  #continues({ seq, hash, previous, hashed }: HashedRow): boolean {
+    if (seq !== this.#last.seq + 1 || (previous !== "" && previous !== this.#last.hash)) return false;
+    return hash === (hash.length === HEX_LENGTH ? hashed : Buffer.from(hashed, "hex").toString("base64url"));
+  }
+
+  /** What the database does not confirm is read and hashed here: only that is reported. */
+  async #checkSeq(seq: number): Promise<void> {
+    const [row] = await audit.select(this.#database.reader, audit.keys, "WHERE seq = ?", [seq]);
+    if (row) this.#accept(row, this.#check(row));
+  }
+
+  async #checkRows(progress: () => void): Promise<void> {
+    for (;;) {
+      const page = `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`;
+      const rows = await audit.select(this.#database.reader, audit.keys, page, [this.#position]);
+      if (rows.length === 0) return;
+      for (const row of rows) this.#accept(row, this.#check(row));
+      progress();
+    }
+  }
+
+  #accept({ seq, hash }: { seq: number; hash: string }, isLink: boolean): void {
+    if (isLink) this.#last = { seq, hash };
+    this.#count++;
+    this.#position = seq;
+    if (this.#anchor?.count === seq) this.#isAnchored = this.#anchor.hash === hash;
+  }
+
+  /** Whether the row continues the chain. */
+  #check(row: AuditRow): boolean {
+    const { seq } = row;
+    const last = this.#last;
+    if (!Number.isSafeInteger(seq) || seq <= last.seq) {
+      this.#report(seq, "inserted", `Entry ${seq} was put in: no entry has this number.`);
+      return false;
+    }
+    if (seq > last.seq + 1) {
+      const first = last.seq + 1;
+      const message = first === seq - 1 ? `Entry ${first} is missing.` : `Entries ${first} to ${seq - 1} are missing.`;
+      this.#report(first, "missing", message);
+    }
+    const isFollowing = seq === last.seq + 1;
+    const previous = row.previous || last.hash;
+    if (hashOfRow(row, previous, row.hash.length === HEX_LENGTH ? "hex" : "base64url") !== row.hash) {
+      // If the entry before is missing, its hash is not known.
+      const which = row.previous ? "it" : `it, or entry ${seq - 1}`;
+      if (isFollowing || row.previous)
+        this.#report(seq, "altered", `Entry ${seq} does not match its hash: ${which} was altered.`);
+    } else if (previous !== last.hash && isFollowing) {
+      this.#report(seq, "unlinked", `Entry ${seq} does not continue entry ${seq - 1}: one of the two was replaced.`);
+    }
+    return true;
+  }
+
+  #checkEnd(end: AuditHead & { exists: boolean }): void {
+    const last = this.#last;
+    if (!end.exists) this.#report(last.seq, "head", "The head is missing: whether the end was cut off cannot be told.");
+    else if (last.seq < end.count) {
+      const message = `Entries ${last.seq + 1} to ${end.count} are missing: the end was cut off.`;
+      this.#report(last.seq + 1, "missing", message);
+    } else if (last.seq > end.count) {
+      const message = `Entries from ${end.count + 1} on were put in: the head does not know them.`;
+      this.#report(end.count + 1, "inserted", message);
+    } else if (last.hash !== end.hash) {
+      this.#report(last.seq, "head", "The head does not match the last entry: one of the two was altered.");
+    }
+    if (!this.#anchor || this.#isAnchored) return;
+    const { count } = this.#anchor;
+    const message = `Entry ${count} is not the one whose hash was noted: the log was rewritten or cut.`;
+    this.#report(count, "altered", message);
+  }
+
+  #report(seq: number, problem: AuditProblem["problem"], message: string): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ seq, problem, message });
+  }
+
+  async #readEnd(): Promise<AuditHead & { exists: boolean }> {
+    const [head] = await auditHead.select(this.#database, ["count", "hash"], "WHERE id = 1");
+    return head ? { ...head, exists: true } : { count: 0, hash: "", exists: false };
+  }
+}
+
+const NEWEST = 100;
+
+/** Whether the newest entries match the head and each other: a look at each start. `verify` checks all. */
+export async function findMismatch(database: SqlRunner): Promise<string | undefined> {
+  const [head] = await auditHead.select(database, ["count", "hash"], "WHERE id = 1");
+  const newest = (await audit.select(database, audit.keys, "ORDER BY seq DESC LIMIT ?", [NEWEST])).reverse();
+  const last = newest.at(-1);
+  const isLinked = newest.every((row, at) => {
+    const before = newest[at - 1];
+    const encoding = row.hash.length === HEX_LENGTH ? "hex" : "base64url";
+    return !before || (row.seq === before.seq + 1 && hashOfRow(row, before.hash, encoding) === row.hash);
+  });
+  if (isLinked && (!last || (head?.count === last.seq && head.hash === last.hash))) return undefined;
+  return "The end of the audit log does not match its head: entries were changed or removed. `haft audit verify` shows where.";
+}

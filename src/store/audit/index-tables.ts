@@ -1,0 +1,66 @@
+import type { MigrationStep } from "../migrations.ts";
+import { integer, rowNumber, type RowOf, table, text } from "../table.ts";
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** One row: the last entry that is in the counters and words, and who put it there. */
+export const auditIndex = table("audit_index", { id: rowNumber(), seq: integer(), claim: text() });
+
+/** Entries of a minute, an hour or a day of UTC (`span`) that are equal in kind, tool, status, verdict and error code. Missing values are empty. */
+export const auditCounts = table(
+  "audit_counts",
+  {
+    span: integer(),
+    at: integer(),
+    kind: text(),
+    tool: text(),
+    status: text(),
+    verdict: text(),
+    code: text(),
+    count: integer(),
+    /** Microseconds of all of them. */
+    micros: integer(),
+    bytes: integer(),
+    /** How many took how long: see `Durations`. */
+    durations: text(),
+    firstSeq: integer(),
+    lastSeq: integer(),
+  },
+  "PRIMARY KEY (span, at, kind, tool, status, verdict, code)",
+);
+export type AuditCount = RowOf<typeof auditCounts>;
+
+/** One row: up to here the chain was sound. */
+export const auditCheckpoint = table("audit_checkpoint", {
+  id: rowNumber(),
+  seq: integer(),
+  hash: text(),
+  at: integer(),
+});
+
+/** Of the kinds of which there are few. A query must repeat it to use the index. */
+export const RARE_KINDS = "status IS NULL AND kind <> 'call_begun'";
+
+export const INDEX_MIGRATION: readonly MigrationStep[] = [
+  auditIndex.create,
+  "INSERT INTO audit_index (id, seq, claim) VALUES (1, 0, '')",
+  auditCounts.create,
+  auditCheckpoint.create,
+  `CREATE INDEX audit_kind ON audit (kind, seq) WHERE ${RARE_KINDS}`,
+  {
+    name: "audit_words 1",
+    async run(tx, engine) {
+      if (engine === "sqlite") {
+        // Neither the text nor the positions of its words are kept: the entries have the text.
+        await tx.run(
+          "CREATE VIRTUAL TABLE audit_words USING fts5(words, content='', contentless_delete=1, detail=none, tokenize='unicode61')",
+        );
+      } else {
+        await tx.run("CREATE TABLE audit_words (seq BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)");
+        await tx.run("CREATE INDEX audit_words_gin ON audit_words USING GIN (words)");
+      }
+    },
+  },
+];
