@@ -26,9 +26,19 @@ const SECRET_WORD = new RegExp(
 /** Words that mean a secret anywhere in a name, except in names of tokenizers. */
 const SECRET_PART = /token(?!iz)|secret|passw(?:or)?d|passphrase|credential|private_?key/i;
 
+/** Calls have the same few names again and again. */
+const judgedNames = new Map<string, boolean>();
+const MAX_JUDGED_NAMES = 1000;
+
 export function isSecretName(name: string): boolean {
-  if (/^(?:OLD)?PWD$/i.test(name)) return false;
-  return SECRET_PART.test(name) || SECRET_WORD.test(name.replace(/([a-z])([A-Z])/g, "$1_$2"));
+  let isSecret = judgedNames.get(name);
+  if (isSecret === undefined) {
+    const isFolder = /^(?:OLD)?PWD$/i.test(name);
+    isSecret = !isFolder && (SECRET_PART.test(name) || SECRET_WORD.test(name.replace(/([a-z])([A-Z])/g, "$1_$2")));
+    if (judgedNames.size >= MAX_JUDGED_NAMES) judgedNames.clear();
+    judgedNames.set(name, isSecret);
+  }
+  return isSecret;
 }
 
 const SECRET_SHAPES = [
@@ -100,10 +110,11 @@ export function secretNames(names: readonly string[]): SecretNames | undefined {
 /** The text with everything masked that looks like a secret. */
 export function hideSecrets(text: string): string {
   if (text.length < 8) return text;
-  return text
-    .replace(SECRET_IN_TEXT, "[hidden]")
-    .replace(NAMED_IN_TEXT, "$1[hidden]")
-    .replace(URL_PASSWORD, "$1[hidden]@");
+  let shown = text.replace(SECRET_IN_TEXT, "[hidden]");
+  // Each of these needs one of its characters, which most texts do not have.
+  if (/[=:-]/.test(shown)) shown = shown.replace(NAMED_IN_TEXT, "$1[hidden]");
+  if (shown.includes("://") && shown.includes("@")) shown = shown.replace(URL_PASSWORD, "$1[hidden]@");
+  return shown;
 }
 
 const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/?#@]{0,200}:)[^\s/?#@]{1,500}@/gi;
