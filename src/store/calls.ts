@@ -117,6 +117,9 @@ export function callsIn(context: StoreContext): SqlCalls {
 /** If the feed of changes misses one. */
 const POLL_MS = { sqlite: 100, other: 250 };
 const MAX_TRIES = 100;
+const PRUNED_AT_ONCE = 200;
+/** Without it SQLite does not use the index of open calls, and reads all. */
+const NOT_ENDED = "state <> 'ended'";
 const COLUMNS = calls.keys;
 type ChangedColumn = Exclude<keyof ReturnType<typeof toRow>, "id">;
 /** Others are not written with a change of the row. */
@@ -239,7 +242,7 @@ export class SqlCalls implements CallStore {
   }
 
   async questions({ isOpen = false, max }: { isOpen?: boolean; max: number }): Promise<StoredCall[]> {
-    const where = `WHERE question IS NOT NULL${isOpen ? " AND state = 'waiting'" : ""}`;
+    const where = `WHERE question IS NOT NULL${isOpen ? ` AND state = 'waiting' AND ${NOT_ENDED}` : ""}`;
     const rows = await this.#select(`${where} ORDER BY created_at DESC, id DESC LIMIT ?`, [max]);
     return rows.map(({ call }) => call).reverse();
   }
@@ -258,9 +261,17 @@ export class SqlCalls implements CallStore {
   }
 
   async prune({ questions, keys }: { questions: number; keys: number }): Promise<void> {
-    const { database } = this.#context;
-    await database.run("DELETE FROM calls WHERE state = 'ended' AND question IS NULL AND ended_at < ?", [keys]);
-    await database.run("DELETE FROM calls WHERE state = 'ended' AND ended_at < ?", [Math.min(questions, keys)]);
+    await this.#prune("state = 'ended' AND question IS NULL AND ended_at < ?", keys);
+    await this.#prune("state = 'ended' AND ended_at < ?", Math.min(questions, keys));
+  }
+
+  /** In slices: one statement for all would block the event loop. */
+  async #prune(where: string, before: number): Promise<void> {
+    const sql = `DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE ${where} LIMIT ${PRUNED_AT_ONCE})`;
+    for (let changes = PRUNED_AT_ONCE; changes === PRUNED_AT_ONCE;) {
+      ({ changes } = await this.#context.database.run(sql, [before]));
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
   }
 
   /** After a change by this process. */
@@ -478,7 +489,7 @@ async function countFull(tx: SqlRunner, row: StoredCall, limits: OpenLimits): Pr
   const { userSession, callerUser } = toRow(row, 1);
   const [counted] = await tx.all<{ of_user: number; of_session: number | null }>(
     `SELECT count(*) AS of_user, sum(CASE WHEN user_session = ? THEN 1 ELSE 0 END) AS of_session
-      FROM calls WHERE state = 'waiting' AND caller_user = ?`,
+      FROM calls WHERE state = 'waiting' AND ${NOT_ENDED} AND caller_user = ?`,
     [userSession, callerUser],
   );
   const ofSession = counted?.of_session ?? 0;

@@ -107,7 +107,7 @@ export class SqlJobRows implements JobRows {
   async takenElsewhere(): Promise<StoredCall[]> {
     const { id } = this.#context.owners;
     return this.#read(
-      `WHERE job_id IS NOT NULL AND ((state = 'approved' AND holder IS NOT NULL AND holder <> ?)
+      `WHERE state <> 'ended' AND job_id IS NOT NULL AND ((state = 'approved' AND holder IS NOT NULL AND holder <> ?)
        OR (state = 'running' AND owner <> ?))`,
       [id, id],
     );
