@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import {
   type CallStore,
@@ -18,7 +19,6 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
 import { failPoint } from "./fail-point.ts";
-import { fitResult } from "./fit-result.ts";
 import { type JobLimits, SqlJobRows } from "./jobs.ts";
 import {
   addedIn,
@@ -57,7 +57,7 @@ export const calls = table("calls", {
   deadline: optional(integer()),
   repeatable: flag(),
   note: optional(json<string>()),
-  result: optional<ToolResult>({ ...json<ToolResult>(), toSql: (result) => fitResult(result, MAX_RESULT_BYTES) }),
+  result: optional<ToolResult>({ ...json<ToolResult>(), toSql: (result) => fitResult(result) }),
   createdAt: integer(),
   answeredAt: optional(integer()),
   begunAt: optional(integer()),
@@ -532,4 +532,28 @@ function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
       ...given,
     },
   };
+}
+
+/** A result as JSON of at most 1 MB: without details, then without content, if it is longer; a warning says so. */
+function fitResult(result: ToolResult): string {
+  const whole = JSON.stringify(result);
+  if (Buffer.byteLength(whole) <= MAX_RESULT_BYTES) return whole;
+  const warnings = [
+    ...(result.metadata.warnings ?? []),
+    "The whole result was too large to be kept for a repeated call.",
+  ];
+  const { details: _details, ...rest } = result;
+  const short = JSON.stringify({ ...rest, metadata: { ...result.metadata, warnings } });
+  if (Buffer.byteLength(short) <= MAX_RESULT_BYTES) return short;
+  const { spill, known } = result.metadata;
+  const text = `${result.display.slice(0, 1000)}\n[${Buffer.byteLength(whole)} bytes were too large to be kept for a repeated call]`;
+  return JSON.stringify({
+    ...rest,
+    display: result.display.slice(0, 1000),
+    content: [{ type: "text", text }],
+    metadata: { warnings: warnings.slice(-1), spill, known },
+    ...(result.status === "failed"
+      ? { error: { ...result.error, message: result.error.message.slice(0, 1000), data: undefined } }
+      : {}),
+  });
 }
