@@ -85,12 +85,12 @@ export const AUDIT_MIGRATIONS: Migrations = {
   ],
 };
 
-const HASHED_KEYS = audit.keys.filter((key) => key !== "hash");
-
 /** The hash covers all other columns and the hash of the entry before: that makes the chain. */
 export function hashOfRow(row: AuditRow, previous: string, encoding: "hex" | "base64url"): string {
-  // A missing value is hashed as null.
-  const values = HASHED_KEYS.map((key) => (key === "previous" ? previous : row[key]));
+  const { seq, at, kind, callId, parentId, tool, session, agent, callerUser, task, depth, verdict, status } = row;
+  const caller = [session, agent, callerUser, task, depth] as const;
+  // In the order of the columns. A missing value is hashed as null.
+  const values = [seq, at, kind, callId, parentId, tool, ...caller, verdict, status, row.owner, row.data, previous];
   return hash("sha256", JSON.stringify(values), encoding);
 }
 
@@ -121,7 +121,8 @@ export function toDraft(fact: AuditFact, at: number, owner: string): AuditDraft 
 export function column(value: string): string;
 export function column(value: string | undefined): string | undefined;
 export function column(value: string | undefined): string | undefined {
-  return value?.slice(0, 500).replace(/\0|\p{Surrogate}/gu, "\uFFFD");
+  if (value === undefined || (value.length <= 500 && value.isWellFormed() && !value.includes("\0"))) return value;
+  return value.slice(0, 500).replace(/\0|\p{Surrogate}/gu, "\uFFFD");
 }
 
 export function toEntry(row: AuditRow): AuditEntry {

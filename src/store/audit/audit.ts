@@ -306,8 +306,7 @@ function replace(waiting: AuditWrite, by: AuditWrite): void {
 
 /** What is recorded of a call before its effect. */
 function describeBegun(call: Call, redact: Redact = redactSecrets): AuditFact {
-  const data = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
-  return { ...describe(call, "call_begun"), data };
+  return { ...describe(call, "call_begun"), data: describeWhole(call, redact) };
 }
 
 interface AnswerOptions {
@@ -323,27 +322,32 @@ function describeAnswer(
   result: ToolResult,
   { began, isWhole, redact = redactSecrets }: AnswerOptions,
 ): AuditFact {
-  const whole = { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
-  return {
-    ...describe(call, kindOf(result, began)),
-    status: result.status,
-    data: {
-      ...(isWhole ? whole : {}),
-      startedAt: call.startedAt,
-      ...(result.completedAt === undefined ? {} : { completedAt: result.completedAt }),
-      ...(result.durationMs === undefined ? {} : { durationMs: Math.round(result.durationMs * 1000) / 1000 }),
-      ...(result.status === "pending" ? { pending: result.pending } : {}),
-      ...(result.status === "failed"
-        ? { error: { code: result.error.code, message: redact(result.error.message, { maxTextLength: 1000 }) } }
-        : {}),
-      summary: redact(result.display, { maxTextLength: 500 }),
-      contentBytes: result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0),
-      ...(result.metadata.spill ? { spill: result.metadata.spill } : {}),
-      ...(Object.keys(result.metadata).length > 0
-        ? { metadata: redact(result.metadata, { maxTextLength: 300, maxTotalLength: 2000 }) }
-        : {}),
-    },
-  };
+  const { metadata } = result;
+  // Values that are undefined are not written.
+  const data: Record<string, unknown> = isWhole ? describeWhole(call, redact) : {};
+  data["startedAt"] = call.startedAt;
+  data["completedAt"] = result.completedAt;
+  data["durationMs"] = result.durationMs && Math.round(result.durationMs * 1000) / 1000;
+  if (result.status === "pending") data["pending"] = result.pending;
+  if (result.status === "failed") {
+    const { code, message } = result.error;
+    data["error"] = { code, message: redact(message, { maxTextLength: 1000 }) };
+  }
+  data["summary"] = redact(result.display, { maxTextLength: 500 });
+  data["contentBytes"] = result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
+  data["spill"] = metadata.spill;
+  if (hasKeys(metadata)) data["metadata"] = redact(metadata, { maxTextLength: 300, maxTotalLength: 2000 });
+  return { ...describe(call, kindOf(result, began)), status: result.status, data };
+}
+
+function hasKeys(value: object): boolean {
+  for (const _key in value) return true;
+  return false;
+}
+
+/** The tool, the input and the verdict. */
+function describeWhole(call: Call, redact: Redact): Record<string, unknown> {
+  return { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
 }
 
 function kindOf(result: ToolResult, began: boolean): AuditKind {
