@@ -25,6 +25,7 @@ export class LocalWorker implements JobWorker {
   readonly #waiting: (() => void)[] = [];
   #reserved = 0;
   #isTaking = false;
+  #isWaking = false;
   #wasWoken = false;
   #isClosing = false;
   #gaveUp = false;
@@ -132,8 +133,18 @@ export class LocalWorker implements JobWorker {
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.wake();
+    else this.#wakeSoon();
     this.#notifyIdle();
+  }
+
+  /** After this turn of the event loop: jobs whose ends were committed together make room together. */
+  #wakeSoon(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    setImmediate(() => {
+      this.#isWaking = false;
+      this.wake();
+    });
   }
 
   /** Retries until the outcome is stored, because only this worker knows it. On close, another worker takes the job over. */

@@ -344,7 +344,7 @@ export class SqlCalls implements CallStore {
     const isDecided = isDecision(read.call, changed);
     const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
     const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
-      const number = isNews ? await this.jobs.nextNumber(tx) : undefined;
+      const number = isNews ? await this.jobs.numberOfChange(tx) : undefined;
       if (unnumbered) changed.job = { ...unnumbered, seq: number ?? (await this.jobs.nextNumber(tx)) };
       const row = toRow(changed, changed.version);
       // SQLite writes every index of a column that is set, also if its value stays the same.
@@ -352,7 +352,8 @@ export class SqlCalls implements CallStore {
       const values = set.map((key): SqlValue => calls.toSql(key, row[key] as never));
       if (number !== undefined) values.push(number, this.jobs.writer);
       values.push(changed.id, read.version);
-      if ((await tx.run(updateOf(set, isNews), values)).changes !== 1) return false;
+      if ((await tx.run(updateOf(set, number !== undefined), values)).changes !== 1) return false;
+      if (isNews && number === undefined) this.jobs.numberAtEnd(tx, changed.id);
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
         if (next.job) await this.#addJob(tx, next);
@@ -362,7 +363,9 @@ export class SqlCalls implements CallStore {
     };
     if (entry) return entry.commitWith((tx: GroupTransaction) => writeAll(tx));
     const appends = isDecided || (next !== undefined && !next.job);
-    return this.#context.writer.write(writeAll, { synced: isDecided, appends });
+    // The job is taken, and its call not started.
+    const relaxed = !appends && !next && changed.state === "approved" && changed.holder === this.processId;
+    return this.#context.writer.write(writeAll, { synced: isDecided, appends, exclusive: false, relaxed });
   }
 
   #audit(tx: GroupTransaction, fact: AuditFact): void {

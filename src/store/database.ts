@@ -25,6 +25,8 @@ export interface SqlTransaction extends SqlRunner {
 export interface TransactionOptions {
   /** Commits to the disk: for decisions of a person. Otherwise a power cut may lose the last moments. */
   synced?: boolean;
+  /** A server may lose it if it crashes right after the commit. Default: false. */
+  relaxed?: boolean;
 }
 
 /** What is known to be wrong. `full`: the disk; `lost`: the server of the database does not answer. */

@@ -21,13 +21,19 @@ export interface RunningCall {
 /** A transaction that also appends to the audit log: at its end, after the entries of others in the same group. */
 export interface GroupTransaction extends SqlTransaction {
   append(write: AuditWrite): void;
+  /** Runs last in the transaction, once for each key: for rows that all processes change. */
+  atEnd(key: object, work: () => Promise<unknown>): void;
 }
 
 export interface WriteOptions {
   /** Commits to the disk: for decisions of a person. */
   synced?: boolean;
+  /** A server need not sync it: if it is lost, nothing has happened. A later synced commit syncs it too. */
+  relaxed?: boolean;
   /** False if nothing is appended to the audit log: then others need not wait for its lock. */
   appends?: boolean;
+  /** False if it decides nothing by rows that others may insert: then the lock of the audit log is taken after it. Default: true. */
+  exclusive?: boolean;
 }
 
 interface QueuedWrite extends Required<WriteOptions> {
@@ -43,8 +49,9 @@ const MAX_KEPT = 10_000;
 const RETRY_MS = 500;
 /** A larger group would block the event loop for longer. */
 const MAX_GROUP = 200;
-/** On a server. A larger group would hold its rows for longer. */
+/** On a server. A larger group would hold its rows for longer; it syncs the commits of several groups together. */
 const MAX_ROWS_GROUP = 50;
+const MAX_ROWS_RUNS = 4;
 /** A caller whose calls never wait lets no timer fire. From this many waiting entries on, its next call waits for them. */
 const MAX_WAITING = 200;
 
@@ -63,11 +70,12 @@ interface GroupWriterOptions {
   now: () => number;
 }
 
-/** Writes that wait, and the run that commits them group by group. */
+/** Writes that wait, and the runs that commit them group by group. */
 interface Lane {
   readonly maxGroup: number;
-  queue: QueuedWrite[];
-  running: Promise<void> | undefined;
+  readonly maxRuns: number;
+  readonly queue: QueuedWrite[];
+  readonly runs: Set<Promise<void>>;
 }
 
 /**
@@ -78,9 +86,9 @@ export class GroupWriter {
   readonly #database: SqlDatabase;
   readonly #owner: string;
   readonly #now: () => number;
-  readonly #main: Lane = { maxGroup: MAX_GROUP, queue: [], running: undefined };
+  readonly #main: Lane = { maxGroup: MAX_GROUP, maxRuns: 1, queue: [], runs: new Set() };
   /** On a server, what is not appended to the audit log: it does not wait for the lock of the log. */
-  readonly #rows: Lane = { maxGroup: MAX_ROWS_GROUP, queue: [], running: undefined };
+  readonly #rows: Lane = { maxGroup: MAX_ROWS_GROUP, maxRuns: MAX_ROWS_RUNS, queue: [], runs: new Set() };
   /** Entries about what has happened. They are written later if they cannot be written now. */
   #kept: AuditWrite[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -108,15 +116,15 @@ export class GroupWriter {
    * a second time, if another write of its group fails.
    */
   write<T>(work: (tx: GroupTransaction) => MaybePromise<T>, options: WriteOptions = {}): Promise<T> {
-    const { synced = false, appends = true } = options;
+    const { synced = false, appends = true, exclusive = appends, relaxed = false } = options;
     const lane = appends || this.#database.engine === "sqlite" ? this.#main : this.#rows;
     return new Promise<T>((resolve, reject) => {
       const run = async (tx: GroupTransaction): Promise<() => void> => {
         const value = await work(tx);
         return () => resolve(value);
       };
-      lane.queue.push({ run, reject, synced, appends });
-      lane.running ??= this.#run(lane);
+      lane.queue.push({ run, reject, synced, appends, exclusive, relaxed });
+      this.#start(lane);
     });
   }
 
@@ -131,7 +139,7 @@ export class GroupWriter {
   /** The same, for a caller that waits. If it rejects, the entry is written later. */
   async commit(write: AuditWrite): Promise<void> {
     this.keep(write);
-    await this.write(() => undefined);
+    await this.write(() => undefined, { exclusive: false });
   }
 
   /** Writes the waiting entries if they are many. While the store cannot be written, `MAX_KEPT` is the limit. */
@@ -142,7 +150,7 @@ export class GroupWriter {
 
   /** Rejects if a waiting entry could not be written. */
   async flush(): Promise<void> {
-    while (this.#main.running) await this.#main.running;
+    while (this.#main.runs.size > 0) await Promise.all(this.#main.runs);
     while (this.#kept.length > 0 || this.#dropped) await this.write(() => undefined);
   }
 
@@ -154,6 +162,15 @@ export class GroupWriter {
       this.#isClosed = true;
       clearTimeout(this.#timer);
     }
+  }
+
+  #start(lane: Lane): void {
+    if (lane.runs.size >= lane.maxRuns) return;
+    const run = this.#run(lane).finally(() => {
+      lane.runs.delete(run);
+      if (lane.queue.length > 0) this.#start(lane);
+    });
+    lane.runs.add(run);
   }
 
   async #run(lane: Lane): Promise<void> {
@@ -168,7 +185,6 @@ export class GroupWriter {
         else await this.#commitOneByOne(group, lane);
       }
     }
-    lane.running = undefined;
   }
 
   /** Two groups on a server waited for each other, and the server ended this one. */
@@ -189,6 +205,7 @@ export class GroupWriter {
     try {
       const settle = await this.#database.transaction((tx) => this.#write(tx, { group, kept, gap, appends }), {
         synced: group.some(({ synced }) => synced),
+        relaxed: kept.length === 0 && group.every(({ relaxed }) => relaxed),
       });
       if (lane === this.#main) this.#failure = undefined;
       this.#kept = this.#kept.slice(kept.length);
@@ -207,20 +224,25 @@ export class GroupWriter {
     tx: SqlTransaction,
     group: { group: readonly QueuedWrite[]; kept: readonly AuditWrite[]; gap: Gap | undefined; appends: boolean },
   ): Promise<(() => void)[]> {
-    // First, so all transactions take their locks in the same order: audit, row, jobs.
-    if (group.appends) await tx.lock("audit");
+    // As late as possible: until the commit no other process can append.
+    const locksFirst = group.group.some(({ exclusive }) => exclusive);
+    if (locksFirst) await tx.lock("audit");
     const entries = [...group.kept];
+    const last = new Map<object, () => Promise<unknown>>();
     const appending: GroupTransaction = {
       all: tx.all,
       run: tx.run,
       lock: tx.lock,
       append: (write) => void entries.push(write),
+      atEnd: (key, work) => void last.set(key, work),
     };
     const settle: (() => void)[] = [];
     for (const write of group.group) settle.push(await write.run(appending));
+    if (group.appends && !locksFirst) await tx.lock("audit");
     const { gap } = group;
     if (gap) entries.push({ draft: () => this.draft({ kind: "gap", data: { ...gap } }) });
     if (entries.length > 0) await appendAudit(tx, entries);
+    for (const work of last.values()) await work();
     return settle;
   }
 

@@ -8,6 +8,7 @@ import type { Update } from "../core/events.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { withDefaults } from "../core/with-defaults.ts";
 import type { SqlTransaction, SqlValue } from "./database.ts";
+import type { GroupTransaction } from "./group-writer.ts";
 import { integer, json, placeholders, rowNumber, type StoreContext, table, text } from "./table.ts";
 
 const jobsLines = table("jobs_lines", {
@@ -56,6 +57,8 @@ export class SqlJobRows implements JobRows {
   readonly #held: (jobId: string) => StoredCall | undefined;
   /** Numbers that a transaction may still give. */
   readonly #numbers = new WeakMap<SqlTransaction, { next: number; last: number }>();
+  /** Rows whose changes a transaction has not numbered yet. */
+  readonly #unnumbered = new WeakMap<SqlTransaction, string[]>();
 
   constructor(context: StoreContext, { read, readToChange, held }: RowAccess, limits: Partial<JobLimits> = {}) {
     this.#context = context;
@@ -169,6 +172,24 @@ export class SqlJobRows implements JobRows {
     return numbers.next++;
   }
 
+  /** The number of a change that is written with it; undefined on a server, where `numberAtEnd` writes it. */
+  async numberOfChange(tx: SqlTransaction): Promise<number | undefined> {
+    return this.#context.database.engine === "sqlite" ? this.nextNumber(tx) : undefined;
+  }
+
+  /** Numbers the changes of a group in its last statement: all processes wait for the row of the last number. */
+  numberAtEnd(tx: GroupTransaction, id: string): void {
+    const ids = this.#unnumbered.get(tx) ?? [];
+    this.#unnumbered.set(tx, ids);
+    ids.push(id);
+    tx.atEnd(this, async () => {
+      const sql =
+        "WITH head AS (UPDATE jobs_head SET change = change + 1 WHERE id = 1 RETURNING change) " +
+        `UPDATE calls SET job_change = head.change, changed_by = ? FROM head WHERE calls.id IN (${placeholders(ids)})`;
+      await tx.run(sql, [this.#writer, ...ids]);
+    });
+  }
+
   /** Tells the writes of this process from those of others. */
   get writer(): string {
     return this.#writer;
@@ -274,7 +295,7 @@ class JobWatch {
 
   async #notifyChanges(from: number, to: number): Promise<void> {
     const { read, writer, notify } = this.#watcher;
-    const where = "WHERE job_change > ? AND job_change <= ? AND changed_by <> ? ORDER BY job_change";
+    const where = "WHERE job_change > ? AND job_change <= ? AND changed_by <> ? ORDER BY job_change, job_seq";
     for (const row of await read(where, [from, to, writer])) notify({ type: "changed", row, isOwn: false });
   }
 
@@ -353,11 +374,11 @@ class JobLines {
 
   async #write(waiting: readonly (readonly [string, WaitingLines])[]): Promise<void> {
     const write = async (tx: SqlTransaction): Promise<void> => {
-      // Last: all transactions take the row of the last number before those of calls.
-      for (const [id, { lines }] of waiting) await this.#append(tx, id, lines);
       for (const [id, { progress }] of waiting) {
         if (progress) await tx.run("UPDATE calls SET progress = ? WHERE job_id = ?", [JSON.stringify(progress), id]);
       }
+      // Last: all processes wait for the row of the last number.
+      for (const [id, { lines }] of waiting) await this.#append(tx, id, lines);
     };
     await this.#context.writer.write(write, { appends: false });
   }

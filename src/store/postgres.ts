@@ -323,7 +323,7 @@ class PostgresDatabase implements SqlDatabase {
     return requested;
   }
 
-  async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, { synced }: TransactionOptions): Promise<T> {
+  async #transact<T>(work: (tx: SqlTransaction) => MaybePromise<T>, options: TransactionOptions): Promise<T> {
     const client = await this.#connect();
     const runner = runnerOn(client, this.url);
     let broken: Error | undefined;
@@ -331,7 +331,7 @@ class PostgresDatabase implements SqlDatabase {
     // Emitted if the server goes away while the client is in use. Without a listener it would end the process.
     client.on("error", onError);
     try {
-      await runner.run(synced ? `${this.#begin}; SET LOCAL synchronous_commit TO ON` : this.#begin);
+      await runner.run(`${this.#begin}${commitMode(options)}`);
       const lock = async (name: string): Promise<void> => {
         await runner.all("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", [`haft:${name}`]);
       };
@@ -402,6 +402,11 @@ class PostgresDatabase implements SqlDatabase {
       throw explainPostgres(error, this.url);
     }
   }
+}
+
+function commitMode({ synced, relaxed }: TransactionOptions): string {
+  if (synced) return "; SET LOCAL synchronous_commit TO ON";
+  return relaxed ? "; SET LOCAL synchronous_commit TO OFF" : "";
 }
 
 function runnerOn(connection: Pool | PoolClient, url: string): SqlRunner {

@@ -36,6 +36,11 @@ export class ClientParty {
     this.#child.stdin!.write(`${url ?? ""}\n`);
   }
 
+  /** How many calls have ended since the last `take`. */
+  get told(): number {
+    return this.#told.length;
+  }
+
   /** What it was told since the last time. */
   take(): ToldCall[] {
     const told = this.#told;

@@ -12,6 +12,9 @@ import type { ToldCall } from "./load-client.ts";
 
 const CLIENTS = 2;
 const CALLS_AT_ONCE = 3;
+/** How long a kill waits for the first answer of a server, in tenths of its delay. */
+const MAX_PROGRESS_WAITS = 300;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const NOTE = "a note that is read again and again";
 
 /** What a seed means: which processes are killed, and how long after the last start. */
@@ -56,7 +59,10 @@ export class Endurance {
   /** One kill, the start after it, and the judgement of all calls that have ended since the last one. */
   async kill(seed: number): Promise<void> {
     const { victims, afterMs } = killOf(seed);
-    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    await pause(afterMs);
+    // On a busy machine a server that is killed too early would never answer.
+    for (let waits = 0; waits < MAX_PROGRESS_WAITS && this.#clients.every(({ told }) => told === 0); waits++)
+      await pause(afterMs / 10);
     if (victims.includes("server")) {
       this.#server.kill();
       for (const client of this.#clients) client.use(undefined);

@@ -26,7 +26,8 @@ type Json = Record<string, unknown>;
 
 /** In shares of all calls. A soak has the same mix. */
 const MIX: readonly CallKind[] = ["read", "read", "read", "read", "spend", "spend", "spend", "job", "job", "pay"];
-const MAX_WAIT_MS = 120_000;
+/** Servers may be killed meanwhile, several times. */
+const MAX_WAIT_MS = 300_000;
 const AGAIN_MS = 50;
 const JOB_POLL_MS = 40;
 /** Not an answer about the call: the server has too much to do, or another process still has the call. */

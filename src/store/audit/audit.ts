@@ -27,7 +27,7 @@ import { AuditIndex } from "./audit-index.ts";
 import { AuditReader, toCallRecord } from "./audit-query.ts";
 import { verifyAudit } from "./audit-verify.ts";
 import type { SqlTransaction } from "../database.ts";
-import type { AuditWrite, GroupWriter, RunningCall } from "../group-writer.ts";
+import type { AuditWrite, GroupTransaction, GroupWriter, RunningCall } from "../group-writer.ts";
 import type { StoreContext, StoreModule } from "../table.ts";
 
 export const auditModule: StoreModule<SqlAuditLog> = {
@@ -143,11 +143,12 @@ export class SqlAuditLog implements AuditLog {
 
   /** The entry is written only if the change changes something. */
   #commitWith(apply: (tx: never) => Promise<boolean>, entry: () => AuditWrite): Promise<boolean> {
-    return this.#writer.write(async (tx) => {
+    const write = async (tx: GroupTransaction): Promise<boolean> => {
       const isApplied = await apply(tx as never);
       if (isApplied) tx.append(entry());
       return isApplied;
-    });
+    };
+    return this.#writer.write(write, { exclusive: false });
   }
 
   #newRecord(): Recorded {
