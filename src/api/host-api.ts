@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
 import { recentProblems } from "../capabilities/process-guard.ts";
 import type { Handlers } from "../contracts/contract.ts";
@@ -12,8 +13,15 @@ import type { TokenStore } from "../store/tokens.ts";
 import { CallMetrics, type StatisticsQuery } from "./handlers/call-metrics.ts";
 import { CallRunner } from "./handlers/call-runner.ts";
 import { EventFeed, type FeedOptions, lengthOf } from "./handlers/event-feed.ts";
-import { RecentCalls } from "./handlers/recent-calls.ts";
+import { eventOf } from "./handlers/logged-events.ts";
+import { type CallSource, RecentCalls } from "./handlers/recent-calls.ts";
 import type { ServerApiOptions } from "./handlers/server.ts";
+import { StoredCalls } from "./handlers/stored-calls.ts";
+
+/** How long events are collected after the last reader left: it may come back. */
+const SILENCE_MS = 60_000;
+const MAX_RUNNING = 1000;
+const RETRY_MS = 500;
 
 /** A host, or a runtime with some of its parts. */
 export type ApiHost = {
@@ -42,12 +50,13 @@ export interface HostApiOptions {
 
 /**
  * The handlers of the whole API, and what they share. Each resource is loaded when it is first used: a command needs few. It
- * listens to the events of the runtime until it is closed; the runtime stays open.
+ * may listen to the events of the runtime until it is closed; the runtime stays open.
  */
 export class HostApi {
   readonly startedAt: number;
   readonly feed: EventFeed;
-  readonly recentCalls = new RecentCalls();
+  /** From the store, or the last ones of this process. */
+  readonly history: CallSource;
   readonly runner: CallRunner;
   /** For `ServerInfo`. */
   readonly warnings: string[] = [];
@@ -58,6 +67,8 @@ export class HostApi {
   readonly #loaders: HandlerLoaders;
   readonly #loaded = new Map<Resource, unknown>();
   readonly #stop: () => void;
+  #listening: AbortController | undefined;
+  #silence: NodeJS.Timeout | undefined;
 
   constructor(host: ApiHost, options: HostApiOptions = {}) {
     const { haft } = host;
@@ -67,14 +78,57 @@ export class HostApi {
     this.startedAt = this.#clock.now();
     this.feed = new EventFeed(this.startedAt, options.events);
     this.runner = new CallRunner(haft);
+    const recentCalls = new RecentCalls();
+    this.history = host.store ? new StoredCalls(host.store.audit, this.runner) : recentCalls;
     this.#loaders = { ...this.#runtimeLoaders(), ...this.#hostLoaders(), ...options.handlers };
+    if (host.store) {
+      this.feed.onRead = () => this.#listen();
+      this.#stop = haft.on("tool_call_failed", (event) => this.#metrics.note(event));
+      return;
+    }
     this.#stop = haft.on("*", (event) => {
       const characters = lengthOf(event);
-      this.recentCalls.note(event, characters);
+      recentCalls.note(event, characters);
       this.#metrics.note(event);
       // Last: a reader of an event finds the call in its new state.
       this.feed.add(event, characters);
     });
+  }
+
+  /** Events cost time in each call, so they are collected only while somebody reads them, and a minute longer. */
+  #listen(): void {
+    clearTimeout(this.#silence);
+    const look = (): void => {
+      if (this.feed.readers > 0) this.#silence?.refresh();
+      else this.#listening?.abort();
+    };
+    this.#silence = setTimeout(look, SILENCE_MS);
+    this.#silence.unref();
+    if (this.#listening && !this.#listening.signal.aborted) return;
+    const { haft, store } = this.#host;
+    this.#listening = new AbortController();
+    const { signal } = this.#listening;
+    this.feed.interrupt();
+    const stop = haft.on("*", (event) => this.feed.add(event, lengthOf(event)));
+    signal.addEventListener("abort", stop, { once: true });
+    // Without the store there are the events of this process.
+    if (store) void this.#followOthers(store.audit, signal);
+  }
+
+  /** Until the signal aborts. If the store cannot be read for a moment, it goes on where it was. */
+  async #followOthers(log: Store["audit"], signal: AbortSignal): Promise<void> {
+    for (let after: number | undefined; !signal.aborted; await sleep(RETRY_MS, undefined, { ref: false })) {
+      try {
+        after ??= (await log.head()).count;
+        for await (const entry of log.entries({ after, follow: true, signal })) {
+          after = entry.seq;
+          const event = entry.owner === log.owner ? undefined : eventOf(entry);
+          if (event) this.feed.add(event, lengthOf(event));
+        }
+      } catch {
+        // Tried again.
+      }
+    }
   }
 
   has(resource: Resource): boolean {
@@ -102,17 +156,21 @@ export class HostApi {
   };
 
   /** Answers calls that have not begun: the server is about to close. */
-  endWaitingCalls(): void {
-    this.runner.endWaiting((callId) => this.recentCalls.find(callId)?.status === "running");
+  async endWaitingCalls(): Promise<void> {
+    const { items } = await this.history.list({ status: ["running"], limit: MAX_RUNNING });
+    const begun = new Set(items.map(({ callId }) => callId));
+    this.runner.endWaiting((callId) => begun.has(callId));
   }
 
   close(): void {
     this.#stop();
+    clearTimeout(this.#silence);
+    this.#listening?.abort();
   }
 
   #runtimeLoaders(): HandlerLoaders {
     const { haft, store, undo } = this.#host;
-    const { recentCalls, runner, feed } = this;
+    const { history, runner, feed } = this;
     const metrics = this.#metrics;
     return {
       server: async () => {
@@ -136,18 +194,18 @@ export class HostApi {
       },
       calls: async () => {
         const { createCallsApi } = await import("./handlers/calls.ts");
-        if (!undo) return createCallsApi({ haft, runner, recentCalls });
+        if (!undo) return createCallsApi({ haft, runner, history });
         const { undoableCalls } = await import("./handlers/undo.ts");
-        return createCallsApi({ haft, runner, recentCalls, undoable: undoableCalls(undo) });
+        return createCallsApi({ haft, runner, history, undoable: undoableCalls(undo) });
       },
       approvals: async () => (await import("./handlers/approvals.ts")).createApprovalsApi(haft),
       playground: async () => {
         const { createPlaygroundApi } = await import("./handlers/playground.ts");
-        if (!store) return createPlaygroundApi({ haft, recentCalls });
+        if (!store) return createPlaygroundApi({ haft, history });
         const { explainCall } = await import("./handlers/policy.ts");
         return createPlaygroundApi({
           haft,
-          recentCalls,
+          history,
           explain: (request, user) => explainCall(haft, request, user),
         });
       },

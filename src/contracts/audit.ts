@@ -31,7 +31,7 @@ export const AuditPage = named(
     total: Count.optional(),
     /** Entries that the search for text has not looked at: the newest while the index is behind, or the oldest. */
     unsearched: Count.optional(),
-    /** Whether `facets` have only the newest 20,000 entries that match. */
+    /** Whether `facets` have only the newest 5,000 entries that match. */
     isPartial: z.boolean().optional(),
     facets: z.array(
       z.strictObject({

@@ -86,12 +86,27 @@ export interface AuditPage {
   unsearched?: number;
 }
 
+export interface CallFilter {
+  tool?: string;
+  /** Only with one of these. `failed` includes calls that were lost. */
+  status?: readonly ("waiting" | "running" | "completed" | "failed" | "pending")[];
+  session?: string;
+  user?: string;
+  /** Only calls that this call made. */
+  parentId?: string;
+  /** Words of any entry of the call, as in `AuditQuery`. */
+  text?: string;
+  /** Unix milliseconds, both included. */
+  since?: number;
+  until?: number;
+}
+
 /** Counts of answered calls, highest first. */
 export interface AuditFacets {
   tool: FacetCount[];
   verdict: FacetCount[];
   status: FacetCount[];
-  /** Only the newest 20,000 that match were counted. Never with a filter by tool, kind, status, verdict, code or time only. */
+  /** Only the newest 5,000 that match were counted. Never with a filter by tool, kind, status, verdict, code or time only. */
   isPartial?: boolean;
 }
 
@@ -170,6 +185,11 @@ export interface AuditLog extends CallLog {
   facets(filter?: AuditQuery): Promise<AuditFacets>;
   /** Counts by minute or hour, of the hours or minutes that begin within this time. */
   counts(range: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]>;
+  /**
+   * Calls of all processes, newest first: the last entry of each. That is `call_begun` while it runs, and `approval_asked`
+   * while its caller waits for an answer.
+   */
+  calls(filter?: CallFilter & { limit?: number; cursor?: string }): Promise<AuditPage>;
   /** Everything about one call. */
   call(callId: string): Promise<CallHistory | undefined>;
   /** Oldest first, in chain order; with `follow`, also new entries until the signal aborts. */

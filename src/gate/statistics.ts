@@ -1,11 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { Call } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
+import { BUCKETS, bucketOf, middleOf } from "../core/duration-buckets.ts";
 import type { CallStatistics, ToolStatistics } from "../core/registry.ts";
-
-/** Eight buckets per power of two microseconds: percentiles are accurate to 10 %, in 2 KB per tool. */
-const SUB_BITS = 3;
-const BUCKETS = 32 << SUB_BITS;
 
 const UNKNOWN = "(unknown)";
 
@@ -94,14 +91,6 @@ function summarise(tally: Tally): ToolStatistics {
   };
 }
 
-/** The number of the bucket that a duration is counted in. */
-export function bucketOf(durationMs: number): number {
-  const micros = Math.min(Math.max(Math.round(durationMs * 1000), 1), 0x7fffffff);
-  const power = 31 - Math.clz32(micros);
-  const sub = power >= SUB_BITS ? (micros >>> (power - SUB_BITS)) & ((1 << SUB_BITS) - 1) : 0;
-  return (power << SUB_BITS) | sub;
-}
-
 /** The middle of the bucket that contains the quantile. */
 function percentile(tally: Tally, share: number): number {
   let left = Math.ceil(tally.count * share);
@@ -111,11 +100,4 @@ function percentile(tally: Tally, share: number): number {
     if (left <= 0) return middleOf(bucket);
   }
   return 0;
-}
-
-/** The duration in the middle of a bucket, in milliseconds. */
-export function middleOf(bucket: number): number {
-  const low = 2 ** (bucket >> SUB_BITS);
-  const step = low / (1 << SUB_BITS);
-  return (low + ((bucket & ((1 << SUB_BITS) - 1)) + 0.5) * step) / 1000;
 }

@@ -273,7 +273,8 @@ class ApiServer implements HttpServer {
     NetServer.prototype.close.call(this.#server);
     if (idleMs === 0) this.#server.closeIdleConnections();
     this.#load.close();
-    this.api.endWaitingCalls();
+    // If the record cannot be read, all of them may have begun.
+    await this.api.endWaitingCalls().catch(() => undefined);
     for (const outgoing of this.#awaited) outgoing.shouldKeepAlive = false;
     for (;;) {
       const isBusy = this.#streams.closeUnawaited() > 0 || this.#awaited.size > 0;

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { MaybePromise } from "../core/stage.ts";
 
 /** A parameter. No booleans (SQLite has none: use 0 and 1); structured data as JSON text. */
@@ -35,9 +34,22 @@ export interface DatabaseHealth {
   reason?: string;
 }
 
+/** A link of a chain: its hash covers that of the link before. */
+export interface ChainLink {
+  seq: number;
+  hash: string;
+}
+
 export interface DatabaseReader extends Pick<SqlRunner, "all"> {
-  /** As `all`, with the SHA-256 of the last column, a text, in its place, as hex. */
-  allHashed<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]>;
+  /**
+   * Follows a chain through rows of `seq`, `previous`, `hash` and `hashed`, a JSON list: the hash is the SHA-256 of that list
+   * with the hash before as its last value. Returns the last row that continues it. Only of engines that do it off the event loop.
+   */
+  followChain?(
+    sql: string,
+    params: readonly SqlValue[],
+    from: ChainLink,
+  ): Promise<ChainLink & { count: number; read: number }>;
   /** Runs the statements in one transaction. */
   write(statements: readonly (readonly [sql: string, params: readonly SqlValue[]])[]): Promise<void>;
 }
@@ -88,11 +100,4 @@ function invalidReason(value: unknown): string | undefined {
   }
   if (value === null || value instanceof Uint8Array) return undefined;
   return value === undefined ? "undefined; a missing value is null" : `a value of type ${typeof value}`;
-}
-
-/** Replaces the last column of each row, a text, by its SHA-256. */
-export function hashLast<Row extends object>(rows: Row[]): Row[] {
-  const last = rows[0] && (Object.keys(rows[0]).at(-1) as keyof Row);
-  if (last !== undefined) for (const row of rows) row[last] = hash("sha256", String(row[last])) as Row[keyof Row];
-  return rows;
 }

@@ -7,7 +7,6 @@ import {
   checkParameters,
   type DatabaseHealth,
   type DatabaseReader,
-  hashLast,
   type SqlDatabase,
   type SqlRunner,
   type SqlTransaction,
@@ -211,8 +210,6 @@ class PostgresDatabase implements SqlDatabase {
   /** The server does the work. */
   readonly reader: DatabaseReader = {
     all: (sql, params) => this.all(sql, params),
-    allHashed: async <Row extends object>(sql: string, params?: readonly SqlValue[]) =>
-      hashLast(await this.all<Row>(sql, params)),
     write: (statements) =>
       this.transaction(async (tx) => {
         for (const [sql, params] of statements) await tx.run(sql, params);

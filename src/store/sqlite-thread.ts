@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import type { SqlValue } from "./database.ts";
+import type { ChainLink, SqlValue } from "./database.ts";
 
 /** A statement and its parameters. */
 export type Statement = readonly [sql: string, params: readonly SqlValue[]];
@@ -11,8 +11,8 @@ interface Request {
   select?: Statement;
   /** In one transaction. */
   write?: readonly Statement[];
-  /** Replaces the last column of each row by its SHA-256, as hex. */
-  isHashed?: boolean;
+  /** Checks the chain of the selected rows: see `DatabaseReader`. */
+  from?: ChainLink;
 }
 
 interface Reply {
@@ -40,8 +40,8 @@ export class SqliteThread {
     this.#file = file;
   }
 
-  select(select: Statement, { isHashed = false } = {}): Promise<object[]> {
-    return this.#request({ id: this.#nextId++, select, isHashed });
+  select(select: Statement, from?: ChainLink): Promise<object[]> {
+    return this.#request({ id: this.#nextId++, select, from });
   }
 
   /** Waits for the lock of other writers, for some seconds. */
@@ -109,7 +109,7 @@ export class SqliteThread {
 /** A string, so it needs no file next to the bundle. */
 const SOURCE = String.raw`
 const { parentPort, workerData } = require("node:worker_threads");
-const { createHash } = require("node:crypto");
+const crypto = require("node:crypto");
 const { DatabaseSync } = require(workerData.driver);
 const MAX_STATEMENTS = 100;
 let connection;
@@ -129,12 +129,27 @@ function prepare(sql) {
   return statement;
 }
 
-function select([sql, params], isHashed) {
+function sha256(text, encoding) {
+  return crypto.hash ? crypto.hash("sha256", text, encoding) : crypto.createHash("sha256").update(text).digest(encoding);
+}
+
+// The last link that continues the chain, how many there are, and how many rows were read.
+function chain(rows, { seq, hash }) {
+  let count = 0;
+  for (const row of rows) {
+    if (row.seq !== seq + 1 || (row.previous !== "" && row.previous !== hash)) break;
+    const text = row.hashed.slice(0, -1) + "," + JSON.stringify(hash) + "]";
+    if (sha256(text, row.hash.length === 64 ? "hex" : "base64url") !== row.hash) break;
+    seq = row.seq;
+    hash = row.hash;
+    count++;
+  }
+  return [{ seq, hash, count, read: rows.length }];
+}
+
+function select([sql, params], from) {
   const rows = prepare(sql).all(...params);
-  if (!isHashed || rows.length === 0) return rows;
-  const last = Object.keys(rows[0]).at(-1);
-  for (const row of rows) row[last] = createHash("sha256").update(row[last]).digest("hex");
-  return rows;
+  return from ? chain(rows, from) : rows;
 }
 
 function write(all) {
@@ -159,7 +174,7 @@ parentPort.on("message", (request) => {
   }
   const { id } = request;
   try {
-    const rows = request.select ? select(request.select, request.isHashed) : write(request.write);
+    const rows = request.select ? select(request.select, request.from) : write(request.write);
     parentPort.postMessage({ id, rows });
   } catch (error) {
     parentPort.postMessage({ id, error: { message: error.message, code: error.sqliteCodeName || error.code } });

@@ -5,6 +5,7 @@ import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructur
 import { errorCode, errorMessage, toolError } from "../core/error.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import {
+  type ChainLink,
   checkParameters,
   type DatabaseHealth,
   type DatabaseReader,
@@ -12,7 +13,6 @@ import {
   type SqlTransaction,
   type SqlValue,
   type TransactionOptions,
-  hashLast,
 } from "./database.ts";
 import { ChangeFeed, watchFile } from "./change-feed.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
@@ -276,18 +276,18 @@ export class SqliteDatabase implements SqlDatabase {
     const explain = (error: unknown): never => {
       throw this.#explain(error);
     };
-    const read = <Row extends object>(sql: string, params: readonly SqlValue[] = [], isHashed = false) => {
-      checkParameters(sql, params);
-      const select = thread.select([sql, params], { isHashed }) as Promise<Row[]>;
-      return select.catch((error: unknown) => {
-        // The file was deleted: only the connection that has it open can read it.
-        if (sqliteCode(error) !== "SQLITE_CANTOPEN") return explain(error);
-        return this.all<Row>(sql, params).then((rows) => (isHashed ? hashLast(rows) : rows));
-      });
-    };
     return {
-      all: (sql, params) => read(sql, params),
-      allHashed: (sql, params) => read(sql, params, true),
+      all: <Row extends object>(sql: string, params: readonly SqlValue[] = []) => {
+        checkParameters(sql, params);
+        return (thread.select([sql, params]) as Promise<Row[]>).catch((error: unknown) => {
+          // The file was deleted: only the connection that has it open can read it.
+          return sqliteCode(error) === "SQLITE_CANTOPEN" ? this.all<Row>(sql, params) : explain(error);
+        });
+      },
+      followChain: async (sql, params, from) => {
+        const [end] = await thread.select([sql, params], from).catch(explain);
+        return end as ChainLink & { count: number; read: number };
+      },
       write: (statements) => thread.write(statements).catch(explain),
     };
   }
@@ -402,10 +402,6 @@ class MemoryReader implements DatabaseReader {
 
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
     return this.#database.all<Row>(sql, params);
-  }
-
-  async allHashed<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    return hashLast(await this.all<Row>(sql, params));
   }
 
   async write(statements: readonly (readonly [string, readonly SqlValue[]])[]): Promise<void> {

@@ -225,7 +225,7 @@ describe("a WebSocket", () => {
     socket.terminate();
     await until(() => api.runs.includes("stopped"));
     await until(() => api.server.openStreams === 0);
-    expect(api.server.api.recentCalls.find("stays")).toMatchObject({ status: "running" });
+    expect(await api.server.api.history.find("stays")).toMatchObject({ status: "running" });
     expect(api.runs.filter((run) => run === "stopped")).toHaveLength(1);
   });
 

@@ -178,7 +178,7 @@ describe("sv-009: nothing changes on GET", () => {
     }
     // Where GET means something else, that is what it does.
     expect((await ask(api, "GET", "/api/approvals/answers", { token })).json.error?.code).toBe("not_found");
-    expect(api.server.api.recentCalls.list({ limit: 10 }).items).toEqual([]);
+    expect((await api.server.api.history.list({ limit: 10 })).items).toEqual([]);
   });
 });
 

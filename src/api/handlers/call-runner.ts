@@ -8,6 +8,7 @@ import type { ToolResult } from "../../core/result.ts";
 import { StoppedTogether } from "../../gate/stopped-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { FrameQueue } from "./frame-queue.ts";
+import { MAX_UPDATES, type RecentCall } from "./recent-calls.ts";
 
 /** A call that was started by the API and has not ended. */
 export interface Run {
@@ -20,11 +21,15 @@ export interface Run {
 
 export type StartCall = (request: CallRequest, identity: Identity) => Run;
 
-/** Makes the calls that clients of the API request, and knows who may cancel each. */
+/** Calls whose input and result are kept, running ones included. */
+const MAX_KEPT = 200;
+
+/** Makes the calls that clients of the API request, and knows who may cancel each. The last ones are kept with their results. */
 export class CallRunner {
   readonly #haft: Haft;
   readonly #gate: Gate;
   readonly #running = new Map<string, { run: Run; owner: string }>();
+  readonly #kept = new Map<string, RecentCall>();
 
   constructor(haft: Haft) {
     this.#haft = haft;
@@ -64,6 +69,11 @@ export class CallRunner {
     return Object.assign(run, { result });
   }
 
+  /** A call that was made here lately, as it was made and answered. */
+  recall(callId: string): RecentCall | undefined {
+    return this.#kept.get(callId);
+  }
+
   /** Returns whether there was a call to cancel. Calls of others need the scope `admin`. */
   cancel(callId: string, identity: Identity): boolean {
     const found = this.#running.get(callId);
@@ -79,17 +89,23 @@ export class CallRunner {
     for (const [callId, { run }] of this.#running) if (run.isAttached && !hasBegun(callId)) run.cancel(why);
   }
 
-  #execute(
-    { tool, input, id, session, mode, timeoutMs, policy, allowedPaths, background, waitForEnd }: CallRequest,
-    identity: Identity,
-    callId: string,
-    onUpdate?: CallOptions["onUpdate"],
-  ): Run {
+  #execute(request: CallRequest, identity: Identity, callId: string, follow?: CallOptions["onUpdate"]): Run {
+    const { tool, input, id, session, mode, timeoutMs, policy, allowedPaths, background, waitForEnd } = request;
+    const caller = session === undefined ? { user: identity.name } : { user: identity.name, session };
+    const kept = this.#keep({ callId, toolName: tool, caller: { ...caller, depth: 0 }, input });
+    const isFollowed = follow !== undefined || request.keepRunning;
+    const onUpdate: CallOptions["onUpdate"] = isFollowed
+      ? (update) => {
+          kept.updates.push(update);
+          if (kept.updates.length > MAX_UPDATES) kept.updates.shift();
+          follow?.(update);
+        }
+      : undefined;
     const options: CallOptions = {
       id: callId,
       // An id that the client did not choose must not make two calls one.
       idempotencyKey: id ?? false,
-      caller: session === undefined ? { user: identity.name } : { user: identity.name, session },
+      caller,
       mode,
       timeoutMs,
       policy,
@@ -110,8 +126,29 @@ export class CallRunner {
     const forget = (): void => {
       if (this.#running.get(callId)?.run === run) this.#running.delete(callId);
     };
-    void started.then(forget, forget);
+    const end = (result: ToolResult): void => {
+      forget();
+      kept.result = result;
+      kept.status = result.status;
+    };
+    void started.then(end, forget);
     return run;
+  }
+
+  #keep(call: Pick<RecentCall, "callId" | "toolName" | "caller" | "input">): RecentCall {
+    const kept: RecentCall = {
+      ...call,
+      status: "waiting",
+      requestedAt: this.#haft.clock.now(),
+      updates: [],
+      number: Number.MAX_SAFE_INTEGER,
+      characters: 0,
+    };
+    // As the newest, also if the id was used before.
+    this.#kept.delete(call.callId);
+    this.#kept.set(call.callId, kept);
+    if (this.#kept.size > MAX_KEPT) for (const oldest of this.#kept.keys()) if (this.#kept.delete(oldest)) break;
+    return kept;
   }
 }
 

@@ -3,10 +3,11 @@ import type { CallFrame, CallInfo, CallRequest, calls, ReplayRequest } from "../
 import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
 import type { Identity } from "../../contracts/identity.ts";
 import { textOf } from "../../core/content.ts";
+import type { ToolResult } from "../../core/result.ts";
 import type { Haft } from "../../runtime.ts";
 import { type CallRunner, cancelOnDisconnect } from "./call-runner.ts";
 import { FrameQueue } from "./frame-queue.ts";
-import { type RecentCall, type RecentCalls, rowOf } from "./recent-calls.ts";
+import { type CallSource, type RecentCall, rowOf } from "./recent-calls.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CHILDREN = 500;
@@ -15,17 +16,17 @@ const MAX_OUTPUT_CHARACTERS = 1024 * 1024;
 export interface CallsApiOptions {
   haft: Haft;
   runner: CallRunner;
-  recentCalls: RecentCalls;
+  history: CallSource;
   /** Those of the calls whose file changes can be undone. Omitted: none can. */
   undoable?(callIds: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
-export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApiOptions): Handlers<typeof calls> {
+export function createCallsApi({ haft, runner, history, undoable }: CallsApiOptions): Handlers<typeof calls> {
   /** A user finds their own call, even if others used the same id. */
-  const find = (callId: string, { name }: Identity): RecentCall => {
-    const call = recentCalls.find(callId, name);
+  const find = async (callId: string, { name }: Identity): Promise<RecentCall> => {
+    const call = await history.find(callId, name);
     if (call) return call;
-    throw new ApiError("not_found", "This call is not known, or no longer kept", "Look for it in the audit log.");
+    throw new ApiError("not_found", "This call is not known, or no longer kept", "Look at GET /api/calls.");
   };
 
   const describe = async (found: readonly RecentCall[]): Promise<CallInfo[]> => {
@@ -44,16 +45,19 @@ export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApi
   };
 
   const start = (request: CallRequest, identity: Identity, setHeader: (name: string, value: string) => void) => {
-    const { callId } = runner.start(request, identity);
+    const { callId } = runner.start({ ...request, keepRunning: true }, identity);
     setHeader("location", `/api/calls/${encodeURIComponent(callId)}`);
     return { callId };
   };
 
-  const replayOf = (callId: string, body: ReplayRequest, identity: Identity): CallRequest => {
-    const { toolName, input, caller } = find(callId, identity);
+  const replayOf = async (callId: string, body: ReplayRequest, identity: Identity): Promise<CallRequest> => {
+    const { toolName, input, caller, isMasked } = await find(callId, identity);
     // The first input is shown only to those who may read it.
     if (!("input" in body) && !identity.scopes.includes("read")) {
       throw new ApiError("forbidden", 'To repeat a call with its input needs the scope "read"', "Send the input.");
+    }
+    if (!("input" in body) && (isMasked || input === undefined)) {
+      throw new ApiError("conflict", "The record has this input without its secrets, or not at all", "Send the input.");
     }
     return { tool: toolName, input, session: caller.session, ...body };
   };
@@ -63,23 +67,25 @@ export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApi
     stream: ({ body, identity, signal }) => runner.stream(body, identity, signal),
     start: ({ body, identity, setHeader }) => start(body, identity, setHeader),
     async list({ query: { limit = DEFAULT_LIMIT, ...query } }) {
-      const { items, next } = recentCalls.list({ ...query, limit });
+      const { items, next } = await history.list({ ...query, limit });
       return { items: await describe(items), next };
     },
     async get({ params, identity }) {
-      const call = find(params.id, identity);
-      const made = recentCalls.list({ parent: call.callId, caller: call.caller, limit: MAX_CHILDREN }).items;
+      const call = await find(params.id, identity);
+      const { items: made } = await history.list({ parent: call.callId, caller: call.caller, limit: MAX_CHILDREN });
       const [info = rowOf(call), ...children] = await describe([call, ...made]);
       const { input, updates, result } = call;
       return { ...info, input, updates, result, children };
     },
-    watch: ({ params, identity, signal }) => watch(haft, find(params.id, identity), signal),
+    watch: async ({ params, identity, signal }) =>
+      watch(haft, await find(params.id, identity), { signal, find: () => find(params.id, identity) }),
     async output({ params, query: { offset = 0, limit = MAX_OUTPUT_CHARACTERS }, identity, setHeader }) {
-      const { result } = find(params.id, identity);
+      const { result } = await find(params.id, identity);
       if (!result) throw new ApiError("conflict", "The call has not ended", "Wait for its result.");
       // Only the reference in the result is read, never one from a client.
       const { spill } = result.metadata;
-      const whole = spill ? await haft.spill.read(spill.ref) : textOf(result.content);
+      const text = "cut" in result.metadata ? undefined : textOf(result.content);
+      const whole = spill ? await haft.spill.read(spill.ref) : text;
       if (whole === undefined) throw new ApiError("not_found", "The output is no longer kept", "Make the call again.");
       const end = Math.min(offset + limit, whole.length);
       setHeader("x-total-characters", String(whole.length));
@@ -90,38 +96,55 @@ export function createCallsApi({ haft, runner, recentCalls, undoable }: CallsApi
       if (runner.cancel(callId, identity)) return { callId };
       throw new ApiError("not_found", "No such call is running here", "Look at GET /api/calls?status=running.");
     },
-    replay: (request) => execute(replayOf(request.params.id, request.body, request.identity), request),
-    replayStream: ({ params, body, identity, signal }) =>
-      runner.stream(replayOf(params.id, body, identity), identity, signal),
-    replayStart: ({ params, body, identity, setHeader }) =>
-      start(replayOf(params.id, body, identity), identity, setHeader),
+    replay: async (request) => execute(await replayOf(request.params.id, request.body, request.identity), request),
+    replayStream: async ({ params, body, identity, signal }) =>
+      runner.stream(await replayOf(params.id, body, identity), identity, signal),
+    replayStart: async ({ params, body, identity, setHeader }) =>
+      start(await replayOf(params.id, body, identity), identity, setHeader),
   };
 }
 
-/** Joins a call that anyone made before. */
-function watch(haft: Haft, call: RecentCall, signal: AbortSignal): AsyncIterable<CallFrame> {
+/** How often the record is read for the end of a call of another process. */
+const LOOK_MS = 250;
+
+interface WatchOptions {
+  signal: AbortSignal;
+  find(): Promise<RecentCall>;
+}
+
+/** Joins a call that anyone made before, in this process or in another. */
+function watch(haft: Haft, call: RecentCall, { signal, find }: WatchOptions): AsyncIterable<CallFrame> {
   const frames = new FrameQueue<CallFrame>(signal);
   const { callId } = call;
   frames.push({ type: "started", callId });
   for (const update of call.updates) frames.push({ type: "update", update });
-  const finish = (): void => {
-    if (call.result) frames.push({ type: "result", result: call.result });
+  const finish = (result: ToolResult): void => {
+    stop();
+    frames.push({ type: "result", result });
     frames.end();
   };
-  if (call.result) {
-    finish();
-    return frames;
-  }
-  const stop = haft.on("*", (event) => {
+  const unsubscribe = haft.on("*", (event) => {
     if (!("callId" in event) || event.callId !== callId) return;
     if (event.type === "tool_call_updated") frames.push({ type: "update", update: event.update });
     else if (event.type === "permission_requested") {
       frames.push({ type: "approval", approvalId: event.approvalId, reason: event.reason });
-    } else if (call.result) {
-      stop();
-      finish();
-    }
+    } else if ("result" in event && event.result) finish(event.result);
   });
+  const timer = setInterval(() => {
+    find().then(
+      ({ result }) => result && !signal.aborted && finish(result),
+      // Pruned meanwhile: the events are what is left.
+      () => undefined,
+    );
+  }, LOOK_MS);
+  let isStopped = false;
+  const stop = (): void => {
+    if (isStopped) return;
+    isStopped = true;
+    unsubscribe();
+    clearInterval(timer);
+  };
   signal.addEventListener("abort", stop, { once: true });
+  if (call.result) finish(call.result);
   return frames;
 }

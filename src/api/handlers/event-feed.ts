@@ -55,6 +55,8 @@ export class EventFeed {
   #characters = 0;
   #flushedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  /** Called before a reader is added. */
+  onRead: (() => void) | undefined;
 
   constructor(startedAt: number, options: FeedOptions = {}) {
     this.#start = startedAt;
@@ -100,8 +102,17 @@ export class EventFeed {
     }
   }
 
+  /** Events were missed: readers with an earlier id get `reset`. */
+  interrupt(): void {
+    this.flush();
+    while (this.#oldest <= this.#last) this.#drop(this.#oldest);
+    this.#oldest = ++this.#last + 1;
+    for (const reader of this.#readers) reader.position = this.#last;
+  }
+
   /** `hello`, then the events after `after`, then the new ones. */
   read(filter: EventFilter, after: string | undefined, deliver: Deliver): EventReader {
+    this.onRead?.();
     const from = after === undefined ? this.#last : this.#numberOf(after);
     // With the id that was requested, so a connection that ends here resumes without a gap.
     const hello: EventMessage = {

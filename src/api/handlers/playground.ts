@@ -11,17 +11,17 @@ import { formatToolResult } from "../../models/text/format-tool-result.ts";
 import { TEXT_FORMATS } from "../../core/text-formats.ts";
 import { type ParsedToolCall, parseToolCalls } from "../../models/text/tool-call-parser.ts";
 import type { Haft } from "../../runtime.ts";
-import type { RecentCalls } from "./recent-calls.ts";
+import type { CallSource } from "./recent-calls.ts";
 
 export interface PlaygroundApiOptions {
   haft: Haft;
-  recentCalls: RecentCalls;
+  history: CallSource;
   /** Omitted: calls are parsed and not judged. */
   explain?(request: ExplainRequest, user: string): Promise<Explanation>;
 }
 
 export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typeof playground> {
-  const { haft, recentCalls } = options;
+  const { haft, history } = options;
   return {
     formats: () => ({ items: TEXT_FORMATS.map(exampleWith(haft.tools())) }),
     async parse({ body, identity }) {
@@ -34,9 +34,9 @@ export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typ
         ),
       };
     },
-    answer({ body: { callId, format = "xml" }, identity }) {
-      const call = recentCalls.find(callId, identity.name);
-      if (!call?.result) {
+    async answer({ body: { callId, format = "xml" }, identity }) {
+      const call = await history.find(callId, identity.name);
+      if (!call?.result || "cut" in call.result.metadata) {
         throw new ApiError("not_found", "There is no result of such a call here", "Make the call, and wait for it.");
       }
       return { text: formatToolResult(call.toolName, call.result, { format, tools: haft.tools() }) };

@@ -2,11 +2,14 @@ import type { Page } from "../../contracts/basics.ts";
 import type { CallInfo, CallStatus } from "../../contracts/calls.ts";
 import type { ToolEvent, Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
+import type { MaybePromise } from "../../core/stage.ts";
 
 export interface RecentCall extends CallInfo {
   input?: unknown;
   updates: Update[];
   result?: ToolResult;
+  /** The input has masked secrets, so it cannot be used again. */
+  isMasked?: boolean;
   /** The newest call has the highest. */
   number: number;
   characters: number;
@@ -16,17 +19,30 @@ export interface CallQuery {
   tool?: string;
   status?: readonly CallStatus[];
   session?: string;
+  user?: string;
   parent?: string;
+  /** Words of the call. */
+  search?: string;
+  from?: number;
+  to?: number;
   /** Only of this caller. */
   caller?: RecentCall["caller"];
   limit: number;
   cursor?: string;
 }
 
-const MAX_UPDATES = 50;
+/** Where the calls that are shown come from. */
+export interface CallSource {
+  /** If several callers used this id: the call of `user`, or the newest. */
+  find(callId: string, user?: string): MaybePromise<RecentCall | undefined>;
+  /** Newest first. */
+  list(query: CallQuery): MaybePromise<Page<RecentCall>>;
+}
 
-/** The last calls with their input and result, read from the events. The oldest are dropped first; unfinished ones are kept. */
-export class RecentCalls {
+export const MAX_UPDATES = 50;
+
+/** Without a store: the last calls with their input and result, read from the events. The oldest are dropped first; unfinished ones are kept. */
+export class RecentCalls implements CallSource {
   readonly #calls = new Map<string, RecentCall>();
   readonly #maxCalls: number;
   readonly #maxCharacters: number;
@@ -50,7 +66,7 @@ export class RecentCalls {
   }
 
   /** Newest first. */
-  list({ tool, status, session, parent, caller, limit, cursor }: CallQuery): Page<RecentCall> {
+  list({ tool, status, session, user, parent, search, from, to, caller, limit, cursor }: CallQuery): Page<RecentCall> {
     const before = cursor === undefined ? Infinity : Number(cursor);
     const items: RecentCall[] = [];
     for (const call of [...this.#calls.values()].sort((a, b) => b.number - a.number)) {
@@ -58,7 +74,10 @@ export class RecentCalls {
       if (tool !== undefined && call.toolName !== tool) continue;
       if (status && !status.includes(call.status)) continue;
       if (session !== undefined && call.caller.session !== session) continue;
+      if (user !== undefined && call.caller.user !== user) continue;
       if (parent !== undefined && call.parentId !== parent) continue;
+      if (call.requestedAt < (from ?? 0) || call.requestedAt > (to ?? Infinity)) continue;
+      if (search && !hasText(call, search)) continue;
       if (caller && keyOf(call) !== keyOf({ callId: call.callId, caller })) continue;
       if (items.length === limit) return { items, next: String(items.at(-1)?.number) };
       items.push(call);
@@ -163,6 +182,12 @@ export class RecentCalls {
   }
 }
 
+function hasText({ callId, toolName, input, display }: RecentCall, search: string): boolean {
+  const text = JSON.stringify([callId, toolName, input, display]).toLowerCase();
+  const words = search.toLowerCase().split(/\s+/);
+  return words.every((word) => text.includes(JSON.stringify(word).slice(1, -1)));
+}
+
 /** Two callers may use the same id. */
 function keyOf({ callId, caller: { session, agent, user } }: Pick<RecentCall, "callId" | "caller">): string {
   // With their lengths, so no two callers have the same key. Made for every event, and JSON would cost more.
@@ -174,6 +199,7 @@ export function rowOf({
   input: _input,
   updates: _updates,
   result: _result,
+  isMasked: _isMasked,
   number: _number,
   characters: _characters,
   ...row

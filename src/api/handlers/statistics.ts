@@ -9,17 +9,18 @@ import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { estimatedTokens } from "../../core/token-counter.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
+import type { AuditCounts, AuditEntry, AuditLog } from "../../gate/audit-log.ts";
 import type { Haft } from "../../runtime.ts";
 import { compactDeclaration, definitionText } from "../../tools/discovery/definition-cost.ts";
 import type { StatisticsQuery } from "./call-metrics.ts";
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DEFAULT_BUCKETS = 60;
 const PAGE = 500;
-/** If there are more, only the newest are read: a chart needs no more, and reading must end. */
-const MAX_ENTRIES = 50_000;
+/** If there are more, the buckets are longer and the counters are read. */
+const MAX_ENTRIES = 5000;
 
 /** Figures of calls, from memory or from the audit log. */
 export type ReadStatistics = (query: StatisticsQuery) => MaybePromise<StatisticsInfo>;
@@ -99,19 +100,57 @@ function weight({ isShown, definitionTokens, resultTokens }: TokenReport["tools"
   return (isShown ? definitionTokens : 0) + resultTokens;
 }
 
-interface AnsweredCall {
+/** Equal calls: `durations` has how many of them took how long. */
+interface AnsweredCalls {
   at: number;
   tool: string;
-  ms: number;
+  count: number;
+  durationMs: number;
+  durations: readonly (readonly [ms: number, count: number])[];
   failed: boolean;
   denied: boolean;
   bytes: number;
 }
 
-/** The calls of all processes that share the store. */
-export async function auditStatistics(log: AuditLog, { from, to, buckets }: StatisticsQuery): Promise<StatisticsInfo> {
-  const answered = await readAnswered(log, from, to);
-  const bucketMs = Math.max(1, Math.ceil((to - from) / buckets));
+/**
+ * The calls of all processes that share the store. With buckets of a minute or longer, from counters of minutes or hours; then
+ * `from` and the buckets begin with a whole minute or hour.
+ */
+export async function auditStatistics(log: AuditLog, query: StatisticsQuery): Promise<StatisticsInfo> {
+  const wanted = Math.max(1, Math.ceil((query.to - query.from) / query.buckets));
+  if (wanted < MINUTE) {
+    const answered = await readAnswered(log, query.from, query.to);
+    if (answered) return summarise(answered, query, wanted);
+  }
+  const unit = wanted >= HOUR ? HOUR : MINUTE;
+  const bucketMs = Math.ceil(wanted / unit) * unit;
+  const from = Math.floor(query.from / unit) * unit;
+  const counts = await readCounts(log, { from, to: query.to, unit });
+  return summarise(counts, { ...query, from }, bucketMs);
+}
+
+/** Whole hours and minutes from the counters, and the last minute up to `to` from the entries. */
+async function readCounts(
+  log: AuditLog,
+  { from, to, unit }: { from: number; to: number; unit: number },
+): Promise<AnsweredCalls[]> {
+  const lastHour = unit === HOUR ? Math.max(from, Math.floor(to / HOUR) * HOUR) : from;
+  const lastMinute = Math.max(from, Math.floor(to / MINUTE) * MINUTE);
+  const last = await readAnswered(log, lastMinute, to);
+  const hours = lastHour > from ? await log.counts({ since: from, until: lastHour - 1, by: "hour" }) : [];
+  const until = last ? lastMinute - 1 : to;
+  const minutes = lastHour <= until ? await log.counts({ since: lastHour, until, by: "minute" }) : [];
+  const counted = [...hours, ...minutes].filter(({ kind }) => ANSWERS.has(kind)).map(toAnswered);
+  return [...counted, ...(last ?? [])];
+}
+
+const ANSWERS = new Set<string>(["call_ended", "call_refused"]);
+
+function summarise(
+  answered: readonly AnsweredCalls[],
+  { from, to }: StatisticsQuery,
+  bucketMs: number,
+): StatisticsInfo {
   const byTool = groupBy(answered, ({ tool }) => tool);
   const byBucket = groupBy(answered, ({ at }) => Math.floor((at - from) / bucketMs));
   return {
@@ -126,45 +165,73 @@ export async function auditStatistics(log: AuditLog, { from, to, buckets }: Stat
   };
 }
 
-async function readAnswered(log: AuditLog, since: number, until: number): Promise<AnsweredCall[]> {
-  const answered: AnsweredCall[] = [];
+/** The entries themselves; undefined if there are too many. */
+async function readAnswered(log: AuditLog, since: number, until: number): Promise<AnsweredCalls[] | undefined> {
+  const answered: AnsweredCalls[] = [];
   let cursor: string | undefined;
   do {
-    const page = await log.query({
-      kind: ["call_ended", "call_refused"],
-      since,
-      until,
-      limit: PAGE,
-      cursor,
-    });
+    const page = await log.query({ kind: ["call_ended", "call_refused"], since, until, limit: PAGE, cursor });
     answered.push(...page.entries.map(answeredOf));
     cursor = page.cursor;
-  } while (cursor !== undefined && answered.length < MAX_ENTRIES);
+    if (answered.length > MAX_ENTRIES) return undefined;
+  } while (cursor !== undefined);
   return answered;
 }
 
-function answeredOf({ at, toolName = "", status, data }: AuditEntry): AnsweredCall {
-  const { durationMs, contentBytes, error } = data;
-  const code = isObject(error) ? error["code"] : undefined;
+function toAnswered({
+  at,
+  toolName,
+  status,
+  errorCode,
+  count,
+  durationMs,
+  bytes,
+  durations,
+}: AuditCounts): AnsweredCalls {
   return {
     at,
     tool: toolName,
-    ms: typeof durationMs === "number" ? durationMs : 0,
+    count,
+    durationMs,
+    durations,
     failed: status === "failed",
-    denied: isErrorCode(code) && ERROR_CODES[code].actor === "policy",
+    denied: isDenial(errorCode),
+    bytes,
+  };
+}
+
+function isDenial(code: unknown): boolean {
+  return isErrorCode(code) && ERROR_CODES[code].actor === "policy";
+}
+
+function answeredOf({ at, toolName = "", status, data }: AuditEntry): AnsweredCalls {
+  const { durationMs, contentBytes, error } = data;
+  const ms = typeof durationMs === "number" ? durationMs : 0;
+  return {
+    at,
+    tool: toolName,
+    count: 1,
+    durationMs: ms,
+    durations: [[ms, 1]],
+    failed: status === "failed",
+    denied: isDenial(isObject(error) ? error["code"] : undefined),
     bytes: typeof contentBytes === "number" ? contentBytes : 0,
   };
 }
 
-function numbersOf(calls: readonly AnsweredCall[]): ToolNumbers {
-  const sorted = calls.map(({ ms }) => ms).sort((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  const sum = (value: (call: AnsweredCall) => number): number => calls.reduce((total, call) => total + value(call), 0);
+function numbersOf(calls: readonly AnsweredCalls[]): ToolNumbers {
+  const sum = (value: (call: AnsweredCalls) => number): number => calls.reduce((total, call) => total + value(call), 0);
+  const count = sum((call) => call.count);
+  const sorted = calls.flatMap(({ durations }) => durations).sort(([a], [b]) => a - b);
+  const at = (share: number): number => {
+    let left = Math.min(count - 1, Math.floor(count * share));
+    return sorted.find(([, times]) => (left -= times) < 0)?.[0] ?? 0;
+  };
   return {
-    count: calls.length,
-    failures: sum(({ failed }) => Number(failed)),
-    denials: sum(({ denied }) => Number(denied)),
-    avgMs: calls.length === 0 ? 0 : sum(({ ms }) => ms) / calls.length,
+    count,
+    failures: sum((call) => (call.failed ? call.count : 0)),
+    denials: sum((call) => (call.denied ? call.count : 0)),
+    avgMs: count === 0 ? 0 : sum(({ durationMs }) => durationMs) / count,
     p50Ms: at(0.5),
     p95Ms: at(0.95),
     bytes: sum(({ bytes }) => bytes),

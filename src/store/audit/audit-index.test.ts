@@ -3,7 +3,7 @@ import type { AuditFact } from "../../gate/audit-log.ts";
 import { ENGINES, useEngine } from "../engines.fixture.ts";
 import type { Store } from "../store.ts";
 import { deleteUpTo } from "./audit-segments.ts";
-import { auditCounts, DAY, HOUR, MINUTE } from "./index-tables.ts";
+import { ALL, auditCounts, DAY, HOUR, MINUTE } from "./index-tables.ts";
 
 type Log = Store["audit"];
 
@@ -52,7 +52,7 @@ describe.each(ENGINES)("the index of the log on $name", (engine) => {
     const { count: head } = await third.audit.head();
     await Promise.all(stores.map(({ audit }) => audit.index.reach(head)));
     const counters = await auditCounts.select(third.database, auditCounts.keys);
-    for (const span of [MINUTE, HOUR, DAY]) {
+    for (const span of [MINUTE, HOUR, DAY, ALL]) {
       const sum = counters.filter((row) => row.span === span).reduce((all, { count }) => all + count, 0);
       expect(sum).toBe(1000);
     }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { bucketOf } from "../../gate/statistics.ts";
+import { bucketOf } from "../../core/duration-buckets.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
 import { type AuditWords, auditWordsOf, type IndexedRow } from "./audit-words.ts";
-import { type AuditCount, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";
+import { ALL, type AuditCount, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";
 
 type Statement = readonly [sql: string, params: readonly SqlValue[]];
 
@@ -183,10 +183,10 @@ export function forgetting(engine: string, seq: number): Statement[] {
 function tally(rows: readonly IndexedRow[]): Map<string, Tally> {
   const tallies = new Map<string, Tally>();
   for (const row of rows) {
-    for (const span of [MINUTE, HOUR, DAY]) {
+    for (const span of [MINUTE, HOUR, DAY, ALL]) {
       const key = {
         span,
-        at: Math.floor(row.at / span) * span,
+        at: span === ALL ? 0 : Math.floor(row.at / span) * span,
         kind: row.kind,
         tool: row.tool ?? "",
         status: row.status ?? "",

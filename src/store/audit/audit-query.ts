@@ -10,16 +10,16 @@ import type {
   CallRecord,
   FacetCount,
 } from "../../gate/audit-log.ts";
-import { middleOf } from "../../gate/statistics.ts";
+import { middleOf } from "../../core/duration-buckets.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
 import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
 import { type AuditIndex, readDurations } from "./audit-index.ts";
 import { wordsOf } from "./audit-words.ts";
-import { auditCounts, DAY, HOUR, MINUTE, RARE_KINDS } from "./index-tables.ts";
+import { ALL, auditCounts, DAY, HOUR, MINUTE, RARE_KINDS } from "./index-tables.ts";
 
 const MAX_PAGE_SIZE = 1000;
 /** Entries that are counted for facets if the counters do not have the answer. */
-const MAX_COUNTED = 20_000;
+const MAX_COUNTED = 5000;
 /** The newest entries, which a search for text without any word looks at. */
 const MAX_SCANNED = 100_000;
 const ANSWERED = "status IS NOT NULL AND kind <> 'call_corrected'";
@@ -96,8 +96,7 @@ export class AuditReader {
   }
 
   async counts({ since, until, by }: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]> {
-    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
-    await this.#index.reach(head?.count ?? 0);
+    await this.#index.reach(await this.#lastSeq());
     const where = "WHERE span = ? AND at >= ? AND at <= ? ORDER BY at";
     const values = [by === "hour" ? HOUR : MINUTE, since, until];
     const rows = await auditCounts.select(this.#database.reader, auditCounts.keys, where, values);
@@ -126,28 +125,35 @@ export class AuditReader {
     return selection;
   }
 
-  /** The numbers that matching entries can have, by the counters of the hours. Without it a rare status is sought in the whole log. */
+  /** The numbers that matching entries can have, by the counters. Without it a rare status is sought in the whole log. */
   async #narrow(filter: AuditQuery, conditions: Conditions): Promise<void> {
-    const position = await this.#index.position();
+    const last = await this.#lastSeq();
+    const position = await this.#index.reach(last);
     const counted = countConditions(filter);
-    // With a time, by the hour.
-    const span = filter.since === undefined && filter.until === undefined ? DAY : HOUR;
-    counted.add("span = ?", span);
+    const isTimed = filter.since !== undefined || filter.until !== undefined;
+    counted.add("span = ?", isTimed ? HOUR : ALL);
     if (filter.since !== undefined) counted.add("at >= ?", Math.floor(filter.since / HOUR) * HOUR);
     if (filter.until !== undefined) counted.add("at <= ?", filter.until);
     const [found] = await this.#database.reader.all<{ first: number | null; last: number | null }>(
       `SELECT MIN(first_seq) AS first, MAX(last_seq) AS last FROM audit_counts${counted.where}`,
       counted.values,
     );
-    conditions.add("(seq <= ? OR seq > ?)", found?.last ?? 0, position);
-    conditions.add("seq >= ?", Math.min(found?.first ?? position + 1, position + 1));
+    // With a sign, so the database uses its index of tools and not the number.
+    const seq = filter.tool !== undefined && filter.status !== undefined ? "+seq" : "seq";
+    conditions.add(`${seq} >= ?`, Math.min(found?.first ?? position + 1, position + 1));
+    // Entries that are not indexed may match too.
+    if (position >= last) conditions.add(`${seq} <= ?`, found?.last ?? 0);
+  }
+
+  async #lastSeq(): Promise<number> {
+    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
+    return head?.count ?? 0;
   }
 
   async #search(text: string, selection: Selection): Promise<void> {
     const { conditions } = selection;
     const words = wordsOf(text.slice(0, 1000));
-    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
-    const last = head?.count ?? 0;
+    const last = await this.#lastSeq();
     if (words.length === 0) {
       selection.unsearched = Math.max(0, last - MAX_SCANNED);
       conditions.add("seq > ?", selection.unsearched);
@@ -182,10 +188,10 @@ export class AuditReader {
 
   /** Whole days, hours and minutes from the counters; the entries of the first and last minute, and those not indexed, one by one. */
   async #countByCounters(filter: AuditQuery, groups: Facets): Promise<void> {
-    const [head] = await this.#database.all<{ count: number }>("SELECT count FROM audit_head WHERE id = 1");
-    const position = await this.#index.reach(head?.count ?? 0);
+    const position = await this.#index.reach(await this.#lastSeq());
     const { since = 0, until = LATEST } = filter;
-    const edges = Edges.of(since, until);
+    const isTimed = filter.since !== undefined || filter.until !== undefined;
+    const edges = isTimed ? Edges.of(since, until) : Edges.all();
     const counted = countConditions(filter);
     counted.add(`(${edges.counters.map(() => "(span = ? AND at >= ? AND at < ?)").join(" OR ") || "1 = 0"})`);
     for (const { span, from, to } of edges.counters) counted.values.push(span, from, to);
@@ -230,6 +236,12 @@ class Edges {
   readonly counters: { span: number; from: number; to: number }[] = [];
   /** The second of the two times is not included. */
   readonly minutes: [from: number, to: number][] = [];
+
+  static all(): Edges {
+    const edges = new Edges();
+    edges.counters.push({ span: ALL, from: 0, to: 1 });
+    return edges;
+  }
 
   static of(since: number, until: number): Edges {
     const edges = new Edges();

@@ -1,31 +1,21 @@
-import { Buffer } from "node:buffer";
 import type { AuditHead, AuditProblem, AuditReport, VerifyOptions } from "../../gate/audit-log.ts";
 import type { SqlDatabase, SqlRunner } from "../database.ts";
 import { audit, auditHead, type AuditRow, hashOfRow, readBase } from "./audit-chain.ts";
 import { auditCheckpoint } from "./index-tables.ts";
 
 const PAGE = 500;
-/** Of rows without their content. */
-const HASHED_PAGE = 2000;
+/** Of rows that another thread reads. */
+const CHAIN_PAGE = 2000;
 const MAX_PROBLEMS = 1000;
 /** Earlier versions wrote hashes as hex. */
 const HEX_LENGTH = 64;
 /** Below every number that an entry can have. */
 const BEFORE_ALL = -Number.MAX_SAFE_INTEGER;
 
-/** A row with the hash that it should have, as hex, if it continues the row before. */
-interface HashedRow {
-  seq: number;
-  hash: string;
-  previous: string;
-  hashed: string;
-}
-
-/** What is hashed, with `?` for the hash before the first row. The same text as `JSON.stringify` of the values, if numbers are integers. */
-const HASHED_TEXT = (() => {
+/** What is hashed, without the hash before. The same text as `JSON.stringify` of the values, if numbers are integers. */
+const CHAIN_ROWS = (() => {
   const columns = audit.keys.filter((key) => key !== "hash" && key !== "previous").map((key) => audit.list([key]));
-  const previous = "COALESCE(NULLIF(previous, ''), LAG(hash) OVER (ORDER BY seq), ?)";
-  return `SELECT seq, hash, previous, json_array(${columns.join(", ")}, ${previous}) AS hashed FROM audit WHERE seq > ? ORDER BY seq LIMIT ${HASHED_PAGE}`;
+  return `SELECT seq, previous, hash, json_array(${columns.join(", ")}) AS hashed FROM audit WHERE seq > ? ORDER BY seq LIMIT ${CHAIN_PAGE}`;
 })();
 
 /**
@@ -91,63 +81,42 @@ class ChainCheck {
     const of = Math.max(0, end.count - Math.max(0, this.#position));
     const progress = (): void => onProgress?.(this.#count, of);
     for (;;) {
-      if (this.#database.engine === "sqlite") await this.#checkHashed(progress);
-      else await this.#checkRows(progress);
+      while (await this.#checkPage()) progress();
       // Other processes may have written since.
       const now = await this.#readEnd();
       if (now.count === end.count && now.hash === end.hash) break;
       end = now;
     }
+    await this.#checkAnchor();
     this.#checkEnd(end);
     const head = { count: end.count, hash: end.hash };
     return { ok: this.#problems.length === 0, count: this.#count, head, problems: this.#problems };
   }
 
-  /** The thread of the database computes the hashes, and already reads the next rows while these are compared. */
-  async #checkHashed(progress: () => void): Promise<void> {
+  /** False if there are no more entries. */
+  async #checkPage(): Promise<boolean> {
     const { reader } = this.#database;
-    const read = (hash: string, seq: number) => reader.allHashed<HashedRow>(HASHED_TEXT, [hash, seq]);
-    let next: Promise<HashedRow[]> | undefined = read(this.#last.hash, this.#position);
-    while (next) {
-      const rows: HashedRow[] = await next;
-      const last = rows.at(-1);
-      next = last && read(last.hash, last.seq);
-      // Handled when it is awaited.
-      next?.catch(() => undefined);
-      for (const row of rows) {
-        if (this.#continues(row)) this.#accept(row, true);
-        else await this.#checkSeq(row.seq);
-      }
-      if (rows.length > 0) progress();
-    }
+    const last = this.#last;
+    // Rows that the thread does not confirm are read and hashed here: only these are reported.
+    const follow = this.#position === last.seq ? reader.followChain : undefined;
+    const part = await follow?.(CHAIN_ROWS, [last.seq], last);
+    if (part && part.count > 0) this.#acceptPart(part);
+    if (part && part.count === part.read) return part.read > 0;
+    const rows = await audit.select(reader, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [this.#position]);
+    for (const row of rows) this.#accept(row, this.#check(row));
+    return rows.length > 0;
   }
 
-  #continues({ seq, hash, previous, hashed }: HashedRow): boolean {
-    if (seq !== this.#last.seq + 1 || (previous !== "" && previous !== this.#last.hash)) return false;
-    return hash === (hash.length === HEX_LENGTH ? hashed : Buffer.from(hashed, "hex").toString("base64url"));
-  }
-
-  /** What the database does not confirm is read and hashed here: only that is reported. */
-  async #checkSeq(seq: number): Promise<void> {
-    const [row] = await audit.select(this.#database.reader, audit.keys, "WHERE seq = ?", [seq]);
-    if (row) this.#accept(row, this.#check(row));
-  }
-
-  async #checkRows(progress: () => void): Promise<void> {
-    for (;;) {
-      const page = `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`;
-      const rows = await audit.select(this.#database.reader, audit.keys, page, [this.#position]);
-      if (rows.length === 0) return;
-      for (const row of rows) this.#accept(row, this.#check(row));
-      progress();
-    }
+  #acceptPart({ seq, hash, count }: { seq: number; hash: string; count: number }): void {
+    this.#last = { seq, hash };
+    this.#position = seq;
+    this.#count += count;
   }
 
   #accept({ seq, hash }: { seq: number; hash: string }, isLink: boolean): void {
     if (isLink) this.#last = { seq, hash };
     this.#count++;
     this.#position = seq;
-    if (this.#anchor?.count === seq) this.#isAnchored = this.#anchor.hash === hash;
   }
 
   /** Whether the row continues the chain. */
@@ -174,6 +143,12 @@ class ChainCheck {
       this.#report(seq, "unlinked", `Entry ${seq} does not continue entry ${seq - 1}: one of the two was replaced.`);
     }
     return true;
+  }
+
+  async #checkAnchor(): Promise<void> {
+    if (!this.#anchor || this.#isAnchored) return;
+    const [row] = await audit.select(this.#database, ["hash"], "WHERE seq = ?", [this.#anchor.count]);
+    this.#isAnchored = row?.hash === this.#anchor.hash;
   }
 
   #checkEnd(end: AuditHead & { exists: boolean }): void {

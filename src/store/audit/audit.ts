@@ -1,5 +1,4 @@
 import { hash as hashText } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ChangeEntry } from "../../calls/call-store.ts";
 import type { Call } from "../../core/call.ts";
 import { definitionHash } from "../../core/definition.ts";
@@ -19,10 +18,12 @@ import type {
   AuditQuery,
   AuditReport,
   CallHistory,
+  CallFilter,
   CallRecord,
   VerifyOptions,
 } from "../../gate/audit-log.ts";
 import { audit, AUDIT_MIGRATIONS, appendAudit, auditHead, column, toDraft, toEntry } from "./audit-chain.ts";
+import { listCalls } from "./audit-calls.ts";
 import { AuditIndex } from "./audit-index.ts";
 import { AuditReader, toCallRecord } from "./audit-query.ts";
 import { verifyAudit } from "./audit-verify.ts";
@@ -43,7 +44,8 @@ export const auditModule: StoreModule<SqlAuditLog> = {
 };
 
 const PAGE = 500;
-const FOLLOW_MS = 250;
+/** Commits of other processes wake those who follow, those of this process do not. */
+const FOLLOW_MS = 100;
 
 /** What the log knows about a call that has begun. */
 interface Recorded extends RunningCall {
@@ -214,6 +216,16 @@ export class SqlAuditLog implements AuditLog {
     return this.#reader.counts(range);
   }
 
+  async calls(filter: CallFilter & { limit?: number; cursor?: string } = {}): Promise<AuditPage> {
+    await this.#settle();
+    return listCalls(this.#context.database, this.index, filter);
+  }
+
+  /** The name of this process in its entries. */
+  get owner(): string {
+    return this.#context.owners.id;
+  }
+
   async call(callId: string): Promise<CallHistory | undefined> {
     await this.#settle();
     const { database } = this.#context;
@@ -232,19 +244,29 @@ export class SqlAuditLog implements AuditLog {
     signal,
   }: Parameters<AuditLog["entries"]>[0] = {}): AsyncGenerator<AuditEntry> {
     const { database } = this.#context;
+    const bell = new Bell();
+    const stop = follow ? database.watch(() => bell.ring()) : undefined;
+    const ring = (): void => bell.ring();
+    signal?.addEventListener("abort", ring);
     let position = after;
-    while (!signal?.aborted) {
-      await this.#settle();
-      const rows = await audit.select(database.reader, audit.keys, `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`, [
-        position,
-      ]);
-      for (const row of rows) {
-        position = row.seq;
-        yield toEntry(row);
+    try {
+      while (!signal?.aborted) {
+        await this.#settle();
+        const page = `WHERE seq > ? ORDER BY seq LIMIT ${PAGE}`;
+        // One that follows finds few new entries at a time.
+        const isFew = follow && position > 0 && (await this.#head()).count - position < PAGE / 10;
+        const rows = await audit.select(isFew ? database : database.reader, audit.keys, page, [position]);
+        for (const row of rows) {
+          position = row.seq;
+          yield toEntry(row);
+        }
+        if (rows.length > 0) continue;
+        if (!follow) return;
+        await bell.wait(FOLLOW_MS);
       }
-      if (rows.length > 0) continue;
-      if (!follow) return;
-      await sleep(FOLLOW_MS, undefined, signal ? { signal } : {}).catch(() => undefined);
+    } finally {
+      stop?.();
+      signal?.removeEventListener("abort", ring);
     }
   }
 
@@ -275,6 +297,31 @@ export class SqlAuditLog implements AuditLog {
   /** Readers see all entries that were added before, except those that cannot be written now. */
   async #settle(): Promise<void> {
     await this.#writer.flush().catch(() => undefined);
+  }
+}
+
+/** Wakes who waits for it, or who waits next. */
+class Bell {
+  #isRung = false;
+  #wake: (() => void) | undefined;
+
+  ring(): void {
+    this.#isRung = true;
+    this.#wake?.();
+  }
+
+  async wait(maxMs: number): Promise<void> {
+    if (!this.#isRung) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, maxMs);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#wake = undefined;
+    this.#isRung = false;
   }
 }
 

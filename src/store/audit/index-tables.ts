@@ -4,11 +4,13 @@ import { integer, rowNumber, type RowOf, table, text } from "../table.ts";
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+/** The span of the counters of all entries. */
+export const ALL = 0;
 
 /** One row: the last entry that is in the counters and words, and who put it there. */
 export const auditIndex = table("audit_index", { id: rowNumber(), seq: integer(), claim: text() });
 
-/** Entries of a minute, an hour or a day of UTC (`span`) that are equal in kind, tool, status, verdict and error code. Missing values are empty. */
+/** Entries of a minute, an hour, a day of UTC or all time (`span`) that are equal in kind, tool, status, verdict and error code. Missing values are empty. */
 export const auditCounts = table(
   "audit_counts",
   {

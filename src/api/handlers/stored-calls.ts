@@ -1,0 +1,152 @@
+import type { Page } from "../../contracts/basics.ts";
+import type { CallStatus } from "../../contracts/calls.ts";
+import { type ErrorCode, isErrorCode, toFailure, toolError } from "../../core/error.ts";
+import type { PendingResult, ToolResult } from "../../core/result.ts";
+import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import type { CallRunner } from "./call-runner.ts";
+import type { CallQuery, CallSource, RecentCall } from "./recent-calls.ts";
+
+/**
+ * The calls of all processes that share the store, from the audit log. It has the input with secrets masked, and no content of
+ * results; the last calls that this server made are complete.
+ */
+export class StoredCalls implements CallSource {
+  readonly #log: AuditLog;
+  readonly #runner: CallRunner;
+
+  constructor(log: AuditLog, runner: CallRunner) {
+    this.#log = log;
+    this.#runner = runner;
+  }
+
+  async list({ caller, parent, from, to, search, ...query }: CallQuery): Promise<Page<RecentCall>> {
+    const user = query.user ?? caller?.user;
+    const session = query.session ?? caller?.session;
+    const filter = { ...query, user, session, parentId: parent, since: from, until: to, text: search };
+    const { entries, cursor } = await this.#log.calls(filter);
+    return { items: entries.map((entry) => this.#complete(callOf(entry))), next: cursor };
+  }
+
+  async find(callId: string, user?: string): Promise<RecentCall | undefined> {
+    const history = await this.#log.call(callId);
+    const ofCallers = new Map<string, AuditEntry[]>();
+    for (const entry of history?.entries ?? []) {
+      const { session, agent, user: by } = entry.caller ?? {};
+      const key = JSON.stringify([session, agent, by]);
+      ofCallers.set(key, [...(ofCallers.get(key) ?? []), entry]);
+    }
+    // The newest last; the caller's own before those of others.
+    const groups = [...ofCallers.values()].sort((a, b) => (a.at(-1)?.seq ?? 0) - (b.at(-1)?.seq ?? 0));
+    const entries = groups.findLast(([first]) => first?.caller?.user === user) ?? groups.at(-1);
+    // A call of this server whose first entry is not written yet.
+    return entries ? this.#complete(wholeCallOf(entries)) : this.#runner.recall(callId);
+  }
+
+  /** With what the log does not keep. */
+  #complete(call: RecentCall): RecentCall {
+    const kept = this.#runner.recall(call.callId);
+    if (!kept || kept.caller.user !== call.caller.user) return call;
+    const { input, updates, result } = kept;
+    return { ...call, input, updates, result: result?.status === call.status ? result : call.result };
+  }
+}
+
+const SHOWN = new Set([
+  "call_begun",
+  "call_ended",
+  "call_refused",
+  "call_waiting",
+  "call_lost",
+  "call_corrected",
+  "approval_asked",
+]);
+
+function wholeCallOf(entries: readonly AuditEntry[]): RecentCall {
+  const last = entries.findLast(({ kind }) => SHOWN.has(kind)) ?? entries.at(-1);
+  const first = entries[0];
+  if (!last || !first) throw new Error("A call has an entry.");
+  const call = callOf(last);
+  const asked = entries.findLast(({ kind }) => kind === "approval_asked");
+  const answered = entries.findLast(({ kind }) => kind === "approval_answered");
+  const begun = entries.findLast(({ kind }) => kind === "call_begun");
+  call.requestedAt = Math.min(call.requestedAt, first.at);
+  call.askedAt = asked?.at;
+  call.answeredAt = answered?.at;
+  call.startedAt ??= begun?.at;
+  call.input = entries.findLast(({ data }) => "input" in data)?.data["input"];
+  call.isMasked = call.input !== undefined && JSON.stringify(call.input).includes("[hidden");
+  return call;
+}
+
+/** A call as its last entry has it. */
+function callOf(entry: AuditEntry): RecentCall {
+  const { seq, at, kind, callId = "", parentId, toolName = "", caller, status, verdict, data } = entry;
+  const { startedAt, completedAt, durationMs, summary, pending } = data;
+  const result = resultOf(entry);
+  const why = isObject(data["verdict"]) ? data["verdict"] : {};
+  return {
+    callId,
+    parentId,
+    toolName,
+    caller: { ...caller, depth: caller?.depth ?? 0 },
+    status: statusOf(kind, status),
+    requestedAt: numberOf(startedAt) ?? at,
+    startedAt: kind === "call_begun" ? at : result && kind !== "call_refused" ? numberOf(startedAt) : undefined,
+    completedAt: numberOf(completedAt) ?? (status === undefined || status === "pending" ? undefined : at),
+    durationMs: numberOf(durationMs),
+    errorCode: result?.status === "failed" ? result.error.code : undefined,
+    display: typeof summary === "string" ? summary : undefined,
+    approvalId: isObject(pending) && pending["kind"] === "approval" ? String(pending["id"]) : undefined,
+    verdict: verdict && { by: "policy", reason: "", ...(why as object), decision: verdict },
+    input: data["input"],
+    updates: [],
+    result,
+    number: seq,
+    characters: 0,
+  };
+}
+
+function statusOf(kind: AuditEntry["kind"], status: AuditEntry["status"]): CallStatus {
+  if (kind === "call_begun") return "running";
+  if (status === undefined) return "waiting";
+  return status === "unknown" ? "failed" : status;
+}
+
+/** What the log has of a result: everything except its content. Undefined while there is none. */
+export function resultOf({ at, callId = "", toolName = "", status, data }: AuditEntry): ToolResult | undefined {
+  if (status === undefined) return undefined;
+  const { summary, metadata, spill } = data;
+  const base = {
+    callId,
+    toolName,
+    content: [],
+    display: typeof summary === "string" ? summary : "",
+    // Not kept is not empty.
+    metadata: { ...(isObject(metadata) ? metadata : {}), ...(spill ? { spill } : {}), cut: true },
+    startedAt: numberOf(data["startedAt"]) ?? at,
+    completedAt: numberOf(data["completedAt"]) ?? at,
+    durationMs: numberOf(data["durationMs"]),
+  } as Omit<Extract<ToolResult, { status: "completed" }>, "status" | "success" | "details">;
+  if (status === "completed") return { ...base, status, success: true, details: undefined };
+  if (status === "pending" && data["pending"]) {
+    return {
+      ...base,
+      status,
+      success: false,
+      pending: data["pending"] as PendingResult["pending"],
+      completedAt: undefined,
+    };
+  }
+  return { ...base, status: "failed", success: false, error: failureOf(status, data["error"]) };
+}
+
+function failureOf(status: string, error: unknown) {
+  const { code, message } = (isObject(error) ? error : {}) as { code?: ErrorCode; message?: string };
+  if (status === "unknown") return toFailure(toolError("unknown_outcome", "The process of the call ended"));
+  return toFailure(toolError(isErrorCode(code) ? code : "failed", message ?? "The call failed"));
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
