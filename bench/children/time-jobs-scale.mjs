@@ -64,7 +64,7 @@ async function openHaft() {
   const connect = () => (backend === "redis" ? engines.openRedisEngine(url) : engines.openPostgresEngine(url));
   const queue = new RowJobs({ clock, calls: store.calls, dispatcher: new WakeUps(connect, { namespace }) });
   const haft = createHaft({ log: store.audit, calls: store.calls, jobs: queue, worker: false });
-  let onRun = () => undefined;
+  let onRun = async () => undefined;
   haft.register({
     name: "nothing",
     kind: "readonly",

@@ -15,6 +15,9 @@ const RATE = Number(process.env["HAFT_SOAK_RATE"] ?? 300);
 const CLIENTS = 2;
 const MAX_AT_ONCE = 100;
 const SAMPLES = 30;
+/** The server itself prunes once an hour. */
+const SAMPLES_BETWEEN_PRUNINGS = 3;
+const CONFIG = { store: { retention: { maxMb: 64 } } };
 /** How much more the last third may have than the second: what a garbage collector leaves. */
 const MAX_GROWTH = { rss: 1.15, descriptors: 1.1, store: 1.15 };
 
@@ -37,7 +40,7 @@ describe.runIf(process.env["HAFT_FULL"] === "1" && process.platform === "linux")
       const cli = await bundleProgram("src/cli/main.ts", join(base, "cli"), { isSplit: true });
       const program = await bundleProgram("test/endurance/load-client.ts", join(base, "client"));
       mkdirSync(join(base, "site"));
-      const site = await Site.open({ base: join(base, "site"), programs: { cli, library: cli } });
+      const site = await Site.open({ base: join(base, "site"), programs: { cli, library: cli }, config: CONFIG });
       writeFileSync(join(site.folder, "note.txt"), "a note");
       const server = site.freshServer();
       const clients = Array.from({ length: CLIENTS }, (_, index) => {
@@ -61,6 +64,10 @@ describe.runIf(process.env["HAFT_FULL"] === "1" && process.platform === "linux")
         for (let taken = 1; taken <= SAMPLES; taken++) {
           await new Promise((resolve) => setTimeout(resolve, (MINUTES * 60_000) / SAMPLES));
           count(clients.flatMap((client) => client.take()));
+          if (taken % SAMPLES_BETWEEN_PRUNINGS === 0) {
+            const { code, text } = await site.command(["store", "prune"]).told;
+            expect(code, text).toBe(0);
+          }
           samples.push({
             minute: Math.round((taken * MINUTES * 100) / SAMPLES) / 100,
             calls,
