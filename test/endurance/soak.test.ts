@@ -17,7 +17,8 @@ const MAX_AT_ONCE = 100;
 const SAMPLES = 30;
 /** The server itself prunes once an hour. */
 const SAMPLES_BETWEEN_PRUNINGS = 3;
-const CONFIG = { store: { retention: { maxMb: 64 } } };
+const MAX_STORE_MB = 64;
+const CONFIG = { store: { retention: { maxMb: MAX_STORE_MB } } };
 /** How much more the last third may have than the second: what a garbage collector leaves. */
 const MAX_GROWTH = { rss: 1.15, descriptors: 1.1, store: 1.15 };
 
@@ -66,7 +67,7 @@ describe.runIf(process.env["HAFT_FULL"] === "1" && process.platform === "linux")
           count(clients.flatMap((client) => client.take()));
           if (taken % SAMPLES_BETWEEN_PRUNINGS === 0) {
             const { code, text } = await site.command(["store", "prune"]).told;
-            expect(code, text).toBe(0);
+            if (code !== 0) throw new Error(`haft store prune failed: ${text}`);
           }
           samples.push({
             minute: Math.round((taken * MINUTES * 100) / SAMPLES) / 100,
@@ -119,6 +120,8 @@ function growthOf(samples: readonly Sample[]): string[] {
     const values = samples.map((sample) => sample[what]);
     const before = percentile(values.slice(third, 2 * third), 0.5);
     const after = percentile(values.slice(2 * third), 0.5);
+    // Up to its limit the store may grow; entries are deleted in whole segments.
+    if (what === "store" && after < MAX_STORE_MB * 1.25) return [];
     return after > before * MAX_GROWTH[what] ? [`${what} grew from ${before} to ${after}`] : [];
   });
 }
