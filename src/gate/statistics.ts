@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Call } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
-import { BUCKETS, bucketOf, middleOf } from "../core/duration-buckets.ts";
+import { BUCKETS, bucketOf, middleOf } from "../core/clock.ts";
 import type { CallStatistics, ToolStatistics } from "../core/registry.ts";
 
 const UNKNOWN = "(unknown)";

@@ -14,6 +14,7 @@ const words = defineWords({
     facts: "Facts about the call",
     whole: (kilobytes: number) => `Whole output (${kilobytes} KB)`,
     call: "This call",
+    cut: "The record has no content of results. Only the server that made the call has it, for its last 200 calls.",
     tokens: (count: number) => `about ${count} tokens for the model`,
   },
   zh: {
@@ -23,6 +24,7 @@ const words = defineWords({
     facts: "关于此调用",
     whole: (kilobytes: number) => `完整输出（${kilobytes} KB）`,
     call: "此调用",
+    cut: "记录中没有结果的内容；只有执行调用的服务器保留其最近 200 次调用的内容。",
     tokens: (count: number) => `模型约占 ${count} 个 token`,
   },
 });
@@ -30,7 +32,7 @@ const words = defineWords({
 /** The result of a call: what the model gets, what a program gets, and a link to the rest. */
 export function ResultView({ result }: { result: ToolResult }) {
   const w = useWords(words);
-  const { spill, ...facts } = result.metadata;
+  const { spill, cut, ...facts } = result.metadata;
   const characters = result.content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
   return (
     <section className="stack result" aria-label={result.status}>
@@ -38,7 +40,7 @@ export function ResultView({ result }: { result: ToolResult }) {
         <StatusBadge status={result.status} />
         {result.durationMs === undefined ? null : <span className="muted mono">{readableTime(result.durationMs)}</span>}
         {result.status === "failed" ? <span className="badge bad mono">{result.error.code}</span> : null}
-        <span className="muted small">{w.tokens(Math.ceil(characters / 4))}</span>
+        <span className="muted small">{cut ? w.cut : w.tokens(Math.ceil(characters / 4))}</span>
         <span className="grow" />
         <Link className="small" href={`/calls/${encodeURIComponent(result.callId)}`}>
           {w.call}

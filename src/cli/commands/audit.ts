@@ -22,7 +22,7 @@ const FILTERS = {
   decision: { type: "text", value: "WORD", about: "What was decided", oneOf: ["allow", "ask", "deny"] },
   session: { type: "text", value: "NAME", about: "Only of this session" },
   user: { type: "text", value: "NAME", about: "Only of this user" },
-  search: { type: "text", value: "TEXT", about: "A text anywhere in the entry" },
+  search: { type: "text", value: "TEXT", about: "Words of the entry, or their beginnings" },
   since: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
   until: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
 } as const satisfies OptionSpecs;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { bucketOf } from "../../core/duration-buckets.ts";
+import { bucketOf } from "../../core/clock.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
 import { type AuditWords, auditWordsOf, type IndexedRow } from "./audit-words.ts";
 import { ALL, type AuditCount, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";

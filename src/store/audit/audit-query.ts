@@ -10,7 +10,7 @@ import type {
   CallRecord,
   FacetCount,
 } from "../../gate/audit-log.ts";
-import { middleOf } from "../../core/duration-buckets.ts";
+import { middleOf } from "../../core/clock.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
 import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
 import { type AuditIndex, readDurations } from "./audit-index.ts";

@@ -26,6 +26,8 @@ const words = defineWords({
     all: "Any status",
     session: "Session",
     anySession: "All sessions",
+    search: "Search words",
+    noMatch: "No call matches",
     none: "No calls yet",
     noneLead: "Call a tool from the Tools page, the command line or an agent, and it shows here while it runs.",
     statuses: { completed: "completed", failed: "failed", pending: "asked", running: "running" } as Record<
@@ -44,6 +46,8 @@ const words = defineWords({
     all: "任意状态",
     session: "会话",
     anySession: "全部会话",
+    search: "搜索词语",
+    noMatch: "没有符合条件的调用",
     none: "还没有调用",
     noneLead: "从工具页、命令行或代理调用一个工具，运行时就会显示在这里。",
     statuses: { completed: "完成", failed: "失败", pending: "已询问", running: "运行中" } as Record<string, string>,
@@ -61,8 +65,15 @@ function CallsList() {
   const [, go] = useLocation();
   const [status, setStatus] = useState<CallStatus | "">("");
   const [session, setSession] = useState("");
+  const [search, setSearch] = useState("");
+  const isFiltered = status !== "" || session !== "" || search !== "";
   const { data, error, refetch } = useApi("calls", "list", [
-    { limit: 100, status: status === "" ? undefined : [status], session: session || undefined },
+    {
+      limit: 100,
+      status: status === "" ? undefined : [status],
+      session: session || undefined,
+      search: search || undefined,
+    },
   ]);
   const calls = data?.items ?? [];
   const sessions = [...new Set(calls.flatMap(({ caller }) => caller.session ?? []))].sort();
@@ -72,6 +83,13 @@ function CallsList() {
       lead={w.lead}
       actions={
         <>
+          <input
+            className="input narrow"
+            aria-label={w.search}
+            placeholder={w.search}
+            value={search}
+            onChange={({ target }) => setSearch(target.value)}
+          />
           {sessions.length > 0 || session !== "" ? (
             <select
               className="select narrow"
@@ -104,8 +122,8 @@ function CallsList() {
       {error ? <Failure error={error} again={() => void refetch()} /> : null}
       {data && calls.length === 0 ? (
         <div className="panel">
-          <Empty icon={Activity} title={w.none}>
-            <p>{w.noneLead}</p>
+          <Empty icon={Activity} title={isFiltered ? w.noMatch : w.none}>
+            {isFiltered ? null : <p>{w.noneLead}</p>}
           </Empty>
         </div>
       ) : null}
