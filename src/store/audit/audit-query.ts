@@ -131,9 +131,7 @@ export class AuditReader {
     const position = await this.#index.reach(last);
     const counted = countConditions(filter);
     const isTimed = filter.since !== undefined || filter.until !== undefined;
-    counted.add("span = ?", isTimed ? HOUR : ALL);
-    if (filter.since !== undefined) counted.add("at >= ?", Math.floor(filter.since / HOUR) * HOUR);
-    if (filter.until !== undefined) counted.add("at <= ?", filter.until);
+    addCounters(counted, isTimed ? Edges.wholeHours(filter.since ?? 0, filter.until ?? LATEST) : Edges.all());
     const [found] = await this.#database.reader.all<{ first: number | null; last: number | null }>(
       `SELECT MIN(first_seq) AS first, MAX(last_seq) AS last FROM audit_counts${counted.where}`,
       counted.values,
@@ -193,8 +191,7 @@ export class AuditReader {
     const isTimed = filter.since !== undefined || filter.until !== undefined;
     const edges = isTimed ? Edges.of(since, until) : Edges.all();
     const counted = countConditions(filter);
-    counted.add(`(${edges.counters.map(() => "(span = ? AND at >= ? AND at < ?)").join(" OR ") || "1 = 0"})`);
-    for (const { span, from, to } of edges.counters) counted.values.push(span, from, to);
+    addCounters(counted, edges);
     counted.add(`status <> '' AND kind <> 'call_corrected'`);
     groups.addAll(
       await this.#database.reader.all<CountedGroup>(
@@ -240,6 +237,14 @@ class Edges {
   static all(): Edges {
     const edges = new Edges();
     edges.counters.push({ span: ALL, from: 0, to: 1 });
+    return edges;
+  }
+
+  /** The hours that the time is in, from the first to the last. */
+  static wholeHours(since: number, until: number): Edges {
+    const edges = new Edges();
+    const end = (Math.floor(until / HOUR) + 1) * HOUR;
+    edges.#cover(Math.floor(since / HOUR) * HOUR, end, [DAY, HOUR]);
     return edges;
   }
 
@@ -354,6 +359,11 @@ function countConditions(filter: AuditQuery): Conditions {
   conditions.equal("code", filter.errorCode);
   addKinds(filter, conditions);
   return conditions;
+}
+
+function addCounters(conditions: Conditions, { counters }: Edges): void {
+  const values = counters.flatMap(({ span, from, to }) => [span, from, to]);
+  conditions.add(`(${counters.map(() => "(span = ? AND at >= ? AND at < ?)").join(" OR ") || "1 = 0"})`, ...values);
 }
 
 function addKinds(filter: AuditQuery, conditions: Conditions): void {
