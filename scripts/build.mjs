@@ -126,7 +126,7 @@ async function bundle(folder, { entries, inlined, chunks, alias = {}, ...output 
     ...output,
   });
   await bundled.close();
-  const files = new Map(written.filter(({ type }) => type === "chunk").map(({ fileName, code }) => [fileName, code]));
+  const files = new Map(written.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file.code]] : [])));
   const kept = skipReexports(files);
   for (const [fileName, code] of kept) writeFileSync(join(folder, fileName), escapeWide(code));
   for (const fileName of files.keys()) if (!kept.has(fileName)) rmSync(join(folder, fileName));
@@ -140,7 +140,7 @@ function skipReexports(files) {
   const targets = new Map();
   for (const [fileName, code] of files) {
     const [, names, target] = /^export ?\{([^{}]+)\} ?from ?"\.\/([^"/]+)";?\s*$/.exec(code) ?? [];
-    if (target === undefined) continue;
+    if (names === undefined || target === undefined) continue;
     const members = names.split(",").map((name) => {
       const [inside, outside = inside] = name.trim().split(" as ");
       return `${outside}:m.${inside}`;

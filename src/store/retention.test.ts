@@ -61,7 +61,7 @@ describe.each(ENGINES)("pruning on $name", (engine) => {
     expect(await store.audit.verify()).toMatchObject({ ok: true });
     const { bytesAfter } = await store.retention.vacuum();
     // A server keeps the space for itself.
-    if (store.database.engine === "sqlite") expect(bytesAfter).toBeLessThan(bytesBefore);
+    expect(store.database.engine !== "sqlite" || bytesAfter < bytesBefore).toBe(true);
     await store.close();
   });
 

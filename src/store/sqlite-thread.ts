@@ -56,9 +56,11 @@ export class SqliteThread {
   async checkpoint(): Promise<void> {
     await this.select(["PRAGMA wal_checkpoint(PASSIVE)", []]);
     await this.select([`PRAGMA busy_timeout = ${RESTART_WAIT_MS}`, []]);
-    await this.select(["PRAGMA wal_checkpoint(RESTART)", []]).finally(() =>
-      this.select([`PRAGMA busy_timeout = ${WAIT_MS}`, []]),
-    );
+    try {
+      await this.select(["PRAGMA wal_checkpoint(RESTART)", []]);
+    } finally {
+      await this.select([`PRAGMA busy_timeout = ${WAIT_MS}`, []]);
+    }
   }
 
   /** Waits for running requests. */

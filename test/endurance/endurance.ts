@@ -18,7 +18,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const NOTE = "a note that is read again and again";
 
 /** What a seed means: which processes are killed, and how long after the last start. */
-export function killOf(seed: number): { victims: readonly ("server" | "worker")[]; afterMs: number } {
+function killOf(seed: number): { victims: readonly ("server" | "worker")[]; afterMs: number } {
   const random = randomOf(seed);
   const share = random();
   const victims =
