@@ -1,4 +1,4 @@
-import { rmSync, statSync } from "node:fs";
+import { readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
@@ -61,6 +61,24 @@ describe("SQLite", () => {
     await database.reader.write([["INSERT INTO t VALUES (?)", [-1]]]);
     expect(await database.all("SELECT a FROM t WHERE a < 0")).toEqual([{ a: -1 }]);
     await database.close();
+  });
+
+  test.runIf(process.platform === "linux")("keeps no file open after it is closed", async () => {
+    const file = newFile();
+    const held = () =>
+      readdirSync("/proc/self/fd").filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(file);
+        } catch {
+          return false;
+        }
+      });
+    const database = await openSqlite(file, { isChecked: true });
+    await database.run("CREATE TABLE t (a BIGINT)");
+    await database.reader.all("SELECT a FROM t");
+    expect(held().length).toBeGreaterThan(0);
+    await database.close();
+    expect(held()).toEqual([]);
   });
 
   test("moves the WAL to the file before it becomes large", async () => {

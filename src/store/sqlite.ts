@@ -17,6 +17,7 @@ import {
 import { ChangeFeed, watchFile } from "./change-feed.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
 import {
+  closeWhole,
   damagedStore,
   findBrokenPages,
   findFileDamage,
@@ -30,6 +31,14 @@ interface SqliteOptions {
   busyTimeoutMs?: number;
   /** Whether the content is checked for damage, in files of up to 16 MB. */
   isChecked?: boolean;
+}
+
+/** How many connections of this process a file has. */
+const openHere = new Map<string, number>();
+
+/** A process that opens and closes such a file by itself loses SQLite's locks on it. */
+export function isOpenHere(file: string): boolean {
+  return (openHere.get(file) ?? 0) > 0;
 }
 
 /** As the name of a file: a database of this connection only. */
@@ -65,7 +74,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     const name = file === IN_MEMORY ? `${file}${++memoryDatabases}` : realpathSync(file);
     return new SqliteDatabase(connection, name, busyTimeoutMs);
   } catch (error) {
-    connection.close();
+    await closeWhole(connection);
     throw error;
   }
 }
@@ -130,6 +139,7 @@ export class SqliteDatabase implements SqlDatabase {
     this.#connection = connection;
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#thread = new SqliteThread(file);
+    openHere.set(file, (openHere.get(file) ?? 0) + 1);
     this.reader = file.startsWith(IN_MEMORY) ? new MemoryReader(this) : this.#readerOn(this.#thread);
     this.#opened = file.startsWith(IN_MEMORY) ? undefined : statSync(file, { bigint: true });
   }
@@ -191,7 +201,8 @@ export class SqliteDatabase implements SqlDatabase {
         // Other processes are reading, or the disk is full: the data stays in the WAL file, where it is found.
       }
       this.#statements.clear();
-      this.#connection.close();
+      await closeWhole(this.#connection);
+      openHere.set(this.file, (openHere.get(this.file) ?? 1) - 1);
     });
   }
 
@@ -417,7 +428,7 @@ function closed(file: string): Error {
 
 /** Opens the file, or throws with what to do if it is damaged. A damaged store is never replaced here. */
 export async function openSoundSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
-  const damage = findFileDamage(file);
+  const damage = isOpenHere(file) ? undefined : findFileDamage(file);
   if (damage !== undefined) throw damagedStore(file, damage);
   try {
     return await openSqlite(file, { ...options, isChecked: true });

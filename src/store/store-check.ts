@@ -4,6 +4,8 @@ import { closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } 
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
 import { errorCode, errorMessage, toolError, type ToolError } from "../core/error.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
@@ -89,6 +91,24 @@ const CODES: Readonly<Record<string, string>> = {
   "disk I/O error": "SQLITE_IOERR",
   "unable to open database file": "SQLITE_CANTOPEN",
 };
+
+let collect: (() => void) | undefined;
+
+/**
+ * Closes the connection and what it has open. The driver finalizes a statement only when it is collected, and until then
+ * SQLite keeps the files open: a later connection of this process would share locks and memory with one that is closed.
+ */
+export async function closeWhole(connection: DatabaseSyncInstance): Promise<void> {
+  connection.close();
+  if (!collect) {
+    setFlagsFromString("--expose-gc");
+    collect = runInNewContext("gc") as () => void;
+    setFlagsFromString("--no-expose-gc");
+  }
+  collect();
+  // Finalizers run in the next turn of the event loop.
+  await new Promise<void>((resolve) => setImmediate(resolve));
+}
 
 /** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
 export function sqliteCode(error: unknown): string {
@@ -177,7 +197,7 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
     }
     if (!result.problems.includes(message)) result.problems.push(message);
   } finally {
-    connection?.close();
+    if (connection) await closeWhole(connection);
   }
   return result;
 }

@@ -8,7 +8,7 @@ import { ADOPTION } from "./earlier-calls.ts";
 import { migrate } from "./migrations.ts";
 import { findLiveOwners } from "./process-owners.ts";
 import { connectSqlite, openSqlite } from "./sqlite.ts";
-import { blobs, checkStoreFile, columnsOf, quote, writeMarker } from "./store-check.ts";
+import { blobs, checkStoreFile, closeWhole, columnsOf, quote, writeMarker } from "./store-check.ts";
 import { openStore, STORE_MIGRATIONS } from "./store.ts";
 import { TOKEN_MIGRATIONS } from "./tokens.ts";
 
@@ -56,7 +56,7 @@ async function copySound(from: string, to: string): Promise<void> {
     rmSync(to, { force: true });
     throw error;
   } finally {
-    connection.close();
+    await closeWhole(connection);
   }
 }
 
@@ -187,8 +187,8 @@ async function salvage(from: string, to: string, now: number): Promise<SavedTabl
   } catch (error) {
     throw error instanceof ToolError ? error : unreadable(from, error);
   } finally {
-    source.close();
-    target.close();
+    await closeWhole(source);
+    await closeWhole(target);
   }
 }
 

@@ -1,4 +1,4 @@
-import { closeSync, constants, lstatSync, openSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, lstatSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
@@ -27,7 +27,7 @@ import { schedulesModule } from "./schedules.ts";
 import { keysModule } from "./secret-keys.ts";
 import { seenFilesModule } from "./seen-files.ts";
 import { sessionsModule } from "./sessions.ts";
-import { openSoundSqlite, type SqliteDatabase } from "./sqlite.ts";
+import { isOpenHere, openSoundSqlite, type SqliteDatabase } from "./sqlite.ts";
 import {
   checkInChild,
   findFileDamage,
@@ -143,10 +143,11 @@ interface FileOptions extends Pick<StoreContext, "clock" | "warn"> {
 
 async function openFile(stateFolder: string, options: FileOptions): Promise<SqlDatabase> {
   ensureStateFolder(stateFolder);
+  const isKnown = isOpenHere(fileIn(stateFolder)) && existsSync(fileIn(stateFolder));
   // Before the file is created: a missing one may have had data.
-  const damage = findFileDamage(fileIn(stateFolder));
+  const damage = isKnown ? undefined : findFileDamage(fileIn(stateFolder));
   if (damage !== undefined) throw damagedStore(fileIn(stateFolder), damage);
-  const file = prepareStoreFile(stateFolder);
+  const file = isKnown ? fileIn(stateFolder) : prepareStoreFile(stateFolder);
   // The last process that closes the store empties the WAL.
   const wasClosed = !statSync(`${file}-wal`, { throwIfNoEntry: false })?.size;
   const database = await openSoundSqlite(file);

@@ -46,7 +46,10 @@ export class StoredCalls implements CallSource {
   /** With what the log does not keep. */
   #complete(call: RecentCall): RecentCall {
     const kept = this.#runner.recall(call.callId);
-    if (!kept || kept.caller.user !== call.caller.user) return call;
+    if (!kept || kept.caller.user !== call.caller.user) {
+      const result = this.#log.resultOf?.(call.callId, call.caller.user);
+      return result?.status === call.status ? { ...call, result } : call;
+    }
     const { input, updates, result } = kept;
     return { ...call, input, updates, result: result?.status === call.status ? result : call.result };
   }

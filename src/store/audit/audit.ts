@@ -70,10 +70,41 @@ class RecordedCall extends Given {
   }
 }
 
+const MAX_RESULTS = 200;
+const MAX_RESULT_CHARACTERS = 16 * 1024 * 1024;
+
+/** The last results of this process, for those who watch. */
+class RecentResults {
+  #newest: { user: string | undefined; result: ToolResult; characters: number }[] = [];
+  #characters = 0;
+
+  add(user: string | undefined, result: ToolResult): void {
+    let characters = result.display.length;
+    for (const part of result.content)
+      characters += part.type === "text" ? part.text.length : JSON.stringify(part).length;
+    this.#newest.push({ user, result, characters });
+    this.#characters += characters;
+    // Seldom, because the rest is copied.
+    if (this.#newest.length < 2 * MAX_RESULTS && this.#characters < MAX_RESULT_CHARACTERS) return;
+    this.#newest = this.#newest.slice(-MAX_RESULTS);
+    while (this.#sum() > MAX_RESULT_CHARACTERS / 2 && this.#newest.length > 1) this.#newest.shift();
+    this.#characters = this.#sum();
+  }
+
+  find(callId: string, user: string | undefined): ToolResult | undefined {
+    return this.#newest.findLast((kept) => kept.result.callId === callId && kept.user === user)?.result;
+  }
+
+  #sum(): number {
+    return this.#newest.reduce((sum, { characters }) => sum + characters, 0);
+  }
+}
+
 export class SqlAuditLog implements AuditLog {
   readonly #context: StoreContext;
   readonly #writer: GroupWriter;
   readonly #redact: Redact;
+  readonly #results = new RecentResults();
   readonly #reader: AuditReader;
   /** Its counters and words. */
   readonly index: AuditIndex;
@@ -105,11 +136,16 @@ export class SqlAuditLog implements AuditLog {
     if (failure) throw new Error(`${failure.message} The entry is kept in memory until the store can be written.`);
   }
 
+  resultOf(callId: string, user: string | undefined): ToolResult | undefined {
+    return this.#results.find(callId, user);
+  }
+
   beginEntry(call: Call): ChangeEntry {
     return { commitWith: (apply) => this.#begin(call, apply) };
   }
 
   closed(call: Call, result: ToolResult): MaybePromise<void> {
+    this.#results.add(call.caller.user, result);
     const recorded = RecordedCall.of(call);
     if (recorded?.isEndWritten) return;
     const { waiting } = recorded ?? {};
