@@ -1,9 +1,11 @@
 /** What every host has: the store, the workspace, undo, and the runtime with its gate. */
 import { createHash } from "node:crypto";
+import { join } from "node:path";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
+import { STATE_FILES } from "../io/files/state-folder.ts";
 import { createUndo } from "../io/files/undo.ts";
 import { createHaft } from "../runtime.ts";
 import { retentionOf } from "../store/retention.ts";
@@ -22,6 +24,7 @@ export const store = defineCapability({
       clock,
       onWarning: warn,
       secretNames: config.value.audit.redact ?? [],
+      archiveFolder: join(stateFolder, STATE_FILES.archives),
     });
     if (!options.isShortLived) opened.retention.start(retentionOf(retention));
     return { value: opened, close: () => opened.close() };

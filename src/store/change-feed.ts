@@ -37,7 +37,7 @@ export class ChangeFeed {
       if (this.#options.hasChanged()) for (const listener of [...this.#listeners]) listener();
     };
     this.#options.hasChanged();
-    this.#timer = setInterval(look, this.#options.floorMs ?? FLOOR_MS);
+    this.#timer = setInterval(look, FLOOR_MS);
     this.#timer.unref();
     return this.#options.listen(look);
   }
@@ -48,10 +48,9 @@ interface ChangeFeedOptions {
   listen(look: () => void): () => void;
   /** Whether something has changed since the last call. */
   hasChanged(): boolean;
-  floorMs?: number;
 }
 
-/** Events of a file. Editors of the folder may replace it; then the floor is what is left. */
+/** Events of a file. If it cannot be watched, the feed looks by itself. */
 export function watchFile(file: string, onChange: () => void): () => void {
   let watcher: FSWatcher | undefined;
   try {

@@ -6,7 +6,10 @@ import { systemClock } from "../core/clock.ts";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ENGINES, useEngine } from "./engines.fixture.ts";
 import type { Session } from "../models/agent/session-store.ts";
-import { retentionOf } from "./retention.ts";
+import type { AuditLog } from "../gate/audit-log.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import type { SqlDatabase } from "./database.ts";
+import { Retention, retentionOf } from "./retention.ts";
 import { openStore, type Store } from "./store.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -79,6 +82,28 @@ describe.each(ENGINES)("pruning on $name", (engine) => {
     expect(left.map(({ key }) => JSON.parse(key) as string)).toEqual(["child", "parent"]);
     await store.close();
   });
+});
+
+test("a pruning that fails is made again an hour later, and none after the store is closed", async () => {
+  const clock = createFakeClock();
+  const warnings: string[] = [];
+  let prunings = 0;
+  const retention = new Retention({
+    database: {} as SqlDatabase,
+    clock,
+    audit: {} as AuditLog,
+    outputs: { pruneOutputs: () => undefined },
+    folder: undefined,
+    warn: (warning) => void warnings.push(warning),
+  });
+  retention.prune = () => Promise.reject(new Error(`locked ${++prunings}`));
+  retention.start(limits);
+  await clock.advance(60_000);
+  await clock.advance(60 * 60_000);
+  expect(warnings).toEqual([expect.stringContaining("locked 1"), expect.stringContaining("locked 2")]);
+  await retention.close();
+  await clock.advance(3 * 60 * 60_000);
+  expect([prunings, clock.pendingTimers]).toEqual([2, 0]);
 });
 
 test("archives are whole, are written once, and continue each other", async () => {

@@ -1,8 +1,8 @@
-import { join } from "node:path";
 import type { Clock, Timer } from "../core/clock.ts";
 import { type AuditSegment, readBase } from "./audit/audit-chain.ts";
 import { archiveSegment, deleteUpTo, pruneSegment, sealedSegments } from "./audit/audit-segments.ts";
 import { withDefaults } from "../core/with-defaults.ts";
+import { errorMessage, toolError } from "../core/error.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import type { SqlDatabase } from "./database.ts";
 
@@ -59,12 +59,14 @@ const EVERY_MS = 60 * 60_000;
 /** More is freed than needed, so not every hour has to prune. */
 const TARGET = 0.9;
 const MB = 1024 * 1024;
+const IS_GONE = "NOT EXISTS (SELECT 1 FROM sessions WHERE key = ?)";
 
 /** Deletes what is too old or too much. A host does that every hour, `haft store prune` at once. */
 export class Retention {
   readonly #options: RetentionOptions;
   #timer: Timer | undefined;
   #running: Promise<unknown> | undefined;
+  #isClosed = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
@@ -74,9 +76,15 @@ export class Retention {
   start(limits: RetentionLimits): void {
     const { clock, warn } = this.#options;
     const next = (ms: number): void => {
+      if (this.#isClosed) return;
       this.#timer = clock.after(ms, () => {
-        const failed = (error: unknown): void => warn(`The store was not pruned: ${String(error)}`);
-        this.#running = this.prune(limits).then(() => next(EVERY_MS), failed);
+        const failed = (error: unknown): void =>
+          warn(
+            `The store was not pruned (${errorMessage(error)}). The next attempt is in an hour; \`haft store prune\` makes one now.`,
+          );
+        this.#running = this.prune(limits)
+          .catch(failed)
+          .then(() => next(EVERY_MS));
       });
       this.#timer.setRef(false);
     };
@@ -84,6 +92,7 @@ export class Retention {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#timer?.cancel();
     await this.#running;
   }
@@ -116,10 +125,10 @@ export class Retention {
   }
 
   /** Writes sealed segments to files. They stay in the store. */
-  async archive(folder?: string): Promise<string[]> {
+  async archive(): Promise<string[]> {
     const files: string[] = [];
     for await (const segment of sealedSegments(this.#options.database)) {
-      if (segment.archive === undefined) files.push(await this.#archive(segment, folder));
+      if (segment.archive === undefined) files.push(await this.#archive(segment));
     }
     return files;
   }
@@ -142,9 +151,14 @@ export class Retention {
     return sealed.filter(({ lastAt }, at) => lastAt < before || at < tooMuch);
   }
 
-  #archive(segment: AuditSegment, folder = this.#options.folder): Promise<string> {
-    if (folder === undefined) throw new Error("There is no folder for archives. Name one.");
-    return archiveSegment(this.#options.database, segment, join(folder));
+  #archive(segment: AuditSegment): Promise<string> {
+    const { database, folder } = this.#options;
+    if (folder === undefined) {
+      throw toolError("invalid_input", "The store has no folder for archives", {
+        next: "Pass `archiveFolder` to openStore.",
+      });
+    }
+    return archiveSegment(database, segment, folder);
   }
 
   /** Trees of sessions, as a whole. */
@@ -156,9 +170,10 @@ export class Retention {
     if (isDryRun) return found.length;
     for (const { key } of found) {
       await database.reader.write([
-        ["DELETE FROM session_entries WHERE session = ?", [key]],
-        ["DELETE FROM session_inbox WHERE session = ?", [key]],
+        // Somebody may use it by now: then all of it stays.
         ["DELETE FROM sessions WHERE key = ? AND owner IS NULL AND updated_at < ?", [key, before]],
+        [`DELETE FROM session_entries WHERE session = ? AND ${IS_GONE}`, [key, key]],
+        [`DELETE FROM session_inbox WHERE session = ? AND ${IS_GONE}`, [key, key]],
       ]);
     }
     return found.length;

@@ -86,7 +86,8 @@ export class SqliteThread {
 
   #start(): Worker {
     const driver = createRequire(import.meta.url).resolve("@photostructure/sqlite");
-    const worker = new Worker(SOURCE, { eval: true, workerData: { driver, file: this.#file }, execArgv: [] });
+    const workerData = { driver, file: this.#file, timeout: WAIT_MS };
+    const worker = new Worker(SOURCE, { eval: true, workerData, execArgv: [] });
     worker.on("message", (reply: Reply) => this.#settle(worker, reply));
     const fail = (error: Error): void => {
       if (this.#worker === worker) this.#worker = undefined;
@@ -119,7 +120,7 @@ const statements = new Map();
 
 function prepare(sql) {
   if (!connection) {
-    connection = new DatabaseSync(workerData.file, { timeout: 5000 });
+    connection = new DatabaseSync(workerData.file, { timeout: workerData.timeout });
     connection.exec("PRAGMA synchronous = NORMAL");
     connection.exec("PRAGMA wal_autocheckpoint = 0");
   }

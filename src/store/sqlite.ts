@@ -1,4 +1,4 @@
-import { type BigIntStats, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, existsSync, realpathSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
@@ -38,7 +38,7 @@ const openHere = new Map<string, number>();
 
 /** A process that opens and closes such a file by itself loses SQLite's locks on it. */
 export function isOpenHere(file: string): boolean {
-  return (openHere.get(file) ?? 0) > 0;
+  return existsSync(file) && (openHere.get(realpathSync(file)) ?? 0) > 0;
 }
 
 /** As the name of a file: a database of this connection only. */
@@ -270,7 +270,9 @@ export class SqliteDatabase implements SqlDatabase {
       const wal = await (this.#wal ??= open(`${this.file}-wal`, "r"));
       await wal.datasync();
     } catch (error) {
-      throw this.#explain(error);
+      // It is committed, but the disk may not have it: nothing may rely on what is written from now on.
+      this.#damage ??= `the disk could not be synced: ${errorMessage(error)}`;
+      throw damagedStore(this.file, this.#damage, error);
     }
   }
 

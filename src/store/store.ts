@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, lstatSync, openSync, statSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
@@ -84,12 +84,14 @@ export interface StoreOptions {
   onWarning?: (warning: string) => void;
   /** Further names of secrets that the audit log masks. */
   secretNames?: readonly string[];
+  /** Where the archives of a store on a database server are written. Others are in the state folder. */
+  archiveFolder?: string;
 }
 
 /** Opens a store and brings its tables up to date. */
 export async function openStore(
   location: StoreLocation,
-  { clock = systemClock, onWarning, secretNames = [] }: StoreOptions = {},
+  { clock = systemClock, onWarning, secretNames = [], archiveFolder }: StoreOptions = {},
 ): Promise<Store> {
   const warnings: string[] = [];
   const warn = (warning: string): void => {
@@ -114,7 +116,7 @@ export async function openStore(
     const mismatch = await findMismatch(database);
     if (mismatch !== undefined) warn(mismatch);
     const { audit, artifacts: outputs } = parts;
-    const folder = "url" in location ? undefined : join(location.stateFolder, STATE_FILES.archives);
+    const folder = "url" in location ? archiveFolder : join(location.stateFolder, STATE_FILES.archives);
     const retention = new Retention({ database, clock, audit, outputs, folder, warn });
     closing.push("retention", () => retention.close());
     return { ...parts, database, retention, warnings, close: () => closing.close() };
@@ -143,7 +145,7 @@ interface FileOptions extends Pick<StoreContext, "clock" | "warn"> {
 
 async function openFile(stateFolder: string, options: FileOptions): Promise<SqlDatabase> {
   ensureStateFolder(stateFolder);
-  const isKnown = isOpenHere(fileIn(stateFolder)) && existsSync(fileIn(stateFolder));
+  const isKnown = isOpenHere(fileIn(stateFolder));
   // Before the file is created: a missing one may have had data.
   const damage = isKnown ? undefined : findFileDamage(fileIn(stateFolder));
   if (damage !== undefined) throw damagedStore(fileIn(stateFolder), damage);

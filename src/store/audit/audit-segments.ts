@@ -20,21 +20,27 @@ export async function* sealedSegments(database: SqlDatabase): AsyncGenerator<Aud
     const [end] = await audit.select(database, ["at", "hash"], "WHERE seq = ?", [lastSeq]);
     // Removed by somebody: `verify` reports it, and nothing more is pruned.
     if (!end) return;
-    const [known] = await auditSegments.select(database, auditSegments.keys as never, "WHERE last_seq = ?", [lastSeq]);
-    const { archive } = (known ?? {}) as Partial<AuditSegment>;
-    yield { lastSeq, firstSeq: last.seq + 1, previous: last.hash, hash: end.hash, lastAt: end.at, archive };
+    const [known] = await auditSegments.select(database, ["archive"], "WHERE last_seq = ?", [lastSeq]);
+    const { at: lastAt, hash } = end;
+    yield { lastSeq, firstSeq: last.seq + 1, previous: last.hash, hash, lastAt, archive: known?.archive };
     last = { seq: lastSeq, hash: end.hash };
   }
 }
 
 const PAGE = 500;
 
-/** Writes the entries of a segment into a file: first what it continues, then one entry a line. */
 export async function archiveSegment(database: SqlDatabase, segment: AuditSegment, folder: string): Promise<string> {
-  const { firstSeq, lastSeq, previous, hash } = segment;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const file = join(folder, `audit-${padded(firstSeq)}-${padded(lastSeq)}.jsonl.gz`);
-  if (existsSync(file)) return file;
+  const file = join(folder, `audit-${padded(segment.firstSeq)}-${padded(segment.lastSeq)}.jsonl.gz`);
+  // If it exists, an earlier process ended before it could note that.
+  if (!existsSync(file)) await writeArchive(database, segment, file);
+  await auditSegments.upsert(database, { ...segment, archive: file }, ["lastSeq"]);
+  return file;
+}
+
+/** First what the segment continues, then one entry a line. The file appears as a whole. */
+async function writeArchive(database: SqlDatabase, segment: AuditSegment, file: string): Promise<void> {
+  const { firstSeq, lastSeq, previous, hash } = segment;
   const part = `${file}.part`;
   const handle = await open(part, "w", 0o600);
   try {
@@ -55,8 +61,6 @@ export async function archiveSegment(database: SqlDatabase, segment: AuditSegmen
     await rm(part, { force: true });
     throw error;
   }
-  await auditSegments.upsert(database, { ...segment, archive: file }, ["lastSeq"]);
-  return file;
 }
 
 /** Deletes the entries of a segment, in slices. It is noted first: `verify` then starts behind it, also if this stops halfway. */
