@@ -1,4 +1,5 @@
 import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { CallSummary } from "../core/call-summary.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Preview } from "../core/tool.ts";
@@ -37,6 +38,8 @@ export interface Approval {
   verdict: Verdict;
   /** What the tool shows of its effect, such as a diff. */
   preview?: Preview;
+  /** What the call is about, and its risk. Omitted in questions of earlier versions. */
+  summary?: CallSummary;
   /** Rules that "session" and "always" would save; empty if only "once" is offered. */
   suggestedRules: readonly string[];
   /** What the answer is bound to. If it changes, the approval is asked again. */

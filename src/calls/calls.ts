@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Call, type CallOptions, toolOf, type ToolScope } from "../core/call.ts";
+import type { CallSummary } from "../core/call-summary.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
@@ -69,6 +70,7 @@ export interface QuestionDraft {
   input: unknown;
   /** The preview as it is stored and shown; cut if it is too long. */
   shown: Preview | undefined;
+  summary?: CallSummary;
   suggestedRules: readonly string[];
   /** How long the caller waits for the call; 0: not at all. */
   holdMs: number;
@@ -532,7 +534,7 @@ export class Calls {
   }
 
   #newQuestion(call: Call, draft: QuestionDraft): StoredCall {
-    const { world, input, shown, suggestedRules, holdMs, answerMs } = draft;
+    const { world, input, shown, summary, suggestedRules, holdMs, answerMs } = draft;
     const now = this.#clock.now();
     const binding = bindingOf(call, world);
     const question: Question = {
@@ -541,6 +543,7 @@ export class Calls {
       reason: world.verdict.reason,
       verdict: world.verdict,
       preview: shown,
+      summary,
       suggestedRules,
       binding,
       hash: hashOf(binding),

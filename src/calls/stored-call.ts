@@ -1,4 +1,5 @@
 import type { Caller, CallOptions, RetryPlan, Verdict } from "../core/call.ts";
+import type { CallSummary } from "../core/call-summary.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
 import type { JobCall, QueuedJob } from "./job.ts";
@@ -54,6 +55,8 @@ export interface Question {
   verdict: Verdict;
   /** Cut if it is too long. */
   preview?: Preview;
+  /** The subject and the risk. Omitted in questions of earlier versions. */
+  summary?: CallSummary;
   suggestedRules: readonly string[];
   binding: ApprovalBinding;
   /** Hash of the binding. */

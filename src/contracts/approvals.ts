@@ -1,5 +1,18 @@
 import { z } from "zod";
-import { Caller, Name, page, Preview, Text, Time, ToolKind, ToolResult, Verdict } from "./basics.ts";
+import {
+  Caller,
+  CallSubject,
+  CommandStep,
+  Name,
+  page,
+  Preview,
+  Risk,
+  Text,
+  Time,
+  ToolKind,
+  ToolResult,
+  Verdict,
+} from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 import { ErrorAnswer } from "./errors.ts";
 
@@ -18,6 +31,12 @@ export const ApprovalInfo = named(
     callId: z.string(),
     toolName: z.string(),
     kind: ToolKind.optional(),
+    /** The title of the tool, for people. */
+    title: z.string().optional(),
+    subject: CallSubject,
+    risk: Risk,
+    /** The parts of a command. */
+    steps: z.array(CommandStep).optional(),
     input: z.unknown(),
     caller: Caller,
     reason: z.string(),

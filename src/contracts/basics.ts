@@ -239,6 +239,44 @@ export const Preview = named(
 );
 export type Preview = z.infer<typeof Preview>;
 
+/** A sentence for people. Interfaces translate it by its key and values; `text` is English. */
+export const LocalizedText = named(
+  "LocalizedText",
+  z.strictObject({
+    key: z.string(),
+    values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+    text: z.string(),
+  }),
+);
+export type LocalizedText = z.infer<typeof LocalizedText>;
+
+/** What a call is about, in one line: the command, the path, the host, the amount. */
+export const CallSubject = z.strictObject({
+  type: z.enum(["command", "path", "url", "amount", "text"]),
+  text: z.string(),
+});
+export type CallSubject = z.infer<typeof CallSubject>;
+
+export const RiskLevel = z.enum(["low", "medium", "high", "critical"]);
+export type RiskLevel = z.infer<typeof RiskLevel>;
+
+export const Risk = named("Risk", z.strictObject({ level: RiskLevel, reasons: z.array(LocalizedText) }));
+export type Risk = z.infer<typeof Risk>;
+
+/** One part of a command line: what it does, and why it needs an approval. */
+export const CommandStep = named(
+  "CommandStep",
+  z.strictObject({
+    text: z.string(),
+    /** What joins it to the step before. */
+    operator: z.enum(["&&", "||", ";", "|", "&"]).optional(),
+    level: RiskLevel,
+    does: LocalizedText.optional(),
+    asks: LocalizedText.optional(),
+  }),
+);
+export type CommandStep = z.infer<typeof CommandStep>;
+
 /** Figures of one tool's calls. */
 export const ToolNumbers = named(
   "ToolNumbers",

@@ -12,6 +12,7 @@ import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import { type Identity, requireScope } from "../../contracts/identity.ts";
 import { parseRule } from "../../gate/permit/rules/rule.ts";
+import { summarizeCall } from "../../gate/summarize-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { toErrorAnswer } from "./to-api-error.ts";
 import { ruleExamples } from "../../gate/permit/rules/rule-examples.ts";
@@ -107,12 +108,18 @@ async function resultWithin(running: Promise<ToolResult>, waitMs: number, haft: 
 
 function describe(approval: Approval, haft: Haft): ApprovalInfo {
   const { id, callId, toolName, input, caller, reason, verdict, preview, askedAt, expiresAt, hash } = approval;
+  const tool = haft.registry.get(toolName);
+  const { subject, risk, steps } = approval.summary ?? summarizeCall(tool, input);
   const rules = approval.rules ?? approval.suggestedRules;
   return {
     id,
     callId,
     toolName,
-    kind: haft.registry.get(toolName)?.kind,
+    kind: tool?.kind,
+    title: tool?.title,
+    subject,
+    risk: { level: risk.level, reasons: [...risk.reasons] },
+    steps: steps && [...steps],
     input: input ?? {},
     caller,
     reason,

@@ -4,6 +4,7 @@ import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
 import type { Identity } from "../../contracts/identity.ts";
 import { textOf } from "../../core/content.ts";
 import type { ToolResult } from "../../core/result.ts";
+import { summarizeCall } from "../../gate/summarize-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { type CallRunner, cancelOnDisconnect } from "./call-runner.ts";
 import { FrameQueue } from "./frame-queue.ts";
@@ -31,11 +32,17 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
 
   const describe = async (found: readonly RecentCall[]): Promise<CallInfo[]> => {
     const canUndo = await undoable?.(found.map(({ callId }) => callId));
-    return found.map((call) => ({
-      ...rowOf(call),
-      kind: haft.registry.get(call.toolName)?.kind,
-      canUndo: canUndo?.has(call.callId) || undefined,
-    }));
+    return found.map((call) => {
+      const tool = haft.registry.get(call.toolName);
+      const summary = call.input === undefined ? undefined : summarizeCall(tool, call.input);
+      return {
+        ...rowOf(call),
+        kind: tool?.kind,
+        subject: call.subject ?? summary?.subject,
+        risk: call.risk ?? summary?.risk.level,
+        canUndo: canUndo?.has(call.callId) || undefined,
+      };
+    });
   };
 
   const execute = (request: CallRequest, client: Pick<HandlerRequest, "identity" | "signal" | "onDisconnect">) => {

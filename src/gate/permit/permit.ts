@@ -10,6 +10,7 @@ import { failed, type ToolResult } from "../../core/result.ts";
 import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/stage.ts";
 import type { AnyTool, Preview, ToolContext, ToolPermission } from "../../core/tool.ts";
 import { endAsked, repeatResult } from "../idempotency.ts";
+import { summarizeCall } from "../summarize-call.ts";
 import { readPermission, withAnswers } from "../tool-answers.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
 
@@ -217,6 +218,7 @@ export class Permit implements Stage {
       {
         world,
         input,
+        summary: summarizeCall(toolOf(call), call.input),
         shown: preview && boundPreview(preview, maxShownBytes),
         suggestedRules: [suggested].flat().filter((rule) => rule !== ""),
         holdMs,
