@@ -1,0 +1,32 @@
+import { Coins, FileText, Globe, type LucideIcon, SquareTerminal, TextQuote } from "lucide-react";
+import type { CallSubject as Subject } from "../../../src/contracts/basics.ts";
+import { defineWords, useWords } from "../language.tsx";
+import "./call-subject.css";
+import { VisibleText } from "./visible-text.tsx";
+
+const words = defineWords({
+  en: { command: "Command", path: "Path", url: "Address", amount: "Amount", text: "Text", none: "no input" },
+  zh: { command: "命令", path: "路径", url: "地址", amount: "金额", text: "文本", none: "无输入" },
+});
+
+const ICONS: Readonly<Record<Subject["type"], LucideIcon>> = {
+  command: SquareTerminal,
+  path: FileText,
+  url: Globe,
+  amount: Coins,
+  text: TextQuote,
+};
+
+/** What a call is about, on one line. The tooltip has the whole subject. */
+export function CallSubject({ subject }: { subject: Subject }) {
+  const w = useWords(words);
+  const Icon = ICONS[subject.type];
+  return (
+    <span className="call-subject" title={subject.text}>
+      <Icon size={14} role="img" aria-label={w[subject.type]} />
+      <span className="call-subject-text">
+        {subject.text === "" ? <span className="muted">{w.none}</span> : <VisibleText text={subject.text} />}
+      </span>
+    </span>
+  );
+}

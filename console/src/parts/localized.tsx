@@ -1,0 +1,26 @@
+import { useCallback } from "react";
+import type { LocalizedText } from "../../../src/contracts/basics.ts";
+import { useLanguage } from "../language.tsx";
+import { TEXTS_ZH } from "../localized-texts.zh.ts";
+import { VisibleText } from "./visible-text.tsx";
+
+const CHINESE = new Map<string, string>(Object.entries(TEXTS_ZH));
+
+/** Translates a sentence of the server by its key. A sentence with an unknown key stays English. */
+export function useLocalized(): (text: LocalizedText) => string {
+  const { language } = useLanguage();
+  return useCallback(
+    ({ key, values, text }: LocalizedText) => {
+      const template = language === "zh" ? CHINESE.get(key) : undefined;
+      if (template === undefined) return text;
+      const known = new Map(Object.entries(values ?? {}));
+      return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known.get(name) ?? whole));
+    },
+    [language],
+  );
+}
+
+/** A sentence of the server in the language of the user. Hidden characters in its values are shown. */
+export function Localized({ text }: { text: LocalizedText }) {
+  return <VisibleText text={useLocalized()(text)} />;
+}
