@@ -16,12 +16,15 @@ const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof A
   tool_call_failed: AFTER_CALL,
   tool_call_settled_late: AFTER_CALL,
   job_queued: ["jobs", "schedules", "sessions"],
-  permission_requested: ["approvals"],
-  permission_resolved: ["approvals"],
+  permission_requested: ["approvals", "calls", "sessions"],
+  permission_resolved: ["approvals", "calls", "sessions"],
   tool_registered: ["tools"],
   tool_unregistered: ["tools"],
   reset: [...AFTER_CALL, "approvals", "tools"],
 };
+
+/** Events within this time are one refresh. */
+const GROUP_MS = 250;
 
 let state: State = "closed";
 const watchers = new Set<() => void>();
@@ -43,14 +46,19 @@ export function useLive(): void {
     const controller = new AbortController();
     let due: ReturnType<typeof setTimeout> | undefined;
     const stale = new Set<keyof ApiClient>();
-    // Many calls in a second cause one fetch.
+    const flush = (): void => {
+      for (const resource of stale) void queries.invalidateQueries({ queryKey: [resource] });
+      stale.clear();
+    };
+    // The first event is shown at once; many calls in a second cause few fetches.
     const refresh = (resources: readonly (keyof ApiClient)[]): void => {
       for (const resource of resources) stale.add(resource);
-      due ??= setTimeout(() => {
+      if (due || stale.size === 0) return;
+      flush();
+      due = setTimeout(() => {
         due = undefined;
-        for (const resource of stale) void queries.invalidateQueries({ queryKey: [resource] });
-        stale.clear();
-      }, 250);
+        refresh([]);
+      }, GROUP_MS);
     };
     const follow = async (): Promise<void> => {
       const { signal } = controller;

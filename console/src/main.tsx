@@ -2,9 +2,9 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Router } from "wouter";
-import { useHashLocation } from "wouter/use-hash-location";
 import { queries } from "./api.ts";
 import { App } from "./app.tsx";
+import { useHashLocation, useHashSearch } from "./hash-location.ts";
 import { LanguageProvider } from "./language.tsx";
 import "./style.css";
 
@@ -12,7 +12,7 @@ createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
       <LanguageProvider>
-        <Router hook={useHashLocation}>
+        <Router hook={useHashLocation} searchHook={useHashSearch}>
           <App />
         </Router>
       </LanguageProvider>

@@ -1,0 +1,42 @@
+import { useSyncExternalStore } from "react";
+
+/** The address of a page, `#/work?tool=exec`: path and query are both in the fragment, so the server never sees them. */
+function current(): { path: string; query: string } {
+  const [path = "", query = ""] = location.hash.replace(/^#?\/?/, "").split(/\?(.*)/s);
+  return { path: `/${path}`, query };
+}
+
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void): () => void {
+  if (listeners.size === 0) addEventListener("hashchange", notify);
+  listeners.add(listener);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) removeEventListener("hashchange", notify);
+  };
+}
+
+function notify(): void {
+  for (const listener of listeners) listener();
+}
+
+function navigate(to: string, { replace = false, state = null }: { replace?: boolean; state?: unknown } = {}): void {
+  const url = new URL(location.href);
+  url.hash = `/${to.replace(/^#?\/?/, "").replace(/\?$/, "")}`;
+  // An older console kept the query outside the fragment.
+  url.search = "";
+  if (url.href !== location.href) history[replace ? "replaceState" : "pushState"](state, "", url);
+  notify();
+}
+
+/** The `hook` of wouter's router: the path. */
+export function useHashLocation(): [string, typeof navigate] {
+  return [useSyncExternalStore(subscribe, () => current().path), navigate];
+}
+useHashLocation.hrefs = (href: string): string => `#${href}`;
+
+/** The `searchHook` of wouter's router: `useSearchParams` reads and changes the query of the page. */
+export function useHashSearch(): string {
+  return useSyncExternalStore(subscribe, () => current().query);
+}
