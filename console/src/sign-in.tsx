@@ -18,6 +18,12 @@ const words = defineWords({
   },
 });
 
+/** Ends the session. The page then shows the sign-in. */
+export async function signOut(): Promise<void> {
+  await api.session.logout().catch(() => undefined);
+  location.reload();
+}
+
 export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
   const w = useWords(words);
   const [token, setToken] = useState("");

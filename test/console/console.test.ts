@@ -144,7 +144,7 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(page.getByRole("button", { name: "Run again" }));
     const before = page.url();
     await page.getByRole("button", { name: "Run again" }).click();
-    await page.waitForURL((url) => url.href !== before && url.hash.startsWith("#/calls/"));
+    await page.waitForURL((url) => url.href !== before && url.hash.startsWith("#/work/"));
     await expectShown(page.getByRole("region", { name: "completed" }));
   });
 

@@ -4,10 +4,9 @@ import { createTool } from "haft";
 import { type HostOptions, openHaft } from "haft/host";
 import { type HttpServer, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { build } from "vite";
 import { z } from "zod";
-import { ROOT } from "../architecture/read-entries.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { buildConsole } from "./build-console.ts";
 import { createEchoAgent } from "./echo-agent.ts";
 import type { FoundBrowser } from "./find-browser.ts";
 
@@ -28,8 +27,7 @@ const HOSTILE =
 
 export async function openConsole(found: Extract<FoundBrowser, { executablePath: string }>): Promise<OpenConsole> {
   const root = temporaryFolder("haft-console-");
-  const pages = join(root, "console");
-  await build({ configFile: join(ROOT, "console", "vite.config.ts"), logLevel: "error", build: { outDir: pages } });
+  const pages = await buildConsole();
   const folder = mkdtempSync(join(root, "work-"));
   let server: HttpServer | undefined;
   const mcpSignIn = { redirectUrl: () => `${server?.url}/`, onAuthorize: () => {} };
@@ -72,7 +70,7 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
         void dialog.dismiss();
       });
       await page.goto(await running.loginUrl());
-      await page.getByRole("navigation").waitFor();
+      await page.locator("nav:visible").first().waitFor();
       return page;
     },
     async close() {

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const approvalsPage: Page = {
   path: "approvals",
+  section: "approvals",
   icon: ShieldQuestion,
   words: defineWords({ en: { title: "Approvals" }, zh: { title: "审批" } }),
   view: lazy(() => import("./approvals-view.tsx")),

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const artifactsPage: Page = {
   path: "artifacts",
+  section: "agents",
   icon: FileStack,
   words: defineWords({ en: { title: "Artifacts" }, zh: { title: "文档" } }),
   view: lazy(() => import("./artifacts-view.tsx")),

@@ -5,8 +5,9 @@ import type { Page } from "../../page.ts";
 
 export const auditPage: Page = {
   path: "audit",
+  section: "audit",
   icon: ScrollText,
-  words: defineWords({ en: { title: "Audit" }, zh: { title: "审计" } }),
+  words: defineWords({ en: { title: "Log" }, zh: { title: "日志" } }),
   view: lazy(() => import("./audit-view.tsx")),
   needs: "audit",
 };

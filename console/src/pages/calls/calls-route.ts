@@ -4,8 +4,10 @@ import { defineWords } from "../../language.tsx";
 import type { Page } from "../../page.ts";
 
 export const callsPage: Page = {
-  path: "calls",
+  path: "work",
+  aliases: ["calls"],
+  section: "work",
   icon: Activity,
-  words: defineWords({ en: { title: "Calls" }, zh: { title: "调用" } }),
+  words: defineWords({ en: { title: "Work" }, zh: { title: "工作" } }),
   view: lazy(() => import("./calls-view.tsx")),
 };

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const canvasPage: Page = {
   path: "canvas",
+  section: "agents",
   icon: Presentation,
   words: defineWords({ en: { title: "Canvas" }, zh: { title: "画布" } }),
   view: lazy(() => import("./canvas-view.tsx")),

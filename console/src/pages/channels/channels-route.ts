@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const channelsPage: Page = {
   path: "channels",
+  section: "connections",
   icon: Send,
   words: defineWords({ en: { title: "Channels" }, zh: { title: "消息渠道" } }),
   view: lazy(() => import("./channels-view.tsx")),

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const jobsPage: Page = {
   path: "jobs",
+  section: "automations",
   icon: ListTodo,
   words: defineWords({ en: { title: "Jobs" }, zh: { title: "作业" } }),
   view: lazy(() => import("./jobs-view.tsx")),

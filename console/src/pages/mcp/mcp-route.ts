@@ -5,8 +5,9 @@ import type { Page } from "../../page.ts";
 
 export const mcpPage: Page = {
   path: "mcp",
+  section: "connections",
   icon: Plug,
-  words: defineWords({ en: { title: "MCP" }, zh: { title: "MCP" } }),
+  words: defineWords({ en: { title: "MCP servers" }, zh: { title: "MCP 服务器" } }),
   view: lazy(() => import("./mcp-view.tsx")),
   needs: "mcp",
 };

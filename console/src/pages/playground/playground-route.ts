@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const playgroundPage: Page = {
   path: "playground",
+  section: "tools",
   icon: FlaskConical,
   words: defineWords({ en: { title: "Playground" }, zh: { title: "演练场" } }),
   view: lazy(() => import("./playground-view.tsx")),

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const policyPage: Page = {
   path: "policy",
+  section: "policy",
   icon: Scale,
   words: defineWords({ en: { title: "Policy" }, zh: { title: "策略" } }),
   view: lazy(() => import("./policy-view.tsx")),

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const schedulesPage: Page = {
   path: "schedules",
+  section: "automations",
   icon: CalendarClock,
   words: defineWords({ en: { title: "Schedules" }, zh: { title: "定时" } }),
   view: lazy(() => import("./schedules-view.tsx")),

@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const sessionsPage: Page = {
   path: "sessions",
+  section: "agents",
   icon: MessagesSquare,
   words: defineWords({ en: { title: "Sessions" }, zh: { title: "会话" } }),
   view: lazy(() => import("./sessions-view.tsx")),

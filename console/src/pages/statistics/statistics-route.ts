@@ -5,6 +5,7 @@ import type { Page } from "../../page.ts";
 
 export const statisticsPage: Page = {
   path: "statistics",
+  section: "audit",
   icon: ChartColumn,
   words: defineWords({ en: { title: "Statistics" }, zh: { title: "统计" } }),
   view: lazy(() => import("./statistics-view.tsx")),

@@ -5,7 +5,8 @@ import type { Page } from "../../page.ts";
 
 export const toolsPage: Page = {
   path: "tools",
+  section: "tools",
   icon: Wrench,
-  words: defineWords({ en: { title: "Tools" }, zh: { title: "工具" } }),
+  words: defineWords({ en: { title: "Catalogue" }, zh: { title: "目录" } }),
   view: lazy(() => import("./tools-view.tsx")),
 };

@@ -1,0 +1,213 @@
+import { Ellipsis, Languages, LogOut, Moon, Sun, SunMoon, X } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { Link } from "wouter";
+import type { ServerInfo } from "../../src/contracts/server.ts";
+import { defineWords, useLanguage, useWords } from "./language.tsx";
+import { useLiveState } from "./live.ts";
+import type { Page } from "./page.ts";
+import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
+import { signOut } from "./sign-in.tsx";
+import { useTheme } from "./theme.ts";
+
+const words = defineWords({
+  en: {
+    navigation: "Sections",
+    pages: "Pages of this section",
+    theme: "Theme",
+    language: "中文",
+    signOut: "Sign out",
+    live: "Live",
+    reconnecting: "Reconnecting…",
+    skip: "Skip to the content",
+    more: "More",
+    close: "Close",
+    waiting: (count: number) => `${count} waiting`,
+    themes: { light: "Light", dark: "Dark", system: "System" },
+  },
+  zh: {
+    navigation: "栏目",
+    pages: "本栏目的页面",
+    theme: "主题",
+    language: "English",
+    signOut: "退出",
+    live: "实时",
+    reconnecting: "正在重连…",
+    skip: "跳到内容",
+    more: "更多",
+    close: "关闭",
+    waiting: (count: number) => `${count} 个待处理`,
+    themes: { light: "浅色", dark: "深色", system: "跟随系统" },
+  },
+});
+
+interface FrameProps {
+  /** The pages that this server has. */
+  pages: readonly Page[];
+  current: Page | undefined;
+  /** Open approvals and questions. */
+  waiting: number;
+  server: ServerInfo | undefined;
+  children: ReactNode;
+}
+
+/** What surrounds every page: the sections in a side bar, or at the foot of a phone, and the tabs of the section. */
+export function Frame({ pages, current, waiting, server, children }: FrameProps) {
+  const w = useWords(words);
+  const sections = SECTIONS.filter(({ id }) => pages.some(({ section }) => section === id));
+  const entry = (section: Section): ReactNode => (
+    <SectionLink key={section.id} section={section} pages={pages} current={current} waiting={waiting} />
+  );
+  return (
+    <div className="frame">
+      <a className="skip" href="#content" onClick={skipToContent}>
+        {w.skip}
+      </a>
+      <aside className="side">
+        <Link className="brand" href="/">
+          <img src="./haft.svg" alt="" />
+          Haft
+        </Link>
+        <nav aria-label={w.navigation}>{sections.map(entry)}</nav>
+        <SideFoot server={server} />
+      </aside>
+      <main className="main" id="content" tabIndex={-1}>
+        <SectionTabs pages={pages} current={current} />
+        {children}
+      </main>
+      <nav className="bottom" aria-label={w.navigation}>
+        {sections.filter(({ id }) => PHONE_SECTIONS.includes(id)).map(entry)}
+        <More key={current?.path} isCurrent={current !== undefined && !PHONE_SECTIONS.includes(current.section)}>
+          <div className="side-links">{sections.filter(({ id }) => !PHONE_SECTIONS.includes(id)).map(entry)}</div>
+          <SideFoot server={server} />
+        </More>
+      </nav>
+    </div>
+  );
+}
+
+function SectionLink(props: { section: Section; pages: readonly Page[]; current: Page | undefined; waiting: number }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const { id, icon: Icon, words: texts } = props.section;
+  const first = props.pages.find(({ section }) => section === id);
+  const isCounted = id === "approvals" && props.waiting > 0;
+  return (
+    <Link href={`/${first?.path ?? ""}`} aria-current={props.current?.section === id ? "page" : undefined}>
+      <Icon size={17} aria-hidden />
+      <span>{texts[language].title}</span>
+      {isCounted ? (
+        <span className="count">
+          {props.waiting > 99 ? "99+" : props.waiting}
+          <span className="sr-only"> {w.waiting(props.waiting)}</span>
+        </span>
+      ) : null}
+    </Link>
+  );
+}
+
+function SectionTabs({ pages, current }: { pages: readonly Page[]; current: Page | undefined }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const tabs = pages.filter(({ section }) => section === current?.section);
+  if (tabs.length < 2) return null;
+  return (
+    <nav className="section-tabs" aria-label={w.pages}>
+      {tabs.map(({ path, icon: Icon, words: texts }) => (
+        <Link key={path} href={`/${path}`} aria-current={path === current?.path ? "page" : undefined}>
+          <Icon size={15} aria-hidden />
+          {texts[language].title}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** The other sections, in a sheet above the foot of a phone. */
+function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode }) {
+  const w = useWords(words);
+  const [isOpen, setOpen] = useState(false);
+  const sheet = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen) sheet.current?.showModal();
+  }, [isOpen]);
+  return (
+    <>
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        className={isCurrent ? "is-current" : undefined}
+        onClick={() => setOpen(true)}
+      >
+        <Ellipsis size={17} aria-hidden />
+        <span>{w.more}</span>
+      </button>
+      {isOpen ? (
+        <dialog
+          ref={sheet}
+          className="sheet"
+          aria-label={w.more}
+          onClose={() => setOpen(false)}
+          onClick={({ target, currentTarget }) => {
+            // The backdrop is a part of the dialog element itself. A link leads away.
+            if (target === currentTarget || (target as Element).closest("a")) currentTarget.close();
+          }}
+        >
+          <div className="sheet-body">
+            <header className="row">
+              <h2 className="grow">{w.more}</h2>
+              <button className="button plain small" aria-label={w.close} onClick={() => sheet.current?.close()}>
+                <X size={16} aria-hidden />
+              </button>
+            </header>
+            {children}
+          </div>
+        </dialog>
+      ) : null}
+    </>
+  );
+}
+
+function SideFoot({ server }: { server: ServerInfo | undefined }) {
+  const w = useWords(words);
+  const { language, choose } = useLanguage();
+  const [theme, setTheme] = useTheme();
+  const live = useLiveState();
+  const order = ["system", "light", "dark"] as const;
+  const Icon = { light: Sun, dark: Moon, system: SunMoon }[theme];
+  return (
+    <footer className="side-foot">
+      {server?.workspace ? (
+        <div className="cut mono" title={server.workspace}>
+          {server.workspace.split(/[\\/]/).at(-1)}
+        </div>
+      ) : null}
+      <div className="row">
+        <span className={live === "open" ? "badge ok" : "badge warn"}>{live === "open" ? w.live : w.reconnecting}</span>
+        <span>{server ? `v${server.version}` : ""}</span>
+      </div>
+      <div className="row">
+        <button
+          className="button plain small"
+          title={`${w.theme}: ${w.themes[theme]}`}
+          aria-label={`${w.theme}: ${w.themes[theme]}`}
+          onClick={() => setTheme(order[(order.indexOf(theme) + 1) % order.length] ?? "system")}
+        >
+          <Icon size={16} aria-hidden />
+        </button>
+        <button className="button plain small" onClick={() => choose(language === "en" ? "zh" : "en")}>
+          <Languages size={16} aria-hidden />
+          {w.language}
+        </button>
+        <button className="button plain small" title={w.signOut} aria-label={w.signOut} onClick={() => void signOut()}>
+          <LogOut size={16} aria-hidden />
+        </button>
+      </div>
+    </footer>
+  );
+}
+
+function skipToContent(event: React.MouseEvent): void {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
+}

@@ -1,0 +1,12 @@
+import { Settings } from "lucide-react";
+import { lazy } from "react";
+import { defineWords } from "../../language.tsx";
+import type { Page } from "../../page.ts";
+
+export const settingsPage: Page = {
+  path: "settings",
+  section: "settings",
+  icon: Settings,
+  words: defineWords({ en: { title: "Settings" }, zh: { title: "设置" } }),
+  view: lazy(() => import("./settings-view.tsx")),
+};

@@ -1,0 +1,202 @@
+import { LogOut } from "lucide-react";
+import { useApi } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { signOut } from "../../sign-in.tsx";
+import { useTheme } from "../../theme.ts";
+import { useScope } from "../../use-scope.ts";
+import { Tokens } from "./tokens.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Settings",
+    lead: "This browser, this server, and who may use it.",
+    browser: "This browser",
+    language: "Language",
+    theme: "Theme",
+    themes: { light: "Light", dark: "Dark", system: "Like the system" },
+    you: "Signed in as",
+    scopes: "May",
+    until: "Until",
+    signOut: "Sign out",
+    server: "Server",
+    version: "Version",
+    started: "Started",
+    workspace: "Folder",
+    store: "Store",
+    sandbox: "Sandbox",
+    enforced: (kind: string) => `${kind}: commands are confined`,
+    notEnforced: (kind: string) => `${kind}: commands are not confined, every one asks`,
+    load: "Calls now",
+    loadText: (running: number, waiting: number) => `${running} running, ${waiting} waiting`,
+    warnings: "Warnings",
+    noWarnings: "None",
+  },
+  zh: {
+    title: "设置",
+    lead: "此浏览器、此服务器，以及谁可以使用它。",
+    browser: "此浏览器",
+    language: "语言",
+    theme: "主题",
+    themes: { light: "浅色", dark: "深色", system: "跟随系统" },
+    you: "登录身份",
+    scopes: "权限",
+    until: "有效期至",
+    signOut: "退出登录",
+    server: "服务器",
+    version: "版本",
+    started: "启动于",
+    workspace: "文件夹",
+    store: "存储",
+    sandbox: "沙箱",
+    enforced: (kind: string) => `${kind}：命令受到限制`,
+    notEnforced: (kind: string) => `${kind}：命令不受限制，每次都会询问`,
+    load: "当前调用",
+    loadText: (running: number, waiting: number) => `${running} 个运行中，${waiting} 个等待`,
+    warnings: "警告",
+    noWarnings: "无",
+  },
+});
+
+export default function SettingsView() {
+  const w = useWords(words);
+  const mayManage = useScope("admin");
+  return (
+    <PageFrame title={w.title} lead={w.lead}>
+      <BrowserSettings />
+      <ServerFacts />
+      {mayManage ? <Tokens /> : null}
+    </PageFrame>
+  );
+}
+
+function BrowserSettings() {
+  const w = useWords(words);
+  const { language, choose } = useLanguage();
+  const [theme, setTheme] = useTheme();
+  const session = useApi("session", "show", []).data;
+  return (
+    <section className="panel" aria-label={w.browser}>
+      <header>
+        <h2 className="grow">{w.browser}</h2>
+        <button className="button small" onClick={() => void signOut()}>
+          <LogOut size={14} aria-hidden /> {w.signOut}
+        </button>
+      </header>
+      <div className="body">
+        <dl className="facts settings">
+          <dt>{w.language}</dt>
+          <dd>
+            <Tabs
+              label={w.language}
+              tabs={[
+                ["en", "English"],
+                ["zh", "中文"],
+              ]}
+              chosen={language}
+              onChoose={choose}
+            />
+          </dd>
+          <dt>{w.theme}</dt>
+          <dd>
+            <Tabs
+              label={w.theme}
+              tabs={[
+                ["system", w.themes.system],
+                ["light", w.themes.light],
+                ["dark", w.themes.dark],
+              ]}
+              chosen={theme}
+              onChoose={setTheme}
+            />
+          </dd>
+          {session ? (
+            <>
+              <dt>{w.you}</dt>
+              <dd>
+                <VisibleText text={session.name} />
+              </dd>
+              <dt>{w.scopes}</dt>
+              <dd className="mono">{session.scopes.join(", ")}</dd>
+            </>
+          ) : null}
+          {session?.expiresAt === undefined ? null : (
+            <>
+              <dt>{w.until}</dt>
+              <dd>
+                <TimeAgo at={session.expiresAt} />
+              </dd>
+            </>
+          )}
+        </dl>
+      </div>
+    </section>
+  );
+}
+
+function ServerFacts() {
+  const w = useWords(words);
+  const { data, error, refetch } = useApi("server", "info", []);
+  if (error && !data) return <Failure error={error} again={() => void refetch()} />;
+  if (!data) return null;
+  const { store, sandbox, load, warnings } = data;
+  return (
+    <section className="panel" aria-label={w.server}>
+      <header>
+        <h2 className="grow">{w.server}</h2>
+        <span className="muted mono">v{data.version}</span>
+      </header>
+      <div className="body">
+        <dl className="facts settings">
+          <dt>{w.started}</dt>
+          <dd>
+            <TimeAgo at={data.startedAt} />
+          </dd>
+          <dt>{w.workspace}</dt>
+          <dd className="mono">
+            <VisibleText text={data.workspace ?? "–"} />
+          </dd>
+          {store ? (
+            <>
+              <dt>{w.store}</dt>
+              <dd className="mono">
+                <VisibleText text={[store.kind, store.place].filter(Boolean).join(" · ")} />
+              </dd>
+            </>
+          ) : null}
+          {sandbox ? (
+            <>
+              <dt>{w.sandbox}</dt>
+              <dd>
+                <span className={sandbox.enforced ? "badge ok" : "badge warn"}>
+                  {sandbox.enforced ? w.enforced(sandbox.kind) : w.notEnforced(sandbox.kind)}
+                </span>
+                {sandbox.reason ? <p className="small muted">{sandbox.reason}</p> : null}
+              </dd>
+            </>
+          ) : null}
+          <dt>{w.load}</dt>
+          <dd>{w.loadText(load.running, load.waiting)}</dd>
+          <dt>{w.warnings}</dt>
+          <dd>
+            {warnings.length === 0 ? (
+              w.noWarnings
+            ) : (
+              <ul className="notes">
+                {warnings.map((warning) => (
+                  <li key={warning}>
+                    <VisibleText text={warning} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </dd>
+        </dl>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,191 @@
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import type { Scope } from "../../../../src/contracts/identity.ts";
+import type { NewToken, TokenInfo } from "../../../../src/contracts/tokens.ts";
+import { api, queries, useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "API tokens",
+    lead: "For programs and MCP clients. A token is shown once.",
+    name: "Name",
+    scopes: { read: "read", call: "call tools", approve: "approve and change rules", admin: "manage tokens" },
+    expires: "Valid for",
+    validity: { 1: "one day", 30: "30 days", 365: "one year", 0: "no end" } as Record<number, string>,
+    create: "Create",
+    created: (name: string) => `Copy the token "${name}" now. It is not shown again.`,
+    may: "May",
+    made: "Created",
+    until: "Until",
+    none: "No tokens",
+    revoke: "Revoke",
+    really: "Really revoke?",
+    action: "Action",
+  },
+  zh: {
+    title: "API 令牌",
+    lead: "供程序和 MCP 客户端使用。令牌只显示一次。",
+    name: "名称",
+    scopes: { read: "读取", call: "调用工具", approve: "批准和修改规则", admin: "管理令牌" },
+    expires: "有效期",
+    validity: { 1: "一天", 30: "30 天", 365: "一年", 0: "不过期" } as Record<number, string>,
+    create: "创建",
+    created: (name: string) => `现在复制令牌“${name}”，之后不再显示。`,
+    may: "权限",
+    made: "创建于",
+    until: "有效期至",
+    none: "没有令牌",
+    revoke: "撤销",
+    really: "确定撤销？",
+    action: "操作",
+  },
+});
+
+const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];
+const DAY_MS = 86_400_000;
+
+export function Tokens() {
+  const w = useWords(words);
+  const { data, error, refetch } = useApi("tokens", "list", []);
+  const [fresh, setFresh] = useState<NewToken>();
+  const [problem, setProblem] = useState<Error>();
+  const reload = (): void => {
+    setProblem(undefined);
+    void queries.invalidateQueries({ queryKey: ["tokens"] });
+  };
+  const revoke = (id: string): void => void api.tokens.revoke(id).then(reload, setProblem);
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2>{w.title}</h2>
+        <p className="muted small grow">{w.lead}</p>
+      </header>
+      <div className="body">
+        {error && !data ? <Failure error={error} again={() => void refetch()} /> : null}
+        {problem ? <Failure error={problem} /> : null}
+        <NewTokenForm
+          onCreated={(token) => {
+            setFresh(token);
+            reload();
+          }}
+          onProblem={setProblem}
+        />
+        {fresh ? (
+          <div className="notice ok" role="status">
+            <div className="grow">
+              <p>{w.created(fresh.name)}</p>
+              <code>{fresh.token}</code>
+            </div>
+            <CopyButton text={fresh.token} />
+          </div>
+        ) : null}
+        {data?.items.length === 0 ? <p className="muted">{w.none}</p> : null}
+        {data && data.items.length > 0 ? (
+          <div className="scroll-x" tabIndex={0} role="region" aria-label={w.title}>
+            <table className="table">
+              <thead>
+                <tr>
+                  <th>{w.name}</th>
+                  <th>{w.may}</th>
+                  <th>{w.made}</th>
+                  <th>{w.until}</th>
+                  <th>
+                    <span className="sr-only">{w.action}</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.items.map((token) => (
+                  <TokenRow key={token.id} token={token} onRevoke={() => revoke(token.id)} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        ) : null}
+      </div>
+    </section>
+  );
+}
+
+function TokenRow({ token, onRevoke }: { token: TokenInfo; onRevoke: () => void }) {
+  const w = useWords(words);
+  const [isSure, setSure] = useState(false);
+  return (
+    <tr>
+      <td>
+        <VisibleText text={token.name} />
+      </td>
+      <td className="mono">{token.scopes.join(", ")}</td>
+      <td className="muted">
+        <TimeAgo at={token.createdAt} />
+      </td>
+      <td className="muted">{token.expiresAt === undefined ? w.validity[0] : <TimeAgo at={token.expiresAt} />}</td>
+      <td>
+        <button className="button danger small" onClick={() => (isSure ? onRevoke() : setSure(true))}>
+          {isSure ? w.really : w.revoke}
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+function NewTokenForm(props: { onCreated: (token: NewToken) => void; onProblem: (error: Error) => void }) {
+  const w = useWords(words);
+  const [name, setName] = useState("");
+  const [scopes, setScopes] = useState<readonly Scope[]>(["read", "call"]);
+  const [days, setDays] = useState(30);
+  const create = async (): Promise<void> => {
+    const body = { name: name.trim(), scopes: [...scopes], expiresInMs: days > 0 ? days * DAY_MS : undefined };
+    props.onCreated(await api.tokens.create(body));
+    setName("");
+  };
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create().catch(props.onProblem);
+      }}
+    >
+      <input
+        className="input narrow"
+        aria-label={w.name}
+        placeholder={w.name}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+      />
+      {SCOPES.map((scope) => (
+        <label key={scope} className="check">
+          <input
+            type="checkbox"
+            checked={scopes.includes(scope)}
+            onChange={({ target }) =>
+              setScopes(target.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope))
+            }
+          />
+          {w.scopes[scope]}
+        </label>
+      ))}
+      <select
+        className="select narrow"
+        aria-label={w.expires}
+        value={days}
+        onChange={({ target }) => setDays(Number(target.value))}
+      >
+        {[1, 30, 365, 0].map((count) => (
+          <option key={count} value={count}>
+            {w.validity[count]}
+          </option>
+        ))}
+      </select>
+      <button className="button primary" disabled={name.trim() === "" || scopes.length === 0}>
+        <Plus size={15} aria-hidden /> {w.create}
+      </button>
+    </form>
+  );
+}
