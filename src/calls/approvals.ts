@@ -1,4 +1,5 @@
 import { type Approval, type ApprovalAnswer, type ApprovalState, toApproval } from "./approval.ts";
+import type { Caller } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Calls } from "./calls.ts";
 import { storedResult } from "./stored-result.ts";
@@ -16,6 +17,11 @@ export class Approvals {
     const rows = await this.#calls.questions({ isOpen: state === "pending" });
     const all = rows.map(toApproval);
     return state === undefined ? all : all.filter((approval) => approval.state === state);
+  }
+
+  /** Open questions about calls of this user in this session, oldest first. */
+  async listOpen(of: Pick<Caller, "user" | "session">): Promise<Approval[]> {
+    return (await this.#calls.questions({ isOpen: true, of })).map(toApproval);
   }
 
   /** By its id. */

@@ -245,6 +245,9 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       const open_ = (await store.questions({ isOpen: true, max: 10_000 })).map(({ id }) => id);
       expect(open_).toContain(two.id);
       expect(open_).not.toContain(one.id);
+      const own = await store.questions({ isOpen: true, of: two.caller, max: 10_000 });
+      expect(own.map(({ id }) => id)).toContain(two.id);
+      expect(await store.questions({ isOpen: true, of: { user: "nobody else" }, max: 10_000 })).toEqual([]);
       const all = (await store.questions({ max: 10_000 })).map(({ id }) => id);
       expect(all.indexOf(one.id)).toBeLessThan(all.indexOf(two.id));
       expect(all).toContain(one.id);

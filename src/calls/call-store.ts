@@ -1,3 +1,4 @@
+import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { QueuedJob } from "./job.ts";
 import { type JobRows, MemoryJobRows } from "./job-rows.ts";
@@ -27,6 +28,13 @@ export interface ChangeEntry {
 export interface InsertOptions {
   limits?: OpenLimits;
   entry?: ChangeEntry;
+}
+
+/** The newest `max` questions; `of`: only of calls of this user in this session. */
+export interface QuestionQuery {
+  isOpen?: boolean;
+  of?: Pick<Caller, "user" | "session">;
+  max: number;
 }
 
 /** What is written together with a change of a row. */
@@ -66,7 +74,7 @@ export interface CallStore {
   /** A number for each row that grows with each of its changes. */
   versions(ids: readonly string[]): MaybePromise<ReadonlyMap<string, number>>;
   /** Rows with a question, the newest `max`, oldest first. */
-  questions(query: { isOpen?: boolean; max: number }): MaybePromise<StoredCall[]>;
+  questions(query: QuestionQuery): MaybePromise<StoredCall[]>;
   /** Rows that a host takes care of: not ended, and not held by `processId`. */
   unfinished(): MaybePromise<StoredCall[]>;
   /** Whether the process still runs. */
@@ -172,9 +180,10 @@ export class MemoryCallStore implements CallStore {
     return new Map(ids.map((id) => [id, this.#versions.get(id) ?? 0]));
   }
 
-  questions({ isOpen = false, max }: { isOpen?: boolean; max: number }): StoredCall[] {
+  questions({ isOpen = false, of, max }: QuestionQuery): StoredCall[] {
     const ended = isOpen ? [] : [...this.#older.byId.values(), ...this.#ended.byId.values()];
-    const rows = [...ended, ...this.#open.values()].filter(({ question, state }) => {
+    const rows = [...ended, ...this.#open.values()].filter(({ question, state, caller }) => {
+      if (of && (caller.user !== of.user || caller.session !== of.session)) return false;
       return question !== undefined && (!isOpen || state === "waiting");
     });
     return rows

@@ -16,6 +16,7 @@ import {
   type InsertedCall,
   MemoryCallStore,
   type OpenLimits,
+  type QuestionQuery,
   type RowChange,
 } from "./call-store.ts";
 import { replacedResult } from "./stored-result.ts";
@@ -143,8 +144,8 @@ export class Calls {
   }
 
   /** Oldest first. Of ended ones the last thousand. */
-  async questions({ isOpen }: { isOpen?: boolean } = {}): Promise<StoredCall[]> {
-    const rows = await this.#store.questions({ isOpen, max: isOpen ? Number.MAX_SAFE_INTEGER : MAX_LISTED });
+  async questions({ isOpen, of }: Omit<QuestionQuery, "max"> = {}): Promise<StoredCall[]> {
+    const rows = await this.#store.questions({ isOpen, of, max: isOpen ? Number.MAX_SAFE_INTEGER : MAX_LISTED });
     const seen = await Promise.all(rows.map((row) => this.#seen(row)));
     return isOpen ? seen.filter(({ state }) => state === "waiting") : seen;
   }

@@ -4,15 +4,17 @@ import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireMode, requireScope } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { AgentSessionInfo } from "../contracts/sessions.ts";
+import type { Caller } from "../core/call.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { toolError, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
+import { summarizeCall } from "../gate/summarize-call.ts";
 import type { SessionEnvironments } from "../io/shell/shell-environment.ts";
 import type { Agent } from "../models/agent/agent.ts";
 import { createSessionService, type SessionService } from "../models/agent/session-service.ts";
 import type { PendingCall, Session } from "../models/agent/session-store.ts";
-import { Sessions } from "../models/agent/sessions.ts";
+import { type ObservedSession, type SessionQuestion, Sessions } from "../models/agent/sessions.ts";
 import type { Haft } from "../runtime.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import { defineCapability } from "./capability.ts";
@@ -49,6 +51,7 @@ export const sessions = defineCapability({
         restore: (key, kept) => restore(environments, key, kept),
       },
       resultOf: (session, call) => resultOf(session, call, { haft: runtime, agentFor }),
+      questionsOf: ({ caller }) => openQuestions(caller, runtime),
     });
     const sessionService = createSessionService({
       ...config.value.sessions,
@@ -88,6 +91,14 @@ function restore(environments: SessionEnvironments, key: string, kept: Readonly<
   for (const [name, value] of entries) if (overlay.get(name) === undefined) overlay.set(name, value);
 }
 
+async function openQuestions(caller: Caller, { approvals, registry }: Haft): Promise<SessionQuestion[]> {
+  const open = await approvals.listOpen(caller);
+  return open.map(({ id, callId, toolName, input, summary, askedAt }) => {
+    const { subject, risk } = summary ?? summarizeCall(registry.get(toolName), input);
+    return { approvalId: id, callId, toolName, subject, risk: risk.level, askedAt };
+  });
+}
+
 async function resultOf(
   session: Session,
   { callId, name, pending }: { callId: string; name: string; pending?: PendingCall["pending"] },
@@ -103,9 +114,11 @@ async function resultOf(
 
 const DEFAULT_LIMIT = 100;
 const MAX_ENTRIES = 500;
+/** Shown with a session. The approvals list has all of them. */
+const MAX_QUESTIONS = 20;
 
 export function createSessionsApi(all: Sessions & Pick<HostSessions, "canAnswer">): Handlers<Contracts["sessions"]> {
-  const find = async (key: string): Promise<Session> => {
+  const find = async (key: string): Promise<ObservedSession> => {
     const session = await all.get(key);
     if (session) return session;
     throw new ApiError("not_found", `There is no session "${key}"`, "Look at GET /api/sessions.");
@@ -127,12 +140,17 @@ export function createSessionsApi(all: Sessions & Pick<HostSessions, "canAnswer"
     },
     async create({ body, identity }) {
       requireMode(body.mode, identity);
-      return infoOf(await all.create({ ...body, caller: { user: identity.name } }));
+      return infoOf({ ...(await all.create({ ...body, caller: { user: identity.name } })), questions: [] });
     },
     async get({ params: { key } }) {
       const session = await find(key);
-      const [waiting, children] = await Promise.all([all.waiting(key), all.list({ parent: key, limit: MAX_ENTRIES })]);
-      return { ...infoOf(session), waiting, toolNames: session.toolNames, children: children.map(infoOf) };
+      const [waiting, family] = await Promise.all([
+        all.waiting(key),
+        all.list({ root: session.root, limit: MAX_ENTRIES }),
+      ]);
+      const infos = family.map(infoOf);
+      const children = infos.filter(({ parent }) => parent === key);
+      return { ...infoOf(session), waiting, toolNames: session.toolNames, children, family: infos };
     },
     async history({ params, query: { after = 0, limit = MAX_ENTRIES } }) {
       const { key } = await find(params.key);
@@ -168,7 +186,12 @@ export function createSessionsApi(all: Sessions & Pick<HostSessions, "canAnswer"
   };
 }
 
-function infoOf(session: Session): AgentSessionInfo {
-  const { policy: _policy, environment: _environment, toolNames: _toolNames, pending, ...info } = session;
-  return { ...info, pending: pending.map((call) => ({ ...call })) };
+function infoOf(session: ObservedSession): AgentSessionInfo {
+  const { policy: _policy, environment: _environment, toolNames: _toolNames, pending, questions, ...info } = session;
+  return {
+    ...info,
+    pending: pending.map((call) => ({ ...call })),
+    questions: questions.slice(0, MAX_QUESTIONS).map((question) => ({ ...question })),
+    questionCount: questions.length,
+  };
 }

@@ -1,11 +1,35 @@
 import { z } from "zod";
-import { Caller, CallMode, Count, limit, Name, page, Pending, Time, ToolResult, Update } from "./basics.ts";
+import {
+  Caller,
+  CallMode,
+  CallSubject,
+  Count,
+  limit,
+  Name,
+  page,
+  Pending,
+  RiskLevel,
+  Time,
+  ToolResult,
+  Update,
+} from "./basics.ts";
 import { endpoint, eventStream, named } from "./contract.ts";
 
 export const SessionState = z.enum(["idle", "running", "waiting", "stopped", "failed"]);
 export type SessionState = z.infer<typeof SessionState>;
 
 const Usage = z.strictObject({ inputTokens: Count, outputTokens: Count, costUsd: z.number().optional() });
+
+/** A question to a person about a call of a session, in one line. `GET /api/approvals/{id}` has everything. */
+export const SessionQuestion = z.strictObject({
+  approvalId: z.string(),
+  callId: z.string(),
+  toolName: z.string(),
+  subject: CallSubject,
+  risk: RiskLevel,
+  askedAt: Time,
+});
+export type SessionQuestion = z.infer<typeof SessionQuestion>;
 
 /** A conversation with an agent. The login is `SessionInfo`. */
 export const AgentSessionInfo = named(
@@ -20,10 +44,15 @@ export const AgentSessionInfo = named(
     root: z.string(),
     caller: Caller,
     mode: CallMode.optional(),
+    /** `waiting`: for a person, a job or a client, also while its turn is held. */
     state: SessionState,
     turns: Count,
     /** Calls without a result yet. */
     pending: z.array(z.strictObject({ callId: z.string(), name: z.string(), pending: Pending })),
+    /** Open questions to people, oldest first, at most 20, and their number. */
+    questions: z.array(SessionQuestion),
+    questionCount: Count,
+    /** So far, including a running turn. */
     usage: Usage,
     lastText: z.string().optional(),
     error: z.string().optional(),
@@ -40,6 +69,8 @@ export const AgentSessionDetail = named(
     waiting: Count,
     toolNames: z.array(z.string()).optional(),
     children: z.array(AgentSessionInfo),
+    /** All sessions of its tree, itself included, at most 500, last changed first. */
+    family: z.array(AgentSessionInfo),
   }),
 );
 export type AgentSessionDetail = z.infer<typeof AgentSessionDetail>;

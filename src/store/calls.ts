@@ -7,6 +7,7 @@ import {
   type InsertOptions,
   isReplaced,
   type OpenLimits,
+  type QuestionQuery,
   type RowChange,
   type WithChange,
 } from "../calls/call-store.ts";
@@ -241,9 +242,11 @@ export class SqlCalls implements CallStore {
     return versions;
   }
 
-  async questions({ isOpen = false, max }: { isOpen?: boolean; max: number }): Promise<StoredCall[]> {
-    const where = `WHERE question IS NOT NULL${isOpen ? ` AND state = 'waiting' AND ${NOT_ENDED}` : ""}`;
-    const rows = await this.#select(`${where} ORDER BY created_at DESC, id DESC LIMIT ?`, [max]);
+  async questions({ isOpen = false, of, max }: QuestionQuery): Promise<StoredCall[]> {
+    const open = isOpen ? ` AND state = 'waiting' AND ${NOT_ENDED}` : "";
+    const where = `WHERE question IS NOT NULL${open}${of ? " AND user_session = ?" : ""}`;
+    const values = of ? [userSessionOf(of), max] : [max];
+    const rows = await this.#select(`${where} ORDER BY created_at DESC, id DESC LIMIT ?`, values);
     return rows.map(({ call }) => call).reverse();
   }
 
@@ -445,6 +448,10 @@ function toCall(row: CallRow): ReadCall {
   return { call, version: row.version };
 }
 
+function userSessionOf({ user = null, session = null }: { user?: string | null; session?: string | null }): string {
+  return JSON.stringify([user, session]);
+}
+
 /** Field by field: copying with a spread takes ten times longer. */
 export function toRow(call: StoredCall, version: number) {
   const { caller, question, job } = call;
@@ -457,7 +464,7 @@ export function toRow(call: StoredCall, version: number) {
     toolName: call.toolName,
     caller,
     // Questions are counted by them.
-    userSession: question ? JSON.stringify([user, session]) : "",
+    userSession: question ? userSessionOf({ user, session }) : "",
     callerUser: question ? JSON.stringify(user) : "",
     state: call.state,
     outcome: call.outcome,

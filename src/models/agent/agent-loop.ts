@@ -269,7 +269,7 @@ class AgentRun {
   /** Waits for the listener: a call may only run after the message that requests it is stored. */
   async #add(message: Message): Promise<void> {
     this.#added.push(message);
-    await this.#options.onEvent?.({ type: "message_added", message });
+    await this.#options.onEvent?.({ type: "message_added", message, usage: this.#agentUsage() });
   }
 
   #closeOpenCalls(messages: readonly Message[]): Message[] {

@@ -95,7 +95,8 @@ export type AgentEvent =
   | { type: "tool_call"; callId: string; name: string; input: unknown }
   | { type: "tool_update"; callId: string; update: Update }
   | { type: "tool_result"; result: ToolResult }
-  | { type: "message_added"; message: Message }
+  /** `usage`: of the run so far. */
+  | { type: "message_added"; message: Message; usage: AgentUsage }
   | { type: "step_finished"; step: number; usage: AgentUsage }
   | { type: "run_finished"; answer: AgentResult };
 

@@ -109,6 +109,8 @@ async function finishInterruptedCalls(lease: Lease, parts: SessionDriverDependen
 async function runTurn(lease: Lease, parts: SessionDriverDependencies): Promise<void> {
   const { store, signal } = parts;
   const session = await sessionOf(lease, parts);
+  // What an interrupted run of this turn has used is part of it.
+  const before = session.usage;
   const end = await runAgent(session, lease, parts);
   if (signal.aborted && signal.reason === PROCESS_EXIT) return;
   // A stopped session must not start another turn with messages that came in the meantime.
@@ -116,12 +118,12 @@ async function runTurn(lease: Lease, parts: SessionDriverDependencies): Promise<
   const replayed = replayHistory(await store.history(lease.key));
   const state = stateAfter(end, replayed.pending);
   const pending = state === "stopped" ? [] : replayed.pending;
-  const { usage, lastText, environment } = await sessionOf(lease, parts);
+  const { lastText, environment } = await sessionOf(lease, parts);
   await save(lease, parts, [{ end }], {
     changes: {
       state,
       pending,
-      usage: sumOf(usage, end.usage),
+      usage: sumOf(before, end.usage),
       lastText: end.text === "" ? lastText : end.text.slice(0, MAX_LAST_TEXT_LENGTH),
       environment: parts.environments?.read(lease.key) ?? environment,
       error: end.error,
@@ -151,7 +153,7 @@ async function runAgent(session: Session, lease: Lease, parts: SessionDriverDepe
       policy,
       mode,
       signal: parts.signal,
-      onEvent: (event) => handleEvent(event, { lease, parts, context, pending: ids }),
+      onEvent: (event) => handleEvent(event, { lease, parts, context, pending: ids, usage: session.usage }),
     });
     return endOf(answer);
   } catch (error) {
@@ -165,12 +167,14 @@ interface TurnContext {
   context: ToolCallContext;
   /** Calls without a result in the history. */
   pending: Set<string>;
+  /** Of the session before this turn. */
+  usage: AgentUsage;
 }
 
 function handleEvent(event: AgentEvent, turnContext: TurnContext): void | Promise<void> {
   switch (event.type) {
     case "message_added":
-      return saveMessage(event.message, turnContext);
+      return saveMessage(event, turnContext);
     case "text":
     case "reasoning":
     case "tool_update":
@@ -184,7 +188,10 @@ function handleEvent(event: AgentEvent, turnContext: TurnContext): void | Promis
   }
 }
 
-function saveMessage(message: Message, { lease, parts, context, pending }: TurnContext): void | Promise<void> {
+function saveMessage(
+  { message, usage }: Extract<AgentEvent, { type: "message_added" }>,
+  { lease, parts, context, pending, usage: before }: TurnContext,
+): void | Promise<void> {
   const drafts: EntryDraft[] = [{ message }];
   if (message.role === "tool") {
     for (const { status, callId } of message.results) if (status === "pending") pending.add(callId);
@@ -198,7 +205,8 @@ function saveMessage(message: Message, { lease, parts, context, pending }: TurnC
     pending.delete(callId);
     drafts.push({ incoming: { id: lateResultId(callId), kind: "result", result } });
   }
-  return save(lease, parts, drafts);
+  // Shown while the turn runs, not only at its end.
+  return save(lease, parts, drafts, { changes: { usage: sumOf(before, usage) } });
 }
 
 export function lateResultId(callId: string): string {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Caller, CallMode, CallPolicy } from "../../core/call.ts";
+import type { CallSummary, RiskLevel } from "../../core/call-summary.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { textOf } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
@@ -15,6 +16,7 @@ import {
   type Session,
   type SessionEntry,
   type SessionQuery,
+  type SessionState,
   type SessionStore,
   type TurnEnd,
 } from "./session-store.ts";
@@ -37,10 +39,29 @@ export interface SessionsOptions {
     session: Session,
     call: Pick<PendingCall, "callId" | "name"> & Partial<PendingCall>,
   ): MaybePromise<ToolResult | undefined>;
+  /** Open questions to people about calls of the session, made in any process. Default: none. */
+  questionsOf?(session: Session): MaybePromise<readonly SessionQuestion[]>;
   /** The maximum number of messages in the inbox of a session. Default: 200. */
   maxWaiting?: number;
   /** Reports problems in the background. */
   onProblem?(problem: string): void;
+}
+
+/** A question to a person that holds up a session. */
+export interface SessionQuestion extends Pick<CallSummary, "subject"> {
+  approvalId: string;
+  callId: string;
+  toolName: string;
+  risk: RiskLevel;
+  askedAt: number;
+}
+
+/**
+ * A session as people see it. A turn that is held by a question is `waiting`: the stored state is only changed by the
+ * process that runs the turn, and questions open and close in any process.
+ */
+export interface ObservedSession extends Session {
+  questions: readonly SessionQuestion[];
 }
 
 interface NewSession {
@@ -122,12 +143,21 @@ export class Sessions {
     return session;
   }
 
-  get(key: string): MaybePromise<Session | undefined> {
-    return this.#store.get(key);
+  async get(key: string): Promise<ObservedSession | undefined> {
+    const session = await this.#store.get(key);
+    return session && this.#observe(session);
   }
 
-  list(query?: SessionQuery): MaybePromise<Session[]> {
-    return this.#store.list(query);
+  async list({ state, ...query }: SessionQuery = {}): Promise<ObservedSession[]> {
+    // A session that waits for a person may be stored as running.
+    const stored: readonly (SessionState | undefined)[] = state === "waiting" ? ["running", "waiting"] : [state];
+    const found = await Promise.all(stored.map((each) => this.#store.list({ ...query, state: each })));
+    const observed = await Promise.all(found.flat().map((session) => this.#observe(session)));
+    if (state === undefined) return observed;
+    return observed
+      .filter((session) => session.state === state)
+      .sort((one, other) => other.updatedAt - one.updatedAt)
+      .slice(0, query.limit);
   }
 
   history(key: string, query?: HistoryQuery): MaybePromise<SessionEntry[]> {
@@ -204,6 +234,13 @@ export class Sessions {
     this.#checkTimer?.cancel();
     for (const { controller } of this.#running.values()) controller.abort(PROCESS_EXIT);
     await this.settled();
+  }
+
+  async #observe(session: Session): Promise<ObservedSession> {
+    const { state } = session;
+    const isOpen = state === "running" || state === "waiting";
+    const questions = (isOpen && (await this.#options.questionsOf?.(session))) || [];
+    return { ...session, questions, state: questions.length > 0 ? "waiting" : state };
   }
 
   async #require(key: string): Promise<Session> {
