@@ -40,3 +40,13 @@ useHashLocation.hrefs = (href: string): string => `#${href}`;
 export function useHashSearch(): string {
   return useSyncExternalStore(subscribe, () => current().query);
 }
+
+/** A part of a path, decoded: 1 is the page. Empty if there is none; a malformed part is returned as it is. */
+export function pathPart(path: string, at: number): string {
+  const part = path.split("/")[at] ?? "";
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -6,7 +6,6 @@ import { queries } from "./api.ts";
 import { App } from "./app.tsx";
 import { useHashLocation, useHashSearch } from "./hash-location.ts";
 import { LanguageProvider } from "./language.tsx";
-import { useHashLocation, useHashSearch } from "./location.ts";
 import "./style.css";
 
 createRoot(document.getElementById("root")!).render(

@@ -6,8 +6,10 @@ import { api, queries } from "../../api.ts";
 export function useFinishedSignIn(): Error | undefined {
   const [, go] = useLocation();
   const [problem, setProblem] = useState<Error>();
+  // Read before a redirect to the first page removes it.
+  const [search] = useState(() => location.search);
   useEffect(() => {
-    const { search, pathname } = location;
+    const { pathname } = location;
     const brought = new URLSearchParams(search);
     if (!brought.has("state") || !(brought.has("code") || brought.has("error"))) return;
     history.replaceState(null, "", `${pathname}#/mcp`);
@@ -18,6 +20,6 @@ export function useFinishedSignIn(): Error | undefined {
         go("/mcp", { replace: true });
         void queries.invalidateQueries({ queryKey: ["mcp"] });
       });
-  }, [go]);
+  }, [go, search]);
   return problem;
 }
