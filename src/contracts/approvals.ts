@@ -37,6 +37,7 @@ export const ApprovalInfo = named(
     risk: Risk,
     /** The parts of a command. */
     steps: z.array(CommandStep).optional(),
+    /** `null` in a brief list. */
     input: z.unknown(),
     caller: Caller,
     reason: z.string(),
@@ -127,7 +128,10 @@ export const approvals = {
   list: endpoint("GET /api/approvals", {
     summary: "Approvals, newest first",
     scope: "read",
-    query: z.strictObject({ state: ApprovalState.optional().describe("Only in this state") }),
+    query: z.strictObject({
+      state: ApprovalState.optional().describe("Only in this state"),
+      brief: z.boolean().optional().describe("Without input, preview, steps and rules: for long lists"),
+    }),
     output: page("ApprovalPage", ApprovalInfo),
   }),
   get: endpoint("GET /api/approvals/{id}", {

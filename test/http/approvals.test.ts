@@ -35,6 +35,10 @@ describe("an approval", () => {
     expect(shown.expiresAt).toBeGreaterThan(shown.askedAt);
     expect(shown.hash).toBeTruthy();
     expect((await person.approvals.list({ state: "pending" })).items).toEqual([shown]);
+    const { input, verdict, cwd, preview, hash, steps, rule, ruleExamples, ...brief } = shown;
+    expect((await person.approvals.list({ state: "pending", brief: true })).items).toEqual([{ ...brief, input: null }]);
+    expect([input, verdict, cwd, hash]).not.toContain(undefined);
+    expect([preview, steps, rule, ruleExamples]).toHaveLength(4);
   });
 
   test("that is given runs the call once for its caller, and names who answered", async () => {

@@ -1,4 +1,5 @@
 import type { Approval } from "../../calls/approval.ts";
+import type { CallSummary } from "../../core/call-summary.ts";
 import type {
   ApprovalAnswered,
   ApprovalAnswerRequest,
@@ -67,9 +68,9 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
   };
 
   return {
-    async list({ query: { state } }) {
+    async list({ query: { state, brief = false } }) {
       const all = await haft.approvals.list(state === "pending" ? "pending" : undefined);
-      const items = all.map((approval) => describe(approval, haft));
+      const items = all.map((approval) => (brief ? describeBriefly : describe)(approval, haft));
       return { items: items.filter((info) => state === undefined || info.state === state).reverse() };
     },
     get: async ({ params }) => describe(await find(params.id), haft),
@@ -107,10 +108,26 @@ async function resultWithin(running: Promise<ToolResult>, waitMs: number, haft: 
 }
 
 function describe(approval: Approval, haft: Haft): ApprovalInfo {
-  const { id, callId, toolName, input, caller, reason, verdict, preview, askedAt, expiresAt, hash } = approval;
-  const tool = haft.registry.get(toolName);
-  const { subject, risk, steps } = approval.summary ?? summarizeCall(tool, input);
   const rules = approval.rules ?? approval.suggestedRules;
+  const { steps } = summaryOf(approval, haft);
+  return {
+    ...describeBriefly(approval, haft),
+    steps: steps && [...steps],
+    input: approval.input ?? {},
+    verdict: approval.verdict,
+    cwd: approval.binding.cwd,
+    preview: approval.preview,
+    hash: approval.hash,
+    rule: rules.length > 0 ? rules.join("\n") : undefined,
+    ruleExamples: rules.length > 0 ? rules.map(ruleExamples) : undefined,
+  };
+}
+
+/** A row of a list: ten thousand previews would be hundreds of megabytes. */
+function describeBriefly(approval: Approval, haft: Haft): ApprovalInfo {
+  const { id, callId, toolName, caller, reason, askedAt, expiresAt } = approval;
+  const tool = haft.registry.get(toolName);
+  const { subject, risk } = summaryOf(approval, haft);
   return {
     id,
     callId,
@@ -119,13 +136,9 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
     title: tool?.title,
     subject,
     risk: { level: risk.level, reasons: [...risk.reasons] },
-    steps: steps && [...steps],
-    input: input ?? {},
+    input: null,
     caller,
     reason,
-    verdict,
-    cwd: approval.binding.cwd,
-    preview,
     askedAt,
     expiresAt,
     waitsUntil: approval.waitsUntil,
@@ -135,10 +148,11 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
     answeredBy: approval.answeredBy,
     answeredAt: approval.answeredAt,
     note: approval.note,
-    hash,
-    rule: rules.length > 0 ? rules.join("\n") : undefined,
-    ruleExamples: rules.length > 0 ? rules.map(ruleExamples) : undefined,
   };
+}
+
+function summaryOf({ summary, toolName, input }: Approval, haft: Haft): CallSummary {
+  return summary ?? summarizeCall(haft.registry.get(toolName), input);
 }
 
 /** An approval that was cancelled, or whose call changed, cannot be answered any more. */

@@ -77,3 +77,33 @@ test("the workspace, outside paths and protected files are refused; a missing fi
     error: { code: "path_not_found", data: { near: ["config.ts"] } },
   });
 });
+
+test("its preview shows what is lost: lines, entries of a folder, the target of a link", async () => {
+  const many = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`many/${1000 + at}.txt`, "x"]));
+  const { at, folder, tool } = stage({ "a.txt": "one\ntwo\n", "full/b/c.txt": "12345", "empty.txt": "", ...many });
+  writeFileSync(at("data.bin"), Buffer.from([0, 1, 2, 0]));
+  symlinkSync("a.txt", at("link"));
+  const haft = createHaft({ tools: [tool], folder });
+  const previewOf = async (path: string) => {
+    await haft.execute("delete_file", { path, recursive: true });
+    const preview = (await haft.approvals.list("pending")).at(-1)?.preview;
+    const [block] = preview?.content ?? [];
+    return { text: block?.type === "text" ? block.text : "", omitted: preview?.omitted };
+  };
+  const lost = await previewOf("a.txt");
+  expect(lost.text).toContain("--- a/a.txt\n+++ /dev/null");
+  expect(lost.text).toContain("-one\n-two\n");
+  expect(await previewOf("full")).toEqual({
+    text: "full/ with 2 entries, 5 bytes:\n- full/b/\n- full/b/c.txt",
+    omitted: undefined,
+  });
+  const folderOfMany = await previewOf("many");
+  expect(folderOfMany.text).toMatch(/^many\/ with 250 entries, 250 bytes:\n- many\/1000\.txt\n/);
+  expect(folderOfMany.omitted).toBe("50 of 250 entries");
+  expect(await previewOf("link")).toMatchObject({ text: "link → a.txt\nOnly the link is deleted." });
+  expect(await previewOf("empty.txt")).toMatchObject({ text: "empty.txt (empty)" });
+  expect(await previewOf("data.bin")).toMatchObject({
+    text: "data.bin",
+    omitted: "the content of data.bin, which is not text (4 bytes)",
+  });
+});

@@ -1,8 +1,18 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
+import type { Preview } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
-import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES, pathLock } from "./file-access.ts";
+import { decodeText, isBinary } from "../../io/files/text-encoding.ts";
+import {
+  describeChange,
+  failWithSuggestion,
+  filesOf,
+  type FileToolDependencies,
+  PATH_ALIASES,
+  pathLock,
+  previewChanges,
+} from "./file-access.ts";
 
 export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "files">) {
   return createTool({
@@ -33,10 +43,7 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
       await allowed
         .checkDelete(path, { recursive })
         .catch((error: unknown) => failWithSuggestion(error, allowed, path));
-      return {
-        title: `Delete ${path}`,
-        content: [{ type: "text", text: recursive ? `${path}, with everything in it` : path }],
-      };
+      return previewDeletion(allowed, path);
     },
     run: async ({ path, recursive }, context) => {
       const allowed = filesOf({ files }, context, "delete_file");
@@ -45,6 +52,61 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
       return { content: `${what}.`, display: what, details: { deleted: true, path, type } };
     },
   });
+}
+
+/** Entries of a folder that are listed and counted. */
+const MAX_LISTED = 200;
+const MAX_COUNTED = 10_000;
+/** Larger files are named, not shown. */
+const MAX_SHOWN_BYTES = 1024 * 1024;
+
+/** What would be lost: the lines of a file, the entries of a folder, the target of a link. */
+async function previewDeletion(files: Files, path: string): Promise<Preview> {
+  const title = `Delete ${path}`;
+  const named = (text: string, omitted?: string): Preview => ({ title, content: [{ type: "text", text }], omitted });
+  const { state } = await files.entry(path);
+  switch (state.kind) {
+    case "symlink":
+      return named(`${path} → ${state.target}\nOnly the link is deleted.`);
+    case "directory":
+      return previewFolder(files, path, named);
+    case "file":
+      break;
+    default:
+      return named(path);
+  }
+  const { size } = state;
+  if (size === 0) return named(`${path} (empty)`);
+  if (size > MAX_SHOWN_BYTES) return named(path, `the content of ${path} (${size} bytes)`);
+  // A policy may allow the deletion of a file and forbid to read it.
+  const content = await files.readWhole(path).catch(() => undefined);
+  if (!content) return named(path, `the content of ${path}, which may not be read (${size} bytes)`);
+  if (isBinary(content.bytes)) return named(path, `the content of ${path}, which is not text (${size} bytes)`);
+  return previewChanges(title, [await describeChange(path, { before: decodeText(content.bytes).text, after: "" })]);
+}
+
+async function previewFolder(
+  files: Files,
+  path: string,
+  named: (text: string, omitted?: string) => Preview,
+): Promise<Preview> {
+  const found: string[] = [];
+  let bytes = 0;
+  const folders = [path];
+  for (let folder = folders.pop(); folder !== undefined && found.length < MAX_COUNTED; folder = folders.pop()) {
+    for (const { name, type, info } of await files.listDirectory(folder, { withInfo: true })) {
+      const entry = `${folder}/${name}`;
+      if (type === "directory") folders.push(entry);
+      found.push(type === "directory" ? `${entry}/` : entry);
+      if (type === "file") bytes += info?.size ?? 0;
+    }
+  }
+  const isCounted = found.length < MAX_COUNTED;
+  const count = `${isCounted ? found.length : `at least ${found.length}`} ${found.length === 1 ? "entry" : "entries"}`;
+  const head = found.length === 0 ? `${path}/ (empty)` : `${path}/ with ${count}, ${bytes} bytes:`;
+  const listed = found.toSorted().slice(0, MAX_LISTED);
+  const omitted = found.length > listed.length ? `${found.length - listed.length} of ${count}` : undefined;
+  return named([head, ...listed.map((entry) => `- ${entry}`)].join("\n"), omitted);
 }
 
 /** No check before: what exists at the moment of the deletion decides, and a link is never followed. */
