@@ -1,6 +1,6 @@
 // A configured runtime with a store: `import { openHaft } from "haft/host"`.
 
-import { checkKeys, keysOf } from "./core/check-keys.ts";
+import { checkKeys, keysOf } from "./core/options.ts";
 import type { CapabilityName, HostOptions } from "./capabilities/capability.ts";
 import { type HaftHost, openHost, type PartialHost } from "./capabilities/open-host.ts";
 

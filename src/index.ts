@@ -26,7 +26,7 @@ export type { Haft, HaftOptions } from "./runtime.ts";
 export { createChain } from "./core/chain.ts";
 export type { ChainStep } from "./core/chain.ts";
 export { text, textOf } from "./core/content.ts";
-export type { Content } from "./core/content.ts";
+export type { Content, TokenCounter } from "./core/content.ts";
 export type { ToolConfig } from "./core/create-tool.ts";
 export type { FunctionDeclaration, ToolCallDefinition } from "./core/definition.ts";
 export type { Plugin } from "./core/plugin.ts";
@@ -72,7 +72,6 @@ export type { ToolPolicy } from "./gate/permit/tool-policy.ts";
 // What a host may replace
 export type { CallStore } from "./calls/call-store.ts";
 export type { Clock } from "./core/clock.ts";
-export type { TokenCounter } from "./core/token-counter.ts";
 export type { AuditLog, CallLog } from "./gate/audit-log.ts";
 export type { Spill } from "./gate/bound.ts";
 

@@ -1,6 +1,5 @@
-import { withDefaults } from "./core/with-defaults.ts";
 import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
-import { checkKeys, keysOf } from "./core/check-keys.ts";
+import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
 import { createTool as makeTool } from "./core/create-tool.ts";
@@ -13,7 +12,7 @@ import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.
 import type { ToolResult } from "./core/result.ts";
 import { type Middleware, placeMiddleware, type Stage } from "./core/stage.ts";
 import type { AnyTool, DialectName } from "./core/tool.ts";
-import type { TokenCounter } from "./core/token-counter.ts";
+import type { TokenCounter } from "./core/content.ts";
 import { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./gate/admit.ts";
 import { passIfUnwritten, record } from "./gate/record.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Caller } from "./core/call.ts";
 import type { AnyTool } from "./core/tool.ts";
-import { checkKeys, keysOf } from "./core/check-keys.ts";
+import { checkKeys, keysOf } from "./core/options.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Spill } from "./gate/bound.ts";
 import { createFiles, type Files } from "./io/files/files.ts";

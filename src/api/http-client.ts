@@ -1,4 +1,4 @@
-import { checkKeys, keysOf } from "../core/check-keys.ts";
+import { checkKeys, keysOf } from "../core/options.ts";
 import type { Contract } from "../contracts/contract.ts";
 import { ApiError, type ErrorAnswer } from "../contracts/errors.ts";
 import { type Clients, createClients, type TransportRequest } from "./client.ts";

@@ -1,6 +1,6 @@
 import { errorMessage } from "../core/error.ts";
 import { ApiError } from "../contracts/errors.ts";
-import { checkKeys, keysOf } from "../core/check-keys.ts";
+import { checkKeys, keysOf } from "../core/options.ts";
 import type { EventMessage } from "../contracts/events.ts";
 import {
   type ClientAnswer,

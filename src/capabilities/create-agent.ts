@@ -1,4 +1,4 @@
-import { checkKeys, keysOf } from "../core/check-keys.ts";
+import { checkKeys, keysOf } from "../core/options.ts";
 import { bindGate, type Gate, runtimeGateOf } from "../core/gate.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { AnyTool, DialectName } from "../core/tool.ts";

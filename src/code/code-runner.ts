@@ -1,4 +1,4 @@
-import { withDefaults } from "../core/with-defaults.ts";
+import { withDefaults } from "../core/options.ts";
 import type { Call, CallToContinue } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";

@@ -1,4 +1,4 @@
-import { keysOf, unknownKey } from "./check-keys.ts";
+import { keysOf, unknownKey } from "./options.ts";
 import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";

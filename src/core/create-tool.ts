@@ -2,7 +2,7 @@ import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
 import { toSchema } from "../schema/to-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
-import { checkKeys, keysOf } from "./check-keys.ts";
+import { checkKeys, keysOf } from "./options.ts";
 import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
 import { errorMessage, toolError, ToolError, ToolValidationError } from "./error.ts";
 import { gateOf } from "./gate.ts";

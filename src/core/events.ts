@@ -1,5 +1,5 @@
 import type { Call, Caller } from "./call.ts";
-import { keysOf } from "./check-keys.ts";
+import { keysOf } from "./options.ts";
 import type { Content } from "./content.ts";
 import type { ToolFailure } from "./error.ts";
 import { didYouMean } from "./nearest-name.ts";

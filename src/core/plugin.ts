@@ -1,5 +1,5 @@
 import type { SchemaSource } from "../schema/infer.ts";
-import { checkKeys, keysOf } from "./check-keys.ts";
+import { checkKeys, keysOf } from "./options.ts";
 import { createTool, type ToolConfig } from "./create-tool.ts";
 import type { Update } from "./events.ts";
 import type { Registrable, ToolRegistry } from "./registry.ts";

@@ -1,8 +1,7 @@
 import { type Call, type Caller, toolOf } from "../core/call.ts";
-import type { Content } from "../core/content.ts";
+import { type Content, estimatedTokens, type TokenCounter } from "../core/content.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
-import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
 
 /** Keeps output that did not fit the model's context. `how` tells the model in one sentence how to read it. */
 export interface Spill {

@@ -1,4 +1,4 @@
-import { withDefaults } from "../core/with-defaults.ts";
+import { withDefaults } from "../core/options.ts";
 import { authorityOf, badOptions, type Call, type CallOptions } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";

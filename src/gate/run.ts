@@ -7,7 +7,7 @@ import {
   toolOf,
   waitsForEnd,
 } from "../core/call.ts";
-import { keysOf, unknownKey } from "../core/check-keys.ts";
+import { keysOf, unknownKey } from "../core/options.ts";
 import type { Clock } from "../core/clock.ts";
 import { failureOf, toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";

@@ -1,4 +1,4 @@
-import { withDefaults } from "../core/with-defaults.ts";
+import { withDefaults } from "../core/options.ts";
 import { randomBytes } from "node:crypto";
 import type { CallAuthority, Caller } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { estimatedTokens } from "../core/token-counter.ts";
+import { estimatedTokens } from "../core/content.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
 describe("openTokenizer", () => {

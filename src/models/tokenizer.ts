@@ -1,4 +1,4 @@
-import { estimatedTokens, type TokenCounter } from "../core/token-counter.ts";
+import { estimatedTokens, type TokenCounter } from "../core/content.ts";
 import { loadPackage } from "../schema/load-package.ts";
 
 /** The used part of the package. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, Server as NetServer } from "node:net";
-import { checkKeys, keysOf } from "../core/check-keys.ts";
+import { checkKeys, keysOf } from "../core/options.ts";
 import { type ApiHost, HostApi, type HostApiOptions } from "../api/host-api.ts";
 import type { FeedOptions } from "../api/handlers/event-feed.ts";
 import { HttpResponse, type ResponseOptions } from "../api/http-response.ts";

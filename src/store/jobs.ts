@@ -6,7 +6,7 @@ import type { StoredCall } from "../calls/stored-call.ts";
 import type { Timer } from "../core/clock.ts";
 import type { Update } from "../core/events.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { withDefaults } from "../core/with-defaults.ts";
+import { withDefaults } from "../core/options.ts";
 import type { SqlTransaction, SqlValue } from "./database.ts";
 import type { GroupTransaction } from "./group-writer.ts";
 import { integer, json, placeholders, rowNumber, type StoreContext, table, text } from "./table.ts";

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { type AuditSegment, readBase } from "./audit/audit-chain.ts";
 import { archiveSegment, deleteUpTo, pruneSegment, sealedSegments } from "./audit/audit-segments.ts";
-import { withDefaults } from "../core/with-defaults.ts";
+import { withDefaults } from "../core/options.ts";
 import { errorMessage, toolError } from "../core/error.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import type { SqlDatabase } from "./database.ts";

@@ -1,4 +1,4 @@
-import { withDefaults } from "../../core/with-defaults.ts";
+import { withDefaults } from "../../core/options.ts";
 import type { EventMessage, EventQuery } from "../../contracts/events.ts";
 import type { ToolEvent } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";

@@ -7,7 +7,7 @@ import type { Caller } from "../../core/call.ts";
 import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
-import { estimatedTokens } from "../../core/token-counter.ts";
+import { estimatedTokens } from "../../core/content.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AuditCounts, AuditEntry, AuditLog } from "../../gate/audit-log.ts";
 import type { Haft } from "../../runtime.ts";

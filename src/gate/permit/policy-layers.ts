@@ -1,5 +1,5 @@
 import type { Caller, ToolScope } from "../../core/call.ts";
-import { checkKeys, keysOf } from "../../core/check-keys.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import { isReadyProfile } from "./tool-groups.ts";
 import { checkToolPolicy, type ToolPolicy } from "./tool-policy.ts";
 

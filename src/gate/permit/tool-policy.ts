@@ -1,4 +1,4 @@
-import { checkKeys, keysOf } from "../../core/check-keys.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import {
   foldToolName,

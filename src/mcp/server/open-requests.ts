@@ -1,4 +1,4 @@
-import { withDefaults } from "../../core/with-defaults.ts";
+import { withDefaults } from "../../core/options.ts";
 import type {
   ClientCapabilities,
   ElicitRequestFormParams,

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/server";
-import { checkKeys, keysOf } from "../../core/check-keys.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import { DirectCalls } from "./direct-calls.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import type { McpClientPeer, McpIdentity, McpRuntime, McpServerOptions } from "./server-options.ts";

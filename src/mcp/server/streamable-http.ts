@@ -1,5 +1,4 @@
-import { checkKeys, keysOf } from "../../core/check-keys.ts";
-import { withDefaults } from "../../core/with-defaults.ts";
+import { checkKeys, keysOf, withDefaults } from "../../core/options.ts";
 import { randomUUID } from "node:crypto";
 import type { NodeIncomingMessageLike, NodeServerResponseLike } from "@modelcontextprotocol/node";
 import type { Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";

@@ -1,5 +1,5 @@
 import { type Caller, type CallOptions, type CallPolicy, nextCallId } from "../../core/call.ts";
-import { checkKeys, keysOf } from "../../core/check-keys.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { Clock } from "../../core/clock.ts";
 import { firstLine, textOf } from "../../core/content.ts";
 import { callDefinitionOf } from "../../core/definition.ts";

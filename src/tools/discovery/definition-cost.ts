@@ -1,6 +1,5 @@
-import { firstLine } from "../../core/content.ts";
+import { estimatedTokens, firstLine, type TokenCounter } from "../../core/content.ts";
 import { declarationOf, type FunctionDeclaration } from "../../core/definition.ts";
-import { estimatedTokens, type TokenCounter } from "../../core/token-counter.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import type { DefinitionCost } from "./tool-search.ts";

@@ -1,9 +1,8 @@
 import type { CallAuthority, Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
-import { firstLine, text } from "../../core/content.ts";
+import { firstLine, text, type TokenCounter } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
-import type { TokenCounter } from "../../core/token-counter.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
 

@@ -1,4 +1,4 @@
-import { withDefaults } from "../../core/with-defaults.ts";
+import { withDefaults } from "../../core/options.ts";
 import type { CallAuthority } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import type { Clock } from "../../core/clock.ts";

@@ -6,7 +6,7 @@ import { text } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
-import { withDefaults } from "../../core/with-defaults.ts";
+import { withDefaults } from "../../core/options.ts";
 import { createFiles, type Files, filesOfCommands } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";

@@ -1,4 +1,4 @@
-import { withDefaults } from "../../core/with-defaults.ts";
+import { withDefaults } from "../../core/options.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";

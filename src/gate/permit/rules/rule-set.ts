@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
-import { checkKeys, keysOf } from "../../../core/check-keys.ts";
+import { checkKeys, keysOf } from "../../../core/options.ts";
 import { ChangeCounter } from "../../../core/stage.ts";
 import { type AnyTool, neverAsks } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createHaft } from "../runtime.ts";
-import { withDefaults } from "./with-defaults.ts";
+import { withDefaults } from "./options.ts";
 
 test("an option that is undefined keeps its default", () => {
   expect(withDefaults({ a: 1, b: 2 }, { a: undefined, b: 3, c: undefined })).toEqual({ a: 1, b: 3 });
