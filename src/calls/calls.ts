@@ -646,10 +646,12 @@ export function redacted(transition: Transition, now: number): RowChange {
   return (row) => {
     const changes = transition(row, now);
     if (changes?.state !== "ended" || !row.question) return changes;
-    const { input, preview, made } = row.question;
+    const { input, preview, summary, made } = row.question;
     const { input: _sent, environment: _environment, ...rest } = made;
     const shown = preview ? (redactSecrets(preview) as Preview) : undefined;
-    return { ...changes, question: { ...row.question, input: redactSecrets(input), preview: shown, made: rest } };
+    const summed = summary ? (redactSecrets(summary) as CallSummary) : undefined;
+    const question = { ...row.question, input: redactSecrets(input), preview: shown, summary: summed, made: rest };
+    return { ...changes, question };
   };
 }
 

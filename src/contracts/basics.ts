@@ -117,6 +117,9 @@ export const Verdict = named(
     by: z.enum(["rule", "tool", "mode", "hook", "taint", "grant", "approval", "policy"]),
     /** One sentence for a person. */
     reason: z.string(),
+    /** The key of `reason` and its values, for other languages. */
+    key: z.string().optional(),
+    values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     rule: z.string().optional(),
     /** The file or layer of the rule. */
     origin: z.string().optional(),

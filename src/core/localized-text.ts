@@ -1,27 +1,143 @@
 /**
  * Sentences for people that interfaces translate: each has a key, and values for its placeholders. The English text is
- * written here once; the console has the Chinese one for every key.
+ * written here once; the console has the Chinese text of every key.
  */
 export const TEXTS = {
   "risk.reads": "It only reads.",
   "risk.changesFiles": "It changes files. Haft can undo that.",
   "risk.deletesFiles": "It deletes files. Haft can undo that.",
-  "risk.runsCommand": "It runs a command.",
   "risk.sends": "It sends data to {host}.",
+  "risk.amount": "It may move money: {amount}.",
+  "risk.changesState": "It changes what Haft keeps: sessions, schedules, artifacts or settings.",
+  "risk.outside": "It acts outside this machine.",
+  "risk.runsCode": "It runs code.",
+  "risk.unclearCommand": "The command could not be read completely.",
+  "risk.outsideSandbox": "It runs outside the sandbox.",
+  "risk.untrusted": "This session has read untrusted text.",
   "risk.unknownEffect": "Its effect is not known before it runs.",
-  "risk.dangerous": "{danger}",
+
+  "does.changeFolder": "Changes the current folder.",
+  "does.print": "Prints text.",
+  "does.readFiles": "Reads files.",
+  "does.readSystem": "Shows facts about this machine.",
+  "does.createFiles": "Creates files or folders.",
+  "does.copyFiles": "Copies files.",
+  "does.moveFiles": "Moves or renames files.",
+  "does.deleteFiles": "Deletes files.",
+  "does.editFiles": "Changes files.",
+  "does.permissions": "Changes permissions or owners of files.",
+  "does.disk": "Writes to a disk or device.",
+  "does.archive": "Packs or unpacks files.",
+  "does.gitRead": "Reads the repository.",
+  "does.gitCommit": "Records changes in the repository.",
+  "does.gitPush": "Sends commits to a remote repository.",
+  "does.gitFetch": "Fetches commits from a remote repository.",
+  "does.gitFiles": "Changes files of the working tree.",
+  "does.gitOther": "Changes the repository.",
+  "does.installPackages": "Downloads packages and runs their install scripts.",
+  "does.runPackage": "Downloads a package and runs it.",
+  "does.runProject": "Runs a script of this project.",
+  "does.runCode": "Runs code with {program}.",
+  "does.publish": "Publishes a package.",
+  "does.download": "Downloads from {host}.",
+  "does.upload": "Sends data to {host}.",
+  "does.remote": "Runs a command on another machine.",
+  "does.cluster": "Reads or changes a cluster.",
+  "does.cloud": "Reads or changes a cloud account.",
+  "does.containers": "Runs or manages containers.",
+  "does.database": "Reads or changes a database.",
+  "does.github": "Reads or changes a project on GitHub.",
+  "does.otherUser": "Runs a command with the rights of another user.",
+  "does.endProcesses": "Ends processes.",
+  "does.services": "Starts or stops services.",
+  "does.machine": "Stops or restarts this machine.",
+  "does.wait": "Waits.",
+  "does.group": "Runs the commands in it.",
+
+  "asks.writesTo": "It writes to {path}.",
+  "asks.changesFiles": "It changes files.",
+  "asks.changesRepository": "It changes the repository.",
+  "asks.network": "It uses the network.",
+  "asks.sends": "It sends data to another machine.",
+  "asks.runsCode": "It runs code. Haft cannot tell what that code does.",
+  "asks.unknownProgram": "{program} is not known to be harmless.",
+  "asks.changesMachine": "It changes this machine.",
+  "asks.otherUser": "It uses the rights of another user.",
+  "asks.unclear": "Some of its words are only known when it runs.",
+
+  "danger.deletes": "It deletes files without asking, or whole folders.",
+  "danger.deletesFound": "It deletes every file that {program} finds.",
+  "danger.wipes": "{program} destroys the content of a disk or file.",
+  "danger.device": "It overwrites a device.",
+  "danger.stopsMachine": "It stops the machine.",
+  "danger.permissions": "It changes the permissions of a whole folder.",
+  "danger.forcePush": "It overwrites the history of a remote branch.",
+  "danger.deletesRemote": "It deletes remote branches or tags.",
+  "danger.discards": "It discards uncommitted changes.",
+  "danger.cleans": "It deletes files that git does not track.",
+  "danger.deletesBranches": "It deletes branches.",
+  "danger.deletesStash": "It deletes stashed changes.",
+  "danger.rewritesHistory": "It rewrites the whole history.",
+  "danger.runsDownload": "It runs what it downloads.",
+  "danger.deletesResources": "It deletes resources of a cluster or a cloud account.",
+  "danger.dropsTables": "It deletes tables or databases.",
+
+  "verdict.taint":
+    '"{tool}" acts on the outside, and this session has read untrusted text ({untrusted}) and sensitive data ({sensitive}): the text may contain instructions to send that data',
+  "verdict.taintHere":
+    '"{tool}" acts on the outside, and this session has read untrusted text ({untrusted}) and sensitive data in this very call: the text may contain instructions to send that data',
+  "verdict.taintUnknown": '"{tool}" acts on the outside, and what this session has read is not known ({problem})',
+  "verdict.nothingAllows": "Nothing allows it.",
+  "verdict.dontAsk": "{reason} The mode dontAsk asks nobody.",
+  "verdict.denyRule": "The rule {rule} ({origin}) forbids it.",
+  "verdict.askRule": "The rule {rule} ({origin}) says to ask.",
+  "verdict.allowRule": "The rule {rule} ({origin}) allows it.",
+  "verdict.allowRules": "The rules {rules} allow every part of it.",
+  "verdict.planMode": "In plan mode only read-only tools run.",
+  "verdict.protected": "{path} is protected: {why}.",
+  "verdict.unreadable": "{problem} So no rule can allow it.",
+  "verdict.noSignature": "The tool cannot say what this call touches.",
+  "verdict.bypass": "The mode bypassPermissions allows everything else.",
+  "verdict.acceptEdits": "The mode acceptEdits allows changes of files in the workspace.",
+  "verdict.toolAllows": '"{tool}" does not ask for this.',
+  "verdict.toolAsks": '"{tool}" asks before it runs.',
+  "verdict.startsOthers": "{program} may start other programs, and the rule {rule} ({origin}) denies some.",
+  "verdict.noValue": "The call has no value to compare, and the rule {rule} ({origin}) may apply.",
+  "verdict.hidden":
+    "What it does is only known when it runs, and the rule {rule} ({origin}) may apply. Write the full command, without variables, patterns or programs that run others.",
+  "verdict.mayBeProtected": "It may change a protected path; that is only known when it runs. Write the full path.",
 } as const;
 
 export type TextKey = keyof typeof TEXTS;
+type Values = Readonly<Record<string, string | number>>;
 
 /** A translatable sentence with its English text. */
 export interface LocalizedText {
   key: string;
-  values?: Readonly<Record<string, string | number>>;
+  values?: Values;
   text: string;
 }
 
-export function localizedText(key: TextKey, values?: Readonly<Record<string, string | number>>): LocalizedText {
-  const text = TEXTS[key].replace(/\{(\w+)\}/g, (whole, name: string) => String(values?.[name] ?? whole));
+export function localizedText(key: TextKey, values?: Values): LocalizedText {
+  const text = fillText(TEXTS[key], values);
   return values ? { key, values, text } : { key, text };
+}
+
+/** The same as the fields of a verdict. */
+export function reasonText(key: TextKey, values?: Values): { reason: string; key: string; values?: Values } {
+  const reason = fillText(TEXTS[key], values);
+  return values ? { reason, key, values } : { reason, key };
+}
+
+/** Text and names in turn: `["The rule ", "rule", " forbids it."]`. Split once, because verdicts are made often. */
+const PARTS = new Map<string, readonly string[]>();
+
+/** Replaces `{name}` by the value with this name. */
+export function fillText(template: string, values: Values = {}): string {
+  let parts = PARTS.get(template);
+  if (!parts) PARTS.set(template, (parts = template.split(/\{(\w+)\}/)));
+  if (parts.length === 1) return template;
+  let text = "";
+  for (const [at, part] of parts.entries()) text += at % 2 === 0 ? part : String(values[part] ?? `{${part}}`);
+  return text;
 }

@@ -1,17 +1,27 @@
-import type { CallSubject, CallSummary, Risk } from "../core/call-summary.ts";
-import { localizedText } from "../core/localized-text.ts";
+import type { Verdict } from "../core/call.ts";
+import {
+  type CallSubject,
+  type CallSummary,
+  type CommandStep,
+  type Risk,
+  RISK_LEVELS,
+  type RiskLevel,
+} from "../core/call-summary.ts";
+import { type LocalizedText, localizedText, type TextKey } from "../core/localized-text.ts";
 import type { Signature } from "../core/signature.ts";
 import type { AnyTool } from "../core/tool.ts";
+import { commandSteps } from "../io/shell/command-steps.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { readSignature } from "./tool-answers.ts";
 
 /** Longer subjects are cut: they are one line of a list. */
 const MAX_SUBJECT_LENGTH = 300;
 
-/** The subject and the risk of a call: the one place where they are computed. Never throws. */
-export function summarizeCall(tool: AnyTool | undefined, input: unknown): CallSummary {
+/** The subject, the risk and the steps of a call: the one place where they are computed. Never throws. */
+export function summarizeCall(tool: AnyTool | undefined, input: unknown, verdict?: Verdict): CallSummary {
   const signature = tool && signatureOrNone(tool, input);
-  return { subject: subjectOf(input, signature), risk: riskOf(tool, signature) };
+  const steps = signature?.command && commandSteps(signature.command.text);
+  return { subject: subjectOf(input, signature), risk: riskOf({ tool, input, signature, steps, verdict }), steps };
 }
 
 function signatureOrNone(tool: AnyTool, input: unknown): Signature | undefined {
@@ -54,10 +64,65 @@ function subject(type: CallSubject["type"], text: string): CallSubject {
   return { type, text: line.length > MAX_SUBJECT_LENGTH ? `${line.slice(0, MAX_SUBJECT_LENGTH - 1)}…` : line };
 }
 
-function riskOf(tool: AnyTool | undefined, signature: Signature | undefined): Risk {
-  if (tool?.kind === "readonly") return { level: "low", reasons: [localizedText("risk.reads")] };
-  if (signature?.command) return { level: "high", reasons: [localizedText("risk.runsCommand")] };
-  if (tool?.kind === "write" && (signature?.changes?.length ?? 0) > 0)
-    return { level: "medium", reasons: [localizedText("risk.changesFiles")] };
-  return { level: "high", reasons: [localizedText("risk.unknownEffect")] };
+interface Assessed {
+  tool: AnyTool | undefined;
+  input: unknown;
+  signature: Signature | undefined;
+  steps: readonly CommandStep[] | undefined;
+  verdict: Verdict | undefined;
+}
+
+function riskOf(call: Assessed): Risk {
+  const reasons = reasonsOf(call).sort((one, other) => rank(other.level) - rank(one.level));
+  return { level: reasons[0]?.level ?? "high", reasons: reasons.map(({ why }) => why) };
+}
+
+interface Reason {
+  level: RiskLevel;
+  why: LocalizedText;
+}
+
+function reasonsOf({ tool, input, signature, steps, verdict }: Assessed): Reason[] {
+  const reasons: Reason[] = [];
+  const add = (level: RiskLevel, key: TextKey, values?: LocalizedText["values"]): void => {
+    reasons.push({ level, why: localizedText(key, values) });
+  };
+  if (verdict?.by === "taint") add("high", "risk.untrusted");
+  if (isObject(input) && input["outside_sandbox"] === true) add("high", "risk.outsideSandbox");
+  if (tool?.isReadOnly) add("low", "risk.reads");
+  else if (steps) {
+    if (signature?.command?.problem !== undefined) add("high", "risk.unclearCommand");
+    const seen = new Set<string>();
+    for (const { level, asks } of steps) {
+      if (!asks || seen.has(asks.text)) continue;
+      seen.add(asks.text);
+      reasons.push({ level, why: asks });
+    }
+    if (reasons.length === 0) add("low", "risk.reads");
+  } else addEffects(tool, input, signature, add);
+  return reasons;
+}
+
+type Add = (level: RiskLevel, key: TextKey, values?: LocalizedText["values"]) => void;
+
+function addEffects(tool: AnyTool | undefined, input: unknown, signature: Signature | undefined, add: Add): void {
+  const { urls = [], changes = [], effects } = signature ?? {};
+  const subject = subjectOf(input, signature);
+  if (urls[0] !== undefined) add("high", "risk.sends", { host: hostOf(urls[0]) });
+  else if (subject.type === "amount") add("high", "risk.amount", { amount: subject.text });
+  else if (effects?.delete !== undefined && effects.delete !== 0) add("medium", "risk.deletesFiles");
+  else if (changes.length > 0) add("medium", "risk.changesFiles");
+  else if (tool?.labels.includes("outside_effect")) add("high", "risk.outside");
+  else if (tool?.origin.type === "builtin" && isObject(input) && typeof input["code"] === "string")
+    add("medium", "risk.runsCode");
+  else if (tool?.origin.type === "builtin") add("medium", "risk.changesState");
+  else add("high", "risk.unknownEffect");
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
+function rank(level: RiskLevel): number {
+  return RISK_LEVELS.indexOf(level);
 }

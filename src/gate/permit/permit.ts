@@ -6,6 +6,7 @@ import { abortable, type Call, note, toolOf, type Verdict } from "../../core/cal
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
+import { reasonText } from "../../core/localized-text.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/stage.ts";
 import type { AnyTool, Preview, ToolContext, ToolPermission } from "../../core/tool.ts";
@@ -218,7 +219,7 @@ export class Permit implements Stage {
       {
         world,
         input,
-        summary: summarizeCall(toolOf(call), call.input),
+        summary: summarizeCall(toolOf(call), call.input, verdict),
         shown: preview && boundPreview(preview, maxShownBytes),
         suggestedRules: [suggested].flat().filter((rule) => rule !== ""),
         holdMs,
@@ -317,7 +318,7 @@ function judgeByTool(call: Call): MaybePromise<Verdict> {
 
 function verdictFor(tool: AnyTool, permission: ToolPermission): Verdict {
   if (permission === "auto") return ALLOWED_BY_TOOL;
-  return { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs` };
+  return { decision: "ask", by: "tool", ...reasonText("verdict.toolAsks", { tool: tool.name }) };
 }
 
 function suggestByTool(call: Call): string | undefined {

@@ -1,5 +1,6 @@
 import { errorMessage } from "../../core/error.ts";
 import { type Call, note, toolOf, type Verdict } from "../../core/call.ts";
+import { reasonText } from "../../core/localized-text.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise, Stage } from "../../core/stage.ts";
 import type { AnyTool, TaintLabel } from "../../core/tool.ts";
@@ -152,13 +153,12 @@ function judged(call: Call, marks: readonly TaintMark[], isSensitive: boolean): 
   if (untrusted.length === 0 || (sensitive.length === 0 && !isSensitive)) return undefined;
   const { name } = toolOf(call);
   note(call, "taint", { untrusted_input: untrusted.map(idOf), sensitive_data: sensitive.map(idOf) });
-  const read = sensitive.length > 0 ? `sensitive data (${namesOf(sensitive)})` : "sensitive data in this very call";
   return {
     decision: "ask",
     by: "taint",
-    reason:
-      `"${name}" acts on the outside, and this session has read untrusted text ` +
-      `(${namesOf(untrusted)}) and ${read}: the text may contain instructions to send that data`,
+    ...(sensitive.length > 0
+      ? reasonText("verdict.taint", { tool: name, untrusted: namesOf(untrusted), sensitive: namesOf(sensitive) })
+      : reasonText("verdict.taintHere", { tool: name, untrusted: namesOf(untrusted) })),
     rule: "untrusted_input + sensitive_data + outside_effect",
   };
 }
@@ -177,7 +177,7 @@ function unreadable(call: Call, why: unknown): Verdict {
   return {
     decision: "ask",
     by: "taint",
-    reason: `"${toolOf(call).name}" acts on the outside, and what this session has read is not known (${message})`,
+    ...reasonText("verdict.taintUnknown", { tool: toolOf(call).name, problem: message }),
   };
 }
 

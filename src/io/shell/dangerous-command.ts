@@ -1,72 +1,88 @@
+import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
 import { gitSubcommand, SHELLS } from "./command-wrappers.ts";
 import { parseCommand, type SeenCommand, unwrapArgv, unwrapCommand } from "./parse-command.ts";
 
-/**
- * Why an approver should look twice: what a command destroys irreversibly; null if nothing was found. It only adds
- * emphasis to an approval. Finding nothing does not make a command safe.
- */
+/** The English text of `findDanger`; null if it found nothing. */
 export function dangerReason(command: string | readonly string[]): string | null {
+  return findDanger(command)?.text ?? null;
+}
+
+/**
+ * Why an approver should look twice: what a command destroys irreversibly. It only adds emphasis to an approval. Finding
+ * nothing does not make a command safe.
+ */
+export function findDanger(command: string | readonly string[]): LocalizedText | undefined {
   const { commands } = typeof command === "string" ? unwrapCommand(parseCommand(command)) : unwrapArgv(command);
   for (const seen of commands) {
-    const reason = dangerOf(seen);
-    if (reason) return reason;
+    const danger = dangerOf(seen);
+    if (danger) return danger;
   }
   const downloads = commands.some(({ name }) => name === "curl" || name === "wget");
   const readsInput = commands.some(({ name, argv }) => (SHELLS.has(name) || INTERPRETERS.has(name)) && runsInput(argv));
-  return downloads && readsInput ? "It runs what it downloads." : null;
+  return downloads && readsInput ? localizedText("danger.runsDownload") : undefined;
 }
 
 const INTERPRETERS = new Set(["python", "python3", "node", "perl", "ruby"]);
 const STOPS_MACHINE = new Set(["shutdown", "reboot", "halt", "poweroff"]);
+const RESOURCE_PROGRAMS = new Set(["kubectl", "helm", "terraform", "tofu", "pulumi", "aws", "gcloud", "az", "docker"]);
+const DELETES_RESOURCES = /^(?:delete|destroy|uninstall|prune|rb|purge|terminate-instances|delete-[a-z-]+)$/;
+const DATABASE_PROGRAMS = new Set(["psql", "mysql", "mariadb", "sqlite3", "mongosh"]);
+const DROPS = /\b(?:drop\s+(?:table|database|schema)|truncate\b|dropDatabase)/i;
 const WIPES = /^(?:mkfs(?:\..*)?|fdisk|sfdisk|parted|wipefs|shred|blkdiscard)$/;
 
-function dangerOf({ name, argv, within }: SeenCommand): string | undefined {
+function dangerOf({ name, argv, within }: SeenCommand): LocalizedText | undefined {
   const words = argv.slice(1);
   if (name === "rm") {
-    if (hasFlag(words, "rRf", ["--recursive", "--force"])) return "It deletes files without asking, or whole folders.";
+    if (hasFlag(words, "rRf", ["--recursive", "--force"])) return localizedText("danger.deletes");
     const many = within.find((wrapper) => ["find", "xargs", "parallel", "fd", "fdfind"].includes(wrapper));
-    return many && `It deletes every file that ${many} finds.`;
+    return many === undefined ? undefined : localizedText("danger.deletesFound", { program: many });
   }
-  if (name === "find" && words.includes("-delete")) return "It deletes every file that find finds.";
-  if (name === "git") return dangerOfGit(words);
-  if (WIPES.test(name)) return `${name} destroys the content of a disk or file.`;
-  if (name === "dd" && words.some((word) => word.startsWith("of=/dev/"))) return "It overwrites a device.";
-  if (STOPS_MACHINE.has(name)) return "It stops the machine.";
+  if (name === "find" && words.includes("-delete")) return localizedText("danger.deletesFound", { program: name });
+  if (name === "git") {
+    const key = dangerOfGit(words);
+    return key && localizedText(key);
+  }
+  if (WIPES.test(name)) return localizedText("danger.wipes", { program: name });
+  if (name === "dd" && words.some((word) => word.startsWith("of=/dev/"))) return localizedText("danger.device");
+  if (STOPS_MACHINE.has(name)) return localizedText("danger.stopsMachine");
   if (["chmod", "chown", "chgrp"].includes(name) && hasFlag(words, "R", ["--recursive"])) {
-    return "It changes the permissions of a whole folder.";
+    return localizedText("danger.permissions");
   }
   if ((name === "del" || name === "erase") && words.some((word) => /^\/[fqs]$/i.test(word))) {
-    return "It deletes files without asking.";
+    return localizedText("danger.deletes");
   }
   if ((name === "rd" || name === "rmdir") && words.some((word) => /^\/s$/i.test(word)))
-    return "It deletes whole folders.";
+    return localizedText("danger.deletes");
+  if (RESOURCE_PROGRAMS.has(name) && words.some((word) => DELETES_RESOURCES.test(word)))
+    return localizedText("danger.deletesResources");
+  if (DATABASE_PROGRAMS.has(name) && words.some((word) => DROPS.test(word))) return localizedText("danger.dropsTables");
   return undefined;
 }
 
-function dangerOfGit(words: readonly string[]): string | undefined {
+function dangerOfGit(words: readonly string[]): TextKey | undefined {
   const [subcommand, ...rest] = gitSubcommand(words);
   switch (subcommand) {
     case "push": {
       const isForced = hasFlag(rest, "f", ["--force", "--force-with-lease", "--force-if-includes", "--mirror"]);
-      if (isForced || rest.some((word) => /^\+./.test(word))) return "It overwrites the history of a remote branch.";
+      if (isForced || rest.some((word) => /^\+./.test(word))) return "danger.forcePush";
       const deletes = hasFlag(rest, "d", ["--delete", "--prune"]) || rest.some((word) => /^:./.test(word));
-      return deletes ? "It deletes remote branches or tags." : undefined;
+      return deletes ? "danger.deletesRemote" : undefined;
     }
     case "reset":
-      return rest.includes("--hard") ? "It discards uncommitted changes." : undefined;
+      return rest.includes("--hard") ? "danger.discards" : undefined;
     case "clean":
-      return hasFlag(rest, "f", ["--force"]) ? "It deletes files that git does not track." : undefined;
+      return hasFlag(rest, "f", ["--force"]) ? "danger.cleans" : undefined;
     case "branch":
-      return hasFlag(rest, "dD", ["--delete"]) ? "It deletes branches." : undefined;
+      return hasFlag(rest, "dD", ["--delete"]) ? "danger.deletesBranches" : undefined;
     case "stash":
-      return rest[0] === "drop" || rest[0] === "clear" ? "It deletes stashed changes." : undefined;
+      return rest[0] === "drop" || rest[0] === "clear" ? "danger.deletesStash" : undefined;
     case "checkout":
       return rest.includes("--") || rest.includes(".") || hasFlag(rest, "f", ["--force"])
-        ? "It discards uncommitted changes."
+        ? "danger.discards"
         : undefined;
     case "filter-branch":
     case "filter-repo":
-      return "It rewrites the whole history.";
+      return "danger.rewritesHistory";
     default:
       return undefined;
   }

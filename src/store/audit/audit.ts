@@ -466,7 +466,9 @@ function inputData(call: Call, redact: Redact): Record<string, unknown> {
 
 function verdictData({ verdict }: Call, redact: Redact): Record<string, unknown> {
   if (!verdict) return {};
-  const { decision: _decision, ...why } = verdict;
+  const { decision, key, values, ...rest } = verdict;
+  // Translations are for what people are asked or refused; they would make every other entry longer.
+  const why = decision === "allow" ? rest : { ...rest, key, values };
   return { verdict: redact(why, { maxTextLength: 500 }) };
 }
 

@@ -1,3 +1,4 @@
+import { reasonText, TEXTS } from "../../../core/localized-text.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { CommandPart } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -38,7 +39,7 @@ export function judgeCase(one: Case): Verdict {
     const verdict = step.look(one);
     if (verdict) return settle(verdict, one.mode);
   }
-  return settle({ decision: "ask", by: "policy", reason: "Nothing allows it." }, one.mode);
+  return settle({ decision: "ask", by: "policy", ...reasonText("verdict.nothingAllows") }, one.mode);
 }
 
 /**
@@ -52,17 +53,17 @@ export function judgeWithoutRules(tool: AnyTool, input: unknown, mode: CallMode,
 /** In the mode dontAsk, ask becomes deny. */
 export function settle(verdict: Verdict, mode: CallMode): Verdict {
   if (verdict.decision !== "ask" || mode !== "dontAsk") return verdict;
-  return { ...verdict, decision: "deny", reason: `${verdict.reason} The mode dontAsk asks nobody.` };
+  const { values: _values, ...rest } = verdict;
+  return { ...rest, decision: "deny", ...reasonText("verdict.dontAsk", { reason: verdict.reason }) };
 }
 
 function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): Verdict | undefined {
   for (const { rule, isNamed } of rules[list]) {
     if (!rule.touches(subject, isNamed)) continue;
-    const verb = list === "deny" ? "forbids it" : "says to ask";
     return {
       decision: list,
       by: "rule",
-      reason: `The rule ${rule.text} (${rule.origin}) ${verb}.`,
+      ...reasonText(list === "deny" ? "verdict.denyRule" : "verdict.askRule", { rule: rule.text, origin: rule.origin }),
       ...ruleFacts([rule]),
     };
   }
@@ -71,30 +72,31 @@ function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): 
 
 function planVerdict(tool: AnyTool, mode: CallMode): Verdict | undefined {
   if (mode !== "plan" || tool.isReadOnly) return undefined;
-  return { decision: "deny", by: "mode", reason: "In plan mode only read-only tools run." };
+  return { decision: "deny", by: "mode", ...reasonText("verdict.planMode") };
 }
 
 function judgeProtected({ subject, mode }: Case): Verdict | undefined {
   if (!subject.has.changes) return undefined;
   for (const path of [...subject.changes, ...subject.commandChanges()]) {
     const why = protectionOf(path, subject.bases, mode === "acceptEdits");
-    if (why !== undefined) return { decision: "ask", by: "policy", reason: `${path.given} is protected: ${why}.` };
+    if (why !== undefined)
+      return { decision: "ask", by: "policy", ...reasonText("verdict.protected", { path: path.given, why }) };
   }
   return undefined;
 }
 
 function judgeUnread({ subject, rules, mode }: Case): Verdict | undefined {
-  const problem = subject.failed ? "The tool cannot say what this call touches." : subject.command?.problem;
+  const problem = subject.failed ? TEXTS["verdict.noSignature"] : subject.command?.problem;
   if (problem === undefined) return judgeHidden(subject, rules);
   // In this mode it matters only if a deny rule may match a hidden part.
   const mayHide = [...rules.deny, ...rules.ask].some(({ rule }) => !rule.isBare);
   if (mode === "bypassPermissions" && !mayHide) return undefined;
-  return { decision: "ask", by: "policy", reason: `${problem} So no rule can allow it.` };
+  return { decision: "ask", by: "policy", ...reasonText("verdict.unreadable", { problem }) };
 }
 
 function bypassVerdict(mode: CallMode): Verdict | undefined {
   if (mode !== "bypassPermissions") return undefined;
-  return { decision: "allow", by: "mode", reason: "The mode bypassPermissions allows everything else." };
+  return { decision: "allow", by: "mode", ...reasonText("verdict.bypass") };
 }
 
 function judgeMode(one: Case): Verdict | undefined {
@@ -104,7 +106,7 @@ function judgeMode(one: Case): Verdict | undefined {
   const { changes, tool } = subject;
   if (mode !== "acceptEdits" || tool.kind !== "write" || changes.length === 0) return undefined;
   if (!changes.every((path) => isInWorkspace(path, subject))) return undefined;
-  return { decision: "allow", by: "mode", reason: "The mode acceptEdits allows changes of files in the workspace." };
+  return { decision: "allow", by: "mode", ...reasonText("verdict.acceptEdits") };
 }
 
 function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
@@ -117,9 +119,9 @@ function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
   const [first, ...more] = covering;
   const which =
     more.length === 0
-      ? `The rule ${first?.text} (${first?.origin}) allows it.`
-      : `The rules ${covering.map(({ text }) => text).join(", ")} allow every part of it.`;
-  return { decision: "allow", by: "rule", reason: which, ...ruleFacts(covering) };
+      ? reasonText("verdict.allowRule", { rule: first?.text ?? "", origin: first?.origin ?? "" })
+      : reasonText("verdict.allowRules", { rules: covering.map(({ text }) => text).join(", ") });
+  return { decision: "allow", by: "rule", ...which, ...ruleFacts(covering) };
 }
 
 function judgeTool(one: Case): Verdict {
@@ -129,8 +131,8 @@ function judgeTool(one: Case): Verdict {
 
 function toolVerdict(tool: AnyTool, input: unknown, answers: ToolAnswers | undefined): Verdict {
   return readPermission(tool, input, answers) === "auto"
-    ? { decision: "allow", by: "tool", reason: `"${tool.name}" does not ask for this.` }
-    : { decision: "ask", by: "tool", reason: `"${tool.name}" asks before it runs.` };
+    ? { decision: "allow", by: "tool", ...reasonText("verdict.toolAllows", { tool: tool.name }) }
+    : { decision: "ask", by: "tool", ...reasonText("verdict.toolAsks", { tool: tool.name }) };
 }
 
 /** By the path itself and by its real path. */
@@ -259,7 +261,7 @@ function judgeStarted({ subject, rules, mode }: Case): Verdict | undefined {
   return {
     decision: "ask",
     by: "policy",
-    reason: `${program} may start other programs, and the rule ${text} (${origin}) denies some.`,
+    ...reasonText("verdict.startsOthers", { program, rule: text, origin }),
     rule: text,
     origin,
   };
@@ -273,9 +275,7 @@ function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined 
     return {
       decision: "ask",
       by: "policy",
-      reason: hasConditions
-        ? `The call has no value to compare, and the rule ${text} (${origin}) may apply.`
-        : `What it does is only known when it runs, and the rule ${text} (${origin}) may apply. Write the full command, without variables, patterns or programs that run others.`,
+      ...reasonText(hasConditions ? "verdict.noValue" : "verdict.hidden", { rule: text, origin }),
       rule: text,
       origin,
     };
@@ -289,6 +289,6 @@ function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined 
   return {
     decision: "ask",
     by: "policy",
-    reason: "It may change a protected path; that is only known when it runs. Write the full path.",
+    ...reasonText("verdict.mayBeProtected"),
   };
 }

@@ -584,6 +584,8 @@ describe("a book", () => {
       decision: "deny",
       by: "rule",
       reason: "The rule Bash(npm publish:*) (/work/.haft/local.yml) forbids it.",
+      key: "verdict.denyRule",
+      values: { rule: "Bash(npm publish:*)", origin: "/work/.haft/local.yml" },
       rule: "Bash(npm publish:*)",
       origin: "/work/.haft/local.yml",
     });
