@@ -15,6 +15,7 @@ import { shownResources, shownTemplates, shownPrompts } from "../mcp/client/serv
 import type { Store } from "../store/store.ts";
 import { createResourceTools, type ResourceServers } from "../tools/discovery/mcp-resources.ts";
 import { type ApiServices, defineCapability } from "./capability.ts";
+import { createServerEntriesApi, ServerEntries } from "./mcp-servers.ts";
 import { openNamedNet } from "./named-net.ts";
 
 export interface HostMcp {
@@ -30,7 +31,7 @@ export const mcp = defineCapability({
   name: "mcp",
   config: ["mcpServers", "approvals", "network", "workspace"],
   needs: ["store", "workspace", "runtime"],
-  open({ config, options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN }, env, clock, store, runtime, workspace }) {
+  open({ config, options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN }, env, user, clock, store, runtime, workspace }) {
     const questions = createQuestions(config, { store, clock });
     const net = openNamedNet(config, env);
     const hub = createMcpHub({
@@ -45,19 +46,29 @@ export const mcp = defineCapability({
       allowedPaths: config.value.workspace.allowedPaths ?? [config.folder],
       clock,
     });
+    const resourceTools = createResourceTools(resourceServers(hub));
+    const entries = new ServerEntries({
+      folder: config.folder,
+      user,
+      hub,
+      pins: store.pins,
+      onAdd() {
+        for (const tool of resourceTools) if (!runtime.registry.get(tool.name)) runtime.registry.register(tool);
+      },
+    });
     const closing = new CloseStack();
     closing.push("connections", () => net.close());
     closing.push("MCP servers", () => hub.close());
     return {
       value: { hub, questions },
       // Without a server the tools would only cost tokens.
-      tools: config.mcpServers.length > 0 ? createResourceTools(resourceServers(hub)) : [],
+      tools: config.mcpServers.length > 0 ? resourceTools : [],
       requiresApproval: (tool) =>
         reviewStateOf(tool) === "changed"
           ? `The definition of "${tool.name}" changed since it was approved.`
           : undefined,
       api: ({ start, record }) => ({
-        mcp: createMcpApi({ hub, start, record }),
+        mcp: { ...createMcpApi({ hub, start, record }), ...createServerEntriesApi(entries, { hub, record }) },
         questions: createQuestionsApi(questions),
       }),
       close: () => closing.close(),
@@ -105,7 +116,11 @@ export interface McpApiOptions extends Pick<ApiServices, "start" | "record"> {
   hub: McpHub;
 }
 
-export function createMcpApi({ hub, start, record }: McpApiOptions): Handlers<Contracts["mcp"]> {
+export function createMcpApi({
+  hub,
+  start,
+  record,
+}: McpApiOptions): Omit<Handlers<Contracts["mcp"]>, keyof ReturnType<typeof createServerEntriesApi>> {
   return {
     list: () => ({ items: hub.status() }),
     async act({ params: { server }, body, identity: { name: by } }) {

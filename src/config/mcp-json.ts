@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { errorCode, toolError } from "../core/error.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { isObject } from "../schema/json-schema.ts";
-import { type McpServerConfig } from "./mcp-entries.ts";
+import { type McpDialect, type McpServerConfig, readMcpServers } from "./mcp-entries.ts";
+import { showProblem } from "./problems.ts";
+import type { Environment } from "./variables.ts";
 
 /** A server in `.mcp.json`. */
 export interface McpJsonServer {
@@ -34,17 +36,66 @@ export async function addMcpServer(
   name: string,
   server: McpJsonServer,
 ): Promise<{ file: string; replaced: boolean }> {
-  const file = join(folder, ".mcp.json");
+  const file = mcpJsonOf(folder);
+  const replaced = await changeServers(file, (servers) => ({ ...servers, [name]: server }), name);
+  return { file, replaced };
+}
+
+/** Removes a server from `.mcp.json` of a folder. Returns false if it is not there. */
+export async function removeMcpServer(folder: string, name: string): Promise<boolean> {
+  return changeServers(mcpJsonOf(folder), ({ [name]: _removed, ...others }) => others, name);
+}
+
+export function mcpJsonOf(folder: string): string {
+  return join(folder, ".mcp.json");
+}
+
+/** Returns whether there was a server of this name. */
+async function changeServers(
+  file: string,
+  change: (servers: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+  name: string,
+): Promise<boolean> {
   return withFileLock(file, async () => {
     const settings = await readSettings(file);
     const servers = isObject(settings["mcpServers"]) ? settings["mcpServers"] : {};
-    const replaced = Object.hasOwn(servers, name);
-    const text = JSON.stringify({ ...settings, mcpServers: { ...servers, [name]: server } }, null, 2);
+    const text = JSON.stringify({ ...settings, mcpServers: change(servers) }, null, 2);
     const fresh = `${file}.${process.pid}.tmp`;
     await writeFile(fresh, `${text}\n`, { mode: 0o600 });
     await rename(fresh, file);
-    return { file, replaced };
+    return Object.hasOwn(servers, name);
   });
+}
+
+/** A server of another client, and how it is written to `.mcp.json`. */
+export interface ImportedServer {
+  server: McpServerConfig;
+  entry: McpJsonServer;
+}
+
+export interface McpImport {
+  /** The client. */
+  dialect: McpDialect;
+  servers: ImportedServer[];
+  /** What was inferred, and what could not be converted. */
+  notes: string[];
+}
+
+/** Reads the servers of another client's configuration, to be written with `addMcpServer`. */
+export async function readMcpImport(
+  source: { file: string } | { text: string },
+  { env, folder }: { env: Environment; folder: string },
+): Promise<McpImport> {
+  // Variables stay variables: their values are secrets and must not get into a file.
+  const names = new Proxy(env, { get: (_env, name) => `\${${String(name)}}` });
+  const { dialect, servers, notes } = await readMcpServers(source, { env: names, folder });
+  const read: McpImport = { dialect, servers: [], notes: notes.map(showProblem) };
+  for (const server of servers) {
+    const { entry, notes: left } = toMcpJson(server);
+    read.servers.push({ server, entry });
+    read.notes.push(...left.map((note) => `MCP server "${server.name}": ${note}`));
+  }
+  return read;
 }
 
 /** Converts a server of another client's file. The notes name what was not converted. */

@@ -12,6 +12,8 @@ import type { RawSource } from "./sources.ts";
 /** A part of a folder's configuration that has effect only after a person has trusted it. */
 export interface TrustItem {
   kind: "code" | "hook" | "mcp_server" | "plugin" | "permission" | "setting";
+  /** Of an MCP server. */
+  name?: string;
   file: string;
   line?: number;
   /** Its key in the file: `hooks.PreToolUse[0].hooks[0]`; empty for a module. */
@@ -43,7 +45,8 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   const add = (kind: TrustItem["kind"], at: ConfigPath, what: string, content: unknown, files: FileDigests = {}) => {
     const position = source.positionOf(at);
     const digest = digestOf(canonicalJson({ kind, content, files }));
-    found.push({ kind, file, line: position?.line, path: showPath(at), what, digest, at });
+    const name = kind === "mcp_server" && isObject(content) ? String(content["name"]) : undefined;
+    found.push({ kind, name, file, line: position?.line, path: showPath(at), what, digest, at });
   };
   if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
   if (!isObject(value)) return found;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Content, Count, Name, page, Text, Time, ToolResult } from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
+import { ToolAnnotations } from "./tools.ts";
 
 export const McpServerState = z.enum([
   "connecting",
@@ -17,6 +18,10 @@ export const McpToolInfo = named(
   z.strictObject({
     /** The server's own name of it. */
     name: z.string(),
+    title: z.string().optional(),
+    description: z.string().optional(),
+    /** What the server says about it. Believed only if the server is `trusted`. */
+    annotations: ToolAnnotations.optional(),
     /** The name in the registry. */
     exposedName: z.string().optional(),
     isAvailable: z.boolean(),
@@ -38,7 +43,11 @@ export const McpServerInfo = named(
   z.strictObject({
     name: z.string(),
     state: McpServerState,
+    /** Why it is not ready; while it connects again, the last failure. */
     error: z.string().optional(),
+    failedAt: Time.optional(),
+    /** The number of the current or next attempt to connect, after a failure. */
+    attempt: Count.optional(),
     nextTryAt: Time.optional(),
     transport: z.string(),
     /** Whether the transport was detected instead of configured. */
@@ -66,6 +75,104 @@ export const McpServerInfo = named(
   }),
 );
 export type McpServerInfo = z.infer<typeof McpServerInfo>;
+
+/** A message between Haft and a server. */
+export const McpProtocolEntry = named(
+  "McpProtocolEntry",
+  z.strictObject({
+    /** Incremented by one. The server keeps the last 200. */
+    number: Count,
+    at: Time,
+    direction: z.enum(["sent", "received"]),
+    kind: z.enum(["request", "response", "error", "notification"]),
+    /** Of a response: the method of its request. */
+    method: z.string().optional(),
+    /** Of a response: since its request. */
+    durationMs: z.number().optional(),
+    /** JSON without secrets, cut if it is long. */
+    text: z.string(),
+  }),
+);
+export type McpProtocolEntry = z.infer<typeof McpProtocolEntry>;
+
+const words = z.record(Name, Text);
+/** A new server: `command` or `url`. Variables such as `${TOKEN}` are read from the environment when it starts. */
+export const McpServerRequest = named(
+  "McpServerRequest",
+  z.strictObject({
+    command: Text.min(1).optional(),
+    args: z.array(Text).max(200).optional(),
+    env: words.optional(),
+    /** The only hosts that the program may reach. Default: `all`. */
+    network: z.union([z.enum(["all", "none"]), z.array(Name).max(100)]).optional(),
+    /** False: the program runs with all rights of the user. Default: true. */
+    sandbox: z.boolean().optional(),
+    url: Text.min(1).optional(),
+    type: z.enum(["http", "sse", "ws"]).optional(),
+    headers: words.optional(),
+  }),
+);
+export type McpServerRequest = z.infer<typeof McpServerRequest>;
+
+/** A server as a person sees it before it is trusted. */
+export const McpServerPreview = named(
+  "McpServerPreview",
+  z.strictObject({
+    name: z.string(),
+    transport: z.string(),
+    /** The command line or the address, the names of its variables, and what it may do. */
+    launch: z.string(),
+    /** What could not be converted, and variables that are not set. */
+    notes: z.array(z.string()),
+    /** What the server of this name is now, if there is one. */
+    replaces: z.string().optional(),
+    isDisabled: z.boolean(),
+  }),
+);
+export type McpServerPreview = z.infer<typeof McpServerPreview>;
+
+/** A server in a configuration file of the folder. It is used after a person has trusted it. */
+export const McpServerEntry = named(
+  "McpServerEntry",
+  z.strictObject({
+    name: z.string(),
+    file: z.string(),
+    line: Count.optional(),
+    /** What would run, with the values of secrets hidden. */
+    what: z.string(),
+    /** Of what would run. Trust is valid for this digest only. */
+    digest: z.string(),
+    isTrusted: z.boolean(),
+    /** Whether it is in `.mcp.json`, which Haft writes. */
+    canRemove: z.boolean(),
+  }),
+);
+export type McpServerEntry = z.infer<typeof McpServerEntry>;
+
+export const McpTrustRequest = named("McpTrustRequest", z.strictObject({ digest: Name }));
+export type McpTrustRequest = z.infer<typeof McpTrustRequest>;
+
+/** The configuration of another client: a file of it, or its text. */
+export const McpImportRequest = named(
+  "McpImportRequest",
+  z.strictObject({
+    /** One of `GET /api/mcp-imports`. */
+    file: z.string().max(4096).optional(),
+    text: z.string().max(1_000_000).optional(),
+  }),
+);
+export type McpImportRequest = z.infer<typeof McpImportRequest>;
+
+export const McpImportSource = named(
+  "McpImportSource",
+  z.strictObject({
+    client: z.string(),
+    file: z.string().optional(),
+    servers: z.array(McpServerPreview),
+    notes: z.array(z.string()),
+  }),
+);
+export type McpImportSource = z.infer<typeof McpImportSource>;
 
 export const McpActionRequest = named(
   "McpActionRequest",
@@ -139,11 +246,14 @@ export const McpPromptText = named(
 );
 export type McpPromptText = z.infer<typeof McpPromptText>;
 
+const McpServerPage = page("McpServerPage", McpServerInfo);
+const McpEntryPage = page("McpEntryPage", McpServerEntry);
+
 export const mcp = {
   list: endpoint("GET /api/mcp", {
     summary: "The MCP servers, with their state and tools",
     scope: "read",
-    output: page("McpServerPage", McpServerInfo),
+    output: McpServerPage,
   }),
   act: endpoint("POST /api/mcp/{server}", {
     summary: "Reconnect a server, start a sign-in, enable or disable a tool, approve a definition or a launch",
@@ -156,6 +266,57 @@ export const mcp = {
     scope: "approve",
     body: McpSignInRequest,
     output: McpServerInfo,
+  }),
+  protocol: endpoint("GET /api/mcp/{server}/protocol", {
+    summary: "The last messages between Haft and a server, oldest first",
+    scope: "read",
+    query: z.strictObject({ after: Count.optional().describe("Only messages with a higher number") }),
+    output: page("McpProtocolPage", McpProtocolEntry),
+  }),
+  entries: endpoint("GET /api/mcp-entries", {
+    summary: "The servers in the configuration files of the folder, and whether a person has trusted them",
+    scope: "read",
+    output: McpEntryPage,
+  }),
+  preview: endpoint("POST /api/mcp/{server}/preview", {
+    summary: "What a new server would run and may do; nothing is saved",
+    scope: "read",
+    body: McpServerRequest,
+    output: McpServerPreview,
+  }),
+  add: endpoint("POST /api/mcp/{server}/add", {
+    summary: "Write a server to .mcp.json, trust it, and connect it",
+    scope: "admin",
+    body: McpServerRequest,
+    output: McpServerInfo,
+  }),
+  trust: endpoint("POST /api/mcp/{server}/trust", {
+    summary: "Trust a server of a configuration file as it was shown, and connect it",
+    scope: "admin",
+    body: McpTrustRequest,
+    output: McpServerInfo,
+  }),
+  remove: endpoint("DELETE /api/mcp/{server}", {
+    summary: "Disconnect a server, and remove it from .mcp.json",
+    scope: "admin",
+    output: McpEntryPage,
+  }),
+  importSources: endpoint("GET /api/mcp-imports", {
+    summary: "Configuration files of other MCP clients on this machine, with their servers",
+    scope: "admin",
+    output: page("McpImportSourcePage", McpImportSource),
+  }),
+  importPreview: endpoint("POST /api/mcp-imports/preview", {
+    summary: "The servers in a configuration of another client; nothing is saved",
+    scope: "admin",
+    body: McpImportRequest,
+    output: McpImportSource,
+  }),
+  import: endpoint("POST /api/mcp-imports", {
+    summary: "Write servers of another client's configuration to .mcp.json, trust and connect them",
+    scope: "admin",
+    body: McpImportRequest.extend({ names: z.array(Name).min(1).max(100) }),
+    output: McpServerPage,
   }),
   resources: endpoint("GET /api/mcp/{server}/resources", {
     summary: "The resources and resource templates of a server",

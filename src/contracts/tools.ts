@@ -20,6 +20,15 @@ export const ToolDescription = z.strictObject({
 
 export const TaintLabel = z.enum(["untrusted_input", "sensitive_data", "outside_effect"]);
 
+/** What an MCP server says about a tool. */
+export const ToolAnnotations = z.strictObject({
+  readOnly: z.boolean().optional(),
+  destructive: z.boolean().optional(),
+  idempotent: z.boolean().optional(),
+  openWorld: z.boolean().optional(),
+});
+export type ToolAnnotations = z.infer<typeof ToolAnnotations>;
+
 export const ToolInfo = named(
   "ToolInfo",
   z.strictObject({
@@ -37,6 +46,8 @@ export const ToolInfo = named(
     labels: z.array(TaintLabel),
     groups: z.array(z.string()),
     origin: ToolOrigin,
+    /** Of an MCP tool. `isTrusted`: the policy believes them; otherwise they are only shown. */
+    annotations: ToolAnnotations.extend({ isTrusted: z.boolean() }).optional(),
     parameters: JsonObject,
     output: JsonObject.optional(),
     limits: z.strictObject({

@@ -6,6 +6,7 @@ import { declarationOf } from "../../core/definition.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { groupsOf, TOOL_GROUPS } from "../../gate/permit/tool-groups.ts";
+import { annotationsOf } from "../../mcp/client/tool-annotations.ts";
 import type { Haft } from "../../runtime.ts";
 import type { CallMetrics } from "./call-metrics.ts";
 
@@ -38,6 +39,7 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
       labels: [...labels],
       groups: allGroupsOf(tool),
       origin,
+      annotations: annotationsOf(tool),
       parameters: declarationOf(tool).parameters,
       output: output?.jsonSchema,
       limits: { timeoutMs: typeof timeoutMs === "number" ? timeoutMs : undefined, maxConcurrent, maxResultBytes },

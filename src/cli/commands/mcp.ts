@@ -165,24 +165,15 @@ const importServers = defineCommand({
     "the folder. Settings that have no equivalent are reported. Then `haft trust` allows them to run.",
   ],
   async run({ operands: [file = ""], folder, terminal, output }) {
-    const [{ resolve }, { showProblem }, { readMcpServers }, { addMcpServer, toMcpJson }] = await Promise.all([
+    const [{ resolve }, { addMcpServer, readMcpImport }] = await Promise.all([
       import("node:path"),
-      import("../../config/problems.ts"),
-      import("../../config/mcp-entries.ts"),
       import("../../config/mcp-json.ts"),
     ]);
-    // Variables stay variables: their values are secrets and must not get into a file.
-    const env = new Proxy(terminal.env, { get: (_env, name) => `\${${String(name)}}` });
     const source = { file: resolve(terminal.cwd, file) };
-    const { dialect, servers, notes: read } = await readMcpServers(source, { env, folder });
-    const notes = read.map(showProblem);
-    for (const server of servers) {
-      const { entry, notes: left } = toMcpJson(server);
-      await addMcpServer(folder, server.name, entry);
-      notes.push(...left.map((note) => `MCP server "${server.name}": ${note}`));
-    }
-    const names = servers.map(({ name }) => name);
-    const off = servers.filter(({ enabled }) => !enabled).map(({ name }) => safeLine(name));
+    const { dialect, servers, notes } = await readMcpImport(source, { env: terminal.env, folder });
+    for (const { server, entry } of servers) await addMcpServer(folder, server.name, entry);
+    const names = servers.map(({ server: { name } }) => name);
+    const off = servers.filter(({ server }) => !server.enabled).map(({ server }) => safeLine(server.name));
     output.data({ dialect, servers: names, notes }, () => names.map(safeLine));
     for (const note of notes) output.warn(safeLine(note));
     if (off.length > 0) output.info(`Disabled there, and so here: ${off.join(", ")}.`);

@@ -15,6 +15,8 @@ export interface ConnectionEvents {
   listChanged(what: "tools" | "prompts" | "resources"): void;
   resourceUpdated(uri: string): void;
   log(level: string, data: unknown): void;
+  /** Every message that is sent, and every one that is accepted. */
+  message(direction: "sent" | "received", message: Message): void;
   /** A harmless protocol violation of the server. */
   fault(message: string): void;
   closed(): void;
@@ -82,7 +84,12 @@ async function connect(
   events.opening(transport);
   const client = createSdkClient(sdk, server, options);
   const tasks = followTasks(transport, { ...options, client, server: server.name });
-  interceptMessages(transport, [limitNotifications(options.clock, events.fault), tasks]);
+  const record: Intercept = (message) => {
+    events.message("received", message);
+    return true;
+  };
+  recordSent(transport, events);
+  interceptMessages(transport, [limitNotifications(options.clock, events.fault), record, tasks]);
   answerServer(client, server.name, options);
   client.setNotificationHandler("notifications/message", ({ params }) => events.log(params.level, params.data));
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => events.resourceUpdated(params.uri));
@@ -153,6 +160,14 @@ type OnMessage = NonNullable<Transport["onmessage"]>;
 export type Message = Parameters<OnMessage>[0];
 /** Returns whether the SDK gets the message now. `deliver` passes a message to it later. */
 export type Intercept = (message: Message, deliver: (message: Message) => void) => boolean;
+
+function recordSent(transport: Transport, events: Pick<ConnectionEvents, "message">): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    events.message("sent", message);
+    return send(message, options);
+  };
+}
 
 /** Examines the messages of a server before the SDK does. */
 function interceptMessages(transport: Transport, intercepts: readonly Intercept[]): void {

@@ -380,6 +380,7 @@ export class MCPClient {
         listChanged: (what: "tools" | "prompts" | "resources") => events.listChanged?.(what),
         resourceUpdated: (uri: string) => events.resourceUpdated?.(uri),
         log: (level: string, data: unknown) => events.log?.(level, data),
+        message: (direction, message) => events.message?.(direction, message),
         fault: (message: string) => events.fault?.(message),
         closed: () => {
           this.#connection = undefined;

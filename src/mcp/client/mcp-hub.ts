@@ -12,7 +12,9 @@ import type { ToolRegistry } from "../../core/registry.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import type { MCPClientOptions } from "./mcp-client.ts";
 import { isEqualSecret } from "./oauth.ts";
+import type { ProtocolEntry } from "./protocol-log.ts";
 import { ServerLink } from "./server-link.ts";
+import type { McpToolAnnotations } from "./tool-annotations.ts";
 import { serverKey } from "./tool-definition.ts";
 import { MemoryPinStore, type PinStore } from "./tool-pinning.ts";
 
@@ -68,6 +70,8 @@ export interface McpHub {
   listPrompts(server: string): Promise<Prompt[]>;
   /** A prompt with its arguments filled in. */
   getPrompt(server: string, name: string, args?: Readonly<Record<string, string>>): Promise<GetPromptResult>;
+  /** The last messages between Haft and a server, oldest first, without secrets. */
+  protocol(server: string, after?: number): ProtocolEntry[];
   /** Disconnects all servers, and resolves when their processes have ended. */
   close(): Promise<void>;
 }
@@ -216,6 +220,10 @@ class Hub implements McpHub {
     return (await this.#link(server).ready()).getPrompt(name, args);
   }
 
+  protocol(server: string, after?: number): ProtocolEntry[] {
+    return this.#link(server).protocol(after);
+  }
+
   async close(): Promise<void> {
     await Promise.all(Array.from(this.#links.values(), (link) => link.stop()));
   }
@@ -270,8 +278,12 @@ export type McpServerState = "connecting" | "ready" | "unavailable" | "needs_sig
 export interface McpServerStatus {
   name: string;
   state: McpServerState;
-  /** The reason for the state if it is not `ready`. */
+  /** The reason for the state if it is not `ready`; while it connects again, of the last failure. */
   error?: string;
+  /** The time of the last failure, if it has not connected since. */
+  failedAt?: number;
+  /** The number of the current or next attempt to connect, if the last one failed. */
+  attempt?: number;
   /** The time of the next attempt, in Unix milliseconds. */
   nextTryAt?: number;
   transport: string;
@@ -301,6 +313,10 @@ export interface McpServerStatus {
 
 export interface McpToolStatus {
   name: string;
+  /** For people. */
+  title?: string;
+  description?: string;
+  annotations?: McpToolAnnotations;
   /** The name in the registry. */
   exposedName?: string;
   isAvailable: boolean;

@@ -11,6 +11,7 @@ import { isInterrupted } from "./connection-failures.ts";
 import type { MCPCallOptions, MCPCallResult, MCPTool } from "./mcp-client.ts";
 import type { ReviewState } from "./mcp-hub.ts";
 import { toUsableSchema } from "./server-schemas.ts";
+import { keepAnnotations, readAnnotations } from "./tool-annotations.ts";
 import { exposedName, shownDefinition, shownDifference, shownText } from "./tool-definition.ts";
 import type { DefinitionReview } from "./tool-pinning.ts";
 
@@ -43,6 +44,10 @@ const PROGRESS_INTERVAL_MS = 20;
 
 const reviews = new WeakMap<AnyTool, DefinitionReview>();
 
+export function titleOf({ name, title, annotations }: MCPTool): string {
+  return shownText(annotations?.title ?? title ?? name, MAX_TITLE_LENGTH);
+}
+
 /** The review state of an MCP tool, undefined for other tools. The policy asks if the definition is not approved. */
 export function reviewStateOf(tool: AnyTool): ReviewState | undefined {
   return reviews.get(tool)?.state;
@@ -65,7 +70,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
 
   const tool: AnyTool = createTool({
     name,
-    title: shownText(mcpTool.annotations?.title ?? mcpTool.title ?? mcpTool.name, MAX_TITLE_LENGTH),
+    title: titleOf(mcpTool),
     description: shownText(
       mcpTool.description ?? `The tool ${mcpTool.name} of MCP server ${server}.`,
       MAX_DESCRIPTION_LENGTH,
@@ -86,6 +91,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
     run: (input, context) => run(input, context),
   });
   if (review) reviews.set(tool, review);
+  keepAnnotations(tool, { ...readAnnotations(mcpTool), isTrusted: trusted });
   return tool;
 
   async function run(input: unknown, context: ToolContext) {

@@ -9,6 +9,7 @@ import { abortable, type MCPCallOptions, type MCPCallResult, MCPClient, type MCP
 import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
 import type { ToolCaller } from "./mcp-tool.ts";
 import type { AnswerElicitation } from "./server-requests.ts";
+import { type ProtocolEntry, ProtocolLog } from "./protocol-log.ts";
 import { ServerTools } from "./server-tools.ts";
 import { launchHash, launchText, shownDifference, shownLaunch, shownLaunchHash, shownText } from "./tool-definition.ts";
 import type { PinStore } from "./tool-pinning.ts";
@@ -38,8 +39,11 @@ export class ServerLink implements ToolCaller {
   readonly #clock: Clock;
   readonly #faults = new RecentLines();
   readonly #log = new RecentLines();
+  readonly #protocol: ProtocolLog;
   #state: McpServerState = "stopped";
   #error: string | undefined;
+  /** Kept during the next attempts: until one succeeds, it is the reason why the server is not there. */
+  #failure: { reason: string; at: number; stderr: string[] } | undefined;
   #client = new MCPClient();
   #attempt: Promise<void> | undefined;
   #latencyMs: number | undefined;
@@ -55,6 +59,7 @@ export class ServerLink implements ToolCaller {
     this.#options = options;
     this.#clock = clock;
     this.config = config;
+    this.#protocol = new ProtocolLog(clock);
     this.tools = new ServerTools({ config, caller: this, registry, pins, clock });
   }
 
@@ -69,10 +74,14 @@ export class ServerLink implements ToolCaller {
   status(): McpServerStatus {
     const { config } = this;
     const { info, signInPage } = this.#client;
+    const failure = this.#state === "connecting" || this.#state === "unavailable" ? this.#failure : undefined;
+    const stderr = this.#client.stderrLines();
     return {
       name: config.name,
       state: this.#state,
-      error: this.#error,
+      error: this.#error ?? failure?.reason,
+      failedAt: failure?.at,
+      attempt: failure && this.#failures + 1,
       nextTryAt: this.#state === "unavailable" ? this.#retry?.at : undefined,
       transport: info?.transport ?? config.transport,
       inferred: config.inferred === true || (info !== undefined && info.transport !== config.transport),
@@ -84,7 +93,7 @@ export class ServerLink implements ToolCaller {
       launchHash: shownLaunchHash(config),
       launch: shownLaunch(config),
       tools: this.tools.status(this.#state === "ready"),
-      stderr: this.#client.stderrLines(),
+      stderr: stderr.length > 0 ? stderr : (failure?.stderr ?? []),
       faults: this.#faults.lines(),
       faultCount: this.#faults.count,
       log: this.#log.lines(),
@@ -92,6 +101,11 @@ export class ServerLink implements ToolCaller {
       origin: config.origin,
       signInPage: signInPage?.href,
     };
+  }
+
+  /** The last messages, oldest first. */
+  protocol(after?: number): ProtocolEntry[] {
+    return this.#protocol.entries(after);
   }
 
   /** Resolves when the attempt is over, successful or not. Never rejects. */
@@ -203,6 +217,7 @@ export class ServerLink implements ToolCaller {
         listChanged: (what) => what === "tools" && client === this.#client && void this.#refresh(),
         resourceUpdated: (uri) => this.#options.onResourceUpdated?.(this.serverName, uri),
         log: (level, data) => this.#log.push(`${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`),
+        message: (direction, message) => this.#protocol.push(direction, message),
         fault: (message) => this.#faults.push(message),
         closed: () => {
           if (client !== this.#client || this.#state !== "ready") return;
@@ -218,7 +233,9 @@ export class ServerLink implements ToolCaller {
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), MAX_PAUSE_MS);
     const timer = this.#clock.after(pause, () => void this.connect());
     timer.setRef(false);
-    this.#retry = { timer, at: this.#clock.now() + pause };
+    const now = this.#clock.now();
+    this.#retry = { timer, at: now + pause };
+    this.#failure = { reason, at: now, stderr: this.#client.stderrLines() };
     this.#setState("unavailable", reason);
   }
 
@@ -274,7 +291,10 @@ export class ServerLink implements ToolCaller {
   #setState(state: McpServerState, error?: string): void {
     this.#state = state;
     this.#error = error;
-    if (state === "ready") this.#readyAt = this.#clock.monotonic();
+    if (state === "ready") {
+      this.#readyAt = this.#clock.monotonic();
+      this.#failure = undefined;
+    }
     this.#notifyChanged();
   }
 

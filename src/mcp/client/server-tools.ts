@@ -7,7 +7,8 @@ import { createDefinitionReview, type DefinitionReview, type Pin, type PinStore 
 import type { MCPTool } from "./mcp-client.ts";
 import type { McpToolStatus } from "./mcp-hub.ts";
 import { definitionText, hashOf, shownDifference, shownText } from "./tool-definition.ts";
-import { type ToolCaller, wrapMCPTool } from "./mcp-tool.ts";
+import { titleOf, type ToolCaller, wrapMCPTool } from "./mcp-tool.ts";
+import { readAnnotations } from "./tool-annotations.ts";
 
 interface ServerToolsOptions {
   config: McpServerConfig;
@@ -18,6 +19,7 @@ interface ServerToolsOptions {
 }
 
 interface Entry {
+  facts: Pick<McpToolStatus, "title" | "description" | "annotations">;
   hash: string;
   tool?: AnyTool;
   review?: DefinitionReview;
@@ -94,8 +96,9 @@ export class ServerTools {
   }
 
   status(isAvailable: boolean): McpToolStatus[] {
-    return Array.from(this.#entries, ([name, { tool, review, refused, isRegistered, hash, difference }]) => ({
+    return Array.from(this.#entries, ([name, { tool, review, refused, isRegistered, hash, difference, facts }]) => ({
       name: shownText(name, 100),
+      ...facts,
       exposedName: tool?.name,
       isAvailable: isAvailable && isRegistered,
       isEnabled: !this.#disabled.has(name),
@@ -121,7 +124,7 @@ export class ServerTools {
   async #take(mcpTool: MCPTool): Promise<void> {
     const { name } = mcpTool;
     const before = this.#entries.get(name);
-    const entry: Entry = { hash: "", isRegistered: false };
+    const entry: Entry = { facts: factsOf(mcpTool), hash: "", isRegistered: false };
     try {
       const definition = definitionText(mcpTool);
       entry.hash = hashOf(definition);
@@ -177,6 +180,17 @@ export class ServerTools {
 /** Parses a definition that `definitionText` wrote. */
 function parseDefinition(definition: string): MCPTool {
   return JSON.parse(definition);
+}
+
+const MAX_DESCRIPTION_LENGTH = 1000;
+
+function factsOf(mcpTool: MCPTool): Entry["facts"] {
+  const { description } = mcpTool;
+  return {
+    title: titleOf(mcpTool),
+    description: description === undefined ? undefined : shownText(description, MAX_DESCRIPTION_LENGTH),
+    annotations: readAnnotations(mcpTool),
+  };
 }
 
 function messageOf(error: unknown): string {

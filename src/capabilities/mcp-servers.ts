@@ -1,0 +1,290 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { loadConfig } from "../config/load-config.ts";
+import { readMcpServers } from "../config/mcp-entries.ts";
+import {
+  addMcpServer,
+  type ImportedServer,
+  type McpImport,
+  type McpJsonServer,
+  mcpJsonOf,
+  readMcpImport,
+  removeMcpServer,
+} from "../config/mcp-json.ts";
+import { ConfigError, showPath } from "../config/problems.ts";
+import { openTrustStore, trustStatus } from "../config/trust.ts";
+import { type UserOptions, userPaths } from "../config/user-paths.ts";
+import { ApiError } from "../contracts/errors.ts";
+import type { Handlers } from "../contracts/contract.ts";
+import type { Contracts } from "../contracts/index.ts";
+import type {
+  McpImportRequest,
+  McpImportSource,
+  McpServerEntry,
+  McpServerInfo,
+  McpServerPreview,
+  McpServerRequest,
+} from "../contracts/mcp.ts";
+import type { McpHub } from "../mcp/client/mcp-hub.ts";
+import { shownLaunch, shownText } from "../mcp/client/tool-definition.ts";
+import type { PinStore } from "../mcp/client/tool-pinning.ts";
+import type { McpServerConfig } from "../mcp/server-config.ts";
+import type { ApiServices } from "./capability.ts";
+
+export interface ServerEntriesOptions {
+  folder: string;
+  user: UserOptions;
+  hub: McpHub;
+  pins: PinStore;
+  /** Called before the first server is connected. */
+  onAdd(): void;
+}
+
+type Endpoints =
+  | "entries"
+  | "preview"
+  | "add"
+  | "trust"
+  | "remove"
+  | "importSources"
+  | "importPreview"
+  | "import"
+  | "protocol";
+
+/** Files of other clients, in the home folder or in the workspace. */
+const CLIENT_FILES: readonly (readonly [client: string, place: "home" | "folder", path: string])[] = [
+  ["Claude Code", "home", ".claude.json"],
+  ["Claude Desktop", "home", "Library/Application Support/Claude/claude_desktop_config.json"],
+  ["Claude Desktop", "home", ".config/Claude/claude_desktop_config.json"],
+  ["Claude Desktop", "home", "AppData/Roaming/Claude/claude_desktop_config.json"],
+  ["Cursor", "home", ".cursor/mcp.json"],
+  ["Cursor", "folder", ".cursor/mcp.json"],
+  ["VS Code", "folder", ".vscode/mcp.json"],
+  ["Codex", "home", ".codex/config.toml"],
+  ["Gemini", "home", ".gemini/settings.json"],
+  ["Gemini", "folder", ".gemini/settings.json"],
+];
+
+/** A name becomes a part of tool names. */
+const SERVER_NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
+
+/** Servers in the folder's configuration: what they would run, and adding, trusting and removing them. */
+export class ServerEntries {
+  readonly #options: ServerEntriesOptions;
+
+  constructor(options: ServerEntriesOptions) {
+    this.#options = options;
+  }
+
+  async list(): Promise<McpServerEntry[]> {
+    const { folder, user } = this.#options;
+    const { items } = await readable(trustStatus(folder, user));
+    const own = mcpJsonOf(folder);
+    return items.flatMap(({ name, file, line, path, what, digest, isTrusted }) => {
+      if (name === undefined) return [];
+      const canRemove = file === own && path === showPath(["mcpServers", name]);
+      return [{ name, file, line, what, digest, isTrusted, canRemove }];
+    });
+  }
+
+  async preview(name: string, request: McpServerRequest): Promise<McpServerPreview> {
+    const entry = entryOf(name, request);
+    const { folder, user } = this.#options;
+    const text = JSON.stringify({ mcpServers: { [name]: entry } });
+    const { env, home } = userPaths(user);
+    const { servers, notes } = await readable(readMcpServers({ text }, { env, home, folder, dialect: "claude" }));
+    const [server] = servers;
+    const messages = notes.map(({ message }) => message);
+    if (!server) throw new ApiError("bad_request", messages.join(" "), "Correct it.");
+    return { ...this.#describe(server), notes: messages };
+  }
+
+  /** The person has seen what runs, so it is trusted as well. */
+  async add(name: string, request: McpServerRequest): Promise<McpServerInfo> {
+    await this.preview(name, request);
+    return this.#write(name, entryOf(name, request));
+  }
+
+  async trust(name: string, digest: string): Promise<McpServerInfo> {
+    const entry = (await this.list()).find((each) => each.name === name && each.digest === digest);
+    if (!entry) {
+      throw new ApiError("conflict", `The entry of "${name}" has changed since it was shown`, "Look at it again.");
+    }
+    return this.#connect(name, digest);
+  }
+
+  async remove(name: string): Promise<McpServerEntry[]> {
+    const { folder, hub, pins } = this.#options;
+    const entries = (await this.list()).filter((each) => each.name === name);
+    const isRunning = hub.status().some((each) => each.name === name);
+    const other = entries.find(({ canRemove }) => !canRemove);
+    if (entries.length === 0 && !isRunning) throw unknownServer(name);
+    if (other) {
+      const where = `${other.file}${other.line === undefined ? "" : `:${other.line}`}`;
+      throw new ApiError("conflict", `"${name}" is not in .mcp.json`, `Remove it from ${where}.`);
+    }
+    await removeMcpServer(folder, name);
+    if (isRunning) await hub.remove(name);
+    // Another program of this name must not inherit approvals.
+    await pins.remove(name);
+    return this.list();
+  }
+
+  async importSources(): Promise<McpImportSource[]> {
+    const found: McpImportSource[] = [];
+    for (const { client, file } of this.#clientFiles()) {
+      if (!(await isThere(file))) continue;
+      try {
+        const read = await this.#readImport({ file });
+        if (read.servers.length > 0) found.push(this.#describeImport(client, file, read));
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        found.push({ client, file, servers: [], notes: [error.message] });
+      }
+    }
+    return found;
+  }
+
+  async importPreview(request: McpImportRequest): Promise<McpImportSource> {
+    const read = await this.#readImport(request);
+    return this.#describeImport(read.dialect, request.file, read);
+  }
+
+  async import({ names, ...request }: McpImportRequest & { names: readonly string[] }): Promise<McpServerInfo[]> {
+    const { servers } = await this.#readImport(request);
+    const chosen: ImportedServer[] = [];
+    for (const name of names) {
+      const one = servers.find(({ server }) => server.name === name);
+      if (!one) throw new ApiError("bad_request", `There is no server "${name}" in it`, "Choose one of its servers.");
+      checkName(name);
+      chosen.push(one);
+    }
+    const added: McpServerInfo[] = [];
+    for (const { server, entry } of chosen) added.push(await this.#write(server.name, entry));
+    return added;
+  }
+
+  #clientFiles(): { client: string; file: string }[] {
+    const { folder, user } = this.#options;
+    const { home } = userPaths(user);
+    return CLIENT_FILES.map(([client, place, path]) => ({ client, file: join(place === "home" ? home : folder, path) }));
+  }
+
+  /** Only files of clients: other files of this machine are nobody's business. */
+  #readImport({ file, text }: McpImportRequest): Promise<McpImport> {
+    const { folder, user } = this.#options;
+    const { env } = userPaths(user);
+    if (text !== undefined) return readable(readMcpImport({ text }, { env, folder }));
+    if (file === undefined || !this.#clientFiles().some((known) => known.file === file)) {
+      throw new ApiError("bad_request", "This is not a configuration file of a known client", "Paste its text.");
+    }
+    return readable(readMcpImport({ file }, { env, folder }));
+  }
+
+  #describeImport(client: string, file: string | undefined, { servers, notes }: McpImport): McpImportSource {
+    const previews = servers.map(({ server }) => ({ ...this.#describe(server), notes: [] }));
+    return { client, file, servers: previews, notes };
+  }
+
+  #describe(server: McpServerConfig & { enabled?: boolean }): Omit<McpServerPreview, "notes"> {
+    const { name, transport } = server;
+    const replaces = this.#options.hub.status().find((each) => each.name === name)?.launch;
+    const launch = shownLaunch(server);
+    return { name: shownText(name, 100), transport, launch, replaces, isDisabled: server.enabled === false };
+  }
+
+  async #write(name: string, entry: McpJsonServer): Promise<McpServerInfo> {
+    await readable(addMcpServer(this.#options.folder, name, entry));
+    const written = (await this.list()).find((each) => each.name === name && each.canRemove);
+    if (!written) throw new ApiError("internal", `"${name}" was not written to .mcp.json`);
+    return this.#connect(name, written.digest);
+  }
+
+  /** With the configuration that a start of Haft would use. */
+  async #connect(name: string, digest: string): Promise<McpServerInfo> {
+    const { folder, user, hub, pins, onAdd } = this.#options;
+    await openTrustStore(userPaths(user)).update(folder, (digests) => [...digests, digest]);
+    const { mcpServers } = await readable(loadConfig({ folder, ...user }));
+    const server = mcpServers.find((each) => each.name === name);
+    if (!server) throw unknownServer(name);
+    if (hub.status().some((each) => each.name === name)) {
+      await hub.remove(name);
+      await pins.remove(name);
+    }
+    onAdd();
+    hub.add(server);
+    return hub.statusOf(name);
+  }
+}
+
+/** Each change is recorded before it is made. */
+export function createServerEntriesApi(
+  entries: ServerEntries,
+  { record, hub }: Pick<ApiServices, "record"> & { hub: McpHub },
+): Pick<Handlers<Contracts["mcp"]>, Endpoints> {
+  const note = (action: string, by: string, data: Record<string, unknown>): Promise<void> =>
+    record({ kind: "trust", caller: { user: by }, data: { action, by, ...data } });
+  return {
+    protocol: ({ params: { server }, query: { after } }) => {
+      if (!hub.status().some(({ name }) => name === server)) throw unknownServer(server);
+      return { items: hub.protocol(server, after) };
+    },
+    entries: async () => ({ items: await entries.list() }),
+    preview: ({ params: { server }, body }) => entries.preview(server, body),
+    async add({ params: { server }, body, identity: { name: by } }) {
+      const { launch } = await entries.preview(server, body);
+      await note("mcp_add", by, { server, launch });
+      return entries.add(server, body);
+    },
+    async trust({ params: { server }, body: { digest }, identity: { name: by } }) {
+      await note("mcp_trust", by, { server, digest });
+      return entries.trust(server, digest);
+    },
+    async remove({ params: { server }, identity: { name: by } }) {
+      await note("mcp_remove", by, { server });
+      return { items: await entries.remove(server) };
+    },
+    importSources: async () => ({ items: await entries.importSources() }),
+    importPreview: ({ body }) => entries.importPreview(body),
+    async import({ body, identity: { name: by } }) {
+      await note("mcp_import", by, { servers: body.names, file: body.file });
+      return { items: await entries.import(body) };
+    },
+  };
+}
+
+function entryOf(name: string, request: McpServerRequest): McpJsonServer {
+  checkName(name);
+  const { command, args, env, network, sandbox, url, type = "http", headers } = request;
+  if ((command === undefined) === (url === undefined)) {
+    throw new ApiError("bad_request", "A server has either a command or an address", "Send `command` or `url`.");
+  }
+  return url === undefined ? { command, args, env, network, sandbox } : { type, url, headers };
+}
+
+function checkName(name: string): void {
+  if (SERVER_NAME.test(name)) return;
+  const next = "Use up to 64 letters, digits and _ . - and begin with a letter or a digit.";
+  throw new ApiError("bad_request", `${JSON.stringify(name.slice(0, 100))} is not a name of a server`, next);
+}
+
+function unknownServer(name: string): ApiError {
+  return new ApiError("not_found", `There is no MCP server "${name}"`, "GET /api/mcp lists them.");
+}
+
+/** What is wrong with a configuration is the reader's to fix, not a fault of the server. */
+async function readable<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof ConfigError) throw new ApiError("bad_request", error.message, "Correct it, and try again.");
+    throw error;
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
