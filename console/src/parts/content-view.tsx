@@ -1,5 +1,6 @@
 import type { ToolResult } from "../../../src/contracts/basics.ts";
-import { DiffView, looksLikeDiff } from "./diff-view.tsx";
+import { DiffView } from "./diff-view.tsx";
+import { looksLikeDiff } from "./diff/parse-diff.ts";
 import { TerminalText, VisibleText } from "./visible-text.tsx";
 
 type Block = ToolResult["content"][number];

@@ -1,5 +1,5 @@
 import Anser from "anser";
-import { Fragment } from "react";
+import { Fragment, type ReactNode } from "react";
 
 /** Control characters, soft hyphens, joiners, direction marks, variation selectors, tags and other format characters. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
@@ -7,25 +7,25 @@ const USUAL = new Set(["\n", "\t"]);
 
 /** Text with its invisible characters and direction marks shown by name. */
 export function VisibleText({ text }: { text: string }) {
-  const parts: React.ReactNode[] = [];
+  return <span dir="ltr">{visibleParts(text)}</span>;
+}
+
+/** The same without an element around it, for cells with a direction of their own. */
+export function visibleParts(text: string): ReactNode {
+  const parts: ReactNode[] = [];
   let from = 0;
   for (const found of text.matchAll(HIDDEN)) {
     if (USUAL.has(found[0]) || (found[0] === "\r" && text[found.index + 1] === "\n")) continue;
-    parts.push(text.slice(from, found.index));
     const code = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
     parts.push(
-      <span key={found.index} className="hidden-mark" title={`U+${code}`}>
+      <Fragment key={from}>{text.slice(from, found.index)}</Fragment>,
+      <span key={`mark${found.index}`} className="hidden-mark" title={`U+${code}`}>
         U+{code}
       </span>,
     );
     from = found.index + found[0].length;
   }
-  parts.push(text.slice(from));
-  return (
-    <span dir="ltr">
-      {parts.map((part, at) => (typeof part === "string" ? <Fragment key={`t${at}`}>{part}</Fragment> : part))}
-    </span>
-  );
+  return from === 0 ? text : [...parts, <Fragment key="end">{text.slice(from)}</Fragment>];
 }
 
 /** Terminal output. Colours are applied; every other escape sequence is shown as text. */
