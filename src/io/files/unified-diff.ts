@@ -14,6 +14,8 @@ export interface UnifiedDiff {
 
 export interface UnifiedDiffOptions {
   path: string;
+  /** Default: `path`. */
+  newPath?: string;
   context?: number;
   maxBytes?: number;
 }
@@ -24,13 +26,13 @@ const MAX_EDIT_LENGTH = 2_000;
 /** The common beginning and end are removed first, so the cost depends on the change, not on the file. */
 export async function unifiedDiff(
   { before, after }: { before: string; after: string },
-  { path, context = 3, maxBytes = 100 * 1024 }: UnifiedDiffOptions,
+  { path, newPath = path, context = 3, maxBytes = 100 * 1024 }: UnifiedDiffOptions,
 ): Promise<UnifiedDiff> {
   if (before === after) return { text: "", added: 0, removed: 0, truncated: false };
   const { FILE_HEADERS_ONLY, formatPatch, structuredPatch } = await import("diff");
   const changed = changedPart(before, after, context);
   const oldFileName = before === "" ? "/dev/null" : `a/${path}`;
-  const newFileName = after === "" ? "/dev/null" : `b/${path}`;
+  const newFileName = after === "" ? "/dev/null" : `b/${newPath}`;
   const shortest = structuredPatch(oldFileName, newFileName, changed.before, changed.after, undefined, undefined, {
     context,
     maxEditLength: MAX_EDIT_LENGTH,

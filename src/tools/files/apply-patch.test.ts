@@ -320,9 +320,13 @@ test("the preview shows the change; an invalid patch needs no approval", async (
     folder,
     approver: async (approval) => void requested.push(approval),
   });
-  await haft.execute("apply_patch", { patch: "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch" });
-  expect(JSON.stringify(requested)).toContain("M a.txt");
-  expect(JSON.stringify(requested)).toContain("-one\\n+1");
+  const update = "*** Update File: a.txt\n*** Move to: c.txt\n@@\n-one\n+1\n";
+  await haft.execute("apply_patch", { patch: `*** Begin Patch\n${update}*** Add File: empty.txt\n*** End Patch` });
+  const shown = JSON.stringify(requested);
+  expect(shown).toContain("--- a/a.txt\\n+++ b/c.txt");
+  expect(shown).toContain("-one\\n+1");
+  // Without a diff, the file is named.
+  expect(shown).toContain("A empty.txt");
   expect(await haft.execute("apply_patch", { patch: "" })).toMatchObject({ error: { code: "bad_patch" } });
   expect(requested).toHaveLength(1);
 });

@@ -76,7 +76,9 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
       }
       const changes = await describeSteps(plan);
       const binary = plan.filter(({ old }) => old && isBinary(old.bytes)).map(({ path }) => path);
-      return previewChanges(`Change ${countFiles(plan)}`, changes, { summary: plan.map(summarise), binary });
+      // A change without a diff: an empty file, or only another name.
+      const summary = plan.filter((_, at) => changes[at]?.diff === "").map(summarise);
+      return previewChanges(`Change ${countFiles(plan)}`, changes, { summary, binary });
     },
     run: async ({ patch }, context) => {
       const allowed = filesOf({ files }, context, "apply_patch");
@@ -117,7 +119,7 @@ function countFiles(plan: readonly PatchStep[]): string {
 }
 
 function describeSteps(plan: readonly PatchStep[]) {
-  return Promise.all(plan.map((step) => describeChange(step.path, step)));
+  return Promise.all(plan.map((step) => describeChange(step.path, { ...step, newPath: step.moveTo })));
 }
 
 /** For locks and rules only: a patch that cannot be parsed changes nothing. */

@@ -120,15 +120,23 @@ export interface DescribedChange {
   shown: string;
 }
 
+interface ChangedText {
+  before: string;
+  after: string;
+  /** If the file gets another name. */
+  newPath?: string;
+  linesBefore?: number;
+}
+
 const MAX_SHOWN_LENGTH = 4_000;
 const HUNK_HEAD = /^@@ -(\d+)((?:,\d+)?) \+(\d+)/gm;
 
 /** Diffs two texts, or the parts of them after `linesBefore` lines. */
 export async function describeChange(
   path: string,
-  { before, after, linesBefore = 0 }: { before: string; after: string; linesBefore?: number },
+  { before, after, newPath, linesBefore = 0 }: ChangedText,
 ): Promise<DescribedChange> {
-  const { text, added, removed, omitted } = await unifiedDiff({ before, after }, { path });
+  const { text, added, removed, omitted } = await unifiedDiff({ before, after }, { path, newPath });
   const diff =
     linesBefore === 0
       ? text
