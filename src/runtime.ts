@@ -50,7 +50,7 @@ import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
 import { createPolicyView, type PolicyView } from "./gate/permit/policy-view.ts";
 import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
-import type { RuleSource } from "./gate/permit/rules/rule.ts";
+import type { RuleList, RuleSource } from "./gate/permit/rules/rule.ts";
 import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
@@ -84,8 +84,10 @@ export interface HaftOptions {
   taint?: Omit<TaintOptions, "now">;
   /** Why calls of a tool must ask even if a rule allows them: its definition changed since a person reviewed it. */
   requiresApproval?: (tool: AnyTool) => string | undefined;
-  /** Saves a rule that a person granted for always. */
-  saveRule?: (rule: string) => Promise<void> | void;
+  /** Saves a rule that a person granted for always or wrote. Returns the name of the file, which becomes its origin. */
+  saveRule?: (rule: string, list: RuleList) => Promise<string | void> | string | void;
+  /** Removes a rule from the file that `saveRule` writes. False if the rule is not in it. */
+  removeRule?: (rule: string, list: RuleList, origin: string) => Promise<boolean> | boolean;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
   /** How long a call that asks waits for an answer; without one it is denied. */
@@ -142,6 +144,7 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   taint: true,
   requiresApproval: true,
   saveRule: true,
+  removeRule: true,
   approver: true,
   approvalWaitMs: true,
   approvals: true,
@@ -458,8 +461,8 @@ class Runtime {
         ),
       async remember(scope, rule, call) {
         if (scope === "session") return grants.add(rule, call.caller);
-        await saveRule?.(rule);
-        rules.add(rule, "allow", "local", cwd);
+        const file = await saveRule?.(rule, "allow");
+        rules.add(rule, "allow", file ?? "local", cwd);
       },
       contextFor: (call) => this.gate.contextFor(call),
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
@@ -597,6 +600,8 @@ function publicOf(runtime: Runtime): Haft {
       layersFor,
       cwd: folder,
       requiresApproval: runtime.options.requiresApproval,
+      saveRule: runtime.options.saveRule,
+      removeRule: runtime.options.removeRule,
     }),
     taint,
     log,

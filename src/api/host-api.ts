@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { capabilityHandlers, type HaftHost } from "../capabilities/open-host.ts";
 import { recentProblems } from "../capabilities/process-guard.ts";
@@ -7,6 +8,7 @@ import type { Clock } from "../core/clock.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
+import { STATE_FILES } from "../io/files/state-folder.ts";
 import type { Haft } from "../runtime.ts";
 import type { Store } from "../store/store.ts";
 import type { TokenStore } from "../store/tokens.ts";
@@ -225,8 +227,13 @@ export class HostApi {
       const { audit } = store;
       loaders.audit = async () => (await import("./handlers/audit.ts")).createAuditApi(audit);
       loaders.policy = async () => {
-        const { createPolicyApi, pastCallsOf } = await import("./handlers/policy.ts");
-        return createPolicyApi(haft, pastCallsOf(audit));
+        const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
+        return createPolicyApi(haft, {
+          pastCalls: pastCallsOf(audit),
+          ruleHits: ruleHitsOf(audit),
+          lineOf: config && ruleLinesOf(config.sources),
+          file: stateFolder === undefined ? undefined : join(stateFolder, STATE_FILES.rules),
+        });
       };
     }
     const { database, retention } = store ?? {};

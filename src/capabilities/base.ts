@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { LoadedConfig } from "../config/load-config.ts";
-import { saveLocalRule } from "../config/saved-rules.ts";
+import { removeLocalRule, saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
@@ -130,9 +130,14 @@ export const runtime = defineCapability({
         return undefined;
       },
       onWarning: warn,
-      async saveRule(rule) {
-        await audit.append({ kind: "rule_added", data: { rule, list: "allow" } }, { synced: true });
-        await saveLocalRule(config.folder, "allow", rule, user);
+      async saveRule(rule, list) {
+        await audit.append({ kind: "rule_added", data: { rule, list } }, { synced: true });
+        return saveLocalRule(config.folder, list, rule, user);
+      },
+      async removeRule(rule, list, origin) {
+        const isRemoved = await removeLocalRule(config.folder, { list, rule, file: origin }, user);
+        if (isRemoved) await audit.append({ kind: "rule_removed", data: { rule, list } }, { synced: true });
+        return isRemoved;
       },
     });
     if (guard) bindGuard(value, guard);

@@ -7,7 +7,7 @@ import { rolldown } from "rolldown";
 import { describe, expect, test } from "vitest";
 import { openConfigFolders } from "./config-folders.fixture.ts";
 import { initConfig } from "./init-config.ts";
-import { saveLocalRule } from "./saved-rules.ts";
+import { removeLocalRule, saveLocalRule } from "./saved-rules.ts";
 import { distrust } from "./trust.ts";
 
 const rulesIn = async (folders: ReturnType<typeof openConfigFolders>) =>
@@ -17,13 +17,16 @@ describe("a saved rule", () => {
   test("has effect at once, and is kept for this user only, outside of the workspace", async () => {
     const folders = openConfigFolders();
     const rule = "Bash(git commit -m \"# 'x': y\":*)";
-    expect(await saveLocalRule(folders.folder, "allow", rule, folders)).toBe(true);
-    expect(await saveLocalRule(folders.folder, "allow", rule, folders)).toBe(false);
+    const file = await saveLocalRule(folders.folder, "allow", rule, folders);
+    const text = readFileSync(file, "utf8");
+    expect(file).toBe(join(folders.stateFolder, "config.yml"));
+    // A second time changes nothing.
+    await saveLocalRule(folders.folder, "allow", rule, folders);
+    expect(readFileSync(file, "utf8")).toBe(text);
     await saveLocalRule(folders.folder, "deny", "Read(./private/**)", folders);
     const { sources, untrusted } = await folders.load();
     expect(sources[0]).toMatchObject({ origin: "local", permissions: { allow: [rule], deny: ["Read(./private/**)"] } });
     expect(untrusted).toEqual([]);
-    const file = join(folders.stateFolder, "config.yml");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).toMatch(/^# Rules that were answered/);
     expect(readdirSync(folders.folder)).toEqual([]);
@@ -102,12 +105,24 @@ describe("a saved rule", () => {
     expect((await folders.load()).untrusted).toEqual([]);
   });
 
+  test("can be removed, alone and from its own file only", async () => {
+    const folders = openConfigFolders();
+    const file = await saveLocalRule(folders.folder, "allow", "Edit", folders);
+    await saveLocalRule(folders.folder, "allow", "Bash(npm test)", folders);
+    await saveLocalRule(folders.folder, "deny", "Edit", folders);
+    const rule = { list: "allow", rule: "Edit", file } as const;
+    expect(await removeLocalRule(folders.folder, { ...rule, file: "/elsewhere.yml" }, folders)).toBe(false);
+    expect(await removeLocalRule(folders.folder, rule, folders)).toBe(true);
+    expect(await removeLocalRule(folders.folder, rule, folders)).toBe(false);
+    expect(await rulesIn(folders)).toMatchObject({ allow: ["Bash(npm test)"], deny: ["Edit"] });
+  });
+
   test("does not wait for a dead process", async () => {
     const folders = openConfigFolders({ "state:config.yml": "{}" });
     const gone = spawn(process.execPath, ["-e", ""]);
     await new Promise((resolve) => gone.on("close", resolve));
     writeFileSync(join(folders.stateFolder, "config.yml.lock"), `${gone.pid}@${hostname()}`);
-    expect(await saveLocalRule(folders.folder, "deny", "Edit", folders)).toBe(true);
+    expect(readFileSync(await saveLocalRule(folders.folder, "deny", "Edit", folders), "utf8")).toContain("Edit");
   });
 });
 

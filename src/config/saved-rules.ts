@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Document, YAMLSeq } from "yaml";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
@@ -16,23 +16,56 @@ const HEADER = ' Rules that were answered with "always" in this workspace. You m
 
 /**
  * Adds a rule to `config.yml` in the state folder and keeps its comments. An allow rule becomes trusted as well: a person
- * has just agreed to it. The state folder must have been opened before (`openStateFolder`).
+ * has just agreed to it. The state folder must have been opened before (`openStateFolder`). Returns the path of the file.
  */
 export async function saveLocalRule(
   folder: string,
   list: RuleList,
   rule: string,
   options: UserOptions = {},
-): Promise<boolean> {
+): Promise<string> {
   if (rule.trim() === "" || rule.length > 10_000 || /[\r\n\0]/.test(rule)) {
     throw new ConfigError([{ path: `permissions.${list}`, message: "A rule is one line of text, and not empty." }]);
   }
-  const user = userPaths(options);
   // Trust comes first: a crash in between leaves trust in a rule that does not exist, not a rule that nobody agreed to.
-  if (list === "allow") await openTrustStore(user).update(folder, (digests) => [...digests, allowDigest(rule)]);
-  const stateFolder = user.stateFolderOf(folder);
+  if (list === "allow")
+    await openTrustStore(userPaths(options)).update(folder, (digests) => [...digests, allowDigest(rule)]);
+  const file = localRulesFile(folder, options);
+  await editRules(file, list, (rules, document) => {
+    if (textsOf(rules).includes(rule)) return false;
+    rules.add(document.createNode(rule));
+    return true;
+  });
+  return file;
+}
+
+/** Removes a rule from the same file. False if it is not in it, or if `file` is another one. */
+export async function removeLocalRule(
+  folder: string,
+  { list, rule, file: from }: { list: RuleList; rule: string; file: string },
+  options: UserOptions = {},
+): Promise<boolean> {
+  const file = localRulesFile(folder, options);
+  if (from !== file) return false;
+  return editRules(file, list, (rules) => {
+    const at = textsOf(rules).findIndex((text) => text.trim() === rule.trim());
+    return at >= 0 && rules.delete(at);
+  });
+}
+
+/** Where `saveLocalRule` saves. */
+export function localRulesFile(folder: string, options: UserOptions = {}): string {
+  return join(userPaths(options).stateFolderOf(folder), STATE_FILES.rules);
+}
+
+/** Writes the file if `change` returns true. */
+async function editRules(
+  file: string,
+  list: RuleList,
+  change: (rules: YAMLSeq, document: Document) => boolean,
+): Promise<boolean> {
+  const stateFolder = dirname(file);
   ensureStateFolder(stateFolder);
-  const file = join(stateFolder, STATE_FILES.rules);
   const { parseDocument } = await import("yaml");
   return withFileLock(file, async () => {
     const text = (await readConfigText(file)) ?? "";
@@ -41,13 +74,16 @@ export async function saveLocalRule(
     const document: Document = parseDocument(text, { stringKeys: true });
     if (document.contents === null) document.commentBefore ??= HEADER;
     const rules = await rulesOf(document, { list, file });
-    if ((rules.toJSON() as unknown[]).map(String).includes(rule)) return false;
-    rules.add(document.createNode(rule));
+    if (!change(rules, document)) return false;
     const files = createFiles(createPathPolicy({ workspace: stateFolder }));
     const bytes = Buffer.from(document.toString({ lineWidth: 0 }));
     await files.writeFileAtomic(STATE_FILES.rules, bytes, { mode: 0o600 });
     return true;
   });
+}
+
+function textsOf(rules: YAMLSeq): string[] {
+  return (rules.toJSON() as unknown[]).map(String);
 }
 
 async function rulesOf(document: Document, { list, file }: { list: RuleList; file: string }): Promise<YAMLSeq> {

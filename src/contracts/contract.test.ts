@@ -33,7 +33,11 @@ test("method and path are unique, except for variants with different values of o
   const single = routes.filter(([, endpoints]) => endpoints.length === 1);
   for (const [route, endpoints] of single) expect(endpoints[0]?.variant, route).toBeUndefined();
   const shared = routes.filter(([, endpoints]) => endpoints.length > 1);
-  expect(shared.map(([route]) => route)).toEqual(["POST /api/calls", "POST /api/calls/{id}/replay"]);
+  expect(shared.map(([route]) => route)).toEqual([
+    "POST /api/calls",
+    "POST /api/calls/{id}/replay",
+    "POST /api/policy/simulate",
+  ]);
   for (const [route, endpoints] of shared) {
     const variants = endpoints.map(({ variant }) => variant);
     expect(new Set(variants.map((variant) => variant?.field)).size, route).toBe(1);

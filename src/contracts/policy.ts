@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { CallMode, Count, Decision, Name, page, Text, Time, Verdict } from "./basics.ts";
-import { endpoint, named } from "./contract.ts";
+import { CallMode, CallSubject, Count, Decision, Name, page, Text, Time, Verdict } from "./basics.ts";
+import { endpoint, eventStream, named } from "./contract.ts";
+import { Done } from "./server.ts";
 
 export const RuleInfo = named(
   "RuleInfo",
@@ -12,6 +13,14 @@ export const RuleInfo = named(
     line: Count.optional(),
     /** `session`: until the session ends. */
     lasts: z.enum(["always", "session"]).optional(),
+    /** The session of a rule that lasts until its end. */
+    session: z.string().optional(),
+    /** Of the newest `PolicyInfo.calls` calls: how many it decided. */
+    hits: Count,
+    /** When it last decided one of them. */
+    lastHitAt: Time.optional(),
+    /** Whether it can be changed and revoked here. Other rules are edited in their file. */
+    canEdit: z.boolean(),
   }),
 );
 export type RuleInfo = z.infer<typeof RuleInfo>;
@@ -33,6 +42,10 @@ export const PolicyInfo = named(
       }),
     ),
     mode: CallMode,
+    /** The number of calls that `hits` were counted in. */
+    calls: Count,
+    /** The file that saved rules are written to. */
+    file: z.string().optional(),
   }),
 );
 export type PolicyInfo = z.infer<typeof PolicyInfo>;
@@ -86,8 +99,8 @@ export const SimulateRequest = named(
       .max(500)
       .optional(),
     remove: z.array(Text).max(500).optional(),
-    /** The number of past calls, newest first. Default: 200. */
-    calls: z.number().int().min(1).max(10_000).optional(),
+    /** The number of past calls, newest first. Default: 200; as a stream: all of the history. */
+    calls: z.number().int().min(1).max(10_000_000).optional(),
   }),
 );
 export type SimulateRequest = z.infer<typeof SimulateRequest>;
@@ -97,11 +110,17 @@ export const Simulation = named(
   "Simulation",
   z.strictObject({
     judged: Count,
+    /** Calls that cannot be judged any more: the tool is gone, or does not accept the input. */
+    skipped: Count,
+    /** By tool, the most changes first. */
+    tools: z.array(z.strictObject({ tool: z.string(), before: Decision, after: Decision, count: Count })),
+    /** The newest, up to 200. */
     changed: z.array(
       z.strictObject({
         callId: z.string(),
         toolName: z.string(),
-        display: z.string(),
+        subject: CallSubject,
+        at: Time,
         before: Verdict,
         after: Verdict,
       }),
@@ -110,13 +129,47 @@ export const Simulation = named(
 );
 export type Simulation = z.infer<typeof Simulation>;
 
+/** The last frame is `result`. Closing the stream cancels the simulation. */
+export const SimulationFrame = named(
+  "SimulationFrame",
+  z.discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("progress"), looked: Count, of: Count }),
+    z.strictObject({ type: z.literal("result"), simulation: Simulation }),
+  ]),
+);
+export type SimulationFrame = z.infer<typeof SimulationFrame>;
+
+export const NewRuleRequest = named("NewRuleRequest", z.strictObject({ rule: Text, decision: Decision }));
+export type NewRuleRequest = z.infer<typeof NewRuleRequest>;
+
+/** Names a saved rule. Without `to` it is revoked. */
+export const ChangeRuleRequest = named(
+  "ChangeRuleRequest",
+  z.strictObject({
+    rule: Text,
+    decision: Decision,
+    /** As in `RuleInfo`; omitted for a rule of a session. */
+    origin: z.string().max(4096).optional(),
+    session: Name.optional(),
+    to: NewRuleRequest.optional(),
+  }),
+);
+export type ChangeRuleRequest = z.infer<typeof ChangeRuleRequest>;
+
 export const RuleEffect = named(
   "RuleEffect",
   z.strictObject({
     rule: z.string(),
+    /** The tool whose calls were judged; omitted if all calls were. */
+    tool: z.string().optional(),
+    /** Past calls that were judged with the rule, through the whole policy: at most the newest 2,000. */
     judged: Count,
+    /** Of these: calls that the rule covers. */
     matched: Count,
-    samples: z.array(z.strictObject({ callId: z.string(), toolName: z.string(), display: z.string(), at: Time })),
+    /** Of these: calls with another decision than without the rule, for an allow rule those that would not ask any more. */
+    changed: Count,
+    /** Of `matched`, newest first. */
+    samples: z.array(z.strictObject({ callId: z.string(), toolName: z.string(), subject: CallSubject, at: Time })),
     /** Why the rule cannot be saved. */
     problem: z.string().optional(),
   }),
@@ -144,7 +197,27 @@ export const policy = {
     summary: "Past calls under other rules; nothing is changed",
     scope: "read",
     body: SimulateRequest,
+    variant: { field: "answer", value: "result", isDefault: true },
     output: Simulation,
+  }),
+  simulateStream: endpoint("POST /api/policy/simulate", {
+    summary: "The whole history under other rules, with progress; closing the stream cancels it",
+    scope: "read",
+    body: SimulateRequest,
+    variant: { field: "answer", value: "events" },
+    stream: eventStream(SimulationFrame),
+  }),
+  addRule: endpoint("POST /api/policy/rules", {
+    summary: "Save a rule for this workspace",
+    scope: "approve",
+    body: NewRuleRequest,
+    output: RuleInfo,
+  }),
+  changeRule: endpoint("POST /api/policy/rules/change", {
+    summary: "Change or revoke a saved rule",
+    scope: "approve",
+    body: ChangeRuleRequest,
+    output: Done,
   }),
   effect: endpoint("GET /api/policy/effect", {
     summary: "What one more rule would have meant for past calls",
@@ -152,6 +225,8 @@ export const policy = {
     query: z.strictObject({
       rule: z.string().describe("As it would be written"),
       decision: Decision.optional().describe("Default: allow"),
+      tool: z.string().optional().describe("Only calls of this tool"),
+      session: z.string().optional().describe("Only calls of this session"),
     }),
     output: RuleEffect,
   }),

@@ -21,6 +21,7 @@ export type AuditKind =
   | "approval_asked"
   | "approval_answered"
   | "rule_added"
+  | "rule_removed"
   | "undo"
   | "config_changed"
   | "trust"

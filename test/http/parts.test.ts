@@ -2,7 +2,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { openHaft } from "haft/host";
 import { openWorkspace } from "haft/workspace";
+import { createDirectClient } from "../../src/api/direct-client.ts";
+import { HostApi } from "../../src/api/host-api.ts";
+import { contracts } from "../../src/contracts/index.ts";
 import { createMemoryUndo } from "../../src/io/files/undo-store.ts";
 import { createUndo } from "../../src/io/files/undo.ts";
 import { RuleSet } from "../../src/gate/permit/rules/rule-set.ts";
@@ -143,6 +147,8 @@ describe("the rules", () => {
       decision: "deny",
       origin: "project",
       lasts: "always",
+      hits: 0,
+      canEdit: false,
     });
     expect(await client.policy.explain({ tool: "keep", input: { text: "x" } })).toMatchObject({
       verdict: { decision: "deny", rule: "keep", origin: "project" },
@@ -157,6 +163,7 @@ describe("the rules", () => {
     expect(await client.policy.effect({ rule: "echo" })).toMatchObject({
       judged: 2,
       matched: 2,
+      changed: 0,
       samples: [{ toolName: "echo" }, { toolName: "echo" }],
     });
     expect(await client.policy.effect({ rule: "echo(" })).toMatchObject({ matched: 0, problem: expect.any(String) });
@@ -164,9 +171,47 @@ describe("the rules", () => {
       judged: 2,
       changed: [{ before: { decision: "allow" }, after: { decision: "deny" } }, {}],
     });
+    const frames = [];
+    for await (const frame of client.policy.simulateStream({ add: [{ rule: "echo", decision: "deny" }] }))
+      frames.push(frame);
+    expect(frames.at(-1)).toMatchObject({
+      type: "result",
+      simulation: { judged: 2, tools: [{ tool: "echo", before: "allow", after: "deny", count: 2 }] },
+    });
     await expect(client.policy.simulate({ add: [{ rule: "(", decision: "deny" }] })).rejects.toMatchObject({
       status: 400,
     });
+  });
+});
+
+test("rules are saved, changed and revoked, with how often each decided", async () => {
+  const folder = makeFolder();
+  const home = makeFolder();
+  const host = await openHaft(folder, { home, env: {} });
+  onTestFinished(() => host.close());
+  const identity = { id: "1", name: "ada", scopes: ["read", "call", "approve"], kind: "token" } as const;
+  const { handlersOf } = new HostApi(host);
+  const client = createDirectClient(contracts, { identity, handlersOf });
+  const find = async (text: string) => (await client.policy.show()).rules.find(({ rule }) => rule === text);
+  const write = { tool: "write", input: { path: "a.txt", content: "x" } };
+  await client.policy.addRule({ rule: "Edit(b.txt)", decision: "allow" });
+  expect(await client.policy.explain(write)).toMatchObject({ verdict: { decision: "ask" } });
+  const { origin } = (await find("Edit(b.txt)"))!;
+  const to = { rule: "Edit(a.txt)", decision: "allow" } as const;
+  await expect(
+    client.policy.changeRule({ rule: "Edit(b.txt)", decision: "allow", origin, to: { ...to, rule: "Edit(" } }),
+  ).rejects.toMatchObject({ code: "bad_request" });
+  expect(await find("Edit(b.txt)")).toMatchObject({ canEdit: true });
+  await client.policy.changeRule({ rule: "Edit(b.txt)", decision: "allow", origin, to });
+  expect(await find("Edit(b.txt)")).toBeUndefined();
+  expect(await client.calls.execute(write)).toMatchObject({ status: "completed" });
+  await host.store.audit.flush();
+  expect(await find("Edit(a.txt)")).toMatchObject({ hits: 1, lastHitAt: expect.any(Number), origin });
+  expect(readFileSync(origin, "utf8")).toContain("- Edit(a.txt)");
+  await client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin });
+  expect(await client.policy.explain(write)).toMatchObject({ verdict: { decision: "ask" } });
+  await expect(client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin })).rejects.toMatchObject({
+    code: "not_found",
   });
 });
 

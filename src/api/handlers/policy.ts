@@ -1,108 +1,251 @@
+import { setImmediate } from "node:timers/promises";
 import { errorMessage } from "../../core/error.ts";
+import type { ConfigSource } from "../../config/sources.ts";
 import type { Verdict } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
-import type { ExplainRequest, Explanation, policy, SimulateRequest } from "../../contracts/policy.ts";
-import type { MaybePromise } from "../../core/stage.ts";
+import type {
+  ExplainRequest,
+  Explanation,
+  policy,
+  RuleEffect,
+  RuleInfo,
+  SimulateRequest,
+  Simulation,
+} from "../../contracts/policy.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
-import { RULE_LISTS } from "../../gate/permit/rules/rule.ts";
+import { type Rule, RULE_LISTS, type RuleList } from "../../gate/permit/rules/rule.ts";
 import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
 import { previewRule } from "../../gate/permit/rules/try-rules.ts";
 import { explainVisibility } from "../../gate/permit/visible-tools.ts";
+import { summarizeCall } from "../../gate/summarize-call.ts";
 import { withAnswers } from "../../gate/tool-answers.ts";
 import type { Haft } from "../../runtime.ts";
+import { isObject } from "../../schema/json-schema.ts";
 
 /** A call that was made, with what rules are matched against. */
 export interface PastCall {
   callId: string;
   toolName: string;
   input: unknown;
-  display: string;
   at: number;
 }
 
-/** Newest first. */
-export type PastCalls = (limit: number) => MaybePromise<readonly PastCall[]>;
+/** A page of the log: its calls, newest first, and what rules decided. */
+interface PastPage {
+  calls: PastCall[];
+  /** Entries in the page, and in the whole log. */
+  entries: number;
+  of: number;
+}
+
+/** The past calls, newest first, in pages. */
+export type PastCalls = (filter?: { tool?: string; session?: string }) => AsyncIterable<PastPage>;
+
+/** How often the newest calls were decided by a rule, by its text. */
+export type RuleHits = () => Promise<{ calls: number; hits: ReadonlyMap<string, { count: number; at: number }> }>;
+
+export interface PolicyApiOptions {
+  pastCalls: PastCalls;
+  ruleHits: RuleHits;
+  /** The lines of rules in their files. */
+  lineOf?(rule: Rule): number | undefined;
+  /** The file that saved rules are written to. */
+  file?: string;
+}
 
 const DEFAULT_CALLS = 200;
-const EFFECT_CALLS = 1000;
+const EFFECT_CALLS = 2000;
 const MAX_SAMPLES = 20;
+const MAX_CHANGED = 200;
 
-/** The rules of a runtime. Nothing here changes them. */
-export function createPolicyApi(haft: Haft, pastCalls: PastCalls): Handlers<typeof policy> {
+interface JudgedCall {
+  call: PastCall;
+  tool: AnyTool;
+  input: unknown;
+  cwd: string;
+}
+
+/** The rules of a runtime. */
+export function createPolicyApi(
+  haft: Haft,
+  { pastCalls, ruleHits, lineOf, file }: PolicyApiOptions,
+): Handlers<typeof policy> {
   const cwd = haft.folder;
   const ruleSet = haft.policy.rules;
 
-  /** The past calls that rules can still be tried on: the tool exists and accepts the input. */
-  const readCalls = async (limit: number) =>
-    (await pastCalls(limit)).flatMap((call) => {
-      const tool = haft.registry.get(call.toolName);
-      const input = tool && tryBuild(tool, call.input);
-      return tool && input !== undefined ? [{ call, tool, input, cwd }] : [];
-    });
+  /** A past call that rules can still be tried on: the tool exists and accepts the input. */
+  const readCall = (call: PastCall): JudgedCall | undefined => {
+    const tool = haft.registry.get(call.toolName);
+    const input = tool && tryBuild(tool, call.input);
+    return tool && input !== undefined ? { call, tool, input, cwd } : undefined;
+  };
+
+  const judge = async (rules: RuleSet, { tool, input }: JudgedCall): Promise<Verdict> => {
+    const verdict = await withAnswers((answers) => rules.judge({ tool, input, cwd, answers }));
+    return haft.policy.required(tool, verdict);
+  };
+
+  const describeRule = (
+    { text, list, origin, folder }: Rule,
+    { hits }: Pick<Awaited<ReturnType<RuleHits>>, "hits">,
+  ): RuleInfo => ({
+    rule: text,
+    decision: list,
+    origin,
+    line: lineOf?.({ text, list, origin, folder }),
+    lasts: "always",
+    hits: hits.get(text)?.count ?? 0,
+    lastHitAt: hits.get(text)?.at,
+    canEdit: origin === "local" || origin === file,
+  });
+
+  /** Yields the number of entries that it has looked at, and returns the outcome. */
+  async function* simulate({ add = [], remove = [], calls = Infinity }: SimulateRequest, signal?: AbortSignal) {
+    const trial = changedRuleSet(ruleSet, { add, remove });
+    const simulation: Simulation = { judged: 0, skipped: 0, tools: [], changed: [] };
+    const counts = new Map<string, Simulation["tools"][number]>();
+    let looked = 0;
+    let taken = 0;
+    for await (const page of pastCalls()) {
+      for (const call of page.calls.slice(0, calls - taken)) {
+        const one = readCall(call);
+        taken++;
+        if (!one) simulation.skipped++;
+        if (!one) continue;
+        const [before, after] = await Promise.all([judge(ruleSet, one), judge(trial, one)]);
+        if (++simulation.judged % YIELD_EVERY === 0) await setImmediate();
+        if (before.decision === after.decision) continue;
+        const { callId, toolName, at, input } = call;
+        const key = [toolName, before.decision, after.decision].join("\0");
+        const count = counts.get(key) ?? { tool: toolName, before: before.decision, after: after.decision, count: 0 };
+        counts.set(key, { ...count, count: count.count + 1 });
+        if (simulation.changed.length < MAX_CHANGED)
+          simulation.changed.push({
+            callId,
+            toolName,
+            subject: summarizeCall(one.tool, input).subject,
+            at,
+            before,
+            after,
+          });
+      }
+      looked += page.entries;
+      if (signal?.aborted || taken >= calls) break;
+      yield { looked, of: Math.max(page.of, looked) };
+    }
+    simulation.tools = [...counts.values()].sort((one, other) => other.count - one.count);
+    return simulation;
+  }
 
   return {
-    show: () => ({
-      rules: ruleSet.rules().map(({ text, list, origin }) => ({
-        rule: text,
-        decision: list,
-        origin,
-        lasts: origin.startsWith("session") ? "session" : "always",
-      })),
-      layers: layersOf(haft).map(({ name, policy: { profile, allow, alsoAllow, deny } }) => ({
-        origin: name,
-        profile,
-        allow,
-        alsoAllow,
-        deny,
-      })),
-      mode: ruleSet.defaultMode,
-    }),
+    async show() {
+      const hits = await ruleHits();
+      return {
+        rules: [
+          ...ruleSet.rules().map((rule) => describeRule(rule, hits)),
+          ...haft.policy.grants.list().map(({ rule, session }): RuleInfo => ({
+            ...describeRule({ text: rule, list: "allow", origin: "session" }, hits),
+            lasts: "session",
+            session,
+            canEdit: true,
+          })),
+        ],
+        layers: layersOf(haft).map(({ name, policy: { profile, allow, alsoAllow, deny } }) => ({
+          origin: name,
+          profile,
+          allow,
+          alsoAllow,
+          deny,
+        })),
+        mode: ruleSet.defaultMode,
+        calls: hits.calls,
+        file,
+      };
+    },
     explain: ({ body, identity }) => explainCall(haft, body, identity.name),
     lint: () => ({
-      items: lintRules(ruleSet.sources(), haft.registry.list()).map(({ level, message, rule, origin }) => ({
+      items: lintRules(ruleSet.sources(), haft.registry.list()).map(({ level, message, rule, list, origin }) => ({
         level: level === "error" ? "error" : "warning",
         message,
         rule,
         origin,
+        line: list === "defaultMode" ? undefined : lineOf?.({ text: rule, list, origin }),
       })),
     }),
-    async simulate({ body: { add = [], remove = [], calls = DEFAULT_CALLS } }) {
-      const trial = changedRuleSet(ruleSet, { add, remove });
-      const judged = await readCalls(calls);
-      const verdicts = judged.map(async ({ call: { callId, toolName, display }, ...one }) => {
-        const [before, after] = await withAnswers((answers) => [
-          ruleSet.judge({ ...one, answers }),
-          trial.judge({ ...one, answers }),
-        ]);
-        return { callId, toolName, display, before: before!, after: after! };
-      });
-      const changed = (await Promise.all(verdicts)).filter(({ before, after }) => before.decision !== after.decision);
-      return { judged: judged.length, changed };
-    },
-    /** The past calls that this rule would decide, through all other rules. */
-    async effect({ query: { rule, decision = "allow" } }) {
-      const judged = await readCalls(EFFECT_CALLS);
-      const matched = new Set<PastCall>();
-      try {
-        const lines = rule.split("\n").filter((line) => line.trim() !== "");
-        const trial = changedRuleSet(ruleSet, { add: lines.map((text) => ({ rule: text, decision })), remove: [] });
-        for (const text of lines)
-          for (const { call, matches } of await previewRule({ text, list: decision }, judged)) {
-            if (!matches) continue;
-            const verdict = await withAnswers((answers) => trial.judge({ ...call, answers }));
-            if (verdict.decision === decision) matched.add(call.call);
-          }
-      } catch (error) {
-        return { rule, judged: judged.length, matched: 0, samples: [], problem: errorMessage(error) };
+    async simulate({ body: { calls = DEFAULT_CALLS, ...body } }) {
+      const running = simulate({ ...body, calls });
+      for (;;) {
+        const { done, value } = await running.next();
+        if (done) return value;
       }
-      const samples = [...matched].slice(0, MAX_SAMPLES).map(({ input: _input, ...sample }) => sample);
-      return { rule, judged: judged.length, matched: matched.size, samples };
+    },
+    async *simulateStream({ body, signal }) {
+      const running = simulate(body, signal);
+      for (;;) {
+        const { done, value } = await running.next();
+        if (signal.aborted) return;
+        if (done) yield { type: "result", simulation: value } as const;
+        if (done) return;
+        yield { type: "progress", ...value } as const;
+      }
+    },
+    async addRule({ body: { rule, decision } }) {
+      return describeRule(await addRule(haft, rule, decision), await ruleHits());
+    },
+    async changeRule({ body: { rule, decision, origin, session, to } }) {
+      // The new one first: a rule that cannot be read loses nothing.
+      if (to) await addRule(haft, to.rule, to.decision);
+      const isSame = to?.rule.trim() === rule.trim() && to?.decision === decision;
+      if (isSame || (await haft.policy.remove(rule, decision, { origin, session }))) return { status: "ok" };
+      throw new ApiError("not_found", "This rule was not saved here", "Edit its file, or look at GET /api/policy.");
+    },
+    /** Judged through all other rules, and with what must ask in spite of them. */
+    async effect({ query: { rule, decision = "allow", tool, session } }) {
+      const effect: RuleEffect = { rule, tool, judged: 0, matched: 0, changed: 0, samples: [] };
+      const lines = rule.split("\n").filter((line) => line.trim() !== "");
+      let trial: RuleSet;
+      try {
+        trial = changedRuleSet(ruleSet, { add: lines.map((text) => ({ rule: text, decision })), remove: [] });
+      } catch (error) {
+        return { ...effect, problem: errorMessage(error) };
+      }
+      for await (const page of pastCalls({ tool, session })) {
+        for (const call of page.calls.slice(0, EFFECT_CALLS - effect.judged)) {
+          const one = readCall(call);
+          if (!one) continue;
+          if (++effect.judged % YIELD_EVERY === 0) await setImmediate();
+          const isCovered = (await Promise.all(lines.map((text) => previewRule({ text, list: decision }, [one])))).some(
+            ([outcome]) => outcome?.matches,
+          );
+          const after = isCovered ? await judge(trial, one) : undefined;
+          if (after?.decision !== decision) continue;
+          effect.matched++;
+          if ((await judge(ruleSet, one)).decision !== decision) effect.changed++;
+          const { callId, toolName, at } = call;
+          if (effect.samples.length < MAX_SAMPLES)
+            effect.samples.push({ callId, toolName, subject: summarizeCall(one.tool, one.input).subject, at });
+        }
+        if (effect.judged >= EFFECT_CALLS) break;
+      }
+      return effect;
     },
   };
+}
+
+/** Calls run between this many judgements. */
+const YIELD_EVERY = 50;
+
+async function addRule(haft: Haft, rule: string, decision: RuleList): Promise<Rule> {
+  try {
+    return await haft.policy.add(rule, decision);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new ApiError("bad_request", errorMessage(error), "Correct the rule.");
+  }
 }
 
 /** What would happen to a call, and why. */
@@ -149,27 +292,61 @@ function layersOf(haft: Haft): PolicyLayer[] {
 
 /** A call that only reads has its input in `call_ended`, others before. */
 const INPUT_KINDS = ["call_begun", "call_ended", "call_refused", "call_waiting"] as const;
-/** The ends of calls that write have no input: at most every second entry. */
-const MAX_PAGES = 3;
+const PAGE_SIZE = 500;
+const HIT_CALLS = 5000;
 
 function pastCallOf({ callId, toolName, data, at }: AuditEntry): PastCall[] {
   const { input } = data;
   if (callId === undefined || toolName === undefined || input === undefined) return [];
-  return [{ callId, toolName, input, display: JSON.stringify(input).slice(0, 200), at }];
+  return [{ callId, toolName, input, at }];
 }
 
-/** The last calls of the audit log, with the input that it kept. */
+/** The calls of the audit log, with the input that it kept. */
 export function pastCallsOf(log: AuditLog): PastCalls {
-  return async (limit) => {
-    const calls: PastCall[] = [];
+  return async function* (filter = {}) {
+    const { count } = await log.head();
     let cursor: string | undefined;
-    for (let pages = 0; pages < MAX_PAGES && calls.length < limit; pages++) {
-      const page = await log.query({ kind: INPUT_KINDS, limit, cursor });
-      calls.push(...page.entries.flatMap(pastCallOf));
-      cursor = page.cursor;
-      if (cursor === undefined) break;
-    }
-    return calls.slice(0, limit);
+    let last = count;
+    do {
+      const page = await log.query({ ...filter, kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
+      const lowest = page.entries.at(-1)?.seq ?? 0;
+      yield { calls: page.entries.flatMap(pastCallOf), entries: Math.max(last - lowest, 0), of: count };
+      last = lowest;
+      ({ cursor } = page);
+    } while (cursor !== undefined);
+  };
+}
+
+/** Where the rules of the configuration are. A rule that was saved since the start has no line yet. */
+export function ruleLinesOf(sources: readonly Pick<ConfigSource, "file" | "origin" | "rules">[]) {
+  const lines = new Map<string, number | undefined>();
+  for (const { file, origin, rules } of sources)
+    for (const { list, rule, line } of rules) lines.set([file ?? origin, list, rule.trim()].join("\0"), line);
+  return ({ text, list, origin }: Rule): number | undefined => lines.get([origin, list, text].join("\0"));
+}
+
+/** From the verdicts of the newest calls. A call of several entries counts once. */
+export function ruleHitsOf(log: AuditLog): RuleHits {
+  return async () => {
+    const hits = new Map<string, { count: number; at: number }>();
+    const counted = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await log.query({ kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
+      for (const { callId, data, at } of page.entries) {
+        const { verdict } = data;
+        if (callId === undefined || !isObject(verdict) || counted.has(callId)) continue;
+        counted.add(callId);
+        const { rule } = verdict;
+        if (typeof rule !== "string") continue;
+        for (const text of new Set([rule, ...rule.split(", ")])) {
+          const known = hits.get(text);
+          hits.set(text, { count: (known?.count ?? 0) + 1, at: known?.at ?? at });
+        }
+      }
+      ({ cursor } = page);
+    } while (cursor !== undefined && counted.size < HIT_CALLS);
+    return { calls: counted.size, hits };
   };
 }
 

@@ -1,14 +1,16 @@
-import type { Caller, CallMode } from "../../core/call.ts";
+import type { Caller, CallMode, Verdict } from "../../core/call.ts";
 import { ToolNotFoundError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
+import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { withAnswers } from "../tool-answers.ts";
 import { stricter } from "./verdict.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
 import { lintRules, type RuleFinding } from "./rules/lint-rules.ts";
-import type { RuleSet } from "./rules/rule-set.ts";
+import { RuleSet } from "./rules/rule-set.ts";
+import type { Rule, RuleList } from "./rules/rule.ts";
 import { type ExampleOutcome, type RuleExample, testRules } from "./rules/try-rules.ts";
 import type { SessionGrants } from "./session-grants.ts";
 import { type AnyLayer, explainVisibility } from "./visible-tools.ts";
@@ -29,6 +31,12 @@ export interface PolicyView {
   explain(toolName: string, input: unknown, supposed?: SupposedCall): Promise<Explanation>;
   /** Rules that have no effect, or not the effect they seem to have. */
   lint(): RuleFinding[];
+  /** The verdict of rules, made stricter if calls of the tool must ask in spite of them. */
+  required(tool: AnyTool, verdict: Verdict): Verdict;
+  /** Saves a rule. It applies at once in this process. Throws a TypeError if it is not a rule. */
+  add(rule: string, list: RuleList): Promise<Rule>;
+  /** Revokes a saved rule, or with `session` one that lasts until the session ends. False if it was not saved here. */
+  remove(rule: string, list: RuleList, of: { origin?: string; session?: string }): Promise<boolean>;
   /** Checks examples against the rules. */
   test(examples: readonly RuleExample[]): Promise<ExampleOutcome[]>;
 }
@@ -41,6 +49,9 @@ export interface PolicyViewOptions {
   cwd: string;
   /** Why a tool must ask in spite of the rules; the same function that judges calls. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
+  /** As in the options of the runtime. */
+  saveRule?: ((rule: string, list: RuleList) => MaybePromise<string | void>) | undefined;
+  removeRule?: ((rule: string, list: RuleList, origin: string) => MaybePromise<boolean>) | undefined;
 }
 
 export function createPolicyView({
@@ -50,6 +61,8 @@ export function createPolicyView({
   layersFor,
   cwd,
   requiresApproval,
+  saveRule,
+  removeRule,
 }: PolicyViewOptions): PolicyView {
   const find = (name: string) => registry.get(name);
   return {
@@ -70,6 +83,22 @@ export function createPolicyView({
       return withRequiredApproval(explained, requiresApproval?.(tool), mode);
     },
     lint: () => lintRules(rules.sources(), registry.list()),
+    required(tool, verdict) {
+      const reason = verdict.decision === "deny" ? undefined : requiresApproval?.(tool);
+      return reason === undefined ? verdict : stricter(verdict, { decision: "ask", by: "policy", reason });
+    },
+    async add(rule, list) {
+      // Checked before it is saved.
+      new RuleSet().add(rule, list, "trial");
+      const file = await saveRule?.(rule.trim(), list);
+      return rules.add(rule, list, file ?? "local", cwd);
+    },
+    async remove(rule, list, { origin, session }) {
+      if (origin === undefined) return list === "allow" && grants.remove(rule, session);
+      // Rules without a file exist in this process only.
+      if (origin !== "local" && !(await removeRule?.(rule, list, origin))) return false;
+      return rules.remove(rule, list, origin);
+    },
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),
   };
 }

@@ -40,6 +40,30 @@ export class SessionGrants {
     this.#sessions.set(key, grants);
   }
 
+  /** All grants, for people. */
+  list(): (Partial<Grantee> & { rule: string })[] {
+    return [...this.#sessions].flatMap(([key, { rules }]) => {
+      const [session, user, agent] = JSON.parse(key) as (string | null)[];
+      const of = { session: session ?? undefined, user: user ?? undefined, agent: agent ?? undefined };
+      return rules.map((rule) => ({ rule, ...of }));
+    });
+  }
+
+  /** Removes a rule from every caller of the session; false if none has it. */
+  remove(rule: string, session: string | undefined): boolean {
+    let isRemoved = false;
+    for (const [key, grants] of this.#sessions) {
+      const [of] = JSON.parse(key) as (string | null)[];
+      if ((of ?? undefined) !== session || !grants.rules.includes(rule)) continue;
+      grants.rules = grants.rules.filter((text) => text !== rule);
+      delete grants.ruleSet;
+      if (grants.rules.length === 0) this.#sessions.delete(key);
+      isRemoved = true;
+    }
+    if (isRemoved) this.#added.count++;
+    return isRemoved;
+  }
+
   /** The rules' verdict on every call of the tool. Undefined if it depends on the call. */
   verdictOnAll(tool: AnyTool, cwd: string): Verdict | undefined {
     return this.#sessions.size === 0 ? this.#ruleSet.verdictOnAll(tool, cwd) : undefined;

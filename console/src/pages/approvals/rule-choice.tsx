@@ -68,9 +68,9 @@ export function RuleChoice(props: {
           <div className="small muted">
             {w.effect(effect.matched, effect.judged)}
             <ul className="notes mono">
-              {effect.samples.slice(0, 5).map(({ callId, display }) => (
+              {effect.samples.slice(0, 5).map(({ callId, subject }) => (
                 <li key={callId}>
-                  <VisibleText text={display} />
+                  <VisibleText text={subject.text} />
                 </li>
               ))}
             </ul>

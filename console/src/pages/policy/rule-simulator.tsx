@@ -75,13 +75,13 @@ export function RuleSimulator() {
           <div className="stack" role="status">
             <p>{w.changed(simulation.changed.length, simulation.judged)}</p>
             <ul className="rows">
-              {simulation.changed.slice(0, 50).map(({ callId, toolName, display, before, after }) => (
+              {simulation.changed.slice(0, 50).map(({ callId, toolName, subject, before, after }) => (
                 <li key={callId}>
                   <Link href={`/calls/${encodeURIComponent(callId)}`}>
                     <span className="row">
                       <strong className="mono">{toolName}</strong>
                       <span className="grow cut muted">
-                        <VisibleText text={display} />
+                        <VisibleText text={subject.text} />
                       </span>
                       <DecisionBadge verdict={before} /> → <DecisionBadge verdict={after} />
                     </span>
