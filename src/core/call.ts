@@ -39,8 +39,9 @@ export interface Verdict {
   by: "rule" | "tool" | "mode" | "hook" | "taint" | "grant" | "approval" | "policy";
   /** One sentence for a person. */
   reason: string;
-  /** The key of `reason` and its values, for interfaces in other languages. Omitted if a tool, hook or host wrote it. */
+  /** The key of `reason`, for interfaces in other languages. Omitted if a tool, hook or host wrote the reason. */
   key?: string;
+  /** The values in `reason`, by name. */
   values?: Readonly<Record<string, string | number>>;
   /** The rule that decided, as written. */
   rule?: string;

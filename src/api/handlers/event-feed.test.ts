@@ -1,9 +1,13 @@
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { events } from "../../contracts/events.ts";
 import type { EventMessage } from "../../contracts/events.ts";
 import type { ToolEvent } from "../../core/events.ts";
 import { writeFrame } from "../event-stream.ts";
 import { estimateLength, EventFeed } from "./event-feed.ts";
+
+// Time stands still: on a busy machine the pause between two deliveries may be over too soon.
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
 
 test("the estimated length of an event is about right, and exact if it is large", () => {
   const event = {
