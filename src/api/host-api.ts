@@ -225,7 +225,8 @@ export class HostApi {
     const loaders: { -readonly [R in Resource]?: HandlerLoaders[R] } = {};
     if (store) {
       const { audit } = store;
-      loaders.audit = async () => (await import("./handlers/audit.ts")).createAuditApi(audit);
+      loaders.audit = async () =>
+        (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.registry.get(name));
       loaders.policy = async () => {
         const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
         return createPolicyApi(haft, {

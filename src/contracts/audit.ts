@@ -1,5 +1,16 @@
 import { z } from "zod";
-import { CallErrorCode, Caller, Count, cursor, Decision, limit, Time, Verdict } from "./basics.ts";
+import {
+  CallErrorCode,
+  Caller,
+  CallSubject,
+  Count,
+  cursor,
+  Decision,
+  limit,
+  RiskLevel,
+  Time,
+  Verdict,
+} from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 
 export const AuditEntry = named(
@@ -14,7 +25,12 @@ export const AuditEntry = named(
     caller: Caller,
     status: z.enum(["completed", "failed", "pending"]).optional(),
     errorCode: CallErrorCode.optional(),
+    /** Without the time in which the call waited for a person. */
     durationMs: z.number().optional(),
+    waitedMs: z.number().optional(),
+    /** What the call is about. In lists and single entries, not in exports. */
+    subject: CallSubject.optional(),
+    risk: RiskLevel.optional(),
     verdict: Verdict.optional(),
     input: z.unknown().optional(),
     result: z.unknown().optional(),
@@ -65,6 +81,8 @@ const AuditFilter = z.strictObject({
   decision: Decision.optional().describe("What was decided"),
   session: z.string().optional().describe("Only of this session"),
   user: z.string().optional().describe("Only of this user"),
+  call: z.string().optional().describe("Only of this call"),
+  type: z.string().max(50).optional().describe("Only of this type, such as `call_ended` or `approval_asked`"),
   errorCode: CallErrorCode.optional().describe("The code of a failed call"),
   from: Count.optional().describe("Unix milliseconds"),
   to: Count.optional().describe("Unix milliseconds"),

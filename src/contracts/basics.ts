@@ -195,6 +195,7 @@ const result = {
   }),
   startedAt: Time,
   completedAt: Time.optional(),
+  /** Without the time in which the call waited for a person. */
   durationMs: z.number().optional(),
   /** For a program. */
   details: z.unknown().optional(),

@@ -85,7 +85,11 @@ export type CallFrame = z.infer<typeof CallFrame>;
 export const CallStatus = z.enum(["waiting", "running", "completed", "failed", "pending"]);
 export type CallStatus = z.infer<typeof CallStatus>;
 
-/** A row of the list, and a bar of the waterfall. */
+/** How a call came in, if it is known. */
+export const CallOrigin = z.enum(["mcp", "agent", "job"]);
+export type CallOrigin = z.infer<typeof CallOrigin>;
+
+/** A row of the list, and a bar of the tree. */
 export const CallInfo = named(
   "CallInfo",
   z.strictObject({
@@ -96,14 +100,23 @@ export const CallInfo = named(
     subject: CallSubject.optional(),
     risk: RiskLevel.optional(),
     caller: Caller,
+    origin: CallOrigin.optional(),
     status: CallStatus,
     requestedAt: Time,
     /** When a person was asked. */
     askedAt: Time.optional(),
     answeredAt: Time.optional(),
+    /** When the tool began. */
     startedAt: Time.optional(),
     completedAt: Time.optional(),
+    /** From the request to the end, without the time in which it waited for a person. */
     durationMs: z.number().optional(),
+    /** How long it waited for a person. Omitted while it waits. */
+    waitedMs: z.number().optional(),
+    /** How long it waited for a slot, a lock or a worker. */
+    queuedMs: z.number().optional(),
+    /** How long the tool ran. */
+    runMs: z.number().optional(),
     errorCode: CallErrorCode.optional(),
     /** One line for a person. */
     display: z.string().optional(),
@@ -127,6 +140,55 @@ export const CallDetail = named(
   }),
 );
 export type CallDetail = z.infer<typeof CallDetail>;
+
+export const CallFacetName = z.enum(["status", "risk", "tool", "kind", "session", "user", "agent"]);
+export type CallFacetName = z.infer<typeof CallFacetName>;
+
+export const CallFacets = named(
+  "CallFacets",
+  z.strictObject({
+    /** The number of calls that were counted: at most the newest 5,000 that match. */
+    counted: Count,
+    facets: z.array(
+      z.strictObject({
+        name: CallFacetName,
+        values: z.array(z.strictObject({ value: z.string(), count: Count })),
+        /** There are more calls that match than were counted. */
+        isPartial: z.boolean().optional(),
+      }),
+    ),
+  }),
+);
+export type CallFacets = z.infer<typeof CallFacets>;
+
+/** A call with the calls above it and everything that these made. */
+export const CallTree = named(
+  "CallTree",
+  z.strictObject({
+    /** The outermost call. */
+    root: z.string(),
+    /** Each after its parent, in the order of their requests. */
+    calls: z.array(CallInfo),
+    /** There are more than 500. */
+    isPartial: z.boolean().optional(),
+  }),
+);
+export type CallTree = z.infer<typeof CallTree>;
+
+const CallFilter = z.strictObject({
+  tool: z.string().optional().describe("The name of a tool"),
+  status: z.array(CallStatus).optional().describe("Only with one of these"),
+  kind: z.array(ToolKind).optional().describe("Only of tools of one of these kinds"),
+  risk: z.array(RiskLevel).optional().describe("Only with one of these risks"),
+  session: z.string().optional().describe("Only of this session"),
+  user: z.string().optional().describe("Only of this user"),
+  agent: z.string().optional().describe("Only of this agent or client"),
+  parent: z.string().optional().describe("Only calls that this call made"),
+  search: z.string().optional().describe("Words of the call, or their beginnings"),
+  from: Count.optional().describe("Unix milliseconds"),
+  to: Count.optional().describe("Unix milliseconds"),
+});
+export type CallFilter = z.infer<typeof CallFilter>;
 
 const result: Variant = { field: "answer", value: "result", isDefault: true };
 const events: Variant = { field: "answer", value: "events" };
@@ -158,24 +220,24 @@ export const calls = {
   list: endpoint("GET /api/calls", {
     summary: "Calls of all servers that share the store, newest first",
     scope: "read",
-    query: z.strictObject({
-      tool: z.string().optional().describe("The name of a tool"),
-      status: z.array(CallStatus).optional().describe("Only with one of these"),
-      session: z.string().optional().describe("Only of this session"),
-      user: z.string().optional().describe("Only of this user"),
-      parent: z.string().optional().describe("Only calls that this call made"),
-      search: z.string().optional().describe("Words of the call, or their beginnings"),
-      from: Count.optional().describe("Unix milliseconds"),
-      to: Count.optional().describe("Unix milliseconds"),
-      limit,
-      cursor,
-    }),
+    query: CallFilter.extend({ limit, cursor }),
     output: page("CallPage", CallInfo),
+  }),
+  facets: endpoint("GET /api/calls/facets", {
+    summary: "How many calls match, by tool, state, caller and so on",
+    scope: "read",
+    query: CallFilter,
+    output: CallFacets,
   }),
   get: endpoint("GET /api/calls/{id}", {
     summary: "One call with its input, its last updates and its result",
     scope: "read",
     output: CallDetail,
+  }),
+  tree: endpoint("GET /api/calls/{id}/tree", {
+    summary: "The call with the calls above it and all calls that these made, with their times",
+    scope: "read",
+    output: CallTree,
   }),
   watch: endpoint("GET /api/calls/{id}/updates", {
     summary: "Follow a call until its result",

@@ -2,13 +2,18 @@ import { z } from "zod";
 import { Count, Time, ToolNumbers } from "./basics.ts";
 import { endpoint, named } from "./contract.ts";
 
+/** Durations leave out the time in which calls waited for a person: that is `waitedMs`, of all of them together. */
+const Numbers = { ...ToolNumbers.shape, waitedMs: z.number() };
+
 export const StatisticsInfo = named(
   "StatisticsInfo",
   z.strictObject({
     from: Time,
     to: Time,
     bucketMs: z.number(),
-    tools: z.array(z.strictObject({ tool: z.string(), ...ToolNumbers.shape })),
+    tools: z.array(z.strictObject({ tool: z.string(), ...Numbers })),
+    /** By agent or MCP client, or by user if the caller has no agent. Empty without a store. */
+    callers: z.array(z.strictObject({ caller: z.string(), ...Numbers })),
     buckets: z.array(
       z.strictObject({
         at: Time,
@@ -17,6 +22,7 @@ export const StatisticsInfo = named(
         denials: Count,
         p50Ms: z.number(),
         p95Ms: z.number(),
+        waitedMs: z.number(),
       }),
     ),
   }),

@@ -278,12 +278,30 @@ export interface Call {
   budget: CallBudget | undefined;
   /** Set by `admit`: the resources that the call uses. */
   locks: readonly string[] | undefined;
+  /** Set by `admit`: how long the call waited for a slot or a lock. */
+  queuedMs: number;
+  /** Set by `permit` once a person has answered. */
+  asked: AskedCall | undefined;
   /** Kept by `admit`: whether the call occupies a slot. */
   holdsSlot: boolean;
   /** Set if the call must end early: the reason. */
   aborted: ToolError | undefined;
   /** Called when the call is aborted while a stage waits. */
   onAbort: ((why: ToolError) => void) | undefined;
+}
+
+/** When a person was asked about a call, and how long the answer took. */
+export interface AskedCall {
+  /** Unix milliseconds. */
+  at: number;
+  waitedMs: number;
+  /** The part of it in which the caller waited. A call that was answered `pending` and made again has none. */
+  heldMs: number;
+}
+
+/** How long a call has taken, without the time in which it waited for a person. */
+export function elapsedMs({ startedMonotonic, asked }: Call, monotonic: number): number {
+  return Math.max(0, monotonic - startedMonotonic - (asked?.heldMs ?? 0));
 }
 
 /** Adds to the result's metadata. */

@@ -21,7 +21,7 @@ interface ResultBase {
   startedAt: number;
   /** In milliseconds since 1970; omitted while it is pending. */
   completedAt?: number;
-  /** From start to end. */
+  /** From start to end, without the time in which the call waited for a person. */
   durationMs?: number;
 }
 

@@ -63,6 +63,7 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
   function wait(call: Call, locks: readonly string[]): Promise<undefined> {
     if (admissionQueue.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
     if (admission.locks.waits(call, locks)) throw deadlocked(locks);
+    const since = clock.monotonic();
     return new Promise((resolve, reject) => {
       const waiting: WaitingCall = {
         call,
@@ -70,6 +71,7 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
         admit() {
           deadlines.disarm(deadline);
           call.onAbort = undefined;
+          call.queuedMs = clock.monotonic() - since;
           resolve(undefined);
         },
       };
@@ -82,7 +84,7 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
         admitWaiting();
       };
       const deadline = new Alarm(() => giveUp(waitedTooLong(call, locks)));
-      deadlines.arm(deadline, limits.maxWaitMs, clock.monotonic());
+      deadlines.arm(deadline, limits.maxWaitMs, since);
       call.onAbort = giveUp;
       admissionQueue.add(waiting);
       admitWaiting();

@@ -1,5 +1,6 @@
 import type { ChangeEntry } from "../calls/call-store.ts";
 import type { Call, Caller, Verdict } from "../core/call.ts";
+import type { RiskLevel } from "../core/call-summary.ts";
 import type { ErrorCode } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
@@ -28,6 +29,28 @@ export type AuditKind =
   | "note"
   /** Entries were lost because the store could not be written; `data.count` is how many. */
   | "gap";
+
+export const AUDIT_KINDS = [
+  "call_begun",
+  "call_ended",
+  "call_refused",
+  "call_waiting",
+  "call_known",
+  "call_lost",
+  "call_corrected",
+  "approval_asked",
+  "approval_answered",
+  "rule_added",
+  "undo",
+  "config_changed",
+  "trust",
+  "note",
+  "gap",
+] as const satisfies readonly AuditKind[];
+
+export function isAuditKind(name: string): name is AuditKind {
+  return (AUDIT_KINDS as readonly string[]).includes(name);
+}
 
 /** The status of an answered call; `unknown` if the call was lost. */
 export type AuditStatus = "completed" | "failed" | "pending" | "unknown";
@@ -93,6 +116,10 @@ export interface CallFilter {
   status?: readonly ("waiting" | "running" | "completed" | "failed" | "pending")[];
   session?: string;
   user?: string;
+  agent?: string;
+  /** Only with one of these. */
+  kind?: readonly ("readonly" | "write" | "execute")[];
+  risk?: readonly RiskLevel[];
   /** Only calls that this call made. */
   parentId?: string;
   /** Words of any entry of the call, as in `AuditQuery`. */
@@ -100,6 +127,34 @@ export interface CallFilter {
   /** Unix milliseconds, both included. */
   since?: number;
   until?: number;
+}
+
+/** Counts of calls by what they are filtered by, highest first. */
+export interface CallFacets {
+  tool: FacetCount[];
+  /** Of `CallFilter.status`. */
+  status: FacetCount[];
+  session: FacetCount[];
+  user: FacetCount[];
+  agent: FacetCount[];
+  kind: FacetCount[];
+  risk: FacetCount[];
+  /** The number of calls that were counted: at most the newest 5,000 that match. */
+  counted: number;
+  /** There are more that match. */
+  isPartial: boolean;
+  /** `tool` and `status` have all calls, also if the others are partial. */
+  isToolWhole: boolean;
+}
+
+/** A call, the calls above it and everything that these made. */
+export interface CallTree {
+  /** The outermost call. */
+  root: string;
+  /** Entries of each call, oldest first. */
+  calls: { callId: string; parentId?: string | undefined; entries: AuditEntry[] }[];
+  /** Some calls were left out. */
+  isPartial: boolean;
 }
 
 /** Counts of answered calls, highest first. */
@@ -128,8 +183,15 @@ export interface AuditCounts {
   /** Of all of them together. */
   durationMs: number;
   bytes: number;
+  /** In which they waited for a person, together. Not in `durationMs`. */
+  waitedMs: number;
   /** How many of them took about how many milliseconds, within 7 %. */
   durations: readonly (readonly [ms: number, count: number])[];
+}
+
+/** Results of a caller in a minute or an hour: of an agent, or of a user without one. */
+export interface CallerCounts extends Omit<AuditCounts, "kind" | "toolName"> {
+  caller: string;
 }
 
 /** Everything known about one call id. */
@@ -186,11 +248,19 @@ export interface AuditLog extends CallLog {
   facets(filter?: AuditQuery): Promise<AuditFacets>;
   /** Counts by minute or hour, of the hours or minutes that begin within this time. */
   counts(range: { since: number; until: number; by: "minute" | "hour" }): Promise<AuditCounts[]>;
+  /** The same by caller. */
+  callerCounts(range: { since: number; until: number; by: "minute" | "hour" }): Promise<CallerCounts[]>;
   /**
    * Calls of all processes, newest first: the last entry of each. That is `call_begun` while it runs, and `approval_asked`
    * while its caller waits for an answer.
    */
   calls(filter?: CallFilter & { limit?: number; cursor?: string }): Promise<AuditPage>;
+  /** The entries, with the input of the call where only an earlier entry has it. */
+  withInputs(entries: readonly AuditEntry[]): Promise<AuditEntry[]>;
+  /** How many calls match, by tool, status, caller and so on. */
+  callFacets(filter?: CallFilter): Promise<CallFacets>;
+  /** The calls around one, with their entries. Undefined if there is no such call. */
+  tree(callId: string, options?: { user?: string; maxCalls?: number }): Promise<CallTree | undefined>;
   /** Everything about one call. */
   call(callId: string): Promise<CallHistory | undefined>;
   /** Oldest first, in chain order; with `follow`, also new entries until the signal aborts. */

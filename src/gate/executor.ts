@@ -1,5 +1,5 @@
 import { withDefaults } from "../core/options.ts";
-import { authorityOf, badOptions, type Call, type CallOptions } from "../core/call.ts";
+import { authorityOf, badOptions, type Call, type CallOptions, elapsedMs } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
@@ -272,7 +272,7 @@ export class Executor implements RunHost {
     this.#statistics.late(call);
     const afterMs = this.clock.monotonic() - call.startedMonotonic;
     if (!result) return this.#emitLate(call, { succeeded, afterMs });
-    result.durationMs = afterMs;
+    result.durationMs = elapsedMs(call, call.startedMonotonic + afterMs);
     result.completedAt = call.startedAt + Math.round(afterMs);
     if (call.hasLeft) void this.#correct(call, result);
     else call.lateResult = result;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
+  type AskedCall,
   type Call,
   type CallBudget,
   type Caller,
@@ -60,6 +61,8 @@ export class GateCall extends Deadline implements Call {
   facts: Record<string, unknown> | undefined = undefined;
   answered = false;
   locks: readonly string[] | undefined = undefined;
+  queuedMs = 0;
+  asked: AskedCall | undefined = undefined;
   holdsSlot = false;
   aborted: ToolError | undefined = undefined;
   onAbort: ((why: ToolError) => void) | undefined = undefined;

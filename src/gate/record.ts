@@ -1,4 +1,4 @@
-import { type Call, note, toolOf } from "../core/call.ts";
+import { type Call, elapsedMs, note, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { errorMessage, failureOf, toFailure } from "../core/error.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
@@ -45,10 +45,11 @@ export function record({ log, clock, events, statistics }: RecordOptions): Stage
   };
 
   function count(call: Call, result: ToolResult, isEnd: boolean): number {
-    const durationMs = clock.monotonic() - call.startedMonotonic;
+    const now = clock.monotonic();
+    const durationMs = elapsedMs(call, now);
     if (result.status !== "pending") {
       result.durationMs = durationMs;
-      result.completedAt = call.startedAt + Math.round(durationMs);
+      result.completedAt = call.startedAt + Math.round(now - call.startedMonotonic);
     }
     // A pending call has not ended; it is counted at its end.
     if (result.status !== "pending" && isEnd) statistics.count(call, result, durationMs);

@@ -533,6 +533,10 @@ function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
     caller,
     verdict,
     data: {
+      // First, as in the entries of calls. The input is in a later entry, if the call runs.
+      ...(state === "waiting" && question?.summary
+        ? { risk: question.summary.risk.level, subject: question.summary.subject }
+        : {}),
       approvalId: id,
       state: state === "waiting" ? "pending" : (outcome ?? state),
       hash: question?.hash,

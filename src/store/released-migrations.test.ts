@@ -78,6 +78,8 @@ test("a new store has the tables and the checksums that the released version cre
     ...[
       "audit_index",
       "audit_counts",
+      "audit_callers",
+      "sqlite_autoindex_audit_callers",
       "audit_checkpoint",
       "audit_kind",
       "audit_words",

@@ -1,16 +1,35 @@
 import type { AuditEntry, AuditFilter, audit } from "../../contracts/audit.ts";
+import { CallSubject, RiskLevel } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import type { Verdict } from "../../core/call.ts";
 import { isErrorCode } from "../../core/error.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import {
+  AUDIT_KINDS,
+  type AuditEntry as LoggedEntry,
+  type AuditHead,
+  type AuditLog,
+  type AuditQuery as LogQuery,
+  isAuditKind,
+} from "../../gate/audit-log.ts";
+import { summarizeCall } from "../../gate/summarize-call.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import type { AuditEntry as LoggedEntry, AuditHead, AuditLog, AuditQuery as LogQuery } from "../../gate/audit-log.ts";
 
 const DEFAULT_LIMIT = 100;
 const PAGE = 500;
 const NUMBER = /^\d{1,15}$/;
 
-export function createAuditApi(log: AuditLog): Handlers<typeof audit> {
+/** `toolOf`: finds a tool by its name, if there is one in this process. */
+export function createAuditApi(
+  log: AuditLog,
+  toolOf: (name: string) => AnyTool | undefined = () => undefined,
+): Handlers<typeof audit> {
+  /** With what each call is about. */
+  const describe = async (entries: readonly LoggedEntry[]): Promise<AuditEntry[]> => {
+    const complete = await log.withInputs(entries);
+    return entries.map((entry, at) => ({ ...entryOf(entry), ...summaryOf(complete[at] ?? entry, toolOf) }));
+  };
   return {
     async search({ query: { limit = DEFAULT_LIMIT, cursor, ...query } }) {
       if (cursor !== undefined && !NUMBER.test(cursor)) {
@@ -19,7 +38,7 @@ export function createAuditApi(log: AuditLog): Handlers<typeof audit> {
       const filter = filterOf(query);
       const [page, facets] = await Promise.all([log.query({ ...filter, limit, cursor }), log.facets(filter)]);
       return {
-        items: page.entries.map(entryOf),
+        items: await describe(page.entries),
         next: page.cursor,
         unsearched: page.unsearched,
         facets: [
@@ -45,7 +64,8 @@ export function createAuditApi(log: AuditLog): Handlers<typeof audit> {
       const seq = NUMBER.test(id) ? Number(id) : undefined;
       if (seq !== undefined) {
         for await (const entry of log.entries({ after: seq - 1 })) {
-          if (entry.seq === seq) return entryOf(entry);
+          const [found] = entry.seq === seq ? await describe([entry]) : [];
+          if (found) return found;
           break;
         }
       }
@@ -77,13 +97,31 @@ async function* exportEntries(log: AuditLog, query: AuditFilter): AsyncIterable<
   } while (cursor !== undefined);
 }
 
-function filterOf({ search, tool, status, decision, session, user, errorCode, from, to }: AuditFilter): LogQuery {
-  return { tool, session, user, status, errorCode, verdict: decision, since: from, until: to, text: search };
+function filterOf({ search, decision, from, to, call, type, ...filter }: AuditFilter): LogQuery {
+  if (type !== undefined && !isAuditKind(type)) {
+    throw new ApiError("bad_request", `There is no type "${type}"`, `Send one of ${AUDIT_KINDS.join(", ")}.`);
+  }
+  return { ...filter, callId: call, kind: type, verdict: decision, since: from, until: to, text: search };
+}
+
+/** The subject is in the entry, or follows from the input of its call. */
+function summaryOf(
+  { callId, toolName = "", data }: LoggedEntry,
+  toolOf: (name: string) => AnyTool | undefined,
+): Pick<AuditEntry, "subject" | "risk"> {
+  if (callId === undefined) return {};
+  const [subject, risk] = [CallSubject.safeParse(data["subject"]), RiskLevel.safeParse(data["risk"])];
+  const tool = toolOf(toolName);
+  const summary = "input" in data ? summarizeCall(tool, data["input"]) : undefined;
+  return {
+    subject: subject.success ? subject.data : summary?.subject,
+    risk: risk.success ? risk.data : tool && summary?.risk.level,
+  };
 }
 
 function entryOf(entry: LoggedEntry): AuditEntry {
   const { seq, at, kind, callId = "", toolName = "", caller, verdict, status, data, hash } = entry;
-  const { input, durationMs, error, verdict: why, ...rest } = data;
+  const { input, durationMs, waitedMs, error, verdict: why, subject: _subject, risk: _risk, ...rest } = data;
   const code = isObject(error) ? error["code"] : undefined;
   return {
     id: String(seq),
@@ -95,6 +133,7 @@ function entryOf(entry: LoggedEntry): AuditEntry {
     status: status === undefined || status === "unknown" ? undefined : status,
     errorCode: isErrorCode(code) ? code : undefined,
     durationMs: typeof durationMs === "number" ? durationMs : undefined,
+    waitedMs: typeof waitedMs === "number" ? waitedMs : undefined,
     verdict: verdict === undefined ? undefined : verdictOf(verdict, why),
     input,
     result: error === undefined ? rest : { ...rest, error },

@@ -67,10 +67,17 @@ export class CallMetrics {
       from,
       to,
       bucketMs,
-      tools: Object.entries(byTool).map(([tool, statistics]) => ({ tool, ...this.ofTool(tool, statistics) })),
+      // The events do not tell how long calls waited.
+      tools: Object.entries(byTool).map(([tool, statistics]) => ({
+        tool,
+        ...this.ofTool(tool, statistics),
+        waitedMs: 0,
+      })),
+      callers: [],
       buckets: Array.from(merged.values(), ({ at, count, failures, denials, samples }) => {
         const sorted = samples.sort((a, b) => a - b);
-        return { at, count, failures, denials, p50Ms: percentile(sorted, 0.5), p95Ms: percentile(sorted, 0.95) };
+        const [p50Ms, p95Ms] = [percentile(sorted, 0.5), percentile(sorted, 0.95)];
+        return { at, count, failures, denials, p50Ms, p95Ms, waitedMs: 0 };
       }),
     };
   }

@@ -1,5 +1,12 @@
 import { ApiError } from "../../contracts/errors.ts";
-import type { CallFrame, CallInfo, CallRequest, calls, ReplayRequest } from "../../contracts/calls.ts";
+import {
+  CallFacetName,
+  type CallFrame,
+  type CallInfo,
+  type CallRequest,
+  type calls,
+  type ReplayRequest,
+} from "../../contracts/calls.ts";
 import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
 import type { Identity } from "../../contracts/identity.ts";
 import { textOf } from "../../core/content.ts";
@@ -27,7 +34,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
   const find = async (callId: string, { name }: Identity): Promise<RecentCall> => {
     const call = await history.find(callId, name);
     if (call) return call;
-    throw new ApiError("not_found", "This call is not known, or no longer kept", "Look at GET /api/calls.");
+    throw unknownCall();
   };
 
   const describe = async (found: readonly RecentCall[]): Promise<CallInfo[]> => {
@@ -37,7 +44,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
       const summary = call.input === undefined ? undefined : summarizeCall(tool, call.input);
       return {
         ...rowOf(call),
-        kind: tool?.kind,
+        kind: call.kind ?? tool?.kind,
         subject: call.subject ?? summary?.subject,
         risk: call.risk ?? summary?.risk.level,
         canUndo: canUndo?.has(call.callId) || undefined,
@@ -77,6 +84,20 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
       const { items, next } = await history.list({ ...query, limit });
       return { items: await describe(items), next };
     },
+    async facets({ query }) {
+      const { counted, isPartial, isToolWhole, ...facets } = await history.facets(query);
+      const named = CallFacetName.options.map((name) => ({
+        name,
+        values: facets[name],
+        isPartial: isPartial && !(isToolWhole && (name === "tool" || name === "status")),
+      }));
+      return { counted, facets: named };
+    },
+    async tree({ params, identity }) {
+      const tree = await history.tree(params.id, identity.name);
+      if (!tree) throw unknownCall();
+      return { root: tree.root, calls: await describe(tree.calls), isPartial: tree.isPartial };
+    },
     async get({ params, identity }) {
       const call = await find(params.id, identity);
       const { items: made } = await history.list({ parent: call.callId, caller: call.caller, limit: MAX_CHILDREN });
@@ -109,6 +130,10 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     replayStart: async ({ params, body, identity, setHeader }) =>
       start(await replayOf(params.id, body, identity), identity, setHeader),
   };
+}
+
+function unknownCall(): ApiError {
+  return new ApiError("not_found", "This call is not known, or no longer kept", "Look at GET /api/calls.");
 }
 
 /** How often the record is read for the end of a call of another process. */

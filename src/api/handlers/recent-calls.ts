@@ -1,5 +1,6 @@
 import type { Page } from "../../contracts/basics.ts";
-import type { CallInfo, CallStatus } from "../../contracts/calls.ts";
+import type { CallFilter, CallInfo, CallStatus } from "../../contracts/calls.ts";
+import type { CallFacets, FacetCount } from "../../gate/audit-log.ts";
 import type { ToolEvent, Update } from "../../core/events.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
@@ -15,16 +16,7 @@ export interface RecentCall extends CallInfo {
   characters: number;
 }
 
-export interface CallQuery {
-  tool?: string;
-  status?: readonly CallStatus[];
-  session?: string;
-  user?: string;
-  parent?: string;
-  /** Words of the call. */
-  search?: string;
-  from?: number;
-  to?: number;
+export interface CallQuery extends CallFilter {
   /** Only of this caller. */
   caller?: RecentCall["caller"];
   limit: number;
@@ -37,6 +29,15 @@ export interface CallSource {
   find(callId: string, user?: string): MaybePromise<RecentCall | undefined>;
   /** Newest first. */
   list(query: CallQuery): MaybePromise<Page<RecentCall>>;
+  facets(filter: CallFilter): MaybePromise<CallFacets>;
+  /** Those around a call, each after its parent. Undefined if there is no such call. */
+  tree(callId: string, user?: string): MaybePromise<RecentTree | undefined>;
+}
+
+export interface RecentTree {
+  root: string;
+  calls: RecentCall[];
+  isPartial: boolean;
 }
 
 export const MAX_UPDATES = 50;
@@ -66,23 +67,55 @@ export class RecentCalls implements CallSource {
   }
 
   /** Newest first. */
-  list({ tool, status, session, user, parent, search, from, to, caller, limit, cursor }: CallQuery): Page<RecentCall> {
+  list({ caller, limit, cursor, ...filter }: CallQuery): Page<RecentCall> {
     const before = cursor === undefined ? Infinity : Number(cursor);
     const items: RecentCall[] = [];
     for (const call of [...this.#calls.values()].sort((a, b) => b.number - a.number)) {
-      if (call.number >= before) continue;
-      if (tool !== undefined && call.toolName !== tool) continue;
-      if (status && !status.includes(call.status)) continue;
-      if (session !== undefined && call.caller.session !== session) continue;
-      if (user !== undefined && call.caller.user !== user) continue;
-      if (parent !== undefined && call.parentId !== parent) continue;
-      if (call.requestedAt < (from ?? 0) || call.requestedAt > (to ?? Infinity)) continue;
-      if (search && !hasText(call, search)) continue;
+      if (call.number >= before || !matches(call, filter)) continue;
       if (caller && keyOf(call) !== keyOf({ callId: call.callId, caller })) continue;
       if (items.length === limit) return { items, next: String(items.at(-1)?.number) };
       items.push(call);
     }
     return { items };
+  }
+
+  facets(filter: CallFilter): CallFacets {
+    const found = [...this.#calls.values()].filter((call) => matches(call, filter));
+    const by = (valueOf: (call: RecentCall) => string | undefined): FacetCount[] => {
+      const counts = new Map<string, number>();
+      for (const call of found) {
+        const value = valueOf(call);
+        if (value) counts.set(value, (counts.get(value) ?? 0) + 1);
+      }
+      return Array.from(counts, ([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
+    };
+    return {
+      tool: by(({ toolName }) => toolName),
+      status: by(({ status }) => status),
+      session: by(({ caller }) => caller.session),
+      user: by(({ caller }) => caller.user),
+      agent: by(({ caller }) => caller.agent),
+      kind: by(({ kind }) => kind),
+      risk: by(({ risk }) => risk),
+      counted: found.length,
+      isPartial: false,
+      isToolWhole: true,
+    };
+  }
+
+  tree(callId: string, user?: string): RecentTree | undefined {
+    let root = this.find(callId, user);
+    if (!root) return undefined;
+    for (let parent = parentOf(this, root); parent; parent = parentOf(this, root)) root = parent;
+    const calls = [root];
+    const all = [...this.#calls.values()].sort((a, b) => a.number - b.number);
+    for (const above of calls) {
+      for (const call of all) {
+        if (call.parentId === above.callId && call.caller.user === above.caller.user && !calls.includes(call))
+          calls.push(call);
+      }
+    }
+    return { root: root.callId, calls, isPartial: false };
   }
 
   /** `characters` is the estimated length of the event. */
@@ -180,6 +213,29 @@ export class RecentCalls implements CallSource {
       this.#characters -= call.characters;
     }
   }
+}
+
+function parentOf(calls: RecentCalls, { parentId, caller }: RecentCall): RecentCall | undefined {
+  return parentId === undefined ? undefined : calls.find(parentId, caller.user);
+}
+
+function matches(call: RecentCall, filter: CallFilter): boolean {
+  const { tool, status, kind, risk, session, user, agent, parent, search, from = 0, to = Infinity } = filter;
+  const { caller } = call;
+  const isEqual = (wanted: string | undefined, value: string | undefined) => wanted === undefined || wanted === value;
+  return (
+    isEqual(tool, call.toolName) &&
+    isEqual(session, caller.session) &&
+    isEqual(user, caller.user) &&
+    isEqual(agent, caller.agent) &&
+    isEqual(parent, call.parentId) &&
+    (!status?.length || status.includes(call.status)) &&
+    (!kind?.length || (call.kind !== undefined && kind.includes(call.kind))) &&
+    (!risk?.length || (call.risk !== undefined && risk.includes(call.risk))) &&
+    call.requestedAt >= from &&
+    call.requestedAt <= to &&
+    (!search || hasText(call, search))
+  );
 }
 
 function hasText({ callId, toolName, input, display }: RecentCall, search: string): boolean {

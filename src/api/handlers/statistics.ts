@@ -104,8 +104,11 @@ function weight({ isShown, definitionTokens, resultTokens }: TokenReport["tools"
 interface AnsweredCalls {
   at: number;
   tool: string;
+  /** Empty if the counters do not tell it. */
+  caller: string;
   count: number;
   durationMs: number;
+  waitedMs: number;
   durations: readonly (readonly [ms: number, count: number])[];
   failed: boolean;
   denied: boolean;
@@ -120,47 +123,59 @@ export async function auditStatistics(log: AuditLog, query: StatisticsQuery): Pr
   const wanted = Math.max(1, Math.ceil((query.to - query.from) / query.buckets));
   if (wanted < MINUTE) {
     const answered = await readAnswered(log, query.from, query.to);
-    if (answered) return summarise(answered, query, wanted);
+    if (answered) return summarise(answered, answered, query, wanted);
   }
   const unit = wanted >= HOUR ? HOUR : MINUTE;
   const bucketMs = Math.ceil(wanted / unit) * unit;
   const from = Math.floor(query.from / unit) * unit;
-  const counts = await readCounts(log, { from, to: query.to, unit });
-  return summarise(counts, { ...query, from }, bucketMs);
+  const { byTool, byCaller } = await readCounts(log, { from, to: query.to, unit });
+  return summarise(byTool, byCaller, { ...query, from }, bucketMs);
 }
 
 /** Whole hours and minutes from the counters, and the last minute up to `to` from the entries. */
 async function readCounts(
   log: AuditLog,
   { from, to, unit }: { from: number; to: number; unit: number },
-): Promise<AnsweredCalls[]> {
+): Promise<{ byTool: AnsweredCalls[]; byCaller: AnsweredCalls[] }> {
   const lastHour = unit === HOUR ? Math.max(from, Math.floor(to / HOUR) * HOUR) : from;
   const lastMinute = Math.max(from, Math.floor(to / MINUTE) * MINUTE);
   const last = await readAnswered(log, lastMinute, to);
-  const hours = lastHour > from ? await log.counts({ since: from, until: lastHour - 1, by: "hour" }) : [];
   const until = last ? lastMinute - 1 : to;
-  const minutes = lastHour <= until ? await log.counts({ since: lastHour, until, by: "minute" }) : [];
-  const counted = [...hours, ...minutes].filter(({ kind }) => ANSWERS.has(kind)).map(toAnswered);
-  return [...counted, ...(last ?? [])];
+  const ranges = [
+    { since: from, until: lastHour - 1, by: "hour" as const },
+    { since: lastHour, until, by: "minute" as const },
+  ].filter((range) => range.since <= range.until);
+  const counts = (await Promise.all(ranges.map((range) => log.counts(range)))).flat();
+  const callers = (await Promise.all(ranges.map((range) => log.callerCounts(range)))).flat();
+  const answered = counts.filter(({ kind }) => ANSWERS.has(kind));
+  return {
+    byTool: [...answered.map((each) => toAnswered(each, { tool: each.toolName, caller: "" })), ...(last ?? [])],
+    byCaller: [...callers.map((each) => toAnswered(each, { tool: "", caller: each.caller })), ...(last ?? [])],
+  };
 }
 
 const ANSWERS = new Set<string>(["call_ended", "call_refused"]);
 
 function summarise(
   answered: readonly AnsweredCalls[],
+  ofCallers: readonly AnsweredCalls[],
   { from, to }: StatisticsQuery,
   bucketMs: number,
 ): StatisticsInfo {
   const byTool = groupBy(answered, ({ tool }) => tool);
+  const byCaller = groupBy(ofCallers, ({ caller }) => caller);
   const byBucket = groupBy(answered, ({ at }) => Math.floor((at - from) / bucketMs));
   return {
     from,
     to,
     bucketMs,
     tools: Array.from(byTool, ([tool, calls]) => ({ tool, ...numbersOf(calls) })).sort((a, b) => b.count - a.count),
+    callers: Array.from(byCaller, ([caller, calls]) => ({ caller, ...numbersOf(calls) })).sort(
+      (a, b) => b.count - a.count,
+    ),
     buckets: Array.from({ length: Math.ceil((to - from) / bucketMs) }, (_, index) => {
-      const { count, failures, denials, p50Ms, p95Ms } = numbersOf(byBucket.get(index) ?? []);
-      return { at: from + index * bucketMs, count, failures, denials, p50Ms, p95Ms };
+      const { avgMs: _avgMs, bytes: _bytes, ...numbers } = numbersOf(byBucket.get(index) ?? []);
+      return { at: from + index * bucketMs, ...numbers };
     }),
   };
 }
@@ -178,40 +193,29 @@ async function readAnswered(log: AuditLog, since: number, until: number): Promis
   return answered;
 }
 
-function toAnswered({
-  at,
-  toolName,
-  status,
-  errorCode,
-  count,
-  durationMs,
-  bytes,
-  durations,
-}: AuditCounts): AnsweredCalls {
-  return {
-    at,
-    tool: toolName,
-    count,
-    durationMs,
-    durations,
-    failed: status === "failed",
-    denied: isDenial(errorCode),
-    bytes,
-  };
+function toAnswered(
+  counts: Omit<AuditCounts, "kind" | "toolName">,
+  of: Pick<AnsweredCalls, "tool" | "caller">,
+): AnsweredCalls {
+  const { at, status, errorCode, count, durationMs, waitedMs, bytes, durations } = counts;
+  const failed = status === "failed";
+  return { ...of, at, count, durationMs, waitedMs, durations, failed, denied: isDenial(errorCode), bytes };
 }
 
 function isDenial(code: unknown): boolean {
   return isErrorCode(code) && ERROR_CODES[code].actor === "policy";
 }
 
-function answeredOf({ at, toolName = "", status, data }: AuditEntry): AnsweredCalls {
-  const { durationMs, contentBytes, error } = data;
+function answeredOf({ at, toolName = "", caller, status, data }: AuditEntry): AnsweredCalls {
+  const { durationMs, waitedMs, contentBytes, error } = data;
   const ms = typeof durationMs === "number" ? durationMs : 0;
   return {
     at,
     tool: toolName,
+    caller: caller?.agent ?? caller?.user ?? "",
     count: 1,
     durationMs: ms,
+    waitedMs: typeof waitedMs === "number" ? waitedMs : 0,
     durations: [[ms, 1]],
     failed: status === "failed",
     denied: isDenial(isObject(error) ? error["code"] : undefined),
@@ -219,7 +223,7 @@ function answeredOf({ at, toolName = "", status, data }: AuditEntry): AnsweredCa
   };
 }
 
-function numbersOf(calls: readonly AnsweredCalls[]): ToolNumbers {
+function numbersOf(calls: readonly AnsweredCalls[]): ToolNumbers & { waitedMs: number } {
   const sum = (value: (call: AnsweredCalls) => number): number => calls.reduce((total, call) => total + value(call), 0);
   const count = sum((call) => call.count);
   const sorted = calls.flatMap(({ durations }) => durations).sort(([a], [b]) => a - b);
@@ -235,6 +239,7 @@ function numbersOf(calls: readonly AnsweredCalls[]): ToolNumbers {
     p50Ms: at(0.5),
     p95Ms: at(0.95),
     bytes: sum(({ bytes }) => bytes),
+    waitedMs: sum(({ waitedMs }) => waitedMs),
   };
 }
 

@@ -1,11 +1,12 @@
 import type { Page } from "../../contracts/basics.ts";
-import type { CallStatus } from "../../contracts/calls.ts";
+import type { CallFilter, CallOrigin, CallStatus } from "../../contracts/calls.ts";
 import { type ErrorCode, isErrorCode, toFailure, toolError } from "../../core/error.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
-import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
+import type { AuditEntry, AuditLog, CallFacets, CallFilter as LogFilter } from "../../gate/audit-log.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { CallRunner } from "./call-runner.ts";
-import type { CallQuery, CallSource, RecentCall } from "./recent-calls.ts";
+import type { CallQuery, CallSource, RecentCall, RecentTree } from "./recent-calls.ts";
+import { CallSubject, RiskLevel, ToolKind } from "../../contracts/basics.ts";
 
 /**
  * The calls of all processes that share the store, from the audit log. It has the input with secrets masked, and no content of
@@ -20,12 +21,29 @@ export class StoredCalls implements CallSource {
     this.#runner = runner;
   }
 
-  async list({ caller, parent, from, to, search, ...query }: CallQuery): Promise<Page<RecentCall>> {
+  async list({ caller, limit, cursor: after, ...query }: CallQuery): Promise<Page<RecentCall>> {
     const user = query.user ?? caller?.user;
     const session = query.session ?? caller?.session;
-    const filter = { ...query, user, session, parentId: parent, since: from, until: to, text: search };
-    const { entries, cursor } = await this.#log.calls(filter);
+    const { entries, cursor } = await this.#log.calls({
+      ...filterOf({ ...query, user, session }),
+      limit,
+      cursor: after,
+    });
     return { items: entries.map((entry) => this.#complete(callOf(entry))), next: cursor };
+  }
+
+  facets(filter: CallFilter): Promise<CallFacets> {
+    return this.#log.callFacets(filterOf(filter));
+  }
+
+  async tree(callId: string, user?: string): Promise<RecentTree | undefined> {
+    const tree = await this.#log.tree(callId, { user });
+    if (!tree) {
+      const call = this.#runner.recall(callId);
+      return call && { root: callId, calls: [call], isPartial: false };
+    }
+    const calls = tree.calls.map(({ entries, parentId }) => ({ ...this.#complete(wholeCallOf(entries)), parentId }));
+    return { ...tree, calls };
   }
 
   async find(callId: string, user?: string): Promise<RecentCall | undefined> {
@@ -65,18 +83,32 @@ const SHOWN = new Set([
   "approval_asked",
 ]);
 
+function filterOf({ parent, from, to, search, ...filter }: CallFilter): LogFilter {
+  return { ...filter, parentId: parent, since: from, until: to, text: search };
+}
+
 function wholeCallOf(entries: readonly AuditEntry[]): RecentCall {
   const last = entries.findLast(({ kind }) => SHOWN.has(kind)) ?? entries.at(-1);
   const first = entries[0];
   if (!last || !first) throw new Error("A call has an entry.");
   const call = callOf(last);
-  const asked = entries.findLast(({ kind }) => kind === "approval_asked");
+  const asked = entries.find(({ kind }) => kind === "approval_asked");
   const answered = entries.findLast(({ kind }) => kind === "approval_answered");
   const begun = entries.findLast(({ kind }) => kind === "call_begun");
   call.requestedAt = Math.min(call.requestedAt, first.at);
-  call.askedAt = asked?.at;
-  call.answeredAt = answered?.at;
-  call.startedAt ??= begun?.at;
+  call.askedAt = asked?.at ?? call.askedAt;
+  call.answeredAt = answered?.at ?? call.answeredAt;
+  if (call.askedAt !== undefined && call.answeredAt !== undefined) call.waitedMs = call.answeredAt - call.askedAt;
+  if (begun) call.startedAt = begun.at;
+  // A job waits for a worker between its passes.
+  const queued = entries.find(
+    ({ kind, data }) => kind === "call_waiting" && isObject(data["pending"]) && data["pending"]["kind"] === "job",
+  );
+  if (queued && call.startedAt !== undefined) call.queuedMs = Math.max(0, call.startedAt - queued.at);
+  const described = entries.find(({ data }) => "subject" in data || "risk" in data);
+  call.subject ??= described && subjectIn(described.data);
+  call.risk ??= described && riskIn(described.data);
+  call.approvalId ??= asked && textIn(asked.data["approvalId"]);
   call.input = entries.findLast(({ data }) => "input" in data)?.data["input"];
   call.isMasked = call.input !== undefined && JSON.stringify(call.input).includes("[hidden");
   return call;
@@ -85,22 +117,47 @@ function wholeCallOf(entries: readonly AuditEntry[]): RecentCall {
 /** A call as its last entry has it. */
 function callOf(entry: AuditEntry): RecentCall {
   const { seq, at, kind, callId = "", parentId, toolName = "", caller, status, verdict, data } = entry;
-  const { startedAt, completedAt, durationMs, summary, pending } = data;
+  const { summary, pending } = data;
   const result = resultOf(entry);
   const why = isObject(data["verdict"]) ? data["verdict"] : {};
+  const isEnd = status !== undefined && status !== "pending";
+  const requestedAt = numberOf(data["startedAt"]) ?? at;
+  const askedAt = kind === "approval_asked" ? at : numberOf(data["askedAt"]);
+  const waitedMs = numberOf(data["waitedMs"]);
+  const answeredAt = askedAt === undefined || waitedMs === undefined ? undefined : askedAt + waitedMs;
+  const queuedMs = numberOf(data["queuedMs"]);
+  const durationMs = numberOf(data["durationMs"]);
+  const hasRun = isEnd && kind !== "call_refused" && kind !== "call_lost";
+  // It began after the answer and its turn in the queue.
+  const startedAt = hasRun ? Math.max(requestedAt, answeredAt ?? 0) + (queuedMs ?? 0) : undefined;
+  const parsedKind = ToolKind.safeParse(data["toolKind"]);
   return {
     callId,
     parentId,
     toolName,
+    kind: parsedKind.success ? parsedKind.data : undefined,
+    subject: subjectIn(data),
+    risk: riskIn(data),
     caller: { ...caller, depth: caller?.depth ?? 0 },
+    origin: originOf(entry),
     status: statusOf(kind, status),
-    requestedAt: numberOf(startedAt) ?? at,
-    startedAt: kind === "call_begun" ? at : result && kind !== "call_refused" ? numberOf(startedAt) : undefined,
-    completedAt: numberOf(completedAt) ?? (status === undefined || status === "pending" ? undefined : at),
-    durationMs: numberOf(durationMs),
+    requestedAt: Math.min(requestedAt, askedAt ?? requestedAt),
+    askedAt,
+    answeredAt,
+    startedAt: kind === "call_begun" ? at : startedAt,
+    completedAt: numberOf(data["completedAt"]) ?? (isEnd ? at : undefined),
+    durationMs,
+    waitedMs,
+    queuedMs,
+    runMs: hasRun && durationMs !== undefined ? Math.max(0, durationMs - (queuedMs ?? 0)) : undefined,
     errorCode: result?.status === "failed" ? result.error.code : undefined,
-    display: typeof summary === "string" ? summary : undefined,
-    approvalId: isObject(pending) && pending["kind"] === "approval" ? String(pending["id"]) : undefined,
+    display: textIn(summary),
+    approvalId:
+      kind === "approval_asked"
+        ? textIn(data["approvalId"])
+        : isObject(pending) && pending["kind"] === "approval"
+          ? textIn(pending["id"])
+          : textIn(why["approvalId"]),
     verdict: verdict && { by: "policy", reason: "", ...(why as object), decision: verdict },
     input: data["input"],
     updates: [],
@@ -108,6 +165,26 @@ function callOf(entry: AuditEntry): RecentCall {
     number: seq,
     characters: 0,
   };
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function subjectIn({ subject }: AuditEntry["data"]): CallSubject | undefined {
+  const read = CallSubject.safeParse(subject);
+  return read.success ? read.data : undefined;
+}
+
+/** Calls that only read have no entry of their risk. */
+function riskIn({ risk }: AuditEntry["data"]): RiskLevel | undefined {
+  const read = RiskLevel.safeParse(risk);
+  return read.success ? read.data : undefined;
+}
+
+function originOf({ data, caller }: AuditEntry): CallOrigin | undefined {
+  if (data["origin"] === "job" || data["origin"] === "agent") return data["origin"];
+  return caller?.agent?.startsWith("mcp:") ? "mcp" : undefined;
 }
 
 function statusOf(kind: AuditEntry["kind"], status: AuditEntry["status"]): CallStatus {

@@ -2,7 +2,7 @@ import { boundPreview, MAX_SHOWN_BYTES, showableInput } from "../../calls/approv
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
-import { abortable, type Call, note, toolOf, type Verdict } from "../../core/call.ts";
+import { abortable, type AskedCall, type Call, note, toolOf, type Verdict } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
@@ -259,6 +259,7 @@ export class Permit implements Stage {
   async #start(call: Call, row: StoredCall): Promise<undefined> {
     const { answer } = row;
     this.#calls.setClaimed(call, row);
+    call.asked = askedOf(call, row, this.#options.clock.now());
     const by = answer?.by === undefined ? "approved" : `approved by ${answer.by}`;
     call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id };
     this.#emitResolved(call, row, "approved");
@@ -274,6 +275,7 @@ export class Permit implements Stage {
 
   async #refuseOrRepeat(call: Call, row: StoredCall): Promise<ToolResult> {
     if (row.result) return repeatResult(call, row.result, "replay");
+    call.asked = askedOf(call, row, this.#options.clock.now());
     await this.#options.discardPreview?.(call);
     const failure = refusalOf(row);
     if (row.outcome === "unknown") return failed(call, failure);
@@ -302,6 +304,13 @@ export class Permit implements Stage {
     const facts = { approvalId: id, decision, by: answer?.by, reason: reason ?? answer?.reason };
     events.emit(callEvent(call, "permission_resolved", clock.now(), facts));
   }
+}
+
+/** Only the wait for the person: what a call does before and after the question is its own time. */
+function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
+  const { createdAt: at, answeredAt = row.endedAt ?? now } = row;
+  const waitedMs = Math.max(0, answeredAt - at);
+  return { at, waitedMs, heldMs: Math.min(waitedMs, Math.max(0, answeredAt - startedAt)) };
 }
 
 /** Everything else is a denial, also a decision that does not exist. */

@@ -4,7 +4,7 @@ import { isObject } from "../../schema/json-schema.ts";
 import type { SqlRunner, SqlTransaction } from "../database.ts";
 import type { AuditWrite } from "../group-writer.ts";
 import type { Migrations } from "../migrations.ts";
-import { INDEX_MIGRATION } from "./index-tables.ts";
+import { CLASSES_MIGRATION, INDEX_MIGRATION } from "./index-tables.ts";
 import { integer, optional, placeholders, rowNumber, type RowOf, table, text } from "../table.ts";
 
 /** In the order in which the columns are hashed. `data` stays text: JSON that is written again may have another hash. */
@@ -82,6 +82,7 @@ export const AUDIT_MIGRATIONS: Migrations = {
       "CREATE INDEX audit_tool ON audit (tool, seq) WHERE status IS NOT NULL",
     ],
     INDEX_MIGRATION,
+    CLASSES_MIGRATION,
   ],
 };
 

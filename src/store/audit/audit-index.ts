@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { bucketOf } from "../../core/clock.ts";
 import type { SqlDatabase, SqlValue } from "../database.ts";
 import { type AuditWords, auditWordsOf, type IndexedRow } from "./audit-words.ts";
-import { ALL, type AuditCount, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";
+import { ALL, auditCallers, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";
 
 type Statement = readonly [sql: string, params: readonly SqlValue[]];
 
@@ -16,50 +16,68 @@ const IDLE_MS = 500;
 /** A log that grows by one entry now and then is not worth a look each time. */
 const MAX_IDLE_MS = 8000;
 
-/** Has the counts as they are stored, without the values that identify them. */
-const KEY = ["span", "at", "kind", "tool", "status", "verdict", "code"] as const;
-const SUMS = ["count", "micros", "bytes", "durations", "firstSeq", "lastSeq"] as const;
+/** The figures of a group of entries, as they are stored. */
+interface Sums {
+  count: number;
+  micros: number;
+  bytes: number;
+  durations: string;
+  firstSeq: number;
+  lastSeq: number;
+  waited: number;
+}
+const SUMS = ["count", "micros", "bytes", "durations", "firstSeq", "lastSeq", "waited"] as const;
 
 /** Figures of entries that have the same key. */
 class Tally {
-  count = 0;
-  micros = 0;
-  bytes = 0;
-  readonly durations = new Map<number, number>();
-  firstSeq = Number.MAX_SAFE_INTEGER;
-  lastSeq = 0;
+  #count = 0;
+  #micros = 0;
+  #bytes = 0;
+  #waited = 0;
+  readonly #durations = new Map<number, number>();
+  #firstSeq = Number.MAX_SAFE_INTEGER;
+  #lastSeq = 0;
 
-  constructor(readonly key: Pick<AuditCount, (typeof KEY)[number]>) {}
+  constructor(readonly key: CountKey) {}
 
-  add({ seq, ms, bytes, status }: IndexedRow): void {
-    this.count++;
-    this.firstSeq = Math.min(this.firstSeq, seq);
-    this.lastSeq = Math.max(this.lastSeq, seq);
+  add({ seq, ms, waited, bytes, status }: IndexedRow): void {
+    this.#count++;
+    this.#firstSeq = Math.min(this.#firstSeq, seq);
+    this.#lastSeq = Math.max(this.#lastSeq, seq);
     if (status === null) return;
     const durationMs = Number(ms) || 0;
-    this.micros += Math.round(durationMs * 1000);
-    this.bytes += Math.round(Number(bytes) || 0);
+    this.#micros += Math.round(durationMs * 1000);
+    this.#waited += Math.round(Number(waited) || 0);
+    this.#bytes += Math.round(Number(bytes) || 0);
     const bucket = bucketOf(durationMs);
-    this.durations.set(bucket, (this.durations.get(bucket) ?? 0) + 1);
+    this.#durations.set(bucket, (this.#durations.get(bucket) ?? 0) + 1);
   }
 
   /** Adds what is stored already. */
-  merge(stored: AuditCount): void {
-    this.count += stored.count;
-    this.micros += stored.micros;
-    this.bytes += stored.bytes;
-    this.firstSeq = Math.min(this.firstSeq, stored.firstSeq);
-    this.lastSeq = Math.max(this.lastSeq, stored.lastSeq);
+  merge(stored: Sums): void {
+    this.#count += stored.count;
+    this.#micros += stored.micros;
+    this.#waited += stored.waited;
+    this.#bytes += stored.bytes;
+    this.#firstSeq = Math.min(this.#firstSeq, stored.firstSeq);
+    this.#lastSeq = Math.max(this.#lastSeq, stored.lastSeq);
     for (const [bucket, count] of readDurations(stored.durations)) {
-      this.durations.set(bucket, (this.durations.get(bucket) ?? 0) + count);
+      this.#durations.set(bucket, (this.#durations.get(bucket) ?? 0) + count);
     }
   }
 
-  toRow(): AuditCount {
-    const { key, count, micros, bytes, firstSeq, lastSeq } = this;
+  get sums(): Sums {
     let durations = "";
-    for (const [bucket, times] of this.durations) durations += `${durations && " "}${bucket}:${times}`;
-    return { ...key, count, micros, bytes, durations, firstSeq, lastSeq };
+    for (const [bucket, times] of this.#durations) durations += `${durations && " "}${bucket}:${times}`;
+    return {
+      count: this.#count,
+      micros: this.#micros,
+      bytes: this.#bytes,
+      durations,
+      firstSeq: this.#firstSeq,
+      lastSeq: this.#lastSeq,
+      waited: this.#waited,
+    };
   }
 }
 
@@ -144,31 +162,24 @@ export class AuditIndex {
 
   async #slice(): Promise<void> {
     const { reader } = this.#database;
-    const from = await this.position();
+    const [at] = await auditIndex.select(this.#database, ["seq", "counted"], "WHERE id = 1");
+    if (!at) return;
+    const from = at.seq;
     const rows = await reader.all<IndexedRow>(this.words.read, [from, SLICE]);
     const last = rows.at(-1);
     if (!last) return;
     for (const row of rows) this.words.complete(row);
-    const tallies = tally(rows);
-    // Nobody changes the counters without moving the position, and then the claim fails.
-    for (const stored of await this.#stored(tallies)) tallies.get(keyOf(stored))?.merge(stored);
+    const counted = rows.filter(({ seq }) => seq > at.counted);
+    const tallies = await Promise.all(
+      COUNTERS.map(async (counters) => ({ counters, tallied: await counters.tally(reader, counted) })),
+    );
     const claim = randomUUID();
     const isMine: Statement = ["EXISTS (SELECT 1 FROM audit_index WHERE id = 1 AND claim = ?)", [claim]];
     await reader.write([
       ["UPDATE audit_index SET seq = ?, claim = ? WHERE id = 1 AND seq = ?", [last.seq, claim, from]],
       ...this.words.insert(rows, isMine),
-      ...upserts(
-        Array.from(tallies.values(), (each) => each.toRow()),
-        isMine,
-      ),
+      ...tallies.flatMap(({ counters, tallied }) => [...counters.upserts(tallied, isMine)]),
     ]);
-  }
-
-  async #stored(tallies: ReadonlyMap<string, Tally>): Promise<AuditCount[]> {
-    const times = new Map([...tallies.values()].map(({ key: { span, at } }) => [`${span} ${at}`, { span, at }]));
-    const where = [...times.values()].map(() => "(span = ? AND at = ?)").join(" OR ");
-    const values = [...times.values()].flatMap(({ span, at }) => [span, at]);
-    return auditCounts.select(this.#database.reader, auditCounts.keys, `WHERE ${where}`, values);
   }
 }
 
@@ -176,58 +187,119 @@ export class AuditIndex {
 export function forgetting(engine: string, seq: number): Statement[] {
   return [
     [auditWordsOf(engine).forget, [seq]],
-    [`DELETE FROM audit_counts WHERE span = ${MINUTE} AND last_seq <= ?`, [seq]],
+    ...COUNTERS.map(({ name }): Statement => [`DELETE FROM ${name} WHERE span = ${MINUTE} AND last_seq <= ?`, [seq]]),
   ];
 }
 
-function tally(rows: readonly IndexedRow[]): Map<string, Tally> {
-  const tallies = new Map<string, Tally>();
-  for (const row of rows) {
-    for (const span of [MINUTE, HOUR, DAY, ALL]) {
-      const key = {
-        span,
-        at: span === ALL ? 0 : Math.floor(row.at / span) * span,
-        kind: row.kind,
-        tool: row.tool ?? "",
-        status: row.status ?? "",
-        verdict: row.verdict ?? "",
-        code: row.code ?? "",
-      };
-      const text = keyOf(key);
-      let found = tallies.get(text);
-      if (!found) tallies.set(text, (found = new Tally(key)));
-      found.add(row);
-    }
-  }
-  return tallies;
-}
-
-function keyOf(key: Pick<AuditCount, (typeof KEY)[number]>): string {
-  return JSON.stringify(KEY.map((name) => key[name]));
-}
+type CountKey = Readonly<Record<string, string | number>> & { span: number; at: number };
 
 /** Rows in one statement. */
 const ROWS_AT_ONCE = 25;
 
-function* upserts(rows: readonly AuditCount[], guard: Statement): Generator<Statement> {
-  let from = 0;
-  for (; from + ROWS_AT_ONCE <= rows.length; from += ROWS_AT_ONCE)
-    yield upsert(rows.slice(from, from + ROWS_AT_ONCE), guard);
-  // Few different statements, so they stay prepared.
-  for (; from < rows.length; from++) yield upsert(rows.slice(from, from + 1), guard);
+interface CountersOptions {
+  name: string;
+  spans: readonly number[];
+  /** Names of the columns that identify a row, after `span` and `at`, with their values. Undefined: the entry is not counted. */
+  keys: readonly string[];
+  keyOf(row: IndexedRow): readonly string[] | undefined;
+  select(reader: Pick<SqlDatabase, "all">, where: string, values: readonly SqlValue[]): Promise<(Sums & CountKey)[]>;
 }
 
-const UPSERTED = [...KEY, ...SUMS];
-const TEXTS = new Set<string>(["kind", "tool", "status", "verdict", "code", "durations"]);
-/** With casts: PostgreSQL takes a parameter of VALUES for text. */
-const VALUES = `(${UPSERTED.map((key) => `CAST(? AS ${TEXTS.has(key) ? "TEXT" : "BIGINT"})`).join(", ")})`;
-const REPLACED = SUMS.map((key) => auditCounts.list([key])).map((name) => `${name} = excluded.${name}`);
+/** One table of counters. */
+class Counters {
+  readonly #options: CountersOptions;
+  readonly #columns: readonly string[];
+  readonly #values: string;
+  readonly #conflict: string;
 
-function upsert(rows: readonly AuditCount[], [guard, values]: Statement): Statement {
-  const list = rows.map(() => VALUES).join(", ");
-  return [
-    `INSERT INTO audit_counts (${auditCounts.list(UPSERTED)}) SELECT * FROM (VALUES ${list}) AS added WHERE ${guard} ` +
-      `ON CONFLICT (${auditCounts.list(KEY)}) DO UPDATE SET ${REPLACED.join(", ")}`,
-    [...rows.flatMap((row) => UPSERTED.map((key) => row[key])), ...values],
-  ];
+  constructor(options: CountersOptions) {
+    this.#options = options;
+    const { keys } = options;
+    this.#columns = ["span", "at", ...keys, ...SUMS];
+    const texts = new Set<string>([...keys, "durations"]);
+    // With casts: PostgreSQL takes a parameter of VALUES for text.
+    const cast = (name: string): string => `CAST(? AS ${texts.has(name) ? "TEXT" : "BIGINT"})`;
+    this.#values = `(${this.#columns.map(cast).join(", ")})`;
+    const replaced = SUMS.map(snakeCase).map((name) => `${name} = excluded.${name}`);
+    this.#conflict = `ON CONFLICT (${["span", "at", ...keys].join(", ")}) DO UPDATE SET ${replaced.join(", ")}`;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** The entries and what is stored of their groups. Nobody changes that without moving the position, and then the claim fails. */
+  async tally(reader: Pick<SqlDatabase, "all">, rows: readonly IndexedRow[]): Promise<readonly Tally[]> {
+    const tallies = new Map<string, Tally>();
+    for (const row of rows) {
+      const values = this.#options.keyOf(row);
+      if (!values) continue;
+      for (const span of this.#options.spans) {
+        const at = span === ALL ? 0 : Math.floor(row.at / span) * span;
+        const text = JSON.stringify([span, at, ...values]);
+        let found = tallies.get(text);
+        if (!found) {
+          const named = Object.fromEntries(this.#options.keys.map((name, index) => [name, values[index] ?? ""]));
+          tallies.set(text, (found = new Tally({ ...named, span, at })));
+        }
+        found.add(row);
+      }
+    }
+    for (const stored of await this.#stored(reader, [...tallies.values()])) {
+      tallies.get(JSON.stringify(["span", "at", ...this.#options.keys].map((name) => stored[name])))?.merge(stored);
+    }
+    return [...tallies.values()];
+  }
+
+  async #stored(reader: Pick<SqlDatabase, "all">, tallies: readonly Tally[]): Promise<(Sums & CountKey)[]> {
+    const times = new Map(tallies.map(({ key: { span, at } }) => [`${span} ${at}`, [span, at]]));
+    if (times.size === 0) return [];
+    const where = [...times.values()].map(() => "(span = ? AND at = ?)").join(" OR ");
+    return this.#options.select(reader, `WHERE ${where}`, [...times.values()].flat());
+  }
+
+  *upserts(tallies: readonly Tally[], guard: Statement): Generator<Statement> {
+    let from = 0;
+    for (; from + ROWS_AT_ONCE <= tallies.length; from += ROWS_AT_ONCE)
+      yield this.#upsert(tallies.slice(from, from + ROWS_AT_ONCE), guard);
+    // Few different statements, so they stay prepared.
+    for (; from < tallies.length; from++) yield this.#upsert(tallies.slice(from, from + 1), guard);
+  }
+
+  #upsert(tallies: readonly Tally[], [guard, values]: Statement): Statement {
+    const list = tallies.map(() => this.#values).join(", ");
+    const columns = this.#columns.map(snakeCase).join(", ");
+    const rows = tallies.flatMap(({ key, sums }) => {
+      const row: Record<string, string | number> = { ...key, ...sums };
+      return this.#columns.map((name): SqlValue => row[name] ?? "");
+    });
+    return [
+      `INSERT INTO ${this.name} (${columns}) SELECT * FROM (VALUES ${list}) AS added WHERE ${guard} ${this.#conflict}`,
+      [...rows, ...values],
+    ];
+  }
 }
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const COUNTERS: readonly Counters[] = [
+  new Counters({
+    name: auditCounts.name,
+    spans: [MINUTE, HOUR, DAY, ALL],
+    keys: ["kind", "tool", "status", "verdict", "code"],
+    keyOf: ({ kind, tool, status, verdict, code }) => [kind, tool ?? "", status ?? "", verdict ?? "", code ?? ""],
+    select: (reader, where, values) => auditCounts.select(reader, auditCounts.keys, where, values),
+  }),
+  new Counters({
+    name: auditCallers.name,
+    spans: [MINUTE, HOUR],
+    keys: ["caller", "status", "code"],
+    keyOf: ({ kind, agent, caller_user, status, code }) =>
+      kind === "call_ended" || kind === "call_refused"
+        ? [agent ?? caller_user ?? "", status ?? "", code ?? ""]
+        : undefined,
+    select: (reader, where, values) => auditCallers.select(reader, auditCallers.keys, where, values),
+  }),
+];

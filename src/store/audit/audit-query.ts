@@ -7,6 +7,7 @@ import type {
   AuditPage,
   AuditQuery,
   AuditStatus,
+  CallerCounts,
   CallRecord,
   FacetCount,
 } from "../../gate/audit-log.ts";
@@ -15,7 +16,7 @@ import type { SqlDatabase, SqlValue } from "../database.ts";
 import { audit, type AuditRow, column, toEntry } from "./audit-chain.ts";
 import { type AuditIndex, readDurations } from "./audit-index.ts";
 import { wordsOf } from "./audit-words.ts";
-import { ALL, auditCounts, DAY, HOUR, MINUTE, RARE_KINDS } from "./index-tables.ts";
+import { ALL, type AuditCount, auditCallers, auditCounts, DAY, HOUR, MINUTE, RARE_KINDS } from "./index-tables.ts";
 
 const MAX_PAGE_SIZE = 1000;
 /** Entries that are counted for facets if the counters do not have the answer. */
@@ -100,17 +101,31 @@ export class AuditReader {
     const where = "WHERE span = ? AND at >= ? AND at <= ? ORDER BY at";
     const values = [by === "hour" ? HOUR : MINUTE, since, until];
     const rows = await auditCounts.select(this.#database.reader, auditCounts.keys, where, values);
-    return rows.map(({ at, kind, tool, status, code, count, micros, bytes, durations }) => ({
-      at,
-      kind: kind as AuditKind,
-      toolName: tool,
-      status: (status || undefined) as AuditStatus | undefined,
-      errorCode: (code || undefined) as ErrorCode | undefined,
-      count,
-      durationMs: micros / 1000,
-      bytes,
-      durations: Array.from(readDurations(durations), ([bucket, times]) => [middleOf(bucket), times] as const),
-    }));
+    return rows.map((row) => ({ ...toCounts(row), kind: row.kind as AuditKind, toolName: row.tool }));
+  }
+
+  async callerCounts({ since, until, by }: Parameters<AuditReader["counts"]>[0]): Promise<CallerCounts[]> {
+    await this.#index.reach(await this.#lastSeq());
+    const where = "WHERE span = ? AND at >= ? AND at <= ? ORDER BY at";
+    const values = [by === "hour" ? HOUR : MINUTE, since, until];
+    const rows = await auditCallers.select(this.#database.reader, auditCallers.keys, where, values);
+    return rows.map((row) => ({ ...toCounts(row), caller: row.caller }));
+  }
+
+  /** The numbers that entries of this time can have. */
+  async seqRange(since: number | undefined, until: number | undefined): Promise<{ first: number; last: number }> {
+    const last = await this.#lastSeq();
+    if (since === undefined && until === undefined) return { first: 0, last };
+    const position = await this.#index.reach(last);
+    const counted = new Conditions();
+    addCounters(counted, Edges.wholeHours(since ?? 0, until ?? LATEST));
+    const [found] = await this.#database.reader.all<{ first: number | null; last: number | null }>(
+      `SELECT MIN(first_seq) AS first, MAX(last_seq) AS last FROM audit_counts${counted.where}`,
+      counted.values,
+    );
+    // Entries that are not indexed may match too.
+    const first = Math.min(found?.first ?? position + 1, position + 1);
+    return { first, last: position < last ? last : (found?.last ?? 0) };
   }
 
   async #select(filter: AuditQuery, before?: number): Promise<Selection> {
@@ -225,6 +240,21 @@ export class AuditReader {
   }
 }
 
+function toCounts({ at, status, code, count, micros, waited, bytes, durations }: StoredCounts) {
+  return {
+    at,
+    status: (status || undefined) as AuditStatus | undefined,
+    errorCode: (code || undefined) as ErrorCode | undefined,
+    count,
+    durationMs: micros / 1000,
+    waitedMs: waited,
+    bytes,
+    durations: Array.from(readDurations(durations), ([bucket, times]) => [middleOf(bucket), times] as const),
+  };
+}
+
+type StoredCounts = Pick<AuditCount, "at" | "status" | "code" | "count" | "micros" | "waited" | "bytes" | "durations">;
+
 /** Later than any entry. */
 const LATEST = 8.64e15;
 
@@ -310,7 +340,7 @@ class Facets {
   }
 }
 
-function largest(counts: ReadonlyMap<string, number>): FacetCount[] {
+export function largest(counts: ReadonlyMap<string, number>): FacetCount[] {
   const all = Array.from(counts, ([value, count]) => ({ value, count }));
   return all.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, MAX_VALUES);
 }

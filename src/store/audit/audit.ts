@@ -1,6 +1,6 @@
 import { hash as hashText } from "node:crypto";
 import type { ChangeEntry } from "../../calls/call-store.ts";
-import type { Call } from "../../core/call.ts";
+import { type Call, elapsedMs } from "../../core/call.ts";
 import { definitionHash } from "../../core/definition.ts";
 import { type RedactLimits, redactSecrets, secretNames } from "../../core/mask-secrets.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -17,13 +17,17 @@ import type {
   AuditPage,
   AuditQuery,
   AuditReport,
-  CallHistory,
+  CallerCounts,
+  CallFacets,
   CallFilter,
+  CallHistory,
   CallRecord,
+  CallTree,
   VerifyOptions,
 } from "../../gate/audit-log.ts";
+import { summarizeCall } from "../../gate/summarize-call.ts";
 import { audit, AUDIT_MIGRATIONS, appendAudit, auditHead, column, toDraft, toEntry } from "./audit-chain.ts";
-import { listCalls } from "./audit-calls.ts";
+import { CallReader } from "./audit-calls.ts";
 import { AuditIndex } from "./audit-index.ts";
 import { AuditReader, toCallRecord } from "./audit-query.ts";
 import { verifyAudit } from "./audit-verify.ts";
@@ -106,6 +110,7 @@ export class SqlAuditLog implements AuditLog {
   readonly #redact: Redact;
   readonly #results = new RecentResults();
   readonly #reader: AuditReader;
+  readonly #calls: CallReader;
   /** Its counters and words. */
   readonly index: AuditIndex;
 
@@ -114,6 +119,7 @@ export class SqlAuditLog implements AuditLog {
     this.#writer = context.writer;
     this.index = new AuditIndex(context.database, async () => (await this.#head()).count);
     this.#reader = new AuditReader(context.database, this.index);
+    this.#calls = new CallReader(context.database, this.index, this.#reader);
     const names = secretNames(context.secretNames ?? []);
     this.#redact = (value, limits) => redactSecrets(value, { ...limits, names });
   }
@@ -218,8 +224,9 @@ export class SqlAuditLog implements AuditLog {
   /** The gate measures a call when it leaves the last stage. This entry is written before that. */
   #timed(call: Call, result: ToolResult): ToolResult {
     if (result.durationMs !== undefined) return result;
-    const durationMs = this.#context.clock.monotonic() - call.startedMonotonic;
-    return { ...result, durationMs, completedAt: call.startedAt + Math.round(durationMs) };
+    const now = this.#context.clock.monotonic();
+    const completedAt = call.startedAt + Math.round(now - call.startedMonotonic);
+    return { ...result, durationMs: elapsedMs(call, now), completedAt };
   }
 
   async append(fact: AuditFact, { synced = false } = {}): Promise<void> {
@@ -252,9 +259,28 @@ export class SqlAuditLog implements AuditLog {
     return this.#reader.counts(range);
   }
 
+  async callerCounts(range: Parameters<AuditLog["counts"]>[0]): Promise<CallerCounts[]> {
+    await this.#settle();
+    return this.#reader.callerCounts(range);
+  }
+
   async calls(filter: CallFilter & { limit?: number; cursor?: string } = {}): Promise<AuditPage> {
     await this.#settle();
-    return listCalls(this.#context.database, this.index, filter);
+    return this.#calls.list(filter);
+  }
+
+  withInputs(entries: readonly AuditEntry[]): Promise<AuditEntry[]> {
+    return this.#calls.withInputs(entries);
+  }
+
+  async callFacets(filter: CallFilter = {}): Promise<CallFacets> {
+    await this.#settle();
+    return this.#calls.facets(filter);
+  }
+
+  async tree(callId: string, options?: Parameters<AuditLog["tree"]>[1]): Promise<CallTree | undefined> {
+    await this.#settle();
+    return this.#calls.tree(callId, options);
   }
 
   /** The name of this process in its entries. */
@@ -408,10 +434,15 @@ function describeAnswer(
 ): AuditFact {
   const { metadata } = result;
   // Values that are undefined are not written.
-  const data: Record<string, unknown> = isWhole ? describeWhole(call, redact) : {};
+  const data = isWhole ? describeWhole(call, redact) : classData(call);
   data["startedAt"] = call.startedAt;
   data["completedAt"] = result.completedAt;
   data["durationMs"] = result.durationMs && Math.round(result.durationMs * 1000) / 1000;
+  if (call.asked) {
+    data["askedAt"] = call.asked.at;
+    data["waitedMs"] = call.asked.waitedMs;
+  }
+  if (call.queuedMs >= 1) data["queuedMs"] = Math.round(call.queuedMs);
   if (result.status === "pending") data["pending"] = result.pending;
   if (result.status === "failed") {
     const { code, message } = result.error;
@@ -431,7 +462,19 @@ function hasKeys(value: object): boolean {
 
 /** The tool, the input and the verdict. */
 function describeWhole(call: Call, redact: Redact): Record<string, unknown> {
-  return { ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
+  return { ...classData(call), ...toolData(call, redact), ...inputData(call, redact), ...verdictData(call, redact) };
+}
+
+/**
+ * What lists filter by. First in the data, so a query finds it by the beginning of the text. The risk of a call that only
+ * reads follows from its input, which its entry has.
+ */
+function classData({ tool, input, secondPass, caller }: Call): Record<string, unknown> {
+  const data: Record<string, unknown> = {};
+  if (tool && !tool.isReadOnly) data["risk"] = summarizeCall(tool, input).risk.level;
+  data["toolKind"] = tool?.kind;
+  data["origin"] = secondPass?.kind === "job" ? "job" : caller.model === undefined ? undefined : "agent";
+  return data;
 }
 
 function kindOf(result: ToolResult, began: boolean): AuditKind {
@@ -455,7 +498,6 @@ function toolData({ tool, requestedName }: Call, redact: Redact): Record<string,
   if (!tool) return { requestedName: redact(requestedName, { maxTextLength: 200 }) };
   return {
     toolVersion: tool.version,
-    toolKind: tool.kind,
     definition: definitionHash(tool, (text) => hashText("sha256", text)),
   };
 }
