@@ -37,6 +37,8 @@ export default defineConfig({
     emptyOutDir: true,
     // A policy without `data:` for scripts and fonts; small pictures as files as well.
     assetsInlineLimit: 0,
+    // One file: a style sheet of a page that could not be loaded is not tried again.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 900,
   },

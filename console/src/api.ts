@@ -2,16 +2,36 @@ import { QueryClient, useQuery, type UseQueryResult } from "@tanstack/react-quer
 import { z } from "zod";
 import { createHttpClient } from "../../src/api/http-client.ts";
 import { pathParameters, type Endpoint } from "../../src/contracts/contract.ts";
+import { ApiError } from "../../src/contracts/errors.ts";
 import { type ApiClient, contracts } from "../../src/contracts/index.ts";
+import { setConnection, useConnection } from "./connection.ts";
 
-export { ApiError } from "../../src/contracts/errors.ts";
+export { ApiError };
 
 // Zod compiles its checks with `new Function`, which our content security policy forbids.
 z.config({ jitless: true });
 
+const FIRST_RETRY_MS = 300;
+const MAX_RETRY_MS = 3_000;
+
 export const queries = new QueryClient({
-  defaultOptions: { queries: { retry: 1, staleTime: 2_000, refetchOnWindowFocus: true } },
+  defaultOptions: {
+    queries: {
+      // While the server is away, pages keep what they show, and read it again when it is back.
+      retry: (count, error) => isOutage(error) || (count < 1 && !(error instanceof ApiError && error.status < 500)),
+      retryDelay: (count) => Math.min(FIRST_RETRY_MS * 2 ** count, MAX_RETRY_MS),
+      staleTime: 2_000,
+      refetchOnWindowFocus: true,
+      // The server may be on this machine: it is there without a network too.
+      networkMode: "always",
+    },
+  },
 });
+
+/** No server answered, or it is about to stop. */
+function isOutage(error: Error): boolean {
+  return error instanceof ApiError && (error.status === 0 || error.code === "shutdown");
+}
 
 /** Paths of the API are relative to the address of the console, which may be below a proxy's prefix. */
 function addressOf(path: string): URL {
@@ -21,9 +41,19 @@ function addressOf(path: string): URL {
 /** The typed client of the API. The browser's cookie is its credential. */
 export const api: ApiClient = createHttpClient(contracts, {
   url: location.origin,
-  fetch: (input, init) => {
+  fetch: async (input, init) => {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input);
-    return fetch(addressOf(`${pathname}${search}`), { ...init, credentials: "same-origin" });
+    let response: Response;
+    try {
+      response = await fetch(addressOf(`${pathname}${search}`), { ...init, credentials: "same-origin" });
+    } catch (error) {
+      if (!init?.signal?.aborted) setConnection({ isReachable: false });
+      throw error;
+    }
+    const isLogin = pathname === contracts.session.login.path && init?.method === contracts.session.login.method;
+    const isRefused = response.status === 401 && !isLogin;
+    setConnection(isRefused ? { isReachable: true, isSignedIn: false } : { isReachable: true });
+    return response;
   },
 });
 
@@ -48,6 +78,7 @@ export function useApi<R extends keyof ApiClient, M extends keyof ApiClient[R] &
   args: Args<ApiClient[R][M]> | undefined,
   { everyMs }: { everyMs?: number } = {},
 ): UseQueryResult<Result<ApiClient[R][M]>, Error> {
+  const { isSignedIn } = useConnection();
   return useQuery({
     queryKey: [resource, method, ...(args ?? [])],
     queryFn: ({ signal }) => {
@@ -58,7 +89,8 @@ export function useApi<R extends keyof ApiClient, M extends keyof ApiClient[R] &
       const call = api[resource][method] as Method;
       return call(...(all as never[])) as Promise<Result<ApiClient[R][M]>>;
     },
-    enabled: args !== undefined,
+    // Requests with an old cookie count as wrong tokens, and too many of them block the address.
+    enabled: args !== undefined && (isSignedIn || resource === "session"),
     refetchInterval: everyMs ?? false,
   });
 }

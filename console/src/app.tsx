@@ -1,41 +1,34 @@
 import { Suspense, useEffect, useState } from "react";
 import { Redirect, Route, Switch, useLocation } from "wouter";
-import { api, ApiError, queries, useApi } from "./api.ts";
+import { useApi } from "./api.ts";
+import { useConnection } from "./connection.ts";
 import { Frame } from "./frame.tsx";
 import { pathPart } from "./hash-location.ts";
-import { defineWords, useLanguage, useWords } from "./language.tsx";
+import { useLanguage } from "./language.tsx";
 import { useLive } from "./live.ts";
 import { PAGES } from "./pages.ts";
 import { useOpenQuestions } from "./pages/approvals/server-questions.tsx";
 import { useFinishedSignIn } from "./pages/mcp/use-finished-sign-in.ts";
 import { Failure } from "./parts/failure.tsx";
-import { SignIn } from "./sign-in.tsx";
-
-const words = defineWords({ en: { loading: "Loading…" }, zh: { loading: "加载中…" } });
+import { PageBoundary } from "./parts/page-boundary.tsx";
+import { Skeleton } from "./parts/skeleton.tsx";
+import { signIn, SignInDialog, SignInPage } from "./sign-in.tsx";
 
 export function App() {
-  const session = useApi("session", "show", []);
-  const [arriving, setArriving] = useState(() => oneTimeToken());
-  const { refetch } = session;
-  useEffect(() => {
-    if (arriving === undefined) return;
-    // Remove the token from the address bar and the history first.
-    history.replaceState(null, "", `${location.pathname}#/`);
-    void api.session
-      .login({ token: arriving })
-      .catch(() => undefined)
-      .finally(() => {
-        setArriving(undefined);
-        void refetch();
-      });
-  }, [arriving, refetch]);
-
-  if (arriving !== undefined || session.isPending) return <Loading />;
-  if (session.error instanceof ApiError && session.error.status === 401) {
-    return <SignIn onSignedIn={() => void queries.invalidateQueries()} />;
+  const { isArriving, isStale } = useLoginLink();
+  const { isSignedIn } = useConnection();
+  const session = useApi("session", "show", isArriving ? undefined : []);
+  if (isArriving || session.isPending) return <LoadingPage />;
+  if (!session.data) {
+    if (!isSignedIn) return <SignInPage isStale={isStale} />;
+    return session.error ? <Failure error={session.error} again={() => void session.refetch()} /> : <LoadingPage />;
   }
-  if (session.error) return <Failure error={session.error} again={() => void refetch()} />;
-  return <SignedIn />;
+  return (
+    <>
+      <SignedIn />
+      {isSignedIn ? null : <SignInDialog isStale={isStale} />}
+    </>
+  );
 }
 
 function SignedIn() {
@@ -54,38 +47,77 @@ function SignedIn() {
     const title = current ? `${current.words[language].title} · Haft` : "Haft";
     document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
   }, [waiting, current, language]);
+  useEffect(() => {
+    if (current) sessionStorage.setItem(PLACE, location.hash);
+  });
 
   return (
     <Frame pages={pages} current={current} waiting={waiting} server={server.data}>
       {signInProblem ? <Failure error={signInProblem} /> : null}
-      <Suspense fallback={<Loading />}>
-        <Switch>
-          {pages.map(({ path, view: View }) => (
-            <Route key={path} path={`/${path}/*?`}>
-              <View />
-            </Route>
-          ))}
-          {pages.flatMap(({ path, aliases = [] }) =>
-            aliases.map((alias) => (
-              <Route key={alias} path={`/${alias}/*?`}>
-                <Redirect to={pathname.replace(`/${alias}`, `/${path}`)} replace />
+      <PageBoundary key={current?.path} onRetry={() => current?.view.reset()}>
+        <Suspense fallback={<LoadingPage />}>
+          <Switch>
+            {pages.map(({ path, view: View }) => (
+              <Route key={path} path={`/${path}/*?`}>
+                <View />
               </Route>
-            )),
-          )}
-          <Route>
-            <Redirect to={waiting > 0 ? "/approvals" : "/tools"} replace />
-          </Route>
-        </Switch>
-      </Suspense>
+            ))}
+            {pages.flatMap(({ path, aliases = [] }) =>
+              aliases.map((alias) => (
+                <Route key={alias} path={`/${alias}/*?`}>
+                  <Redirect to={pathname.replace(`/${alias}`, `/${path}`)} replace />
+                </Route>
+              )),
+            )}
+            <Route>
+              <Redirect to={waiting > 0 ? "/approvals" : "/tools"} replace />
+            </Route>
+          </Switch>
+        </Suspense>
+      </PageBoundary>
     </Frame>
   );
 }
 
-function Loading() {
-  return <div className="empty pulse">{useWords(words).loading}</div>;
+function LoadingPage() {
+  return (
+    <div className="page">
+      <Skeleton lines={6} />
+    </div>
+  );
 }
 
-/** From the address that the server printed: `#login=…`. A browser does not send the fragment, so no log has it. */
-function oneTimeToken(): string | undefined {
-  return /^#login=([\w-]+)$/.exec(location.hash)?.[1];
+/** The address of the page before the session ended. */
+const PLACE = "haft.place";
+
+/**
+ * The link that the server or `haft login` printed: `#login=…`. A browser does not send the fragment, so no log has it. It
+ * may be opened in a tab that shows a page: then only the fragment changes, and the page comes back.
+ */
+function useLoginLink(): { isArriving: boolean; isStale: boolean } {
+  const [token, setToken] = useState(takeToken);
+  const [isStale, setStale] = useState(false);
+  useEffect(() => {
+    const onChange = (): void => setToken((waiting) => takeToken() ?? waiting);
+    addEventListener("hashchange", onChange);
+    return () => removeEventListener("hashchange", onChange);
+  }, []);
+  useEffect(() => {
+    if (token === undefined) return;
+    signIn(token)
+      .then(
+        () => setStale(false),
+        () => setStale(true),
+      )
+      .finally(() => setToken(undefined));
+  }, [token]);
+  return { isArriving: token !== undefined, isStale };
+}
+
+/** Removes the token from the address bar and the history at once. */
+function takeToken(): string | undefined {
+  const token = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
+  if (token === undefined) return undefined;
+  history.replaceState(null, "", `${location.pathname}${sessionStorage.getItem(PLACE) ?? "#/"}`);
+  return token;
 }

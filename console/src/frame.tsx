@@ -1,7 +1,8 @@
-import { Ellipsis, Languages, LogOut, Moon, Sun, SunMoon, X } from "lucide-react";
+import { Ellipsis, Languages, LogOut, Moon, Sun, SunMoon, WifiOff, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ServerInfo } from "../../src/contracts/server.ts";
+import { useConnection } from "./connection.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLiveState } from "./live.ts";
 import type { Page } from "./page.ts";
@@ -18,6 +19,7 @@ const words = defineWords({
     signOut: "Sign out",
     live: "Live",
     reconnecting: "Reconnecting…",
+    away: "Server not reachable, retrying. The page shows what was there before.",
     skip: "Skip to the content",
     more: "More",
     close: "Close",
@@ -32,6 +34,7 @@ const words = defineWords({
     signOut: "退出",
     live: "实时",
     reconnecting: "正在重连…",
+    away: "无法连接服务器，正在重试。页面显示之前的内容。",
     skip: "跳到内容",
     more: "更多",
     close: "关闭",
@@ -71,6 +74,7 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
         <SideFoot server={server} />
       </aside>
       <main className="main" id="content" tabIndex={-1}>
+        <OutageBanner />
         <SectionTabs pages={pages} current={current} />
         {children}
       </main>
@@ -81,6 +85,22 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
           <SideFoot server={server} />
         </More>
       </nav>
+    </div>
+  );
+}
+
+/** The status region is always there: screen readers announce what is put into it. */
+function OutageBanner() {
+  const w = useWords(words);
+  const { isReachable } = useConnection();
+  return (
+    <div role="status" className="outage">
+      {isReachable ? null : (
+        <p className="notice warn">
+          <WifiOff size={16} aria-hidden />
+          {w.away}
+        </p>
+      )}
     </div>
   );
 }

@@ -43,7 +43,7 @@ export function useWords<T extends object>(words: Words<T>): T {
 
 function storedLanguage(): Language {
   const stored = localStorage.getItem("haft.language");
-  const language = stored === "en" || stored === "zh" ? stored : navigator.language.startsWith("zh") ? "zh" : "en";
+  const language = stored === "en" || stored === "zh" ? stored : navigator.language?.startsWith("zh") ? "zh" : "en";
   document.documentElement.lang = language === "zh" ? "zh-CN" : "en";
   return language;
 }

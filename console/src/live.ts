@@ -2,6 +2,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import type { EventMessage } from "../../src/contracts/events.ts";
 import type { ApiClient } from "../../src/contracts/index.ts";
 import { api, queries } from "./api.ts";
+import { useConnection } from "./connection.ts";
 
 type State = "connecting" | "open" | "closed";
 
@@ -27,6 +28,7 @@ const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof A
 const GROUP_MS = 250;
 
 let state: State = "closed";
+let wasOpen = false;
 const watchers = new Set<() => void>();
 
 /** Whether the console receives events. */
@@ -40,9 +42,24 @@ export function useLiveState(): State {
   );
 }
 
+/** How often a server that does not answer is asked whether it is back. */
+const HEALTH_INTERVAL_MS = 1_000;
+
+/** Asks for the health of the server while it is away: the first answer sets the connection state. */
+function useReturn(isReachable: boolean): void {
+  useEffect(() => {
+    if (isReachable) return;
+    const timer = setInterval(() => void api.server.health().catch(() => undefined), HEALTH_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, [isReachable]);
+}
+
 /** One stream for the whole console. An event marks lists as out of date; they are fetched again from the server. */
 export function useLive(): void {
+  const { isReachable, isSignedIn } = useConnection();
+  useReturn(isReachable);
   useEffect(() => {
+    if (!isReachable || !isSignedIn) return;
     const controller = new AbortController();
     let due: ReturnType<typeof setTimeout> | undefined;
     const stale = new Set<keyof ApiClient>();
@@ -62,10 +79,13 @@ export function useLive(): void {
     };
     const follow = async (): Promise<void> => {
       const { signal } = controller;
+      become("connecting");
       for await (const { type } of api.events.subscribe({}, { signal, onReconnect: () => become("connecting") })) {
         if (state !== "open") {
           become("open");
-          refresh(["calls", "approvals"]);
+          // Events may have been missed, and after a restart everything may be different.
+          if (wasOpen) void queries.invalidateQueries();
+          wasOpen = true;
         }
         refresh(STALE_AFTER[type] ?? []);
       }
@@ -76,7 +96,7 @@ export function useLive(): void {
       controller.abort();
       become("closed");
     };
-  }, []);
+  }, [isReachable, isSignedIn]);
 }
 
 function become(next: State): void {

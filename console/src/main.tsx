@@ -6,8 +6,10 @@ import { queries } from "./api.ts";
 import { App } from "./app.tsx";
 import { useHashLocation, useHashSearch } from "./hash-location.ts";
 import { LanguageProvider } from "./language.tsx";
+import { repairBrowserLocale } from "./parts/format.ts";
 import "./style.css";
 
+repairBrowserLocale();
 createRoot(document.getElementById("root")!).render(
   <StrictMode>
     <QueryClientProvider client={queries}>

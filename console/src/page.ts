@@ -1,7 +1,7 @@
 import type { LucideIcon } from "lucide-react";
-import type { ComponentType, LazyExoticComponent } from "react";
 import type { ApiClient } from "../../src/contracts/index.ts";
 import type { Words } from "./language.tsx";
+import type { LazyPage } from "./lazy-page.tsx";
 import type { SectionId } from "./sections.ts";
 
 /** One page of the console. A new page is a `<name>-route.ts` with a `Page`, its `<name>-view.tsx`, and a line in `pages.ts`. */
@@ -14,7 +14,7 @@ export interface Page {
   icon: LucideIcon;
   /** The title of its tab, if the section has several pages. */
   words: Words<{ title: string }>;
-  view: LazyExoticComponent<ComponentType>;
+  view: LazyPage;
   /** The page is shown only if the server has this resource. */
   needs?: keyof ApiClient;
 }

@@ -1,22 +1,50 @@
 import { KeyRound } from "lucide-react";
-import { useState } from "react";
-import { api } from "./api.ts";
+import { useEffect, useRef, useState } from "react";
+import { api, ApiError, queries } from "./api.ts";
+import { setConnection } from "./connection.ts";
 import { defineWords, useWords } from "./language.tsx";
+import { CopyButton } from "./parts/copy-button.tsx";
+import { Failure } from "./parts/failure.tsx";
 
 const words = defineWords({
   en: {
     title: "Sign in to Haft",
-    lead: "Open the address that the server printed, or paste a token. Create one with: haft token create",
+    lost: "You are signed out. Sign in to continue where you are.",
+    lead: "Run this in the folder of the server and open the address that it prints:",
+    stale: "This link was used or has expired. Run: haft login",
+    or: "Or use a token with the scope read or more:",
     token: "Token",
     submit: "Sign in",
+    wrong: "This token is wrong, revoked or expired.",
   },
   zh: {
     title: "登录 Haft",
-    lead: "打开服务器打印的地址，或在此粘贴令牌。创建新令牌：haft token create",
+    lost: "登录已失效。登录后继续当前页面。",
+    lead: "在服务器的文件夹中运行此命令，然后打开它打印的地址：",
+    stale: "此链接已使用或已过期。请运行：haft login",
+    or: "或使用至少有 read 权限的令牌：",
     token: "令牌",
     submit: "登录",
+    wrong: "令牌错误、已撤销或已过期。",
   },
 });
+
+const COMMAND = "haft login";
+/** Tells the other tabs of this browser, which have the same cookie. */
+const tabs = new BroadcastChannel("haft-sign-in");
+
+/** The session is there: everything is fetched again. */
+function signedIn(): void {
+  setConnection({ isSignedIn: true });
+  void queries.invalidateQueries();
+}
+
+/** Exchanges a token for a session. */
+export async function signIn(token: string): Promise<void> {
+  await api.session.login({ token });
+  tabs.postMessage("signed-in");
+  signedIn();
+}
 
 /** Ends the session. The page then shows the sign-in. */
 export async function signOut(): Promise<void> {
@@ -24,44 +52,97 @@ export async function signOut(): Promise<void> {
   location.reload();
 }
 
-export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
-  const w = useWords(words);
-  const [token, setToken] = useState("");
-  const [problem, setProblem] = useState<string>();
+/** Another tab has signed in, or the user comes back to this one: the cookie may be valid now. */
+function useOtherTabs(): void {
+  useEffect(() => {
+    const check = (): void =>
+      void api.session.show().then(signedIn, () => {
+        // Still signed out.
+      });
+    tabs.addEventListener("message", check);
+    return () => tabs.removeEventListener("message", check);
+  }, []);
+}
+
+export interface SignInProps {
+  /** The address of this page had a link that is not valid any more. */
+  isStale: boolean;
+}
+
+/** The whole page, if nobody was signed in. */
+export function SignInPage(props: SignInProps) {
+  useOtherTabs();
   return (
     <main className="sign-in">
-      <form
-        className="panel"
-        onSubmit={(event) => {
-          event.preventDefault();
-          api.session.login({ token: token.trim() }).then(onSignedIn, (error: Error) => setProblem(error.message));
-        }}
-      >
-        <div className="body">
-          <KeyRound size={26} aria-hidden />
-          <h1>{w.title}</h1>
-          <p className="muted">{w.lead}</p>
-          <label>
-            <span className="sr-only">{w.token}</span>
-            <input
-              className="input mono"
-              type="password"
-              autoComplete="off"
-              placeholder={w.token}
-              value={token}
-              onChange={({ target }) => setToken(target.value)}
-            />
-          </label>
-          {problem ? (
-            <p className="notice bad" role="alert">
-              {problem}
-            </p>
-          ) : null}
-          <button className="button primary" disabled={token.trim() === ""}>
-            {w.submit}
-          </button>
-        </div>
-      </form>
+      <SignInForm {...props} />
     </main>
+  );
+}
+
+/** Over a page whose session has ended: the page stays as it is below. */
+export function SignInDialog(props: SignInProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useOtherTabs();
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} className="dialog sign-in-dialog" onCancel={(event) => event.preventDefault()}>
+      <SignInForm {...props} isLost />
+    </dialog>
+  );
+}
+
+function SignInForm({ isStale, isLost = false }: SignInProps & { isLost?: boolean }) {
+  const w = useWords(words);
+  const [token, setToken] = useState("");
+  const [problem, setProblem] = useState<Error>();
+  return (
+    <form
+      className="panel"
+      aria-labelledby="sign-in-title"
+      onSubmit={(event) => {
+        event.preventDefault();
+        signIn(token.trim()).catch(setProblem);
+      }}
+    >
+      <div className="body">
+        <KeyRound size={26} aria-hidden />
+        <h1 id="sign-in-title">{w.title}</h1>
+        {isStale ? (
+          <p className="notice warn" role="alert">
+            {w.stale}
+          </p>
+        ) : null}
+        {isLost ? <p>{w.lost}</p> : null}
+        <p className="muted">{w.lead}</p>
+        <div className="row code">
+          <code className="grow">{COMMAND}</code>
+          <CopyButton text={COMMAND} />
+        </div>
+        <label className="stack">
+          <span className="muted">{w.or}</span>
+          <input
+            className="input mono"
+            type="password"
+            autoComplete="off"
+            placeholder={w.token}
+            aria-label={w.token}
+            value={token}
+            onChange={({ target }) => setToken(target.value)}
+          />
+        </label>
+        {problem instanceof ApiError && problem.status === 401 ? (
+          <p className="notice bad" role="alert">
+            {w.wrong}
+          </p>
+        ) : problem ? (
+          <Failure error={problem} />
+        ) : null}
+        <button className="button primary" disabled={token.trim() === ""}>
+          {w.submit}
+        </button>
+      </div>
+    </form>
   );
 }

@@ -29,6 +29,9 @@ function single(path: string, summary: string, load: () => Promise<Command>): Co
 /** A file is loaded when one of its commands is used. */
 export const COMMANDS: readonly CommandEntry[] = [
   single("serve", "Start the server and the console", async () => (await import("./commands/serve.ts")).serve),
+  single("login", "Print a link that opens the console of the running server", async () => {
+    return (await import("./commands/login.ts")).login;
+  }),
   single("worker", "Run background calls, on any number of machines", async () => {
     return (await import("./commands/worker.ts")).worker;
   }),

@@ -77,13 +77,15 @@ function remove(stateFolder: string): void {
 
 export interface FindOptions {
   env: Environment;
+  /** Also a server with other HAFT_ variables in its environment. */
+  anySettings?: boolean;
   warn(text: string): void;
 }
 
 /** The server of this workspace. Undefined if none runs, or if it cannot be used; then `warn` has said why. */
 export async function findRunningServer(
   folder: string,
-  { env, warn }: FindOptions,
+  { env, anySettings = false, warn }: FindOptions,
 ): Promise<ServerAddress | undefined> {
   const stateFolder = stateFolderOf(folder, { env });
   const record = readRecord(stateFolder);
@@ -101,7 +103,7 @@ export async function findRunningServer(
   }
   const version = await readVersion();
   if (record.version !== version) return skip(`has version ${record.version}, not ${version}`);
-  if (record.settings !== settingsOf(env)) return skip("has other HAFT_ variables in its environment");
+  if (!anySettings && record.settings !== settingsOf(env)) return skip("has other HAFT_ variables in its environment");
   const answer = await requestInfo(url, token);
   if (answer === undefined) return skip("does not answer");
   if (answer.version !== version || answer.workspace !== realpathSync(folder)) return skip("is not the expected one");

@@ -12,6 +12,7 @@ import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
 import { ApiError } from "../contracts/errors.ts";
 import {
+  childPrefix,
   issueToken,
   MemoryTokenStore,
   openTokensOnUse,
@@ -165,7 +166,15 @@ async function openServerTokens(
   const { clock } = host.haft;
   const own = new MemoryTokenStore();
   const stored = openTokensOnUse(host.store.database, clock);
-  const all: TokenStore = { ...stored, find: (hash) => own.find(hash) ?? stored.find(hash) };
+  /** Sessions that were opened with a token of this process end with it too. */
+  const isOwn = (id: string): boolean =>
+    own.list().some((token) => token.id === id || id.startsWith(childPrefix(token.id)));
+  const all: TokenStore = {
+    list: () => stored.list(),
+    find: (hash) => own.find(hash) ?? stored.find(hash),
+    add: (token) => (isOwn(token.id) ? own.add(token) : stored.add(token)),
+    remove: (id) => (isOwn(id) ? own.remove(id) : stored.remove(id)),
+  };
   const { token: localToken } = await issueToken(own, clock, { name: userName(), scopes: SCOPES });
   if (configured === undefined) return { tokens: all, localToken };
   const issued = await issueToken(own, clock, { name: "configured", scopes: SCOPES, token: configured });

@@ -4,7 +4,7 @@ import { endpoint, named } from "./contract.ts";
 import { Scope } from "./identity.ts";
 import { Done } from "./server.ts";
 
-/** The one-time token of the printed address, exchanged for a cookie that scripts cannot read. */
+/** The one-time token of a printed address, or a token of a program, exchanged for a cookie that scripts cannot read. */
 export const LoginRequest = named("LoginRequest", z.strictObject({ token: z.string().min(1).max(512) }));
 export type LoginRequest = z.infer<typeof LoginRequest>;
 
@@ -20,6 +20,17 @@ export const SessionInfo = named(
 );
 export type SessionInfo = z.infer<typeof SessionInfo>;
 
+/** Default scopes: those of the token that asks. */
+export const LinkRequest = named("LinkRequest", z.strictObject({ scopes: z.array(Scope).min(1).max(4).optional() }));
+export type LinkRequest = z.infer<typeof LinkRequest>;
+
+/** An address that signs a browser in, once. */
+export const LoginLink = named(
+  "LoginLink",
+  z.strictObject({ url: z.string(), scopes: z.array(Scope), expiresAt: Time }),
+);
+export type LoginLink = z.infer<typeof LoginLink>;
+
 export const session = {
   show: endpoint("GET /api/session", {
     summary: "Your name and scopes",
@@ -27,10 +38,17 @@ export const session = {
     output: SessionInfo,
   }),
   login: endpoint("POST /api/session", {
-    summary: "Exchange a one-time token for a session cookie",
+    summary: "Exchange a one-time token, or a token that may read, for a session cookie",
     scope: "public",
     body: LoginRequest,
     output: SessionInfo,
+  }),
+  link: endpoint("POST /api/session/links", {
+    summary: "Create an address that signs a browser in, once",
+    scope: "admin",
+    body: LinkRequest,
+    status: 201,
+    output: LoginLink,
   }),
   logout: endpoint("DELETE /api/session", { summary: "End the session", scope: "authenticated", output: Done }),
 };

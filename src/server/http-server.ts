@@ -119,7 +119,6 @@ export interface HttpServer {
 
 export const DEFAULT_PORT = 4117;
 const HEALTH_PATH = contracts.server.health.path;
-const LOGIN_MS = 10 * 60_000;
 /** For the results of running calls when the server closes. */
 export const DRAIN_MS = 10_000;
 /** For responses that are being sent after that. */
@@ -256,9 +255,9 @@ class ApiServer implements HttpServer {
   }
 
   async loginUrl({ name = "owner", scopes = SCOPES }: { name?: string; scopes?: readonly Scope[] } = {}) {
-    const token = await this.issueToken({ name, scopes, kind: "login", expiresInMs: LOGIN_MS });
-    // After the #: it is not sent with the request for the page, and is in no log.
-    return `${this.url}/#login=${token}`;
+    const { createLoginLink } = await import("../api/handlers/session.ts");
+    const { clock } = this.#haft;
+    return (await createLoginLink({ tokens: this.#tokens, clock, url: this.url }, { name, scopes })).url;
   }
 
   close({ graceMs = DRAIN_MS, idleMs = 0 }: { graceMs?: number; idleMs?: number } = {}): Promise<void> {
@@ -307,6 +306,7 @@ class ApiServer implements HttpServer {
       cookieName: () => this.#cookieName(),
       isSecure: this.#options.tls !== undefined,
       wrongToken: this.#authenticator.wrongToken,
+      url: () => this.url,
       record: this.api.record,
     });
   }

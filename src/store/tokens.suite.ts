@@ -37,6 +37,18 @@ export function describeTokenStore(name: string, make: () => Promise<TokenStore>
       expect(await store.list()).toEqual([]);
     });
 
+    test("removes the sessions of a token with it, and no others", async () => {
+      const store = await make();
+      const clock = createFakeClock();
+      const { stored } = await issueToken(store, clock, { name: "a", scopes: ["read"] });
+      const session = { name: "a", scopes: ["read"], kind: "session" } as const;
+      const own = await issueToken(store, clock, { ...session, parent: stored.id });
+      const other = await issueToken(store, clock, { ...session, parent: `${stored.id}x` });
+      expect(await store.remove(stored.id)).toBe(true);
+      expect(await findToken(store, clock, own.token, "session")).toBeUndefined();
+      expect(await findToken(store, clock, other.token, "session")).toBeDefined();
+    });
+
     test("lists the oldest first", async () => {
       const store = await make();
       const clock = createFakeClock();

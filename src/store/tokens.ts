@@ -26,7 +26,7 @@ export interface StoredToken {
 export interface TokenStore {
   add(token: StoredToken): MaybePromise<void>;
   find(hash: string): MaybePromise<StoredToken | undefined>;
-  /** Returns whether it existed. If several remove one at the same time, exactly one gets true. */
+  /** With the sessions that were opened with it. Returns whether it existed. If several remove one at the same time, exactly one gets true. */
   remove(id: string): MaybePromise<boolean>;
   /** Oldest first. */
   list(): MaybePromise<readonly StoredToken[]>;
@@ -38,6 +38,8 @@ export interface NewTokenOptions {
   /** Default: `token`. */
   kind?: StoredToken["kind"];
   expiresInMs?: number;
+  /** The id of the token that a session is opened with: the session ends with it. */
+  parent?: string;
   /** One that exists already, such as an environment variable. Default: a random one. */
   token?: string;
 }
@@ -49,7 +51,7 @@ const MIN_CHARACTERS = 22;
 export async function issueToken(
   store: TokenStore,
   clock: Clock,
-  { name, scopes, kind = "token", expiresInMs, token: given }: NewTokenOptions,
+  { name, scopes, kind = "token", expiresInMs, parent, token: given }: NewTokenOptions,
 ): Promise<{ token: string; stored: StoredToken }> {
   const token = given ?? randomBytes(32).toString("base64url");
   if (token.length < MIN_CHARACTERS) {
@@ -61,9 +63,10 @@ export async function issueToken(
   const stored: StoredToken = {
     // The same in every process that is given the token: what one of them signs for its owner, the others accept.
     id:
-      given === undefined
+      childPrefix(parent) +
+      (given === undefined
         ? randomBytes(9).toString("base64url")
-        : hash("sha256", `id ${given}`, "base64url").slice(0, 12),
+        : hash("sha256", `id ${given}`, "base64url").slice(0, 12)),
     name,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     hash: hashToken(token),
@@ -91,6 +94,11 @@ export function findToken(
   return found instanceof Promise ? found.then(check) : check(found);
 }
 
+/** The ids of the sessions that were opened with a token begin with this. */
+export function childPrefix(parent: string | undefined): string {
+  return parent === undefined ? "" : `${parent}.`;
+}
+
 function hashToken(token: string): string {
   return hash("sha256", token, "hex");
 }
@@ -111,8 +119,9 @@ export class MemoryTokenStore implements TokenStore {
   }
 
   remove(id: string): boolean {
-    for (const [tokenHash, token] of this.#byHash) if (token.id === id) return this.#byHash.delete(tokenHash);
-    return false;
+    const removed = this.list().filter((token) => token.id === id || token.id.startsWith(childPrefix(id)));
+    for (const token of removed) this.#byHash.delete(token.hash);
+    return removed.length > 0;
   }
 
   list(): readonly StoredToken[] {
@@ -180,7 +189,9 @@ class SqlTokenStore implements TokenStore {
   }
 
   async remove(id: string): Promise<boolean> {
-    return (await this.#database.run("DELETE FROM tokens WHERE id = ?", [id])).changes > 0;
+    const prefix = childPrefix(id);
+    const sql = "DELETE FROM tokens WHERE id = ? OR substr(id, 1, ?) = ?";
+    return (await this.#database.run(sql, [id, prefix.length, prefix])).changes > 0;
   }
 
   list(): Promise<readonly StoredToken[]> {

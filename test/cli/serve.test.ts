@@ -48,6 +48,28 @@ describe("the server", () => {
     });
   });
 
+  test("gives a new link at any time, with the scopes that are asked for", async () => {
+    const without = await haft.run(["login"]);
+    expect(without).toMatchObject({ code: 4, stdout: "" });
+    expect(without.stderr).toContain("No server is running");
+    const { url } = await serve();
+    const begin = (token = ""): Promise<Response> =>
+      fetch(`${url}/api/session`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: url },
+        body: JSON.stringify({ token }),
+      });
+    const printed = await haft.run(["login"], { env: { HAFT_MODE: "plan" } });
+    expect(printed.code, printed.stderr).toBe(0);
+    expect(printed.stdout.startsWith(`${url}/#login=`)).toBe(true);
+    expect((await begin(printed.stdout.trim().split("#login=")[1])).status).toBe(200);
+    const limited = await haft.run(["login", "--scope", "read", "--json"]);
+    const link = JSON.parse(limited.stdout) as { url: string; scopes: string[] };
+    expect(link.scopes).toEqual(["read"]);
+    expect(await (await begin(link.url.split("#login=")[1])).json()).toMatchObject({ scopes: ["read"] });
+    expect((await haft.run(["login", "--scope", "everything"])).code).toBe(2);
+  });
+
   test("is spoken to by the same commands, with a token of its store", async () => {
     const { url } = await serve();
     const env = { HAFT_URL: url, HAFT_TOKEN: await newToken("read,call,approve") };

@@ -5,6 +5,8 @@ import { type HostOptions, openHaft } from "haft/host";
 import { type HttpServer, serveHttp } from "haft/server";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { z } from "zod";
+import type { Scope } from "../../src/contracts/identity.ts";
+import { MemoryTokenStore } from "../../src/store/tokens.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { buildConsole } from "./build-console.ts";
 import { createEchoAgent } from "./echo-agent.ts";
@@ -15,11 +17,30 @@ export interface OpenConsole {
   readonly folder: string;
   readonly host: Awaited<ReturnType<typeof openHaft>>;
   readonly url: string;
+  readonly browser: Browser;
   /** Signed in, on its first page. */
-  open(options?: { width?: number; height?: number; dark?: boolean; language?: "en-US" | "zh-CN" }): Promise<Page>;
+  open(options?: OpenOptions): Promise<Page>;
+  /** A new address that signs a browser in. */
+  loginUrl(scopes?: readonly Scope[]): Promise<string>;
+  /** A token of a program. */
+  issueToken(scopes: readonly Scope[]): Promise<string>;
+  /** Ends the server. The runtime and the store stay open. */
+  stopServer(): Promise<void>;
+  /** Starts it again at the same address. Without the sessions every browser is signed out. */
+  startServer(options?: { forgetsSessions?: boolean }): Promise<void>;
   /** Requests to anybody but the server itself, and errors that pages met. */
   readonly strays: string[];
   close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  width?: number;
+  height?: number;
+  dark?: boolean;
+  language?: "en-US" | "zh-CN";
+  scopes?: readonly Scope[];
+  /** Runs in the page before anything else. */
+  initScript?: string;
 }
 
 const HOSTILE =
@@ -29,8 +50,9 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
   const root = temporaryFolder("haft-console-");
   const pages = await buildConsole();
   const folder = mkdtempSync(join(root, "work-"));
-  let server: HttpServer | undefined;
-  const mcpSignIn = { redirectUrl: () => `${server?.url}/`, onAuthorize: () => {} };
+  let server: HttpServer;
+  let tokens = new MemoryTokenStore();
+  const mcpSignIn = { redirectUrl: () => `${server.url}/`, onAuthorize: () => {} };
   const host = await openHaft(folder, {
     home: join(root, "home"),
     env: {},
@@ -40,20 +62,23 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
     overrides: { message: { channels: CHANNELS } },
     channelKinds: [memoryChannel],
   });
-  const running = (server = await serveHttp(host, {
-    port: 0,
-    console: pages,
-    info: { version: "0.0.0", workspace: folder },
-  }));
+  const info = { version: "0.0.0", workspace: folder };
+  const serve = (port: number): Promise<HttpServer> => serveHttp(host, { port, console: pages, tokens, info });
+  server = await serve(0);
+  const { url, port } = server;
   const browser: Browser = await chromium.launch({ executablePath: found.executablePath, args: found.args });
   const contexts: BrowserContext[] = [];
   const strays: string[] = [];
+  const loginUrl = (scopes?: readonly Scope[]): Promise<string> => server.loginUrl({ scopes });
   return {
     folder,
     host,
-    url: running.url,
+    url,
+    browser,
     strays,
-    async open({ width = 1280, height = 860, dark = false, language = "en-US" } = {}) {
+    loginUrl,
+    issueToken: (scopes) => server.issueToken({ name: "a program", scopes }),
+    async open({ width = 1280, height = 860, dark = false, language = "en-US", scopes, initScript } = {}) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: dark ? "dark" : "light",
@@ -61,22 +86,28 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
       });
       contexts.push(context);
       const page = await context.newPage();
+      if (initScript !== undefined) await page.addInitScript(initScript);
       page.on("request", (request) => {
-        if (!request.url().startsWith(running.url) && !request.url().startsWith("data:")) strays.push(request.url());
+        if (!request.url().startsWith(url) && !request.url().startsWith("data:")) strays.push(request.url());
       });
       page.on("pageerror", (error) => strays.push(`error: ${error.message}`));
       page.on("dialog", (dialog) => {
         strays.push(`dialog: ${dialog.message()}`);
         void dialog.dismiss();
       });
-      await page.goto(await running.loginUrl());
+      await page.goto(await loginUrl(scopes));
       await page.locator("nav:visible").first().waitFor();
       return page;
+    },
+    stopServer: () => server.close({ graceMs: 0 }),
+    async startServer({ forgetsSessions = false } = {}) {
+      if (forgetsSessions) tokens = new MemoryTokenStore();
+      server = await serve(port);
     },
     async close() {
       for (const context of contexts) await context.close();
       await browser.close();
-      await running.close();
+      await server.close();
       await host.close();
       rmSync(root, { recursive: true, force: true });
     },

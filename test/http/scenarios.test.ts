@@ -136,6 +136,37 @@ describe("a session of the console", () => {
     expect((await ask(api, "POST", "/api/session", { headers, body: { token } })).status).toBe(401);
   });
 
+  test("begins with a token of a program too, has its scopes, and ends with it", async () => {
+    const api = await openTestServer();
+    const headers = { origin: api.server.url };
+    const begin = (token: string) => ask(api, "POST", "/api/session", { headers, body: { token } });
+    const token = await api.server.issueToken({ name: "watcher", scopes: ["read"], expiresInMs: 60_000 });
+    const begun = await begin(token);
+    expect(begun.json).toMatchObject({ name: "watcher", scopes: ["read"], kind: "session" });
+    const cookie = String(begun.headers["set-cookie"]).split(";")[0]!;
+    expect((await ask(api, "GET", "/api/tools", { headers: { cookie } })).status).toBe(200);
+    expect((await ask(api, "POST", "/api/calls", { headers: { ...headers, cookie }, body: CALL })).status).toBe(403);
+    expect((await begin(await api.tokenFor("call"))).json.error?.code).toBe("forbidden");
+    expect((await begin("wrong")).status).toBe(401);
+    await api.haft.clock.advance(60_000);
+    expect((await ask(api, "GET", "/api/tools", { headers: { cookie } })).status).toBe(401);
+  });
+
+  test("begins with a link that an administrator creates, for no more than the administrator may do", async () => {
+    const api = await openTestServer();
+    const headers = { origin: api.server.url };
+    const token = await api.tokenFor("read", "admin");
+    const create = (body: object, as = token) => ask(api, "POST", "/api/session/links", { token: as, body });
+    const created = await create({});
+    expect(created.json).toMatchObject({ scopes: ["read", "admin"], url: expect.stringContaining("/#login=") });
+    const login = String((created.json as unknown as { url: string }).url).split("#login=")[1];
+    expect((await ask(api, "POST", "/api/session", { headers, body: { token: login } })).status).toBe(200);
+    expect((await ask(api, "POST", "/api/session", { headers, body: { token: login } })).status).toBe(401);
+    expect((await create({ scopes: ["read"] })).json).toMatchObject({ scopes: ["read"] });
+    expect((await create({ scopes: ["approve"] })).status).toBe(403);
+    expect((await create({}, await api.tokenFor("read", "call"))).status).toBe(403);
+  });
+
   test("changes nothing for a request that the console did not make: no Origin, or a form's content type", async () => {
     const api = await openTestServer();
     const cookie = await logIn(api);

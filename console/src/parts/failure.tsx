@@ -1,6 +1,8 @@
 import { TriangleAlert } from "lucide-react";
 import { ApiError } from "../api.ts";
-import { defineWords, useWords } from "../language.tsx";
+import { ERROR_TEXTS_ZH } from "../error-texts.ts";
+import { defineWords, useLanguage, useWords } from "../language.tsx";
+import { VisibleText } from "./visible-text.tsx";
 
 const words = defineWords({
   en: { again: "Try again", unreachable: "The server does not answer. Is it still running? Start it again with: haft" },
@@ -10,13 +12,24 @@ const words = defineWords({
 /** What went wrong and what to do next. */
 export function Failure({ error, again }: { error: Error; again?: () => void }) {
   const w = useWords(words);
-  const message = error instanceof TypeError ? w.unreachable : error.message;
+  const { language } = useLanguage();
+  const known = error instanceof ApiError ? error : undefined;
+  const isAway = known?.code === "unreachable" || error instanceof TypeError;
+  const translated = known && language === "zh" ? ERROR_TEXTS_ZH[known.code] : undefined;
+  const title = isAway ? w.unreachable : (translated ?? error.message);
+  const details = isAway ? [] : [translated === undefined ? "" : error.message, known?.next ?? ""];
   return (
     <div className="notice bad" role="alert">
       <TriangleAlert size={18} aria-hidden />
       <div className="grow">
-        <p>{message}</p>
-        {error instanceof ApiError && error.next ? <p className="small">{error.next}</p> : null}
+        <p>
+          <VisibleText text={title} />
+        </p>
+        {details.filter(Boolean).map((detail) => (
+          <p key={detail} className="small" lang={language === "en" ? undefined : "en"}>
+            <VisibleText text={detail} />
+          </p>
+        ))}
       </div>
       {again ? (
         <button className="button small" onClick={again}>

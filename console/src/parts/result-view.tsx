@@ -4,6 +4,7 @@ import type { ToolResult } from "../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { StatusBadge } from "./badges.tsx";
 import { ContentView } from "./content-view.tsx";
+import { formatDuration } from "./format.ts";
 import { JsonView } from "./json-view.tsx";
 
 const words = defineWords({
@@ -38,7 +39,9 @@ export function ResultView({ result }: { result: ToolResult }) {
     <section className="stack result" aria-label={result.status}>
       <p className="row">
         <StatusBadge status={result.status} />
-        {result.durationMs === undefined ? null : <span className="muted mono">{readableTime(result.durationMs)}</span>}
+        {result.durationMs === undefined ? null : (
+          <span className="muted mono">{formatDuration(result.durationMs)}</span>
+        )}
         {result.status === "failed" ? <span className="badge bad mono">{result.error.code}</span> : null}
         <span className="muted small">{cut ? w.cut : w.tokens(Math.ceil(characters / 4))}</span>
         <span className="grow" />
@@ -76,8 +79,5 @@ export function ResultView({ result }: { result: ToolResult }) {
   );
 }
 
-export function readableTime(milliseconds: number): string {
-  if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : `${(milliseconds / 60_000).toFixed(1)} min`;
-}
+/** @deprecated Use `formatDuration` of `format.ts`. */
+export { formatDuration as readableTime } from "./format.ts";

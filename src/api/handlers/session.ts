@@ -1,5 +1,6 @@
 import type { Handlers } from "../../contracts/contract.ts";
-import type { session as contract } from "../../contracts/session.ts";
+import { requireScope, type Scope } from "../../contracts/identity.ts";
+import type { LoginLink, session as contract } from "../../contracts/session.ts";
 import type { ApiError } from "../../contracts/errors.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { AuditFact } from "../../gate/audit-log.ts";
@@ -16,23 +17,42 @@ export interface SessionApiOptions {
   isSecure: boolean;
   /** Counts a wrong token of this address. */
   wrongToken(remoteAddress: string | undefined): ApiError;
+  /** Of the console, without a fragment. */
+  url(): string;
   record?(fact: AuditFact): Promise<void>;
 }
 
-/** The login of the console: a one-time token is exchanged for a cookie that scripts cannot read. */
+/** The login of the console: a token is exchanged for a cookie that scripts cannot read. */
 export function createSessionApi(options: SessionApiOptions): Handlers<typeof contract> {
-  const { tokens, clock, wrongToken, record } = options;
+  const { tokens, clock, wrongToken, url, record } = options;
   return {
     show: ({ identity: { name, scopes, kind, expiresAt } }) => ({ name, scopes, kind, expiresAt }),
     async login({ body, remoteAddress, setHeader }) {
-      const login = await findToken(tokens, clock, body.token, "login");
-      // If several clients send it at the same time, one of them removes it.
-      if (!login || !(await tokens.remove(login.id))) throw wrongToken(remoteAddress);
-      const { name, scopes } = login;
+      const link = await findToken(tokens, clock, body.token, "login");
+      const presented = link ?? (await findToken(tokens, clock, body.token, "token"));
+      // A link is valid once: if several clients send it at the same time, one of them removes it.
+      if (!presented || (link && !(await tokens.remove(link.id)))) throw wrongToken(remoteAddress);
+      const { id, name, scopes, expiresAt } = presented;
+      requireScope({ id, name, scopes, kind: "token" }, "read", "The console");
       await record?.({ kind: "note", caller: { user: name }, data: { action: "login", by: name, scopes } });
-      const issued = await issueToken(tokens, clock, { name, scopes, kind: "session", expiresInMs: SESSION_MS });
-      setHeader("set-cookie", cookie(options, issued.token, SESSION_MS));
+      // The session of a token has its scopes, and ends with it.
+      const expiresInMs = link ? SESSION_MS : Math.min(SESSION_MS, (expiresAt ?? Infinity) - clock.now());
+      const parent = link ? undefined : id;
+      const issued = await issueToken(tokens, clock, { name, scopes, kind: "session", expiresInMs, parent });
+      setHeader("set-cookie", cookie(options, issued.token, expiresInMs));
       return { name, scopes, kind: "session", expiresAt: issued.stored.expiresAt };
+    },
+    async link({ body, identity }) {
+      const { name } = identity;
+      const wanted = body.scopes ?? identity.scopes;
+      for (const scope of wanted) requireScope(identity, scope, "A link for it");
+      const created = await createLoginLink({ tokens, clock, url: url() }, { name, scopes: wanted });
+      await record?.({
+        kind: "note",
+        caller: { user: name },
+        data: { action: "login_link", by: name, scopes: wanted },
+      });
+      return created;
     },
     async logout({ identity, setHeader }) {
       if (identity.kind === "session") await tokens.remove(identity.id);
@@ -40,6 +60,17 @@ export function createSessionApi(options: SessionApiOptions): Handlers<typeof co
       return { status: "ok" };
     },
   };
+}
+
+const LINK_MS = 10 * 60_000;
+
+/** A token of the kind `login` in an address. After the #: it is not sent with the request for the page, and is in no log. */
+export async function createLoginLink(
+  { tokens, clock, url }: { tokens: TokenStore; clock: Clock; url: string },
+  { name, scopes }: { name: string; scopes: readonly Scope[] },
+): Promise<LoginLink> {
+  const { token, stored } = await issueToken(tokens, clock, { name, scopes, kind: "login", expiresInMs: LINK_MS });
+  return { url: `${url}/#login=${token}`, scopes: [...stored.scopes], expiresAt: stored.expiresAt ?? clock.now() };
 }
 
 function cookie({ cookieName, isSecure }: SessionApiOptions, value: string, forMs: number): string {

@@ -1,6 +1,6 @@
 import { ShieldQuestion } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const approvalsPage: Page = {
@@ -8,5 +8,5 @@ export const approvalsPage: Page = {
   section: "approvals",
   icon: ShieldQuestion,
   words: defineWords({ en: { title: "Approvals" }, zh: { title: "审批" } }),
-  view: lazy(() => import("./approvals-view.tsx")),
+  view: lazyPage(() => import("./approvals-view.tsx")),
 };

@@ -1,6 +1,6 @@
 import { FileStack } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const artifactsPage: Page = {
@@ -8,6 +8,6 @@ export const artifactsPage: Page = {
   section: "agents",
   icon: FileStack,
   words: defineWords({ en: { title: "Artifacts" }, zh: { title: "文档" } }),
-  view: lazy(() => import("./artifacts-view.tsx")),
+  view: lazyPage(() => import("./artifacts-view.tsx")),
   needs: "artifacts",
 };

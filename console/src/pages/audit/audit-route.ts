@@ -1,6 +1,6 @@
 import { ScrollText } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const auditPage: Page = {
@@ -8,6 +8,6 @@ export const auditPage: Page = {
   section: "audit",
   icon: ScrollText,
   words: defineWords({ en: { title: "Log" }, zh: { title: "日志" } }),
-  view: lazy(() => import("./audit-view.tsx")),
+  view: lazyPage(() => import("./audit-view.tsx")),
   needs: "audit",
 };

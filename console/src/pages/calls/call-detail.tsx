@@ -7,7 +7,8 @@ import { DecisionBadge, KindBadge, StatusBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { readableTime, ResultView } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
+import { ResultView } from "../../parts/result-view.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { saveEdited } from "../tools/call-form.tsx";
@@ -145,7 +146,7 @@ export function CallDetailView({ callId }: { callId: string }) {
             <dt>{w.when}</dt>
             <dd>
               <TimeAgo at={call.requestedAt} />
-              {call.durationMs === undefined ? null : ` · ${w.took} ${readableTime(call.durationMs)}`}
+              {call.durationMs === undefined ? null : ` · ${w.took} ${formatDuration(call.durationMs)}`}
             </dd>
           </dl>
         </div>

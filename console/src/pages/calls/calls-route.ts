@@ -1,6 +1,6 @@
 import { Activity } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const callsPage: Page = {
@@ -9,5 +9,5 @@ export const callsPage: Page = {
   section: "work",
   icon: Activity,
   words: defineWords({ en: { title: "Work" }, zh: { title: "工作" } }),
-  view: lazy(() => import("./calls-view.tsx")),
+  view: lazyPage(() => import("./calls-view.tsx")),
 };

@@ -8,7 +8,7 @@ import { StatusBadge } from "../../parts/badges.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { readableTime } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { CallDetailView } from "./call-detail.tsx";
@@ -157,7 +157,9 @@ function CallsList() {
                     <td className="what">
                       <VisibleText text={call.display ?? call.errorCode ?? ""} />
                     </td>
-                    <td className="mono muted">{call.durationMs === undefined ? "" : readableTime(call.durationMs)}</td>
+                    <td className="mono muted">
+                      {call.durationMs === undefined ? "" : formatDuration(call.durationMs)}
+                    </td>
                     <td className="muted">
                       <TimeAgo at={call.requestedAt} />
                     </td>

@@ -1,7 +1,7 @@
 import { useLocation } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
-import { readableTime } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
 
 const words = defineWords({
   en: { title: "Timeline", waiting: "waiting for a person", running: "running", queued: "before it ran" },
@@ -51,7 +51,7 @@ export function Waterfall({ calls }: { calls: readonly CallInfo[] }) {
                 />
               ))}
             </span>
-            <span className="mono small muted time">{readableTime(to - from)}</span>
+            <span className="mono small muted time">{formatDuration(to - from)}</span>
           </button>
         ))}
       </div>

@@ -1,6 +1,6 @@
 import { Presentation } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const canvasPage: Page = {
@@ -8,6 +8,6 @@ export const canvasPage: Page = {
   section: "agents",
   icon: Presentation,
   words: defineWords({ en: { title: "Canvas" }, zh: { title: "画布" } }),
-  view: lazy(() => import("./canvas-view.tsx")),
+  view: lazyPage(() => import("./canvas-view.tsx")),
   needs: "canvas",
 };

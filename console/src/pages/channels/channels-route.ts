@@ -1,6 +1,6 @@
 import { Send } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const channelsPage: Page = {
@@ -8,6 +8,6 @@ export const channelsPage: Page = {
   section: "connections",
   icon: Send,
   words: defineWords({ en: { title: "Channels" }, zh: { title: "消息渠道" } }),
-  view: lazy(() => import("./channels-view.tsx")),
+  view: lazyPage(() => import("./channels-view.tsx")),
   needs: "channels",
 };

@@ -7,7 +7,8 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { readableTime, ResultView } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
+import { ResultView } from "../../parts/result-view.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { JobProgress, JobStateBadge } from "./job-state.tsx";
@@ -136,7 +137,7 @@ export function JobDetailView({ id }: { id: string }) {
               {job.state === "delayed" ? ` · ${w.notBefore} ${new Date(job.runAt).toLocaleString()}` : ""}
               {startedAt === undefined || endedAt === undefined
                 ? ""
-                : ` · ${w.took} ${readableTime(endedAt - startedAt)}`}
+                : ` · ${w.took} ${formatDuration(endedAt - startedAt)}`}
             </dd>
           </dl>
         </div>

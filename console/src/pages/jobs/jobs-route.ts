@@ -1,6 +1,6 @@
 import { ListTodo } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const jobsPage: Page = {
@@ -8,6 +8,6 @@ export const jobsPage: Page = {
   section: "automations",
   icon: ListTodo,
   words: defineWords({ en: { title: "Jobs" }, zh: { title: "作业" } }),
-  view: lazy(() => import("./jobs-view.tsx")),
+  view: lazyPage(() => import("./jobs-view.tsx")),
   needs: "jobs",
 };

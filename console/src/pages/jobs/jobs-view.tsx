@@ -7,7 +7,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { readableTime } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { JobDetailView } from "./job-detail.tsx";
@@ -120,7 +120,7 @@ function JobsList() {
                   <td className="mono muted">
                     {job.startedAt === undefined || job.endedAt === undefined
                       ? ""
-                      : readableTime(job.endedAt - job.startedAt)}
+                      : formatDuration(job.endedAt - job.startedAt)}
                   </td>
                   <td className="muted">
                     <TimeAgo at={job.createdAt} />

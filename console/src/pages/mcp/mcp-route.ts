@@ -1,6 +1,6 @@
 import { Plug } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const mcpPage: Page = {
@@ -8,6 +8,6 @@ export const mcpPage: Page = {
   section: "connections",
   icon: Plug,
   words: defineWords({ en: { title: "MCP servers" }, zh: { title: "MCP 服务器" } }),
-  view: lazy(() => import("./mcp-view.tsx")),
+  view: lazyPage(() => import("./mcp-view.tsx")),
   needs: "mcp",
 };

@@ -4,7 +4,7 @@ import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { readableTime } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { ServerContents } from "./server-contents.tsx";
 import { ToolSwitches } from "./tool-switches.tsx";
@@ -96,7 +96,7 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
         {server.era ? <span className="badge">{w.era[server.era]}</span> : null}
         <span className="badge">{server.transport}</span>
         {server.latencyMs === undefined ? null : (
-          <span className="muted mono small">{readableTime(server.latencyMs)}</span>
+          <span className="muted mono small">{formatDuration(server.latencyMs)}</span>
         )}
         {server.state === "needs_approval" ? (
           <button

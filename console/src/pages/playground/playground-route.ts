@@ -1,6 +1,6 @@
 import { FlaskConical } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const playgroundPage: Page = {
@@ -8,5 +8,5 @@ export const playgroundPage: Page = {
   section: "tools",
   icon: FlaskConical,
   words: defineWords({ en: { title: "Playground" }, zh: { title: "演练场" } }),
-  view: lazy(() => import("./playground-view.tsx")),
+  view: lazyPage(() => import("./playground-view.tsx")),
 };

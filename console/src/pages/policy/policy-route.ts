@@ -1,6 +1,6 @@
 import { Scale } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const policyPage: Page = {
@@ -8,6 +8,6 @@ export const policyPage: Page = {
   section: "policy",
   icon: Scale,
   words: defineWords({ en: { title: "Policy" }, zh: { title: "策略" } }),
-  view: lazy(() => import("./policy-view.tsx")),
+  view: lazyPage(() => import("./policy-view.tsx")),
   needs: "policy",
 };

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import type { ScheduleRun } from "../../../../src/contracts/schedules.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
-import { readableTime } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -101,7 +101,7 @@ function RunTable({ runs }: { runs: readonly ScheduleRun[] }) {
               <td className="mono muted">
                 {run.startedAt === undefined || run.endedAt === undefined
                   ? ""
-                  : readableTime(run.endedAt - run.startedAt)}
+                  : formatDuration(run.endedAt - run.startedAt)}
               </td>
               <td>
                 <span className="row">

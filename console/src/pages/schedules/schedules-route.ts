@@ -1,6 +1,6 @@
 import { CalendarClock } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const schedulesPage: Page = {
@@ -8,6 +8,6 @@ export const schedulesPage: Page = {
   section: "automations",
   icon: CalendarClock,
   words: defineWords({ en: { title: "Schedules" }, zh: { title: "定时" } }),
-  view: lazy(() => import("./schedules-view.tsx")),
+  view: lazyPage(() => import("./schedules-view.tsx")),
   needs: "schedules",
 };

@@ -1,6 +1,6 @@
 import { MessagesSquare } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const sessionsPage: Page = {
@@ -8,6 +8,6 @@ export const sessionsPage: Page = {
   section: "agents",
   icon: MessagesSquare,
   words: defineWords({ en: { title: "Sessions" }, zh: { title: "会话" } }),
-  view: lazy(() => import("./sessions-view.tsx")),
+  view: lazyPage(() => import("./sessions-view.tsx")),
   needs: "sessions",
 };

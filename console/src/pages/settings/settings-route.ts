@@ -1,6 +1,6 @@
 import { Settings } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const settingsPage: Page = {
@@ -8,5 +8,5 @@ export const settingsPage: Page = {
   section: "settings",
   icon: Settings,
   words: defineWords({ en: { title: "Settings" }, zh: { title: "设置" } }),
-  view: lazy(() => import("./settings-view.tsx")),
+  view: lazyPage(() => import("./settings-view.tsx")),
 };

@@ -1,6 +1,6 @@
 import { ChartColumn } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const statisticsPage: Page = {
@@ -8,5 +8,5 @@ export const statisticsPage: Page = {
   section: "audit",
   icon: ChartColumn,
   words: defineWords({ en: { title: "Statistics" }, zh: { title: "统计" } }),
-  view: lazy(() => import("./statistics-view.tsx")),
+  view: lazyPage(() => import("./statistics-view.tsx")),
 };

@@ -5,7 +5,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { readableTime } from "../../parts/result-view.tsx";
+import { formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeChart } from "./time-chart.tsx";
 import { TokenCosts } from "./token-costs.tsx";
@@ -145,8 +145,8 @@ export default function StatisticsView() {
                       <td>{row.count}</td>
                       <td className={row.failures > 0 ? "field-error" : "muted"}>{row.failures}</td>
                       <td className={row.denials > 0 ? "field-error" : "muted"}>{row.denials}</td>
-                      <td className="mono">{readableTime(row.p50Ms)}</td>
-                      <td className="mono">{readableTime(row.p95Ms)}</td>
+                      <td className="mono">{formatDuration(row.p50Ms)}</td>
+                      <td className="mono">{formatDuration(row.p95Ms)}</td>
                       <td className="mono muted">{(row.bytes / 1024).toFixed(1)} KB</td>
                     </tr>
                   ))}

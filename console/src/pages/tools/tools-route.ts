@@ -1,6 +1,6 @@
 import { Wrench } from "lucide-react";
-import { lazy } from "react";
 import { defineWords } from "../../language.tsx";
+import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
 export const toolsPage: Page = {
@@ -8,5 +8,5 @@ export const toolsPage: Page = {
   section: "tools",
   icon: Wrench,
   words: defineWords({ en: { title: "Catalogue" }, zh: { title: "目录" } }),
-  view: lazy(() => import("./tools-view.tsx")),
+  view: lazyPage(() => import("./tools-view.tsx")),
 };

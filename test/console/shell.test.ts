@@ -1,0 +1,186 @@
+// The frame of the console in a real Chromium: sections, resilience, sign-in. Without a browser these tests are skipped
+// with a message, or fail if HAFT_REQUIRE lists the browser.
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findBrowser } from "./find-browser.ts";
+import { openConsole, type OpenConsole } from "./open-console.ts";
+
+const found = await findBrowser();
+
+describe.skipIf("missing" in found)("the frame of the console", () => {
+  let console: OpenConsole;
+  let page: Page;
+
+  beforeAll(async () => {
+    if ("missing" in found) return;
+    console = await openConsole(found);
+    page = await console.open();
+    page.setDefaultTimeout(15_000);
+  }, 120_000);
+  afterAll(async () => {
+    await console?.close();
+  });
+
+  const expectShown = (locator: Locator): Promise<void> => locator.first().waitFor();
+  const go = async (place: string, on = page): Promise<void> => {
+    await on.goto(`${console.url}/#${place}`);
+  };
+  const heading = (name: string, on = page): Locator => on.getByRole("heading", { name, level: 1 });
+
+  test("groups the pages by task, marks the section, and shows its pages as tabs", async () => {
+    await go("/tools");
+    const sections = page.getByRole("navigation", { name: "Sections" });
+    expect(await sections.getByRole("link").allInnerTexts()).toEqual([
+      "Work",
+      "Approvals",
+      "Tools",
+      "Agents",
+      "Automations",
+      "Policy",
+      "Connections",
+      "Audit",
+      "Settings",
+    ]);
+    await sections.getByRole("link", { name: "Agents" }).click();
+    await expectShown(heading("Sessions"));
+    expect(await sections.locator("[aria-current=page]").innerText()).toBe("Agents");
+    await page.getByRole("navigation", { name: "Pages of this section" }).getByRole("link", { name: "Canvas" }).click();
+    await expectShown(heading("Canvas"));
+    await page.goBack();
+    await expectShown(heading("Sessions"));
+    await page.goBack();
+    await expectShown(heading("Tools"));
+  });
+
+  test("has the main sections at the foot of a phone, and the others in a sheet", async () => {
+    await page.setViewportSize({ width: 390, height: 780 });
+    const bottom = page.getByRole("navigation", { name: "Sections" });
+    expect(await bottom.getByRole("link").allInnerTexts()).toEqual(["Work", "Approvals", "Tools", "Agents"]);
+    await bottom.getByRole("button", { name: "More" }).click();
+    const sheet = page.getByRole("dialog", { name: "More" });
+    await sheet.getByRole("link", { name: "Settings" }).click();
+    await expectShown(heading("Settings"));
+    expect(await sheet.count()).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  test("leads an address of before to the page of today", async () => {
+    await go("/calls/abc");
+    await page.waitForURL(/#\/work\/abc$/);
+  });
+
+  test("keeps what it shows while the server is away, and continues when it is back", async () => {
+    await go("/tools/list_files");
+    await expectShown(page.getByRole("button", { name: "Run" }));
+    await page.evaluate("window.isSamePage = true");
+    await console.stopServer();
+    const banner = page.getByText("Server not reachable, retrying.");
+    await expectShown(banner);
+    await expectShown(page.getByRole("button", { name: "Run" }));
+    // The code of a page that was not opened before is not there either.
+    await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name: "Audit" }).click();
+    await console.startServer();
+    await expectShown(heading("Audit"));
+    await banner.waitFor({ state: "detached" });
+    await expectShown(page.getByText(/Chain whole|No entries/));
+    await expectShown(page.getByText("Live", { exact: true }));
+    expect(await page.evaluate("window.isSamePage")).toBe(true);
+  });
+
+  test("offers a reload if the code of a page cannot be loaded, and leaves the other pages usable", async () => {
+    const other = await console.open();
+    let isBroken = true;
+    await other.route(/\/assets\/policy-view-.*\.js/, (route) =>
+      isBroken ? route.fulfill({ status: 404, body: "" }) : route.continue(),
+    );
+    await go("/policy", other);
+    await expectShown(heading("This page failed", other));
+    await expectShown(other.getByRole("button", { name: "Reload" }));
+    await other.getByRole("link", { name: "Settings" }).click();
+    await expectShown(heading("Settings", other));
+    await other.goBack();
+    await expectShown(heading("This page failed", other));
+    isBroken = false;
+    await other.getByRole("button", { name: "Try again" }).click();
+    await expectShown(heading("Policy", other));
+    await other.context().close();
+  });
+
+  test("shows a page that throws as broken, and shows it again after a retry", async () => {
+    const other = await console.open();
+    let isBroken = true;
+    await other.route("**/api/tools", async (route) => {
+      if (!isBroken) return route.continue();
+      // An item that no page can show.
+      await route.fulfill({ json: { items: [null] } });
+    });
+    await go("/tools", other);
+    await expectShown(heading("This page failed", other));
+    await other.getByRole("link", { name: "Settings" }).click();
+    await expectShown(heading("Settings", other));
+    await other.goBack();
+    isBroken = false;
+    await other.getByRole("button", { name: "Try again" }).click();
+    await expectShown(heading("Tools", other));
+    await other.context().close();
+  });
+
+  test("asks for the sign-in over the page when it is lost, and continues at the same address", async () => {
+    await go("/tools/grep");
+    await expectShown(page.getByRole("heading", { name: "grep" }));
+    await console.stopServer();
+    await console.startServer({ forgetsSessions: true });
+    const dialog = page.getByRole("dialog");
+    await expectShown(dialog.getByText("You are signed out."));
+    await expectShown(dialog.getByText("haft login", { exact: true }));
+    await expectShown(page.getByRole("heading", { name: "grep", includeHidden: true }));
+    await dialog.getByLabel("Token").fill("not a token of this server");
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await expectShown(dialog.getByText("This token is wrong"));
+    await dialog.getByLabel("Token").fill(await console.issueToken(["read", "call", "admin"]));
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(page.url()).toBe(`${console.url}/#/tools/grep`);
+    await expectShown(page.getByText("Live", { exact: true }));
+  });
+
+  test("comes back to the page when the new link is opened in the same tab", async () => {
+    await go("/tools/read");
+    await expectShown(page.getByRole("heading", { name: "read" }));
+    await console.stopServer();
+    await console.startServer({ forgetsSessions: true });
+    await expectShown(page.getByRole("dialog"));
+    await page.goto(await console.loginUrl());
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await expectShown(page.getByRole("heading", { name: "read" }));
+    expect(page.url()).toBe(`${console.url}/#/tools/read`);
+  });
+
+  test("says that a link was used", async () => {
+    const link = await console.loginUrl();
+    const [first, second] = [await console.browser.newPage(), await console.browser.newPage()];
+    await first.goto(link);
+    await expectShown(first.getByRole("navigation"));
+    await second.goto(link);
+    await expectShown(second.getByText("This link was used or has expired. Run: haft login"));
+    expect(second.url()).not.toContain("login=");
+    await first.close();
+    await second.close();
+  });
+
+  test("works in a browser with a malformed locale", async () => {
+    const initScript = `for (const name of ["language", "languages"])
+      Object.defineProperty(navigator, name, { value: name === "language" ? "en-US@posix" : ["en-US@posix"], configurable: true });`;
+    const other = await console.open({ initScript });
+    for (const place of ["statistics", "schedules", "work", "audit"]) {
+      await go(`/${place}`, other);
+      await expectShown(other.locator(".page-head h1"));
+      expect(await heading("This page failed", other).count()).toBe(0);
+    }
+    await other.context().close();
+  });
+
+  test("met no error, and asked nobody else for anything", () => {
+    expect(console.strays).toEqual([]);
+  });
+});
