@@ -96,7 +96,14 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
         void dialog.dismiss();
       });
       await page.goto(await loginUrl(scopes));
-      await page.locator("nav:visible").first().waitFor();
+      await page
+        .locator("nav:visible")
+        .first()
+        .waitFor()
+        .catch(async (cause: unknown) => {
+          const shown = await page.locator("body").innerText();
+          throw new Error(`The console did not open at ${page.url()}; it shows: ${shown}`, { cause });
+        });
       return page;
     },
     stopServer: () => server.close({ graceMs: 0 }),

@@ -115,6 +115,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
       await route.fulfill({ json: { items: [null] } });
     });
     await go("/tools", other);
+    await other.reload();
     await expectShown(heading("This page failed", other));
     await other.getByRole("link", { name: "Settings" }).click();
     await expectShown(heading("Settings", other));

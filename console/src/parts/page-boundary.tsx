@@ -37,7 +37,8 @@ export class PageBoundary extends Component<BoundaryProps, { error: Error | unde
 
   readonly #retry = (): void => {
     this.props.onRetry?.();
-    // A page that cannot show what it fetched fetches it again.
+    // A page that cannot show what it fetched starts without it.
+    queries.removeQueries({ type: "inactive" });
     void queries.invalidateQueries();
     this.setState({ error: undefined });
   };
