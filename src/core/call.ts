@@ -1,4 +1,5 @@
 import { keysOf, unknownKey } from "./options.ts";
+import type { RiskLevel } from "./call-summary.ts";
 import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
@@ -268,6 +269,8 @@ export interface Call {
   facts: Record<string, unknown> | undefined;
   /** Set when the call was answered: later events do not change the answer. */
   answered: boolean;
+  /** Of a call that may change something: computed when it is read first. */
+  readonly risk: RiskLevel | undefined;
   /** Whether a tool object was called, not a name. */
   readonly isDirect: boolean;
   /** Whether the tool's code was started: before that, nothing has happened. */

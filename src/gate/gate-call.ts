@@ -14,8 +14,10 @@ import type { CallGroup } from "../core/gate.ts";
 import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, isTool } from "../core/tool.ts";
+import type { RiskLevel } from "../core/call-summary.ts";
 import type { CallPlan } from "./call-plan.ts";
 import { type RunContext, type RunHost, stopTool } from "./run.ts";
+import { summarizeCall } from "./summarize-call.ts";
 import { cancelledBy } from "./stopped-call.ts";
 import { type Alarm, Deadline } from "./timeouts.ts";
 
@@ -96,6 +98,7 @@ export class GateCall extends Deadline implements Call {
   readonly #host: RunHost;
   #secondPass: SecondPass | undefined = undefined;
   #stepKey: string | undefined = undefined;
+  #risk: RiskLevel | undefined = undefined;
 
   constructor(
     host: RunHost,
@@ -125,6 +128,11 @@ export class GateCall extends Deadline implements Call {
   /** Only for the executor: a call that was permitted before. */
   static continue(call: GateCall, secondPass: SecondPass): void {
     call.#secondPass = secondPass;
+  }
+
+  get risk(): RiskLevel | undefined {
+    if (!this.tool || this.tool.isReadOnly) return undefined;
+    return (this.#risk ??= summarizeCall(this.tool, this.input).risk.level);
   }
 
   get began(): boolean {

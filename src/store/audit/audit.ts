@@ -25,7 +25,6 @@ import type {
   CallTree,
   VerifyOptions,
 } from "../../gate/audit-log.ts";
-import { summarizeCall } from "../../gate/summarize-call.ts";
 import { audit, AUDIT_MIGRATIONS, appendAudit, auditHead, column, toDraft, toEntry } from "./audit-chain.ts";
 import { CallReader } from "./audit-calls.ts";
 import { AuditIndex } from "./audit-index.ts";
@@ -469,12 +468,9 @@ function describeWhole(call: Call, redact: Redact): Record<string, unknown> {
  * What lists filter by. First in the data, so a query finds it by the beginning of the text. The risk of a call that only
  * reads follows from its input, which its entry has.
  */
-function classData({ tool, input, secondPass, caller }: Call): Record<string, unknown> {
-  const data: Record<string, unknown> = {};
-  if (tool && !tool.isReadOnly) data["risk"] = summarizeCall(tool, input).risk.level;
-  data["toolKind"] = tool?.kind;
-  data["origin"] = secondPass?.kind === "job" ? "job" : caller.model === undefined ? undefined : "agent";
-  return data;
+function classData({ tool, risk, secondPass, caller }: Call): Record<string, unknown> {
+  const origin = secondPass?.kind === "job" ? "job" : caller.model === undefined ? undefined : "agent";
+  return { risk, toolKind: tool?.kind, origin };
 }
 
 function kindOf(result: ToolResult, began: boolean): AuditKind {
