@@ -81,6 +81,17 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "danger.deletesResources": "会删除集群或云账户的资源。",
   "danger.dropsTables": "会删除表或数据库。",
 
+  "preview.purpose": "目的：{purpose}",
+  "preview.folder": "在 {folder} 中运行。",
+  "preview.background": "在后台继续运行。",
+  "preview.script": "脚本 {path}：{digest}",
+  "preview.variable": "环境变量 {name}={value}",
+  "preview.outsideSandbox": "在沙箱之外运行。",
+  "preview.unconfined": "不受限制地运行，拥有你的用户的全部权限。",
+  "preview.look": "受限运行：不写入，不读取机密，没有网络。",
+  "preview.confined": "仅限工作区内运行，没有网络。",
+  "preview.confinedHosts": "仅限工作区内运行，只能访问 {hosts}。",
+
   "verdict.taint":
     "“{tool}”会影响外部，而该会话读取过不可信的文本（{untrusted}）和敏感数据（{sensitive}）：文本中可能有发送这些数据的指令",
   "verdict.taintHere":

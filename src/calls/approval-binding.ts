@@ -116,5 +116,6 @@ export function boundPreview(preview: Preview, maxBytes: number): Preview {
   });
   const cut = cutBytes > 0 ? `${cutBytes} bytes of the preview` : undefined;
   const omitted = [preview.omitted, cut].filter(Boolean).join("; ") || undefined;
-  return { title: preview.title.slice(0, 1000), content, omitted, unshown: preview.unshown };
+  const { title, facts, unshown } = preview;
+  return { title: title.slice(0, 1000), facts, content, omitted, unshown };
 }

@@ -167,7 +167,10 @@ export class ServerEntries {
   #clientFiles(): { client: string; file: string }[] {
     const { folder, user } = this.#options;
     const { home } = userPaths(user);
-    return CLIENT_FILES.map(([client, place, path]) => ({ client, file: join(place === "home" ? home : folder, path) }));
+    return CLIENT_FILES.map(([client, place, path]) => ({
+      client,
+      file: join(place === "home" ? home : folder, path),
+    }));
   }
 
   /** Only files of clients: other files of this machine are nobody's business. */

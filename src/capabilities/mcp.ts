@@ -31,7 +31,16 @@ export const mcp = defineCapability({
   name: "mcp",
   config: ["mcpServers", "approvals", "network", "workspace"],
   needs: ["store", "workspace", "runtime"],
-  open({ config, options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN }, env, user, clock, store, runtime, workspace }) {
+  open({
+    config,
+    options: { connectsMcp = true, mcpSignIn = NO_SIGN_IN },
+    env,
+    user,
+    clock,
+    store,
+    runtime,
+    workspace,
+  }) {
     const questions = createQuestions(config, { store, clock });
     const net = openNamedNet(config, env);
     const hub = createMcpHub({

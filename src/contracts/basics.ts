@@ -229,20 +229,6 @@ export const Update = named(
 );
 export type Update = z.infer<typeof Update>;
 
-/** What an approver is shown: the diff, the exact command. */
-export const Preview = named(
-  "Preview",
-  z.strictObject({
-    title: z.string(),
-    content: z.array(Content),
-    /** What `content` leaves out. The input of the call has all of it. */
-    omitted: z.string().optional(),
-    /** Why the effect cannot be shown at all. */
-    unshown: z.string().optional(),
-  }),
-);
-export type Preview = z.infer<typeof Preview>;
-
 /** A sentence for people. Interfaces translate it by its key and values; `text` is English. */
 export const LocalizedText = named(
   "LocalizedText",
@@ -253,6 +239,22 @@ export const LocalizedText = named(
   }),
 );
 export type LocalizedText = z.infer<typeof LocalizedText>;
+
+/** What an approver is shown: the diff, the exact command. */
+export const Preview = named(
+  "Preview",
+  z.strictObject({
+    title: z.string(),
+    /** What else a person should know, one line each. */
+    facts: z.array(LocalizedText).optional(),
+    content: z.array(Content),
+    /** What `content` leaves out. The input of the call has all of it. */
+    omitted: z.string().optional(),
+    /** Why the effect cannot be shown at all. */
+    unshown: z.string().optional(),
+  }),
+);
+export type Preview = z.infer<typeof Preview>;
 
 /** What a call is about, in one line: the command, the path, the host, the amount. */
 export const CallSubject = z.strictObject({

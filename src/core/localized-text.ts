@@ -82,6 +82,17 @@ export const TEXTS = {
   "danger.deletesResources": "It deletes resources of a cluster or a cloud account.",
   "danger.dropsTables": "It deletes tables or databases.",
 
+  "preview.purpose": "Purpose: {purpose}",
+  "preview.folder": "It runs in {folder}.",
+  "preview.background": "It continues in the background.",
+  "preview.script": "Script {path}: {digest}",
+  "preview.variable": "With {name}={value}",
+  "preview.outsideSandbox": "It runs OUTSIDE the sandbox.",
+  "preview.unconfined": "It runs UNCONFINED, with all rights of your user.",
+  "preview.look": "It runs confined: it writes nothing, reads no secrets and has no network.",
+  "preview.confined": "It runs confined to the workspace, without network.",
+  "preview.confinedHosts": "It runs confined to the workspace, with network access only to {hosts}.",
+
   "verdict.taint":
     '"{tool}" acts on the outside, and this session has read untrusted text ({untrusted}) and sensitive data ({sensitive}): the text may contain instructions to send that data',
   "verdict.taintHere":
@@ -109,7 +120,7 @@ export const TEXTS = {
 } as const;
 
 export type TextKey = keyof typeof TEXTS;
-type Values = Readonly<Record<string, string | number>>;
+type Values = Record<string, string | number>;
 
 /** A translatable sentence with its English text. */
 export interface LocalizedText {

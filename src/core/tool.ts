@@ -5,6 +5,7 @@ import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
 import type { Signature } from "./signature.ts";
+import type { LocalizedText } from "./localized-text.ts";
 import type { MaybePromise } from "./stage.ts";
 
 /** What a tool may do to the world. */
@@ -42,7 +43,9 @@ export interface ToolLimits<Input = unknown> {
 export interface Preview {
   /** One line. */
   title: string;
-  /** The diff, the command, or another description of the effect. */
+  /** What else a person should know, one line each, such as the folder that a command runs in. */
+  facts?: LocalizedText[];
+  /** The diff, or another description of the effect. */
   content: Content[];
   /** What `content` leaves out, such as "12 of 4000 changed lines". The input of the call has all of it. */
   omitted?: string;

@@ -206,7 +206,7 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     const views = join(process.env["HAFT_STATE_DIR"] ?? "/nonexistent", "sandbox/views");
     await run(
       `cat ${base}/state/secret ${base}/state-secret; echo x > ${base}/outside; chmod 777 ${base}/outside; ` +
-        `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1; ls ${views}; kill -9 ${process.pid}; echo reached the end; mount -t tmpfs none .`,
+        `(exec 3<>/dev/tcp/127.0.0.1/${port}) 2>&1; ls ${views}; kill -9 ${process.pid}; mount -t tmpfs none .; echo reached the end`,
     );
     server.close();
     expect(shown()).toContain("reached the end");

@@ -47,7 +47,9 @@ export function describeApproval(approval: ShownApproval): string[] {
     ...(verdict?.rule === undefined ? [] : [field("rule", `${showInline(verdict.rule)}${originOf(approval)}`)]),
     ...(binding ? [field("folder", showInline(binding.cwd))] : []),
     ...describeInput(approval.input),
-    ...(preview ? [field("preview", showInline(preview.title)), ...showText(textOf(preview.content))] : []),
+    ...(preview ? [field("preview", showInline(preview.title))] : []),
+    ...(preview?.facts ?? []).map((fact) => field("", showInline(fact.text))),
+    ...(preview ? showText(textOf(preview.content)) : []),
     ...(preview?.content.some(({ type }) => type !== "text") ? [field("", "(and content that is not text)")] : []),
     ...(preview?.omitted === undefined
       ? []

@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { toolError } from "../../core/error.ts";
+import { type LocalizedText, localizedText } from "../../core/localized-text.ts";
 import type { Files } from "../files/files.ts";
 import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
 import { outputFolder } from "../shell/output-folder.ts";
@@ -90,7 +91,7 @@ export interface Sandbox {
   /** Whether commands in `work` run without approval. Set by the owner. */
   readonly autoAllow: boolean;
   /** One line for approvals. */
-  describe(profile: ConfinementProfile): string;
+  describe(profile: ConfinementProfile): LocalizedText;
   /** Throws if the profile has no engine. Call it for each command: it closes secrets that are new. */
   confine(profile: ConfinementProfile, command: readonly string[], options: ConfineOptions): Promise<ConfinedCommand>;
   /** Shows what a command would do in `work`. `why` says why that cannot be shown, as "this machine has no overlays". */
@@ -201,12 +202,12 @@ class WorkspaceSandbox implements Sandbox {
     return `${limits} A command that you allow can change every file of the workspace, and modes and times of your other files; changes to hooks and settings are undone and reported.`;
   }
 
-  describe(profile: ConfinementProfile): string {
+  describe(profile: ConfinementProfile): LocalizedText {
     const engine = this.engines[profile];
-    if (engine === undefined) return "runs UNCONFINED, with all rights of your user";
-    if (profile === "look") return "runs confined: it writes nothing, reads no secrets, no network";
+    if (engine === undefined) return localizedText("preview.unconfined");
+    if (profile === "look") return localizedText("preview.look");
     const hosts = this.#reachesHosts() ? this.#options.proxy?.hosts.join(", ") : undefined;
-    return `runs confined to the workspace, ${hosts === undefined ? "no network" : `network access only to ${hosts}`}`;
+    return hosts === undefined ? localizedText("preview.confined") : localizedText("preview.confinedHosts", { hosts });
   }
 
   async confine(

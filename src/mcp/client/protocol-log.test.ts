@@ -31,7 +31,10 @@ describe("the protocol log", () => {
     expect(entries).toHaveLength(200);
     expect(entries.at(-1)).toMatchObject({ number: 500 });
     expect(Math.max(...entries.map(({ text }) => text.length))).toBeLessThan(5000);
-    const shown = boundedJson({ apiKey: "abc123456", list: ["Bearer abcdefgh1234", 1, null], deep: { token: "t0ps3cret" } }, 4000);
+    const shown = boundedJson(
+      { apiKey: "abc123456", list: ["Bearer abcdefgh1234", 1, null], deep: { token: "t0ps3cret" } },
+      4000,
+    );
     expect(shown).not.toMatch(/abc123456|abcdefgh1234|t0ps3cret/);
     expect(JSON.parse(shown)).toMatchObject({ list: ["[hidden]", 1, null] });
     // A cut inside a secret does not show its beginning.

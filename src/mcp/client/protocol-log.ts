@@ -102,7 +102,13 @@ export function boundedJson(value: unknown, max: number): string {
   };
   const show = (name: string, one: unknown, indent: string): string => {
     if (typeof one === "string") return shown(name, one);
-    if (Array.isArray(one)) return list("[", each(one, (item) => show(name, item, `${indent}  `)), "]", indent);
+    if (Array.isArray(one))
+      return list(
+        "[",
+        each(one, (item) => show(name, item, `${indent}  `)),
+        "]",
+        indent,
+      );
     if (!isObject(one)) return write(JSON.stringify(one) ?? "null");
     const fields = each(Object.keys(one), (key) => `${shown("", key)}: ${show(key, one[key], `${indent}  `)}`);
     return list("{", fields, "}", indent);

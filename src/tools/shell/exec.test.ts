@@ -154,8 +154,9 @@ describe("exec", () => {
     expect(tool.permission(params)).toBe("confirm");
     expect(tool.signature?.(params)).toMatchObject({ text: input.command, command: { seen: [input.command] } });
     const context = { allowedPaths: undefined } as Parameters<NonNullable<typeof tool.preview>>[1];
-    const shown = textOf((await tool.preview!(params, context)).content);
-    expect(shown).toBe(`echo \\u{202e}abc\n\nin ${workspace}\nwith A=1\nwith this input:\nx\\u{7}`);
+    const { facts = [], content } = await tool.preview!(params, context);
+    expect(facts.map((fact) => fact.text)).toEqual([`It runs in ${workspace}.`, "With A=1"]);
+    expect(textOf(content)).toBe("Its input:\nx\\u{7}");
     const asking = createHaft({ registry: haft.registry });
     expect(await asking.execute("exec", { command: "touch x" })).toMatchObject({ pending: { kind: "approval" } });
   });

@@ -6,6 +6,7 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
+import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
 import { maskSecret } from "../../core/mask-secrets.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { CommandReading } from "../../core/signature.ts";
@@ -15,7 +16,6 @@ import { describeAllowed, isSecretName } from "../../io/files/path-policy.ts";
 import type { ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
 import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
 import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
-import { dangerReason } from "../../io/shell/dangerous-command.ts";
 import { findShell } from "../../io/shell/find-program.ts";
 import type { OutputBuffer, SpillSink } from "../../io/shell/output-buffer.ts";
 import { unwrapCommand } from "../../io/shell/parse-command.ts";
@@ -316,23 +316,21 @@ async function previewCommand(
       .map(([name, value]) => refuseEnvEntry(name, value))
       .find(Boolean);
   if (problem) throw problem;
-  const lines = [
-    showHiddenCharacters(command),
-    "",
-    `in ${showHiddenCharacters(cwd)}${input.run_in_background ? ", in the background" : ""}`,
-  ];
+  // The command itself is in the input, and in the steps of the question.
+  const facts: LocalizedText[] = [];
+  const add = (key: TextKey, values?: Record<string, string>): void => void facts.push(localizedText(key, values));
+  if (description) add("preview.purpose", { purpose: showHiddenCharacters(description) });
+  add("preview.folder", { folder: showHiddenCharacters(cwd) });
+  if (input.run_in_background) add("preview.background");
+  if (sandbox) facts.push(input.outside_sandbox ? localizedText("preview.outsideSandbox") : sandbox.describe("work"));
   for (const [path, digest] of Object.entries(await scriptDigests(command, cwd)))
-    lines.push(`script ${showHiddenCharacters(path)}: ${digest}`);
-  if (sandbox) lines.push(input.outside_sandbox ? "runs OUTSIDE the sandbox" : sandbox.describe("work"));
-  const danger = dangerReason(command);
-  if (danger) lines.push(`careful: ${danger}`);
-  if (description) lines.push(`purpose: ${showHiddenCharacters(description)}`);
+    add("preview.script", { path: showHiddenCharacters(path), digest });
   for (const [name, value] of Object.entries(env ?? {}))
-    lines.push(`with ${name}=${showHiddenCharacters(String(value))}`);
-  if (stdin !== undefined) lines.push("with this input:", showHiddenCharacters(stdin));
+    add("preview.variable", { name, value: showHiddenCharacters(String(value)) });
   const effects = await effectsIn(cwd);
-  if (effects) lines.push("", ...effects.lines);
-  return { title: "Run a command", content: [text(lines.join("\n"))], omitted: effects?.omitted };
+  const blocks = [effects?.lines.join("\n"), stdin && `Its input:\n${showHiddenCharacters(stdin)}`];
+  const content = blocks.filter((block): block is string => !!block).map((block) => text(block));
+  return { title: "Run a command", facts, content, omitted: effects?.omitted };
 }
 
 /** The time parameters of `exec`. */

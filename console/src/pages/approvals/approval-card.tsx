@@ -8,6 +8,7 @@ import { KindBadge } from "../../parts/badges.tsx";
 import { ContentView } from "../../parts/content-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
+import { PreviewFacts } from "../../parts/preview-facts.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
@@ -144,6 +145,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
             <h3>
               {w.preview}: <VisibleText text={approval.preview.title} />
             </h3>
+            <PreviewFacts facts={approval.preview.facts} />
             <ContentView content={approval.preview.content} />
             {approval.preview.omitted === undefined ? null : (
               <p role="alert">
