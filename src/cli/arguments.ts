@@ -34,10 +34,11 @@ export const GLOBAL_OPTIONS = {
   "no-server": { type: "flag", about: "Work in this process, even if a server of this workspace is running" },
   json: { type: "flag", about: "Print one JSON document" },
   jsonl: { type: "flag", about: "Print JSON, one item per line, as it arrives" },
+  verbose: { type: "flag", about: "Show ids, hashes and arguments in full" },
   quiet: { type: "flag", short: "q", about: "Print only data and errors" },
   "no-color": { type: "flag", about: "No colors, like NO_COLOR" },
   help: { type: "flag", short: "h", about: "Show how to use a command" },
-  version: { type: "flag", short: "V", about: "Show the version" },
+  version: { type: "flag", short: "v", about: "Show the version" },
 } as const satisfies OptionSpecs;
 
 /**

@@ -10,7 +10,6 @@ import { errorCode } from "../core/error.ts";
 import { CommandError, EXIT, exitCodeOf, isApiError } from "./exit-codes.ts";
 import { askQuestion, watchQuestions } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
-import { promptForApproval } from "./terminal-approver.ts";
 import { isInteractive, type Terminal } from "./terminal.ts";
 
 export interface CallDisplay extends Pick<Invocation, "terminal" | "output" | "interrupted"> {
@@ -94,10 +93,11 @@ export async function makeCall(
     });
   }
 
-  function ask(approvalId: string): Promise<ToolResult | undefined> {
+  async function ask(approvalId: string): Promise<ToolResult | undefined> {
     progress.pause();
     const signal = AbortSignal.any([ended.signal, interrupted]);
-    return promptForApproval(client, approvalId, { terminal, signal, onAnswered: () => progress.resume() });
+    const { promptForApproval } = await import("./terminal-approver.ts");
+    return promptForApproval(client, approvalId, { terminal, output, signal, onAnswered: () => progress.resume() });
   }
 }
 

@@ -2,7 +2,8 @@ import { GLOBAL_OPTIONS, showOperand } from "./arguments.ts";
 import { COMMANDS, type CommandEntry } from "./command-table.ts";
 import type { Command, OptionSpecs } from "./command.ts";
 import { EXIT_CODES } from "./exit-codes.ts";
-import { type Paint, showColumns } from "./output.ts";
+import { showColumns } from "./layout.ts";
+import { type Paint } from "./output.ts";
 
 /** Examples come first: most readers look for a line to change. */
 export function showCommandHelp({ path, summary }: CommandEntry, command: Command, paint: Paint): string[] {

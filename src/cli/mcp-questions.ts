@@ -3,7 +3,9 @@ import type { ApiClient } from "../contracts/index.ts";
 import type { QuestionAnswerRequest, QuestionInfo } from "../contracts/questions.ts";
 import { isObject } from "../schema/json-schema.ts";
 import { isApiError } from "./exit-codes.ts";
-import { type Output, safe, safeLine, showColumns, showDuration, showTime } from "./output.ts";
+import { showDuration, showTime } from "../core/show-time.ts";
+import { showColumns } from "./layout.ts";
+import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, TerminalKeys } from "./prompts.ts";
 import { pause, type Terminal } from "./terminal.ts";
 
@@ -90,26 +92,41 @@ export async function askQuestion(
   try {
     stderr.write(`\n${showQuestion(question).join("\n")}\n`);
     await keys.untilQuiet(QUIET_MS, signal);
-    for (;;) {
-      const answer = await readAnswer(question, { keys, stderr, signal });
-      if (!answer) return;
-      try {
-        await client.questions.answer(question.id, answer);
-        return;
-      } catch (error) {
-        if (!isApiError(error)) throw error;
-        stderr.write(`${safe([error.message, error.next].filter(Boolean).join(" "))}\n`);
-        if (error.code !== "invalid_input") return;
-      }
-    }
+    await answerQuestion(client, question, { keys, stderr, signal });
   } finally {
     keys.close();
   }
 }
 
+interface AnswerOptions {
+  keys: TerminalKeys;
+  stderr: Terminal["stderr"];
+  signal: AbortSignal;
+}
+
+/** Reads the answer to a question that is shown, and sends it. Wrong fields are asked again. */
+export async function answerQuestion(
+  client: QuestionsClient,
+  question: QuestionInfo,
+  { keys, stderr, signal }: AnswerOptions,
+): Promise<void> {
+  for (;;) {
+    const answer = await readAnswer(question, { keys, stderr, signal });
+    if (!answer) return;
+    try {
+      await client.questions.answer(question.id, answer);
+      return;
+    } catch (error) {
+      if (!isApiError(error)) throw error;
+      stderr.write(`${safe([error.message, error.next].filter(Boolean).join(" "))}\n`);
+      if (error.code !== "invalid_input") return;
+    }
+  }
+}
+
 async function readAnswer(
   question: QuestionInfo,
-  { keys, stderr, signal }: { keys: TerminalKeys; stderr: Terminal["stderr"]; signal: AbortSignal },
+  { keys, stderr, signal }: AnswerOptions,
 ): Promise<QuestionAnswerRequest | undefined> {
   const yes = question.mode === "url" ? "y = I visited the page" : "y = fill it in";
   const prompt = `${yes}, n = decline, empty = leave open: `;

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readDuration, readMoment } from "./arguments.ts";
-import { createOutput, safe, safeLine, showColumns, showJson } from "./output.ts";
+import { showColumns } from "./layout.ts";
+import { createOutput, type Paint, safe, safeLine, showJson } from "./output.ts";
 import { hasDesktop, type Terminal, usesColour } from "./terminal.ts";
 
 const ACTS_OR_HIDES = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
@@ -35,7 +36,7 @@ describe("what is shown", () => {
   });
 
   test("stands in columns, wide characters counted, and the last one is cut to the terminal", () => {
-    const paint = (_style: string, text: string) => text;
+    const paint: Paint = (_style, text) => text;
     expect(
       showColumns(
         [

@@ -1,7 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { showInline } from "../gate/permit/describe-approval.ts";
-import type { Terminal } from "./terminal.ts";
+import { widthOf } from "./layout.ts";
+import { DEFAULT_COLUMNS, type Terminal, type TerminalOutput } from "./terminal.ts";
 
 /** The part of a terminal's input that is used; `process.stdin` has it. */
 export interface KeyInput {
@@ -17,6 +18,14 @@ export interface KeyInput {
 /** Typed at once: a key, a pasted text, or the rest of an escape sequence. */
 export type KeySequence = string;
 
+export interface KeysOptions {
+  clock?: Clock;
+  /** Key by key. Default: if the terminal can. */
+  raw?: boolean;
+  /** Called at once for Ctrl-C, whatever is being typed. Otherwise Ctrl-C is a key like others. */
+  onInterrupt?: () => void;
+}
+
 /**
  * Reads a terminal while a question is open: key by key in raw mode, otherwise line by line. `close` restores the mode of
  * the terminal.
@@ -24,6 +33,7 @@ export type KeySequence = string;
 export class TerminalKeys {
   readonly isRaw: boolean;
   readonly #input: KeyInput;
+  readonly #onInterrupt: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #wasRaw: boolean;
   readonly #decoder = new StringDecoder("utf8");
@@ -31,12 +41,13 @@ export class TerminalKeys {
   #typed: KeySequence[] = [];
   #notify: () => void = () => undefined;
 
-  constructor(input: KeyInput, clock: Clock = systemClock, raw = typeof input.setRawMode === "function") {
+  constructor(input: KeyInput, { clock = systemClock, raw, onInterrupt }: KeysOptions = {}) {
     this.#input = input;
     this.#clock = clock;
-    this.isRaw = raw;
+    this.#onInterrupt = onInterrupt;
+    this.isRaw = raw ?? typeof input.setRawMode === "function";
     this.#wasRaw = input.isRaw ?? false;
-    if (raw) input.setRawMode?.(true);
+    if (this.isRaw) input.setRawMode?.(true);
     input.on("data", this.#take);
     input.resume();
   }
@@ -69,6 +80,7 @@ export class TerminalKeys {
   readonly #take = (chunk: Buffer | string): void => {
     const text = typeof chunk === "string" ? chunk : this.#decoder.write(chunk);
     if (this.isRaw) {
+      if (text.includes("\x03")) this.#onInterrupt?.();
       if (text !== "") this.#typed.push(text);
     } else {
       const lines = (this.#line + text).split("\n");
@@ -105,11 +117,15 @@ const CANCEL = /^[\x1b\x03\x04]$/;
 /** Lets a person edit one line that starts with `text`. Undefined if cancelled. */
 export async function editLine(
   keys: TerminalKeys,
-  output: { write(text: string): unknown },
+  output: Pick<TerminalOutput, "write" | "columns">,
   { prompt, text, signal }: { prompt: string; text: string; signal: AbortSignal },
 ): Promise<string | undefined> {
   let line = text;
-  const draw = (): void => void output.write(`\r\x1b[2K${prompt}${showInline(line)}`);
+  // Only one row can be drawn again: of a longer line its end is shown.
+  const draw = (): void => {
+    const room = (output.columns || DEFAULT_COLUMNS) - widthOf(prompt) - 1;
+    output.write(`\r\x1b[2K${prompt}${endOf(showInline(line), room)}`);
+  };
   if (!keys.isRaw) {
     output.write(text === "" ? prompt : `${prompt}(empty: ${showInline(text)}) `);
     const typed = await keys.next(signal);
@@ -128,6 +144,15 @@ export async function editLine(
       else if (!key.startsWith("\x1b")) line += key;
     }
   }
+}
+
+function endOf(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  const characters = Array.from(text);
+  let width = 1;
+  let start = characters.length;
+  while (start > 0 && width + widthOf(characters[start - 1] ?? "") <= columns) width += widthOf(characters[--start] ?? "");
+  return `…${characters.slice(start).join("")}`;
 }
 
 /** Only a typed yes confirms; Enter alone is no. */

@@ -95,9 +95,9 @@ async function runCommand(
   }
 }
 
-function outputOptions({ json, jsonl, quiet, ...more }: Partial<Globals>) {
+function outputOptions({ json, jsonl, quiet = false, verbose, ...more }: Partial<Globals>) {
   const format: OutputFormat = jsonl ? "jsonl" : json ? "json" : "text";
-  return { format, quiet: quiet ?? false, colour: !more["no-color"] };
+  return { format, quiet, verbose, colour: !more["no-color"] };
 }
 
 /** On stderr; one line of JSON for programs. */

@@ -1,15 +1,21 @@
 import type { ApprovalAnswer } from "../calls/approval.ts";
-import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../contracts/approvals.ts";
+import type { ApprovalAnswered, ApprovalAnswerRequest } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
-import { describeApproval, showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
+import { showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
+import { type Output, type Paint, painterOf } from "./output.ts";
 import { editLine, type KeyInput, TerminalKeys } from "./prompts.ts";
-import type { Terminal } from "./terminal.ts";
+import { showApproval, toShown } from "./show-approval.ts";
+import { columnsOf, type Terminal, type TerminalOutput } from "./terminal.ts";
 
 export interface TerminalApproverOptions {
   input: KeyInput;
-  output: { isTTY?: boolean; write(text: string): unknown };
+  output: TerminalOutput;
+  env?: Terminal["env"];
+  /** Default: as the terminal and its environment say. */
+  paint?: Paint;
+  isVerbose?: boolean;
   clock?: Clock;
   /** The person at the terminal. */
   by?: string;
@@ -35,7 +41,8 @@ export type TerminalApprover = (approval: ShownApproval, signal: AbortSignal) =>
 
 /** Asks one question at a time, in full. Without a terminal it asks nobody, and the approval stays pending. */
 export function createTerminalApprover(options: TerminalApproverOptions): TerminalApprover {
-  const { input, output, clock = systemClock, by = "terminal", lineMode = false } = options;
+  const { input, output, clock = systemClock, by = "terminal", lineMode = false, env = {} } = options;
+  const { paint = painterOf(output, env), isVerbose } = options;
   let queue: Promise<unknown> = Promise.resolve();
 
   return (approval, signal) => {
@@ -48,11 +55,14 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
   async function ask(approval: ShownApproval, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     if (signal.aborted) return undefined;
     const raw = !lineMode && typeof input.setRawMode === "function";
-    const keys = new TerminalKeys(input, clock, raw);
+    const keys = new TerminalKeys(input, { clock, raw });
     const prompt = { approval, keys, signal, code: approval.id.slice(-3) };
     try {
+      const shown = showApproval(approval, { paint, columns: columnsOf(output, env), isVerbose, now: clock.now() });
+      output.write(`\n${shown.join("\n")}\n`);
       for (;;) {
-        output.write(`\n${describeApproval(approval).join("\n")}\n${menu(prompt)}`);
+        // After a cancelled line only the choices are shown again: the question is above.
+        output.write(menu(prompt));
         await keys.untilQuiet(QUIET_MS, signal);
         const outcome = await readAnswer(prompt);
         if (outcome !== "ask again") return outcome.answer;
@@ -70,11 +80,11 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       const { key, rest } = prompt.keys.isRaw ? { key: typed.toLowerCase(), rest: "" } : readLine(typed, prompt.code);
       const isReusable = prompt.approval.suggestedRules.length > 0;
       const approves = key === "y" || (isReusable && (key === "s" || key === "a"));
-      if (approves && !(await confirmUnshown(prompt))) return "ask again";
+      if (approves && !(await confirmDanger(prompt, output))) return "ask again";
       if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by, ...confirmationOf(prompt) });
       if (key === "s" && isReusable) return grant(prompt, "session", rest);
       if (key === "a" && isReusable) return grant(prompt, "always", rest);
-      if (key === "n") return deny(prompt, rest);
+      if (key === "n" || key === "d") return deny(prompt, rest);
       // Ctrl-C and Ctrl-D too: leaving is not a no.
       if (key === "q" || key === "\x03" || key === "\x04") return outcomeOf("left open", undefined);
       // Pasted text, arrow keys and reports of the terminal itself are no answer.
@@ -85,27 +95,10 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
   async function grant(prompt: OpenPrompt, scope: "session" | "always", given: string): Promise<Outcome> {
     const confirmed = confirmationOf(prompt);
     if (given !== "") return outcomeOf(scope, { approved: true, scope, rule: given, by, ...confirmed });
-    const { keys, signal, approval } = prompt;
-    const rules: string[] = [];
-    if (keys.isRaw)
-      output.write(
-        `\n  Saved ${scope === "always" ? "permanently" : "for this session"}; edit the rule, or press Enter:\n`,
-      );
-    for (const rule of approval.suggestedRules) {
-      const edited = await editLine(keys, output, { prompt: "  rule: ", text: rule, signal });
-      if (edited === undefined || edited.trim() === "") return "ask again";
-      rules.push(edited.trim());
-    }
+    const rules = await editRules(prompt, scope, output);
+    if (!rules) return "ask again";
     const answer = { approved: true, scope, rule: rules, by, ...confirmed };
     return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, answer);
-  }
-
-  /** A call whose effect cannot be shown needs a second key. */
-  async function confirmUnshown({ approval, keys, signal }: OpenPrompt): Promise<boolean> {
-    if (approval.preview?.unshown === undefined) return true;
-    output.write(`\n  Its effect cannot be shown. Approve it unseen? (yes/no) `);
-    const typed = await keys.next(signal);
-    return typed?.trim().toLowerCase().startsWith("y") === true;
   }
 
   async function deny({ keys, signal }: OpenPrompt, given: string): Promise<Outcome> {
@@ -120,6 +113,45 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     output.write(`  → ${word}\n`);
     return { answer };
   }
+}
+
+/** What is asked about, and where the answer is typed. */
+export interface Asked {
+  approval: Pick<ShownApproval, "preview" | "summary" | "suggestedRules">;
+  keys: TerminalKeys;
+  signal: AbortSignal;
+}
+
+/** A call that is critical, or whose effect cannot be shown, needs more than one key. */
+export async function confirmDanger({ approval, keys, signal }: Asked, output: TerminalOutput): Promise<boolean> {
+  if (approval.preview?.unshown !== undefined) {
+    output.write(`\n  Its effect cannot be shown. Approve it unseen? (yes/no) `);
+    const typed = await keys.next(signal);
+    return typed?.trim().toLowerCase().startsWith("y") === true;
+  }
+  if (approval.summary?.risk.level !== "critical") return true;
+  output.write("\n");
+  const typed = await editLine(keys, output, { prompt: "  The risk is critical. Type yes to approve it: ", text: "", signal });
+  return typed?.trim().toLowerCase() === "yes";
+}
+
+/** The rules that an approval for longer saves. Undefined if the person cancels. */
+export async function editRules(
+  { approval, keys, signal }: Asked,
+  scope: "session" | "always",
+  output: TerminalOutput,
+): Promise<string[] | undefined> {
+  const rules: string[] = [];
+  if (keys.isRaw)
+    output.write(
+      `\n  Saved ${scope === "always" ? "permanently" : "for this session"}; edit the rule, or press Enter:\n`,
+    );
+  for (const rule of approval.suggestedRules) {
+    const edited = await editLine(keys, output, { prompt: "  rule: ", text: rule, signal });
+    if (edited === undefined || edited.trim() === "") return undefined;
+    rules.push(edited.trim());
+  }
+  return rules;
 }
 
 function confirmationOf({ approval }: OpenPrompt): { confirmUnshown?: boolean } {
@@ -142,14 +174,23 @@ function readLine(line: string, code: string): { key: string; rest: string } {
 
 type ApprovalsClient = Pick<ApiClient, "approvals">;
 
+export interface PromptOptions {
+  terminal: Terminal;
+  output: Output;
+  signal: AbortSignal;
+  onAnswered?: () => void;
+}
+
 /** Asks at the terminal and sends the answer. Returns the result of the call; undefined if the approval stays pending. */
 export async function promptForApproval(
   client: ApprovalsClient,
   approvalId: string,
-  { terminal, signal, onAnswered }: { terminal: Terminal; signal: AbortSignal; onAnswered?: () => void },
+  { terminal, output, signal, onAnswered }: PromptOptions,
 ): Promise<ToolResult | undefined> {
   const info = await client.approvals.get(approvalId);
-  const ask = createTerminalApprover({ input: terminal.stdin, output: terminal.stderr });
+  const { stdin: input, stderr, env } = terminal;
+  const { paintStderr: paint, isVerbose } = output;
+  const ask = createTerminalApprover({ input, output: stderr, env, paint, isVerbose });
   const answer = await ask(toShown(info), signal);
   onAnswered?.();
   if (!answer) return undefined;
@@ -174,16 +215,6 @@ export async function waitForResult(
     answered = await client.approvals.result(first.approval.id, { waitMs });
   }
   return answered;
-}
-
-/** An approval of the API in the form that `describeApproval` takes. */
-export function toShown({ rule, cwd, hash = "", ...info }: ApprovalInfo): ShownApproval {
-  return {
-    ...info,
-    hash,
-    binding: cwd === undefined ? undefined : { cwd },
-    suggestedRules: rule === undefined ? [] : rule.split("\n"),
-  };
 }
 
 function toRequest({ approved, scope = "once", rule, reason, confirmUnshown }: ApprovalAnswer): ApprovalAnswerRequest {

@@ -8,6 +8,8 @@ export interface TerminalOutput {
   /** How much was written that nobody has read yet. */
   readonly writableLength?: number;
   write(text: string): unknown;
+  on?(event: "resize", listener: () => void): unknown;
+  off?(event: "resize", listener: () => void): unknown;
 }
 
 /** All that a command sees of its process. Tests replace it. */
@@ -34,6 +36,15 @@ export function usesColour(output: TerminalOutput, env: Terminal["env"]): boolea
   const forced = env["FORCE_COLOR"];
   if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
   return output.isTTY === true && env["TERM"] !== "dumb";
+}
+
+export const DEFAULT_COLUMNS = 80;
+
+/** The width to lay text out for, now. Infinity for pipes and files: nothing is wrapped or cut there. */
+export function columnsOf({ isTTY, columns }: TerminalOutput, env: Terminal["env"]): number {
+  const given = Number(env["COLUMNS"]);
+  if (Number.isSafeInteger(given) && given > 0) return given;
+  return isTTY ? columns || DEFAULT_COLUMNS : Infinity;
 }
 
 /** npm passes a signal on that the terminal has sent to this process already. */

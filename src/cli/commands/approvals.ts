@@ -1,16 +1,17 @@
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../contracts/approvals.ts";
 import type { ApiClient } from "../../contracts/index.ts";
-import { describeApproval } from "../../gate/permit/describe-approval.ts";
 import { stateFolderOf } from "../../io/files/state-folder.ts";
 import { UsageError } from "../arguments.ts";
 import { showApprovedResult } from "../calls.ts";
 import { defineCommand, type Invocation } from "../command.ts";
 import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
-import { askQuestion, openQuestions, showQuestion } from "../mcp-questions.ts";
+import { openQuestions, showQuestion } from "../mcp-questions.ts";
 import { waitForTools } from "../mcp-servers.ts";
-import { type Output, safeLine, showColumns, showDuration, showTime } from "../output.ts";
-import { MAX_WAIT_MS, promptForApproval, toShown, waitForResult } from "../terminal-approver.ts";
-import { isInteractive, pause } from "../terminal.ts";
+import { safeLine } from "../output.ts";
+import { showApprovalInfo, showApprovalTable } from "../show-approval.ts";
+import { MAX_WAIT_MS, waitForResult } from "../terminal-approver.ts";
+import { columnsOf, isInteractive, pause } from "../terminal.ts";
+import { watchAtTerminal } from "../watch-approvals.ts";
 
 const CHECK_INTERVAL_MS = 1000;
 /** A command that ends soon runs no job, and no call of others: both would be cut off. */
@@ -19,7 +20,7 @@ const SHORT = { connectsMcp: false, runsJobs: false };
 const list = defineCommand({
   examples: [
     ["haft approvals list", "what waits for an answer"],
-    ["haft approvals list --state denied --json", "what was denied"],
+    ["haft approvals list --state denied", "what was denied"],
   ],
   options: {
     state: {
@@ -33,7 +34,7 @@ const list = defineCommand({
   async run({ connect, output, url, folder, terminal, options: { state = "pending" } }) {
     const client = await connect(SHORT);
     const page = await client.approvals.list(state === "all" ? {} : { state });
-    output.list(page, (approvals) => showApprovalList(approvals, output));
+    output.list(page, (approvals) => (approvals.length === 0 ? [] : showApprovalTable(approvals, output)));
     if (page.items.length > 0) return;
     // Questions are kept per state folder, and one that was asked with another setting is not in this one.
     const where = url === undefined ? ` in the state folder ${stateFolderOf(folder, { env: terminal.env })}` : "";
@@ -47,7 +48,7 @@ const show = defineCommand({
   uses: ["approvals"],
   async run({ connect, output, operands: [id = ""], ...place }) {
     const client = await connect(SHORT);
-    output.data(await findApproval(client, id, place), showApproval);
+    output.data(await findApproval(client, id, place), (approval) => showApprovalInfo(approval, output));
   },
 });
 
@@ -71,14 +72,17 @@ const approve = defineCommand({
   },
   notes: ["Waits for the end of the call and prints its result, whichever process runs it."],
   uses: ["approvals", "mcp"],
-  async run({ connect, url, interrupted, output, operands: [id = ""], options, ...place }) {
+  async run({ connect, url, interrupted, output, operands: [given = ""], options, ...place }) {
     const { always, "for-session": session, rule, "no-wait": noWait, "confirm-unshown": confirmUnshown } = options;
     const timeoutMs = readTimeout(options.timeout);
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
     const client = await connect({ runsJobs: false });
-    const requested = await findApproval(client, id, { url, ...place });
-    for (const line of showApproval(requested)) output.info(line);
+    const requested = await findApproval(client, given, { url, ...place });
+    const { id } = requested;
+    const { paintStderr: paint, isVerbose } = output;
+    const columns = columnsOf(place.terminal.stderr, place.terminal.env);
+    for (const line of showApprovalInfo(requested, { paint, columns, isVerbose })) output.info(line);
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
     const waitMs = noWait ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
     const started = Date.now();
@@ -104,9 +108,9 @@ const deny = defineCommand({
   operands: [{ name: "ID", completes: "approval" }],
   options: { reason: { type: "text", value: "TEXT", about: "For the model" } },
   uses: ["approvals"],
-  async run({ connect, url, output, operands: [id = ""], options: { reason }, ...place }) {
+  async run({ connect, url, output, operands: [given = ""], options: { reason }, ...place }) {
     const client = await connect(SHORT);
-    await findApproval(client, id, { url, ...place });
+    const { id } = await findApproval(client, given, { url, ...place });
     const { approval } = await sendSurely({ client, connect, url }, (to) =>
       sendAnswer(to, id, { decision: "deny", reason }),
     );
@@ -117,30 +121,29 @@ const deny = defineCommand({
 
 const watch = defineCommand({
   examples: [
-    ["haft approvals watch", "asks you about each, at a terminal"],
+    ["haft approvals watch", "answer them at a terminal, one by one or several at once; ? shows the keys"],
     ["haft approvals watch --jsonl", "prints each, for a program that answers"],
   ],
-  notes: ["Shows the approvals of every process that works in this folder, and the questions of MCP servers."],
-  uses: ["approvals", "calls", "questions"],
+  notes: [
+    "Shows the approvals of every process that works in this folder, and the questions of MCP servers.",
+    "q ends it with 0, Ctrl-C at any time with 130. What is not answered stays open.",
+  ],
+  uses: ["approvals", "questions", "undo"],
   async run({ connect, terminal, output, interrupted }) {
     const client = await connect();
-    const asks = isInteractive(terminal) && output.format === "text";
+    if (isInteractive(terminal) && output.format === "text")
+      return watchAtTerminal(client, { terminal, output, interrupted });
     const seen = new Set<string>();
     output.info("Waiting for approvals. Ctrl-C ends this.");
     while (!interrupted.aborted) {
       const { items } = await client.approvals.list({ state: "pending" });
       for (const approval of items.filter(({ id }) => !seen.has(id)).toReversed()) {
         seen.add(approval.id);
-        if (!asks) output.item(approval, showApproval);
-        else {
-          const result = await promptForApproval(client, approval.id, { terminal, signal: interrupted });
-          if (result) showApprovedResult(result, approval, output);
-        }
+        output.item(approval, (shown) => showApprovalInfo(shown, output));
       }
       for (const question of (await openQuestions(client)).filter(({ id }) => !seen.has(id))) {
         seen.add(question.id);
-        if (!asks) output.item(question, showQuestion);
-        else await askQuestion(client, question, { terminal, signal: interrupted });
+        output.item(question, showQuestion);
       }
       await pause(CHECK_INTERVAL_MS, interrupted);
     }
@@ -149,19 +152,6 @@ const watch = defineCommand({
 });
 
 export const commands = { list, show, approve, deny, watch };
-
-function showApprovalList(approvals: readonly ApprovalInfo[], { paint, columns }: Output): string[] {
-  const rows = approvals.map(({ id, state, toolName, askedAt, expiresAt, input }) => [
-    safeLine(id),
-    state === "pending" && expiresAt !== undefined ? `pending ${showDuration(expiresAt - Date.now())}` : state,
-    showTime(askedAt),
-    safeLine(toolName),
-    safeLine(JSON.stringify(input)),
-  ]);
-  const styleOf = (cell: string, column: number) =>
-    column === 1 && cell.startsWith("pending") ? ("yellow" as const) : undefined;
-  return showColumns(rows, { paint, styles: ["bold", undefined, "dim", "cyan"], styleOf, columns });
-}
 
 /** Questions are kept per state folder. One that was asked with another setting cannot be found here. */
 async function findApproval(
@@ -172,7 +162,10 @@ async function findApproval(
   try {
     return await client.approvals.get(id);
   } catch (thrown) {
-    if (url !== undefined || !isApiError(thrown, "not_found")) throw thrown;
+    if (!isApiError(thrown, "not_found")) throw thrown;
+    const found = await findByStart(client, id);
+    if (found) return found;
+    if (url !== undefined) throw thrown;
     const stateFolder = stateFolderOf(folder, { env: terminal.env });
     throw new CommandError(`There is no approval "${id}" in the state folder ${stateFolder}.`, {
       exitCode: EXIT.failed,
@@ -182,6 +175,20 @@ async function findApproval(
         "If it was asked with another HAFT_STATE_DIR, home folder or user, use the same here.",
     });
   }
+}
+
+const MIN_START = /^apr_\w{4,}$/;
+
+/** Lists show the start of ids. */
+async function findByStart(client: Pick<ApiClient, "approvals">, start: string): Promise<ApprovalInfo | undefined> {
+  if (!MIN_START.test(start)) return undefined;
+  const { items } = await client.approvals.list({});
+  const found = items.filter(({ id }) => id.startsWith(start));
+  if (found.length <= 1) return found[0];
+  throw new UsageError(
+    `${found.length} approvals start with "${start}".`,
+    `Write more of the id: ${found.slice(0, 5).map(({ id }) => id).join(", ")}.`,
+  );
 }
 
 /** If the server of this folder ends meanwhile, the same answer again gets what became of the call: the store has it. */
@@ -222,9 +229,4 @@ function readTimeout(seconds: string | undefined): number | undefined {
 function describeOpenCall({ call, toolName }: ApprovalInfo): string {
   if (call.state === "running") return `Approved: ${safeLine(toolName)} is running.`;
   return `Approved: ${safeLine(toolName)} runs as soon as a process takes it. \`haft serve\` does.`;
-}
-
-/** In full: a person decides by it. */
-function showApproval(approval: ApprovalInfo): string[] {
-  return describeApproval(toShown(approval));
 }

@@ -1,7 +1,10 @@
 import type { ArtifactInfo, ArtifactVersionInfo } from "../../contracts/artifacts.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand, type OptionSpecs } from "../command.ts";
-import { type Output, paintDiff, safe, safeLine, showColumns, showTime } from "../output.ts";
+import { showTime } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safe, safeLine } from "../output.ts";
+import { showDiff } from "../show-diff.ts";
 
 /** Ids are unique within a session. */
 const SESSION = {
@@ -73,7 +76,7 @@ const diff = defineCommand({
   async run({ connect, output, operands: [id = ""], options: { session, from, to } }) {
     const client = await connect({ only: ["artifacts"] });
     const found = await client.artifacts.diff(id, { session, from, to });
-    output.data(found, ({ text }) => (text === "" ? [] : [paintDiff(safe(text), output)]));
+    output.data(found, ({ text }) => (text === "" ? [] : showDiff(text, output)));
     if (found.text === "") output.info(`Versions ${found.from} and ${found.to} are the same.`);
   },
 });

@@ -1,6 +1,7 @@
 import { ToolError } from "../../core/error.ts";
 import { defineCommand } from "../command.ts";
-import { safeLine, showColumns } from "../output.ts";
+import { showColumns } from "../layout.ts";
+import { safeLine } from "../output.ts";
 
 const show = defineCommand({
   examples: [

@@ -10,7 +10,8 @@ import { findPackage } from "../../io/files/package-folder.ts";
 import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { safeLine, showColumns, type Style } from "../output.ts";
+import { showColumns } from "../layout.ts";
+import { safeLine, type Style } from "../output.ts";
 
 export interface Finding {
   what: string;

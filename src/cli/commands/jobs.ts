@@ -2,7 +2,9 @@ import type { JobDetail, JobInfo, JobLogLine, JobState } from "../../contracts/j
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { type Output, safe, safeLine, showColumns, showDuration, showJson, showTime, type Style } from "../output.ts";
+import { showDuration, showTime } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safe, safeLine, showJson, type Style } from "../output.ts";
 
 const STATE_STYLES: Readonly<Record<JobState, Style>> = {
   delayed: "dim",
@@ -133,7 +135,7 @@ function* showJob(job: JobDetail): Iterable<string> {
 }
 
 function* showLogLine({ at, note, update }: JobLogLine): Iterable<string> {
-  const time = showTime(at);
+  const time = showTime(at, { seconds: true });
   if (note !== undefined) yield `${time}  ${safe(note)}`;
   for (const block of update?.content ?? []) if (block.type === "text") yield `${time}  ${safe(block.text)}`;
   if (update?.progress) yield `${time}  ${safeLine(showProgress(update.progress))}`;

@@ -6,7 +6,8 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
 import { selectServers, waitForServers } from "../mcp-servers.ts";
-import { type Output, safe, safeLine, showColumns } from "../output.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safe, safeLine } from "../output.ts";
 import { hasDesktop, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
 const GRACE_MS = 10_000;

@@ -4,7 +4,8 @@ import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT, isApiError } from "../exit-codes.ts";
-import { safeLine, showColumns, type Style } from "../output.ts";
+import { showColumns } from "../layout.ts";
+import { safeLine, type Style } from "../output.ts";
 
 const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red", none: "dim" };
 

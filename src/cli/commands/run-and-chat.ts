@@ -133,7 +133,14 @@ async function openConversation(
   const host = await openHaft(folder, {
     ownsProcess: true,
     env: terminal.env,
-    approver: createTerminalApprover({ input: terminal.stdin, output: terminal.stderr, by: userName() }),
+    approver: createTerminalApprover({
+      input: terminal.stdin,
+      output: terminal.stderr,
+      env: terminal.env,
+      paint: output.paintStderr,
+      isVerbose: output.isVerbose,
+      by: userName(),
+    }),
     approvalWaitMs: false,
     onWarning: (warning) => output.warn(safe(warning)),
     middleware: embedded.middleware,

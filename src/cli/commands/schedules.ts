@@ -5,7 +5,9 @@ import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { type Output, safeLine, showColumns, showDuration, showTime, type Style } from "../output.ts";
+import { showDuration, showTime } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safeLine, type Style } from "../output.ts";
 import { pause as wait } from "../terminal.ts";
 
 const CHECK_INTERVAL_MS = 200;
@@ -65,7 +67,7 @@ const add = defineCommand({
       policy: callPolicy(allow, deny),
     });
     output.data(added, (schedule) => showSchedules([schedule], output));
-    if (added.upcoming.length > 0) output.info(`Next: ${added.upcoming.map(showTime).join(", ")}`);
+    if (added.upcoming.length > 0) output.info(`Next: ${added.upcoming.map((at) => showTime(at)).join(", ")}`);
     const { status } = await client.schedules.list();
     if (!status.isRunning) output.info("No process runs schedules at the moment: start `haft serve` or `haft worker`.");
   },

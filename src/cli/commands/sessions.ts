@@ -3,7 +3,9 @@ import type { AgentSessionDetail, AgentSessionInfo, SessionEntry, SessionState }
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { type Output, safe, safeLine, showColumns, showTime, type Style } from "../output.ts";
+import { showTime } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safe, safeLine, type Style } from "../output.ts";
 
 const MAX_WAIT_MS = 600_000;
 

@@ -1,7 +1,9 @@
 import type { TokenReport } from "../../contracts/statistics.ts";
 import { defineCommand } from "../command.ts";
 import { waitForTools } from "../mcp-servers.ts";
-import { type Output, safeLine, showColumns, showDuration } from "../output.ts";
+import { showDuration } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safeLine } from "../output.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -4,7 +4,8 @@ import { stateFolderOf } from "../../io/files/state-folder.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand, type Invocation } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { safeLine, showColumns } from "../output.ts";
+import { showColumns } from "../layout.ts";
+import { safeLine } from "../output.ts";
 
 type Place = { stateFolder: string } | { url: string };
 

@@ -1,7 +1,9 @@
 import type { Scope } from "../../contracts/identity.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
-import { safeLine, showColumns, showTime } from "../output.ts";
+import { showTime } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { safeLine } from "../output.ts";
 
 const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];
 

@@ -6,7 +6,8 @@ import { makeCall, showResult, StreamedOutput } from "../calls.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { waitForTools } from "../mcp-servers.ts";
-import { type Output, safe, safeLine, showColumns, type Style } from "../output.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safe, safeLine, type Style } from "../output.ts";
 
 const list = defineCommand({
   examples: [

@@ -3,7 +3,10 @@ import type { ChangeInfo } from "../../contracts/undo.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { type Output, paintDiff, safe, safeLine, showColumns, showTime } from "../output.ts";
+import { showTime } from "../../core/show-time.ts";
+import { showColumns } from "../layout.ts";
+import { type Output, safeLine } from "../output.ts";
+import { showDiff } from "../show-diff.ts";
 
 export const undo = defineCommand({
   examples: [
@@ -60,8 +63,8 @@ async function showDiffs(client: UndoClient, of: { call?: string; session?: stri
   const { items } = await client.undo.list({ ...of, limit: 500 });
   const changes = await Promise.all(items.map(({ id }) => client.undo.get(id)));
   output.list({ items: changes }, (shown) =>
-    shown.map(({ path, kind, diff }) =>
-      diff === undefined ? `${kind} ${safeLine(path)}` : paintDiff(safe(diff), output),
+    shown.flatMap(({ path, kind, diff }) =>
+      diff === undefined ? [`${kind} ${safeLine(path)}`] : showDiff(diff, output),
     ),
   );
   return EXIT.done;

@@ -1,6 +1,9 @@
 import type { Approval } from "../../calls/approval.ts";
+import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
 import { textOf } from "../../core/content.ts";
+import { showSpan, showTime } from "../../core/show-time.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import { ruleExamples } from "./rules/rule-examples.ts";
 
 /** Longer text, and text with several lines, starts on a new line. */
@@ -22,43 +25,101 @@ export type ShownApproval = Pick<
   | "scope"
   | "rules"
   | "rulesEdited"
+  | "summary"
+  | "replaces"
 > & {
   state: Approval["state"];
   verdict?: Approval["verdict"];
   binding?: Pick<Approval["binding"], "cwd">;
+  askedAt?: number;
   expiresAt?: number;
+  waitsUntil?: number;
 };
 
 /**
- * The whole approval request, line by line, for a terminal or a log: who asks, why, and what exactly would run. Nothing is
+ * One part of what a person decides by. `value`, `notes`, `allows` and `asks` have no hidden characters and no line ends;
+ * `text` is as it was written.
+ */
+export type ApprovalPart =
+  | { type: "risk"; level: RiskLevel; value: string }
+  | { type: "step"; text: string; level: RiskLevel; notes: readonly string[] }
+  | { type: "text"; name: string; value: string; text: string }
+  | { type: "fact"; name: string; value: string; isWarning?: boolean }
+  | { type: "rule"; value: string; allows: readonly string[]; asks: readonly string[] };
+
+export interface PartOptions {
+  now?: number;
+  /** Every argument, even if the preview shows it. */
+  isVerbose?: boolean;
+}
+
+/**
+ * Everything that a person decides by, the most important first, and nothing twice: an argument that the preview shows in
+ * full is not repeated. Interfaces lay the parts out.
+ */
+export function approvalParts(approval: ShownApproval, options: PartOptions = {}): ApprovalPart[] {
+  const { now = Date.now(), isVerbose = false } = options;
+  const { verdict, reason, binding, preview, suggestedRules, hash, id, summary } = approval;
+  const parts: ApprovalPart[] = [];
+  const fact = (name: string, value: string, isWarning?: boolean): void =>
+    void parts.push({ type: "fact", name, value, isWarning });
+  for (const { text } of summary?.risk.reasons ?? [])
+    parts.push({ type: "risk", level: summary?.risk.level ?? "high", value: showInline(text) });
+  const command = commandOf(approval);
+  if (command !== undefined) parts.push(...commandParts(command, summary?.steps));
+  const shown = previewText(approval, command);
+  if (preview && (shown !== "" || command === undefined)) {
+    const value = command === undefined ? showInline(preview.title) : "";
+    parts.push({ type: "text", name: "preview", value, text: shown });
+  }
+  if (preview?.content.some(({ type }) => type !== "text")) fact("", "(and content that is not text)");
+  if (preview?.omitted !== undefined)
+    fact("NOT SHOWN", `${showInline(preview.omitted)}; the whole input: haft approvals show ${id} --json`, true);
+  if (preview?.unshown !== undefined) fact("UNSHOWN", showInline(preview.unshown), true);
+  parts.push(...argumentParts(approval, command, isVerbose));
+  fact("asked by", `${describeCaller(approval)}${askedText(approval, now)}`);
+  fact("because", showInline(reason));
+  if (verdict?.by === "taint") fact("taint", "this session has read untrusted text and sensitive data", true);
+  if (verdict?.rule !== undefined) fact("rule", `${showInline(verdict.rule)}${originOf(approval)}`);
+  if (binding) fact("folder", showInline(binding.cwd));
+  if (approval.replaces) fact("changed", approval.replaces.changes.map(showInline).join(", "), true);
+  if (hash !== "") fact("runs", hash);
+  if (approval.expiresAt !== undefined) fact("until", deadlineText(approval, now));
+  for (const rule of suggestedRules) {
+    const { allows, asks } = ruleExamples(rule);
+    parts.push({ type: "rule", value: showInline(rule), allows: allows.map(showInline), asks: asks.map(showInline) });
+  }
+  if (approval.state !== "pending") fact("state", describeState(approval));
+  return parts;
+}
+
+/**
+ * The whole approval request, line by line, for a log or a message: who asks, why, and what exactly would run. Nothing is
  * left out: a call that cannot be shown in full was refused earlier.
  */
 export function describeApproval(approval: ShownApproval): string[] {
-  const { toolName, caller, verdict, reason, binding, preview, suggestedRules, hash, id, expiresAt } = approval;
-  const who = Object.entries({ session: caller.session, agent: caller.agent, user: caller.user, task: caller.task })
-    .filter(([, name]) => name !== undefined)
-    .map(([what, name]) => `${what} ${showInline(name!)}`);
-  if (caller.depth > 0) who.push(`subagent of depth ${caller.depth}`);
+  const { level } = approval.summary?.risk ?? {};
+  const title = `${showInline(approval.toolName)} asks for permission (${approval.id})`;
   return [
-    `${showInline(toolName)} asks for permission (${id})`,
-    field("asked by", who.length > 0 ? who.join(", ") : "an unnamed caller"),
-    field("because", showInline(reason)),
-    ...(verdict?.by === "taint" ? [field("taint", "this session has read untrusted text and sensitive data")] : []),
-    ...(verdict?.rule === undefined ? [] : [field("rule", `${showInline(verdict.rule)}${originOf(approval)}`)]),
-    ...(binding ? [field("folder", showInline(binding.cwd))] : []),
-    ...describeInput(approval.input),
-    ...(preview ? [field("preview", showInline(preview.title))] : []),
-    ...(preview?.facts ?? []).map((fact) => field("", showInline(fact.text))),
-    ...(preview ? showText(textOf(preview.content)) : []),
-    ...(preview?.content.some(({ type }) => type !== "text") ? [field("", "(and content that is not text)")] : []),
-    ...(preview?.omitted === undefined
-      ? []
-      : [field("NOT SHOWN", `${showInline(preview.omitted)}; the whole input: haft approvals show ${id} --json`)]),
-    ...(preview?.unshown === undefined ? [] : [field("UNSHOWN", showInline(preview.unshown))]),
-    field("runs", hash),
-    ...(expiresAt === undefined ? [] : [field("until", new Date(expiresAt).toISOString())]),
-    ...suggestedRules.flatMap(describeRule),
-    ...(approval.state === "pending" ? [] : [field("state", describeState(approval))]),
+    level === undefined ? title : `${title}, risk: ${level}`,
+    ...approvalParts(approval).flatMap((part): string[] => {
+      switch (part.type) {
+        case "risk":
+          return [field("risk", part.value)];
+        case "step":
+          return [...showText(part.text), ...part.notes.map((note) => field("", note))];
+        case "text":
+          return [field(part.name, part.value), ...(part.text === "" ? [] : showText(part.text))];
+        case "fact":
+          return [field(part.name, part.value)];
+        case "rule":
+          return [
+            field("may save", part.value),
+            ...(part.allows.length === 0 ? [] : [field("- allows", part.allows.join(" | "))]),
+            ...(part.asks.length === 0 ? [] : [field("- asks for", part.asks.join(" | "))]),
+          ];
+      }
+    }),
   ];
 }
 
@@ -67,28 +128,118 @@ export function describeApprovalAsMarkup(approval: Approval): string {
   return describeApproval(approval).map(toInertMarkup).join("<br>\n");
 }
 
-/** The rule that could be saved, with what it would and would not allow. */
-function describeRule(rule: string): string[] {
-  const { allows, asks } = ruleExamples(rule);
-  const examples = (name: string, list: readonly string[]): string[] =>
-    list.length === 0 ? [] : [field(name, list.map(showInline).join(" | "))];
-  return [field("may save", showInline(rule)), ...examples("- allows", allows), ...examples("- asks for", asks)];
+/** The command of a call that runs one. */
+function commandOf({ summary, input }: ShownApproval): string | undefined {
+  const isCommand = summary === undefined || summary.subject.type === "command";
+  const command = isObject(input) ? input["command"] : undefined;
+  return isCommand && typeof command === "string" ? command : undefined;
 }
 
-function describeInput(input: unknown): string[] {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return describeValue("arguments", input);
+/** The command, once: as its steps if they are all of it, otherwise in full with notes on its steps. */
+function commandParts(command: string, steps: readonly CommandStep[] = []): ApprovalPart[] {
+  const written = steps.map(({ operator, text }) => (operator === undefined ? text : `${operator} ${text}`));
+  const withoutBlanks = (text: string): string => text.replace(/\s+/g, "");
+  if (steps.length > 1 && withoutBlanks(written.join("")) === withoutBlanks(command))
+    return steps.map(({ level, ...step }, at) => ({
+      type: "step",
+      text: written[at] ?? "",
+      level,
+      notes: notesOf(step),
+    }));
+  const lines = command.split("\n").length;
+  const value = lines === 1 ? "" : `(${command.length} characters in ${lines} lines)`;
+  const notes = steps.flatMap((step) =>
+    notesOf(step).map((note) => (steps.length === 1 ? note : `${startOf(step.text)}: ${note}`)),
+  );
+  return [
+    { type: "text", name: "command", value, text: command },
+    ...notes.map((note): ApprovalPart => ({ type: "fact", name: "", value: note })),
+  ];
+}
+
+function notesOf({ does, asks }: Pick<CommandStep, "does" | "asks">): string[] {
+  return [does, asks].flatMap((note) => (note === undefined ? [] : [showInline(note.text)]));
+}
+
+function startOf(text: string): string {
+  const shown = showInline(text);
+  return shown.length > 30 ? `${shown.slice(0, 29)}…` : shown;
+}
+
+/** The text of the preview without what is shown elsewhere: the subject, the folder and the reasons of the risk. */
+function previewText({ preview, summary, binding }: ShownApproval, command: string | undefined): string {
+  const text = textOf(preview?.content ?? []).replace(/\n$/, "");
+  if (command === undefined) return text === summary?.subject.text ? "" : text;
+  const escaped = showHiddenCharacters(command);
+  const rest = text.startsWith(escaped) ? text.slice(escaped.length) : text;
+  const known = new Set([
+    ...(summary?.risk.reasons ?? []).map((reason) => `careful: ${reason.text}`),
+    ...(binding ? [`in ${showHiddenCharacters(binding.cwd)}`] : []),
+  ]);
+  const lines = rest.split("\n").filter((line) => !known.has(line));
+  return lines.join("\n").replace(/^\n+|\n+$/g, "");
+}
+
+/** What the diff of a preview shows completely. */
+const IN_DIFF = new Set(["content", "old_string", "new_string", "edits", "patch"]);
+
+/** The arguments that nothing else shows. */
+function argumentParts(
+  { input, preview, summary }: ShownApproval,
+  command: string | undefined,
+  isVerbose: boolean,
+): ApprovalPart[] {
+  if (!isObject(input)) return [argumentPart("arguments", input)];
   const fields = Object.entries(input);
-  if (fields.length === 0) return [field("arguments", "none")];
-  return fields.flatMap(([name, value]) => describeValue(showInline(name), value));
+  if (fields.length === 0) return [{ type: "fact", name: "arguments", value: "none" }];
+  const isComplete = preview !== undefined && preview.omitted === undefined && preview.unshown === undefined;
+  const previewed = isComplete ? textOf(preview.content) : "";
+  const hasDiff = /^@@ /m.test(previewed) && summary?.subject.type === "path";
+  return fields.flatMap(([name, value]) => {
+    if (name === "command" && value === command) return [];
+    if (isVerbose) return [argumentPart(showInline(name), value)];
+    if (hasDiff && IN_DIFF.has(name)) return [];
+    const subject = summary?.subject.text ?? "";
+    if (name === "path" && isComplete && value === subject && preview.title.endsWith(subject)) return [];
+    if (command !== undefined && isInCommandPreview(previewed, name, value)) return [];
+    return [argumentPart(showInline(name), value)];
+  });
 }
 
-function describeValue(name: string, value: unknown): string[] {
+/** Whether the preview of a command has these lines about an argument. */
+function isInCommandPreview(previewed: string, name: string, value: unknown): boolean {
+  const lines = new Set(previewed.split("\n"));
+  if (name === "description") return lines.has(`purpose: ${showHiddenCharacters(String(value))}`);
+  if (name === "stdin") return previewed.includes(`\nwith this input:\n${showHiddenCharacters(String(value))}`);
+  if (name !== "env" || !isObject(value)) return false;
+  return Object.entries(value).every(([key, each]) => lines.has(`with ${key}=${showHiddenCharacters(String(each))}`));
+}
+
+function argumentPart(name: string, value: unknown): ApprovalPart {
   const text = typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? String(value));
   if (text.length <= MAX_INLINE_LENGTH && !text.includes("\n")) {
-    return [field(name, typeof value === "string" ? `"${showInline(text)}"` : showInline(text))];
+    return { type: "fact", name, value: typeof value === "string" ? `"${showInline(text)}"` : showInline(text) };
   }
-  const lines = text.split("\n").length;
-  return [field(name, `(${text.length} characters in ${lines} lines)`), ...showText(text)];
+  return { type: "text", name, value: `(${text.length} characters in ${text.split("\n").length} lines)`, text };
+}
+
+function describeCaller({ caller: { session, agent, user, task, depth } }: ShownApproval): string {
+  const who = Object.entries({ session, agent, user, task }).flatMap(([what, name]) =>
+    name === undefined ? [] : [`${what} ${showInline(name)}`],
+  );
+  if (depth > 0) who.push(`subagent of depth ${depth}`);
+  return who.length > 0 ? who.join(", ") : "an unnamed caller";
+}
+
+function askedText({ askedAt, state }: ShownApproval, now: number): string {
+  return askedAt === undefined || state !== "pending" || askedAt > now ? "" : `, ${showSpan(now - askedAt)} ago`;
+}
+
+/** When nobody can answer any more, and how long the caller waits. */
+function deadlineText({ expiresAt = 0, waitsUntil = 0, state }: ShownApproval, now: number): string {
+  if (state !== "pending" || expiresAt <= now) return showTime(expiresAt);
+  const caller = waitsUntil > now ? `; the caller waits ${showSpan(waitsUntil - now)} more` : "";
+  return `${showTime(expiresAt)}, in ${showSpan(expiresAt - now)}${caller}`;
 }
 
 function describeState({ state, answeredBy, note, scope, rules = [], rulesEdited }: ShownApproval): string {
@@ -108,7 +259,7 @@ function originOf({ verdict }: ShownApproval): string {
 }
 
 function field(name: string, value: string): string {
-  return `  ${name.padEnd(10)} ${value}`;
+  return `  ${name.padEnd(10)} ${value}`.trimEnd();
 }
 
 /** Prefix of foreign text, which otherwise could imitate our own lines. */
@@ -121,11 +272,16 @@ const MAX_EMPTY_LINES = 2;
  * counted, because they could push text out of sight.
  */
 export function showText(text: string): string[] {
+  return visibleLines(text).map((line) => (line === "" ? GUTTER.trimEnd() : GUTTER + line));
+}
+
+/** The same without the gutter. */
+export function visibleLines(text: string): string[] {
   const lines: string[] = [];
   let empty = 0;
   const flush = (): void => {
-    if (empty > MAX_EMPTY_LINES) lines.push(`${GUTTER}⟨${empty} empty lines⟩`);
-    else for (let i = 0; i < empty; i++) lines.push(GUTTER.trimEnd());
+    if (empty > MAX_EMPTY_LINES) lines.push(`⟨${empty} empty lines⟩`);
+    else for (let i = 0; i < empty; i++) lines.push("");
     empty = 0;
   };
   for (const line of text.split("\n")) {
@@ -134,7 +290,7 @@ export function showText(text: string): string[] {
       continue;
     }
     flush();
-    lines.push(GUTTER + showLine(line));
+    lines.push(showLine(line));
   }
   flush();
   return lines;

@@ -342,7 +342,7 @@ function reasonNotToRun(input: PreviewedInput): string | undefined {
   if (parsed.constructs.has("background") || parsed.constructs.has("coprocess"))
     return "it continues in the background";
   const danger = dangerReason(input.command);
-  if (danger) return `it is dangerous (${danger.replace(/\.$/, "").replace(/^It/, "it")})`;
+  if (danger) return "it is dangerous";
   const { commands } = unwrapCommand(parsed);
   for (const { name, argv } of commands) {
     const words = argv.slice(1);

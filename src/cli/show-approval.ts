@@ -1,0 +1,192 @@
+/** A question to a person, laid out for a terminal: its width, its colours, nothing twice, nothing hidden. */
+import type { ApprovalInfo } from "../contracts/approvals.ts";
+import type { RiskLevel } from "../core/call-summary.ts";
+import { showSpan } from "../core/show-time.ts";
+import {
+  approvalParts,
+  type ApprovalPart,
+  showInline,
+  type ShownApproval,
+} from "../gate/permit/describe-approval.ts";
+import { cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
+import { type Paint, safeLine, type Style } from "./output.ts";
+import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";
+
+export interface Layout extends TextLayout {
+  /** Ids and hashes in full, every argument. */
+  isVerbose?: boolean;
+  now?: number;
+}
+
+/** A sign and a word too: colours may be off, or not seen. */
+const RISKS: Readonly<Record<RiskLevel, { sign: string; style: Style }>> = {
+  low: { sign: "●", style: "green" },
+  medium: { sign: "◆", style: "yellow" },
+  high: { sign: "▲", style: "red" },
+  critical: { sign: "‼", style: ["bold", "red", "inverse"] },
+};
+
+const NOTE_INDENT = "      ";
+const NAME_WIDTH = 10;
+const INDENT = " ".repeat(2 + NAME_WIDTH + 1);
+/** Narrower, names and values are not side by side. */
+const MIN_SIDE_BY_SIDE = 50;
+
+/** Everything that a person decides by, in sections: risk, effect, circumstances, rules. */
+export function showApproval(approval: ShownApproval, layout: Layout): string[] {
+  const sections: string[][] = [showHead(approval, layout), [], [], []];
+  let section = 0;
+  for (const part of approvalParts(approval, layout)) {
+    section = Math.max(section, sectionOf(part));
+    sections[section]?.push(...showPart(part, layout));
+  }
+  return sections.filter((lines) => lines.length > 0).flatMap((lines, at) => (at === 0 ? lines : ["", ...lines]));
+}
+
+function sectionOf(part: ApprovalPart): number {
+  if (part.type === "risk") return 0;
+  if (part.type === "rule") return 3;
+  return part.type === "fact" && part.name === "asked by" ? 2 : 1;
+}
+
+function showHead({ toolName, id, summary }: ShownApproval, { paint, columns, isVerbose }: Layout): string[] {
+  const { level } = summary?.risk ?? {};
+  const tool = showInline(toolName);
+  const shownId = isVerbose ? id : shortId(id);
+  const head = `${level === undefined ? "" : `${showRisk(level, paint)}  `}${paint("bold", tool)} asks for permission`;
+  const width = (level === undefined ? 0 : riskText(level).length + 2) + widthOf(tool) + " asks for permission".length;
+  return width + shownId.length + 3 <= columns
+    ? [`${head} ${paint("dim", `(${shownId})`)}`]
+    : [head, `  ${paint("dim", shownId)}`];
+}
+
+function showPart(part: ApprovalPart, layout: Layout): string[] {
+  const { paint, columns } = layout;
+  switch (part.type) {
+    case "risk":
+      return wrap(part.value, columns - 2).map((line) => `  ${paint(RISKS[part.level].style, line)}`);
+    case "step": {
+      const style = part.level === "low" ? "dim" : RISKS[part.level].style;
+      const notes = part.notes.flatMap((note) => wrap(note, columns - NOTE_INDENT.length));
+      return [...showForeignText(part.text, layout, "bold"), ...notes.map((note) => NOTE_INDENT + paint(style, note))];
+    }
+    case "text":
+      return showTextPart(part, layout);
+    case "fact":
+      return showFact(part, layout);
+    case "rule":
+      return showRule(part, layout);
+  }
+}
+
+function showTextPart({ name, value, text }: ApprovalPart & { type: "text" }, layout: Layout): string[] {
+  const isCommand = name === "command";
+  const title = name === "preview" ? value || "preview" : `${name} ${value}`.trimEnd();
+  // A command of one line needs no title, and the label of a diff says what happens to the file.
+  const hasTitle = isCommand ? value !== "" : !(name === "preview" && isDiffOf(text, value));
+  const head = hasTitle ? wrap(title, layout.columns - 2).map((line) => `  ${layout.paint("bold", line)}`) : [];
+  return text === "" ? head : [...head, ...showForeignText(text, layout, isCommand ? "bold" : undefined)];
+}
+
+function showFact({ name, value, isWarning }: ApprovalPart & { type: "fact" }, layout: Layout): string[] {
+  const { paint, isVerbose } = layout;
+  const shown = name === "runs" && !isVerbose ? shortHash(value) : value;
+  return showNamed(name, shown, layout, isWarning ? (text) => paint("yellow", text) : undefined);
+}
+
+function showNamed(
+  name: string,
+  value: string,
+  { paint, columns }: Layout,
+  paintValue: (text: string) => string = (text) => text,
+): string[] {
+  if (columns < MIN_SIDE_BY_SIDE) {
+    const lines = wrap(name === "" ? value : `${name}: ${value}`, columns - 4);
+    return lines.map((line, at) => `${at === 0 ? "  " : "    "}${paintValue(line)}`);
+  }
+  const lines = wrap(value, columns - INDENT.length);
+  return lines.map((line, at) => {
+    const label = at === 0 ? `  ${paint("dim", name.padEnd(NAME_WIDTH))} ` : INDENT;
+    return label + paintValue(line);
+  });
+}
+
+function showRule({ value, allows, asks }: ApprovalPart & { type: "rule" }, layout: Layout): string[] {
+  return [
+    ...showNamed("may save", value, layout, (text) => layout.paint("cyan", text)),
+    ...(allows.length === 0 ? [] : showNamed("  allows", allows.join(" | "), layout)),
+    ...(asks.length === 0 ? [] : showNamed("  asks for", asks.join(" | "), layout)),
+  ];
+}
+
+export function showRisk(level: RiskLevel, paint: Paint): string {
+  return paint(RISKS[level].style, riskText(level));
+}
+
+function riskText(level: RiskLevel): string {
+  return `${RISKS[level].sign} ${level.toUpperCase()}`;
+}
+
+const SHORT_ID_DIGITS = 8;
+const SHORT_HASH_DIGITS = 12;
+
+/** Commands accept it in place of the id. */
+export function shortId(id: string): string {
+  const [prefix = "", rest = ""] = /^([a-z]+_)(.+)$/.exec(id)?.slice(1) ?? [];
+  return rest.length > SHORT_ID_DIGITS ? prefix + rest.slice(0, SHORT_ID_DIGITS) : id;
+}
+
+function shortHash(hash: string): string {
+  return hash.replace(/^(sha256:)?([0-9a-f]+)$/, (_whole, _name, digits: string) => digits.slice(0, SHORT_HASH_DIGITS));
+}
+
+/** A table of approvals that fits the terminal. */
+export function showApprovalTable(
+  approvals: readonly ApprovalInfo[],
+  { paint, columns, isVerbose, now = Date.now() }: Layout,
+  numbers?: (approval: ApprovalInfo) => number,
+): string[] {
+  const hasStates = approvals.some(({ state }) => state !== "pending");
+  const table: FittedColumn<ApprovalInfo>[] = [
+    ...(numbers ? [{ name: "#", cell: (row: ApprovalInfo) => String(numbers(row)), style: "bold" as const }] : []),
+    { name: "id", cell: ({ id }) => (isVerbose ? id : shortId(id)), style: "bold", leftOut: numbers ? 3 : undefined },
+    {
+      name: "risk",
+      cell: ({ risk }) => `${RISKS[risk.level].sign} ${risk.level}`,
+      style: ({ risk }) => RISKS[risk.level].style,
+    },
+    { name: "subject", cell: ({ subject, toolName }) => safeLine(subject.text) || safeLine(toolName), isFlexible: true },
+    { name: "tool", cell: ({ toolName }) => cut(safeLine(toolName), 20), style: "cyan", leftOut: 2 },
+    { name: "who", cell: ({ caller }) => cut(safeLine(whoOf(caller)), 12), leftOut: 4 },
+    { name: "age", cell: ({ askedAt }) => showSpan(now - askedAt), style: "dim", leftOut: 1 },
+    hasStates
+      ? { name: "state", cell: ({ state }) => state }
+      : {
+          name: "expires",
+          cell: ({ expiresAt }) => (expiresAt === undefined ? "" : `in ${showSpan(expiresAt - now)}`),
+          style: "dim",
+          leftOut: 5,
+        },
+  ];
+  return showFittedTable(approvals, table, { paint, width: columns });
+}
+
+function whoOf({ agent, user, session }: ApprovalInfo["caller"]): string {
+  return agent ?? user ?? session ?? "";
+}
+
+/** An approval of the API in the form that the gate describes. */
+export function toShown({ rule, cwd, hash = "", subject, risk, steps, ...info }: ApprovalInfo): ShownApproval {
+  return {
+    ...info,
+    hash,
+    summary: { subject, risk, steps },
+    binding: cwd === undefined ? undefined : { cwd },
+    suggestedRules: rule === undefined ? [] : rule.split("\n"),
+  };
+}
+
+/** What the commands of approvals print of one. */
+export function showApprovalInfo(approval: ApprovalInfo, { paint, columns, isVerbose }: Layout): string[] {
+  return showApproval(toShown(approval), { paint, columns, isVerbose });
+}
