@@ -3,48 +3,99 @@ import { anApproval } from "../../calls/approval.fixture.ts";
 import { describeApproval, describeApprovalAsMarkup, showInline, showText } from "./describe-approval.ts";
 
 describe("a question", () => {
-  test("shows who asks, why, by which rule, where, the exact call, its expiry and the rules to save", () => {
+  const asked = {
+    id: "apr_1",
+    toolName: "exec",
+    caller: { session: "s1", agent: "coder", user: "ann", depth: 1 },
+    reason: "a rule asks",
+    hash: "sha256:abc",
+    askedAt: 0,
+  };
+  const risk = { level: "high", reasons: [{ key: "risk.runsCommand", text: "It runs a command." }] } as const;
+
+  test("shows the risk, the exact call, who asks, why, by which rule, where, its expiry and the rules to save", () => {
     const shown = describeApproval(
       anApproval({
-        id: "apr_1",
-        toolName: "exec",
-        caller: { session: "s1", agent: "coder", user: "ann", depth: 1 },
+        ...asked,
         input: { command: "rm -rf build", timeout: 3, script: "one\ntwo" },
-        reason: "a rule asks",
         verdict: { decision: "ask", by: "rule", reason: "a rule asks", rule: "Bash(rm:*)", origin: ".haft/config.yml" },
         preview: { title: "Remove", content: [{ type: "text", text: "-old\n+new" }] },
+        summary: { subject: { type: "command", text: "rm -rf build" }, risk },
         suggestedRules: ["Bash(rm -rf build)"],
-        hash: "sha256:abc",
+        state: "denied",
         expiresAt: 0,
       }),
     );
     expect(shown).toEqual([
-      "exec asks for permission (apr_1)",
-      "  asked by   session s1, agent coder, user ann, subagent of depth 1",
-      "  because    a rule asks",
-      "  rule       Bash(rm:*) in .haft/config.yml",
-      "  folder     /w",
-      '  command    "rm -rf build"',
+      "exec asks for permission (apr_1), risk: high",
+      "  risk       It runs a command.",
+      "  command",
+      "  | rm -rf build",
+      "  preview",
+      "  | -old",
+      "  | +new",
       "  timeout    3",
       "  script     (7 characters in 2 lines)",
       "  | one",
       "  | two",
-      "  preview    Remove",
-      "  | -old",
-      "  | +new",
+      "  asked by   session s1, agent coder, user ann, subagent of depth 1",
+      "  because    a rule asks",
+      "  rule       Bash(rm:*) in .haft/config.yml",
+      "  folder     /w",
       "  runs       sha256:abc",
-      "  until      1970-01-01T00:00:00.000Z",
+      expect.stringMatching(/^  until      19\d\d-\d\d-\d\d \d\d:\d\d$/),
       "  may save   Bash(rm -rf build)",
       "  - allows   exactly this command",
       "  - asks for rm -rf with other words",
+      "  state      denied",
     ]);
   });
 
   test("shows long arguments in full, on separate lines", () => {
     const command = `${"x".repeat(5000)} && rm -rf /`;
-    const shown = describeApproval(anApproval({ input: { command } })).join("\n");
+    expect(describeApproval(anApproval({ input: { command } })).join("\n")).toContain(`  | ${command}\n`);
+    const shown = describeApproval(anApproval({ input: { text: command } })).join("\n");
     expect(shown).toContain("(5012 characters in 1 lines)");
     expect(shown).toContain(`  | ${command}`);
+  });
+
+  test("shows a command once: by its steps if they are all of it, otherwise as it was written", () => {
+    const steps = [
+      { text: "npm ci", level: "medium", does: { key: "x", text: "It installs packages." } },
+      { text: "sh install.sh", operator: "&&", level: "critical", asks: { key: "y", text: "It runs a script." } },
+    ] as const;
+    const show = (command: string): string[] => {
+      const preview = { title: "Run a command", content: [{ type: "text" as const, text: `${command}\n\nin /w\nconfined` }] };
+      const summary = { subject: { type: "command" as const, text: command }, risk, steps };
+      return describeApproval(anApproval({ ...asked, input: { command }, preview, summary }));
+    };
+    expect(show("npm ci  && sh install.sh").slice(2, 8)).toEqual([
+      "  | npm ci",
+      "             It installs packages.",
+      "  | && sh install.sh",
+      "             It runs a script.",
+      "  preview",
+      "  | confined",
+    ]);
+    const grouped = show("(npm ci && sh install.sh)");
+    expect(grouped.slice(2, 6)).toEqual([
+      "  command",
+      "  | (npm ci && sh install.sh)",
+      "             npm ci: It installs packages.",
+      "             sh install.sh: It runs a script.",
+    ]);
+  });
+
+  test("repeats no argument that a diff shows in full, and shows each that it does not", () => {
+    const diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,1 +1,1 @@\n-old\n+new\n";
+    const input = { path: "a.txt", old_string: "old", new_string: "new", mode: "new" };
+    const summary = { subject: { type: "path", text: "a.txt" }, risk } as const;
+    const preview = { title: "Change a.txt", content: [{ type: "text" as const, text: diff }] };
+    const shown = describeApproval(anApproval({ ...asked, input, preview, summary })).join("\n");
+    expect(shown).not.toMatch(/old_string|new_string|^ {2}path/m);
+    expect(shown).toContain('  mode       "new"');
+    const cut = describeApproval(anApproval({ ...asked, input, preview: { ...preview, omitted: "a part" }, summary }));
+    expect(cut.join("\n")).toContain('  new_string "new"');
   });
 
   test("shows the answer, and that a rule differs from the suggestion", () => {
