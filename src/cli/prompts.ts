@@ -151,7 +151,8 @@ function endOf(text: string, columns: number): string {
   const characters = Array.from(text);
   let width = 1;
   let start = characters.length;
-  while (start > 0 && width + widthOf(characters[start - 1] ?? "") <= columns) width += widthOf(characters[--start] ?? "");
+  while (start > 0 && width + widthOf(characters[start - 1] ?? "") <= columns)
+    width += widthOf(characters[--start] ?? "");
   return `…${characters.slice(start).join("")}`;
 }
 

@@ -1,13 +1,9 @@
 /** A question to a person, laid out for a terminal: its width, its colours, nothing twice, nothing hidden. */
 import type { ApprovalInfo } from "../contracts/approvals.ts";
+import type { ApiClient } from "../contracts/index.ts";
 import type { RiskLevel } from "../core/call-summary.ts";
-import { showSpan } from "../core/show-time.ts";
-import {
-  approvalParts,
-  type ApprovalPart,
-  showInline,
-  type ShownApproval,
-} from "../gate/permit/describe-approval.ts";
+import { showSpan } from "../core/clock.ts";
+import { approvalParts, type ApprovalPart, showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
 import { cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
 import { type Paint, safeLine, type Style } from "./output.ts";
 import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";
@@ -15,8 +11,13 @@ import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";
 export interface Layout extends TextLayout {
   /** Ids and hashes in full, every argument. */
   isVerbose?: boolean;
+  /** Of each rule that could be saved. */
+  effects?: RuleEffects;
   now?: number;
 }
+
+/** What rules would have meant for past calls, by the text that is shown of each rule. */
+export type RuleEffects = ReadonlyMap<string, string>;
 
 /** A sign and a word too: colours may be off, or not seen. */
 const RISKS: Readonly<Record<RiskLevel, { sign: string; style: Style }>> = {
@@ -67,7 +68,7 @@ function showPart(part: ApprovalPart, layout: Layout): string[] {
       return wrap(part.value, columns - 2).map((line) => `  ${paint(RISKS[part.level].style, line)}`);
     case "step": {
       const style = part.level === "low" ? "dim" : RISKS[part.level].style;
-      const notes = part.notes.flatMap((note) => wrap(note, columns - NOTE_INDENT.length));
+      const notes = part.notes.length === 0 ? [] : wrap(part.notes.join(" "), columns - NOTE_INDENT.length);
       return [...showForeignText(part.text, layout, "bold"), ...notes.map((note) => NOTE_INDENT + paint(style, note))];
     }
     case "text":
@@ -80,12 +81,11 @@ function showPart(part: ApprovalPart, layout: Layout): string[] {
 }
 
 function showTextPart({ name, value, text }: ApprovalPart & { type: "text" }, layout: Layout): string[] {
-  const isCommand = name === "command";
-  const title = name === "preview" ? value || "preview" : `${name} ${value}`.trimEnd();
-  // A command of one line needs no title, and the label of a diff says what happens to the file.
-  const hasTitle = isCommand ? value !== "" : !(name === "preview" && isDiffOf(text, value));
+  const title = name === "preview" ? value || "preview" : `${name} ${value}`;
+  // The label of a diff says what happens to the file.
+  const hasTitle = name !== "preview" || !isDiffOf(text, value);
   const head = hasTitle ? wrap(title, layout.columns - 2).map((line) => `  ${layout.paint("bold", line)}`) : [];
-  return text === "" ? head : [...head, ...showForeignText(text, layout, isCommand ? "bold" : undefined)];
+  return text === "" ? head : [...head, ...showForeignText(text, layout)];
 }
 
 function showFact({ name, value, isWarning }: ApprovalPart & { type: "fact" }, layout: Layout): string[] {
@@ -112,10 +112,12 @@ function showNamed(
 }
 
 function showRule({ value, allows, asks }: ApprovalPart & { type: "rule" }, layout: Layout): string[] {
+  const effect = layout.effects?.get(value);
   return [
     ...showNamed("may save", value, layout, (text) => layout.paint("cyan", text)),
     ...(allows.length === 0 ? [] : showNamed("  allows", allows.join(" | "), layout)),
     ...(asks.length === 0 ? [] : showNamed("  asks for", asks.join(" | "), layout)),
+    ...(effect === undefined ? [] : showNamed("  effect", effect, layout)),
   ];
 }
 
@@ -155,7 +157,11 @@ export function showApprovalTable(
       cell: ({ risk }) => `${RISKS[risk.level].sign} ${risk.level}`,
       style: ({ risk }) => RISKS[risk.level].style,
     },
-    { name: "subject", cell: ({ subject, toolName }) => safeLine(subject.text) || safeLine(toolName), isFlexible: true },
+    {
+      name: "subject",
+      cell: ({ subject, toolName }) => safeLine(subject.text) || safeLine(toolName),
+      isFlexible: true,
+    },
     { name: "tool", cell: ({ toolName }) => cut(safeLine(toolName), 20), style: "cyan", leftOut: 2 },
     { name: "who", cell: ({ caller }) => cut(safeLine(whoOf(caller)), 12), leftOut: 4 },
     { name: "age", cell: ({ askedAt }) => showSpan(now - askedAt), style: "dim", leftOut: 1 },
@@ -187,6 +193,24 @@ export function toShown({ rule, cwd, hash = "", subject, risk, steps, ...info }:
 }
 
 /** What the commands of approvals print of one. */
-export function showApprovalInfo(approval: ApprovalInfo, { paint, columns, isVerbose }: Layout): string[] {
-  return showApproval(toShown(approval), { paint, columns, isVerbose });
+export function showApprovalInfo(approval: ApprovalInfo, layout: Layout): string[] {
+  return showApproval(toShown(approval), layout);
+}
+
+/** Computed through the whole policy, over the newest calls of the tool. */
+export async function readRuleEffects(
+  client: Pick<ApiClient, "policy">,
+  { toolName, rule: rules }: Pick<ApprovalInfo, "toolName" | "rule">,
+): Promise<RuleEffects> {
+  const effects = new Map<string, string>();
+  for (const rule of rules?.split("\n") ?? []) {
+    try {
+      const { judged, changed, problem } = await client.policy.effect({ rule, tool: toolName });
+      const meaning = `${changed} of the last ${judged} calls of ${safeLine(toolName)} would not have asked`;
+      effects.set(showInline(rule), problem === undefined ? meaning : safeLine(problem));
+    } catch {
+      // The choice is offered without it; a token may not read the policy.
+    }
+  }
+  return effects;
 }

@@ -131,7 +131,11 @@ export async function confirmDanger({ approval, keys, signal }: Asked, output: T
   }
   if (approval.summary?.risk.level !== "critical") return true;
   output.write("\n");
-  const typed = await editLine(keys, output, { prompt: "  The risk is critical. Type yes to approve it: ", text: "", signal });
+  const typed = await editLine(keys, output, {
+    prompt: "  The risk is critical. Type yes to approve it: ",
+    text: "",
+    signal,
+  });
   return typed?.trim().toLowerCase() === "yes";
 }
 

@@ -12,11 +12,11 @@ import { cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, TerminalKeys } from "./prompts.ts";
-import { shortId, showApproval, showApprovalTable, showRisk, toShown } from "./show-approval.ts";
+import { readRuleEffects, shortId, showApproval, showApprovalTable, showRisk, toShown } from "./show-approval.ts";
 import { confirmDanger, editRules, waitForResult } from "./terminal-approver.ts";
 import { columnsOf, pause, type Terminal } from "./terminal.ts";
 
-type WatchClient = Pick<ApiClient, "approvals" | "questions" | "undo">;
+type WatchClient = Pick<ApiClient, "approvals" | "questions" | "undo" | "policy">;
 type Item = { type: "approval"; id: string; info: ApprovalInfo } | { type: "question"; id: string; info: QuestionInfo };
 
 const CHECK_INTERVAL_MS = 1000;
@@ -78,6 +78,8 @@ class ApprovalWatch {
   #at = 0;
   /** The id of the shown item. */
   #shown: string | undefined;
+  /** The shown approval in full: the list has only its summary. */
+  #card: ApprovalInfo | undefined;
   /** The shown item can no longer be answered. */
   #isGone = false;
   /** How many arrived since the list was last shown. */
@@ -133,7 +135,7 @@ class ApprovalWatch {
     while (!this.#signal.aborted) {
       const started = performance.now();
       const [{ items }, questions] = await Promise.all([
-        this.#client.approvals.list({ state: "pending" }),
+        this.#client.approvals.list({ state: "pending", brief: true }),
         openQuestions(this.#client),
       ]);
       if (this.#signal.aborted) return;
@@ -177,12 +179,25 @@ class ApprovalWatch {
     this.#at = Math.max(0, Math.min(at, this.#items.length - 1));
     const item = this.#current;
     this.#shown = item?.id;
-    if (!item) return this.#print(["Nothing waits for an answer."]);
-    const columns = this.#columns;
-    const paint = this.#output.paintStderr;
-    const card =
-      item.type === "question" ? showQuestion(item.info) : showApproval(toShown(item.info), { paint, columns, isVerbose });
-    this.#print(["", ...card]);
+    this.#card = undefined;
+    if (!item) return this.#note("Nothing waits for an answer.");
+    if (item.type === "question") return this.#showCard(showQuestion(item.info));
+    this.#drawPrompt();
+    this.#client.approvals.get(item.id).then(
+      (info) => {
+        // The person may have moved on.
+        if (this.#shown !== item.id || this.#signal.aborted) return;
+        this.#card = info;
+        this.#showCard(
+          showApproval(toShown(info), { paint: this.#output.paintStderr, columns: this.#columns, isVerbose }),
+        );
+      },
+      (thrown: unknown) => this.#note(safeLine(explainFailure(thrown).message)),
+    );
+  }
+
+  #showCard(lines: readonly string[]): void {
+    this.#print(["", ...lines]);
     this.#quietSince = performance.now();
   }
 
@@ -237,7 +252,9 @@ class ApprovalWatch {
     if (!isQuiet) return;
     const item = this.#current;
     if (!item || this.#isGone) return this.#note("There is nothing to answer here. j goes to the next one.");
-    return item.type === "question" ? this.#answerQuestion(item.info) : this.#answer(item.info, key);
+    if (item.type === "question") return this.#answerQuestion(item.info);
+    // What is not shown yet cannot be answered.
+    if (this.#card?.id === item.id) return this.#answer(this.#card, key);
   }
 
   #move(by: number): void {
@@ -267,6 +284,8 @@ class ApprovalWatch {
       if (!(await confirmDanger(asked, stderr))) return undefined;
       if (key === "y") return { decision: "once", confirmUnshown };
       const decision = key === "a" ? "always" : "session";
+      const effects = await readRuleEffects(this.#client, info);
+      this.#write(["", ...Array.from(effects, ([rule, effect]) => `  ${rule}: ${effect}.`)]);
       const rules = await editRules(asked, decision, stderr);
       return rules && { decision, rule: rules.join("\n"), confirmUnshown };
     });
@@ -295,7 +314,9 @@ class ApprovalWatch {
           // Still open: the next check shows it again.
           this.#answered.delete(id);
           const { message, next } = explainFailure(thrown);
-          this.#print([`  ${shortId(id)} ${safeLine(toolName)}: ${safeLine([message, next].filter(Boolean).join(" "))}`]);
+          this.#print([
+            `  ${shortId(id)} ${safeLine(toolName)}: ${safeLine([message, next].filter(Boolean).join(" "))}`,
+          ]);
         });
       const settled = sending.finally(() => this.#running.delete(settled));
       this.#running.add(settled);
@@ -321,7 +342,8 @@ class ApprovalWatch {
     this.#items = this.#items.filter(({ id }) => !answered.includes(id));
     this.#isGone = false;
     this.#shown = undefined;
-    this.#show(at);
+    if (this.#items.length > 0) this.#show(at);
+    else this.#note("Nothing waits for an answer.");
   }
 
   async #answerQuestion(question: QuestionInfo): Promise<void> {
@@ -351,7 +373,9 @@ class ApprovalWatch {
     this.#print([
       "",
       ...showApprovalTable(this.#approvals(), layout, numberOf),
-      ...questions.map((info) => cut(`${numberOf(info)}  question of ${safeLine(info.server)}: ${safeLine(info.message)}`, this.#columns)),
+      ...questions.map((info) =>
+        cut(`${numberOf(info)}  question of ${safeLine(info.server)}: ${safeLine(info.message)}`, this.#columns),
+      ),
       `${countOf(this.#items.length, "waits", "wait")} for an answer${this.#levels(this.#approvals())}.`,
     ]);
   }
@@ -367,8 +391,7 @@ class ApprovalWatch {
 
   async #batch(): Promise<void> {
     const offered = this.#approvals().filter(
-      ({ id, risk, preview }) =>
-        risk.level !== "critical" && preview?.unshown === undefined && !(this.#isGone && id === this.#shown),
+      ({ id, risk }) => risk.level !== "critical" && !(this.#isGone && id === this.#shown),
     );
     if (offered.length === 0) return this.#note("There is nothing that can be approved together with others.");
     const layout = { paint: this.#output.paintStderr, columns: this.#columns };
@@ -376,7 +399,7 @@ class ApprovalWatch {
     const numberOf = this.#numbers();
     const chosen = await this.#type(async () => {
       this.#write(["", ...showApprovalTable(offered, layout, numberOf)]);
-      if (left > 0) this.#write([`${left} critical or unshown ones are answered one by one.`]);
+      if (left > 0) this.#write([`${countOf(left, "critical one is", "critical ones are")} answered one by one.`]);
       const typed = await this.#readLine("Which? (1,3-5 or all) ");
       const picked = typed === undefined ? [] : offered.filter((info) => chooses(typed, numberOf(info)));
       if (picked.length === 0) return [];
@@ -408,7 +431,11 @@ class ApprovalWatch {
     if (call === undefined) return this.#note("You have approved nothing here yet.");
     try {
       const { undone } = await this.#client.undo.run({ call });
-      this.#note(undone.length === 0 ? "The last call changed no files." : `Undone: ${undone.map(({ path }) => safeLine(path)).join(", ")}`);
+      this.#note(
+        undone.length === 0
+          ? "The last call changed no files."
+          : `Undone: ${undone.map(({ path }) => safeLine(path)).join(", ")}`,
+      );
     } catch (thrown) {
       this.#note(safeLine(errorMessage(thrown)));
     }
@@ -482,7 +509,7 @@ class ApprovalWatch {
     const item = this.#current;
     const fresh = this.#fresh > 0 ? `, ${this.#fresh} new` : "";
     const place = this.#items.length === 0 ? "nothing waits" : `${this.#at + 1} of ${this.#items.length}${fresh}`;
-    const hasRules = item?.type === "approval" && item.info.rule !== undefined;
+    const hasRules = this.#card?.rule !== undefined;
     const answers = [
       ["y once"],
       hasRules ? ["s session", "a always"] : [],

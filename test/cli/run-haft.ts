@@ -24,7 +24,9 @@ export interface HaftProgram {
   run(words: readonly string[], options?: { input?: string; env?: Record<string, string>; cwd?: string }): Promise<Ran>;
   /** Goes on; killed at the end of the test where it still runs. */
   start(words: readonly string[], options?: { env?: Record<string, string>; maxFiles?: number }): Running;
-  onTerminal(words: readonly string[], options?: { env?: Record<string, string> }): TerminalRun;
+  onTerminal(words: readonly string[], options?: { env?: Record<string, string>; cols?: number }): TerminalRun;
+  /** The environment that it runs with. */
+  readonly env: Record<string, string>;
   remove(): void;
 }
 
@@ -80,9 +82,12 @@ export async function bundleHaft(): Promise<HaftProgram> {
       return new Running(child).ended;
     },
     start: (words, options) => new Running(launch(words, options)),
-    onTerminal: (words, { env } = {}) => {
+    get env() {
+      return environment();
+    },
+    onTerminal: (words, { env, cols = 200 } = {}) => {
       const pty = spawnOnTerminal(process.execPath, [program, ...words], {
-        cols: 200,
+        cols,
         rows: 50,
         cwd: folder,
         env: environment({ TERM: "xterm-256color", ...env }),
@@ -176,6 +181,10 @@ export class TerminalRun {
 
   type(keys: string): void {
     this.#pty.write(keys);
+  }
+
+  resize(cols: number): void {
+    this.#pty.resize(cols, 50);
   }
 
   /** As a person does who reads first: a key that comes too early does not count, and is pressed again. */

@@ -113,17 +113,6 @@ describe("at a terminal", () => {
     expect(plain.text).not.toContain("\x1b[1m");
   }, 60_000);
 
-  test("approvals of another process are asked as they come", async () => {
-    const watching = haft.onTerminal(["approvals", "watch"]);
-    await watching.waitForScreen(/Waiting for approvals/);
-    expect((await haft.run(write)).code).toBe(7);
-    await watching.waitForScreen(/q = leave open/);
-    await watching.press("y", /Created a\.txt/);
-    expect(existsSync(file())).toBe(true);
-    watching.type("\x03");
-    expect(await watching.ended).toBe(130);
-  }, 60_000);
-
   test("what an MCP server asks while it works is asked, field by field, and answered from another terminal too", async () => {
     const servers = { modern: { command: process.execPath, args: [MODERN] } };
     writeFileSync(join(haft.folder, ".mcp.json"), JSON.stringify({ mcpServers: servers }));

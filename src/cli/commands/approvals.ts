@@ -8,7 +8,7 @@ import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
 import { openQuestions, showQuestion } from "../mcp-questions.ts";
 import { waitForTools } from "../mcp-servers.ts";
 import { safeLine } from "../output.ts";
-import { showApprovalInfo, showApprovalTable } from "../show-approval.ts";
+import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
 import { MAX_WAIT_MS, waitForResult } from "../terminal-approver.ts";
 import { columnsOf, isInteractive, pause } from "../terminal.ts";
 import { watchAtTerminal } from "../watch-approvals.ts";
@@ -33,7 +33,9 @@ const list = defineCommand({
   uses: ["approvals"],
   async run({ connect, output, url, folder, terminal, options: { state = "pending" } }) {
     const client = await connect(SHORT);
-    const page = await client.approvals.list(state === "all" ? {} : { state });
+    // For people the summary is enough; programs get everything.
+    const brief = output.format === "text" || undefined;
+    const page = await client.approvals.list({ state: state === "all" ? undefined : state, brief });
     output.list(page, (approvals) => (approvals.length === 0 ? [] : showApprovalTable(approvals, output)));
     if (page.items.length > 0) return;
     // Questions are kept per state folder, and one that was asked with another setting is not in this one.
@@ -45,10 +47,15 @@ const list = defineCommand({
 const show = defineCommand({
   examples: [["haft approvals show apr_1", "who asks, why, and what exactly would run"]],
   operands: [{ name: "ID", completes: "approval" }],
-  uses: ["approvals"],
+  notes: ["The start of an id is enough if no other one starts with it."],
+  uses: ["approvals", "policy"],
   async run({ connect, output, operands: [id = ""], ...place }) {
     const client = await connect(SHORT);
-    output.data(await findApproval(client, id, place), (approval) => showApprovalInfo(approval, output));
+    const approval = await findApproval(client, id, place);
+    const isOpen = output.format === "text" && approval.state === "pending";
+    const effects = isOpen ? await readRuleEffects(client, approval) : undefined;
+    const { paint, columns, isVerbose } = output;
+    output.data(approval, (shown) => showApprovalInfo(shown, { paint, columns, isVerbose, effects }));
   },
 });
 
@@ -128,7 +135,7 @@ const watch = defineCommand({
     "Shows the approvals of every process that works in this folder, and the questions of MCP servers.",
     "q ends it with 0, Ctrl-C at any time with 130. What is not answered stays open.",
   ],
-  uses: ["approvals", "questions", "undo"],
+  uses: ["approvals", "questions", "undo", "policy"],
   async run({ connect, terminal, output, interrupted }) {
     const client = await connect();
     if (isInteractive(terminal) && output.format === "text")
@@ -182,12 +189,15 @@ const MIN_START = /^apr_\w{4,}$/;
 /** Lists show the start of ids. */
 async function findByStart(client: Pick<ApiClient, "approvals">, start: string): Promise<ApprovalInfo | undefined> {
   if (!MIN_START.test(start)) return undefined;
-  const { items } = await client.approvals.list({});
+  const { items } = await client.approvals.list({ brief: true });
   const found = items.filter(({ id }) => id.startsWith(start));
-  if (found.length <= 1) return found[0];
+  if (found.length <= 1) return found[0] && client.approvals.get(found[0].id);
   throw new UsageError(
     `${found.length} approvals start with "${start}".`,
-    `Write more of the id: ${found.slice(0, 5).map(({ id }) => id).join(", ")}.`,
+    `Write more of the id: ${found
+      .slice(0, 5)
+      .map(({ id }) => id)
+      .join(", ")}.`,
   );
 }
 

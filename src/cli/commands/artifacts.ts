@@ -1,7 +1,7 @@
 import type { ArtifactInfo, ArtifactVersionInfo } from "../../contracts/artifacts.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand, type OptionSpecs } from "../command.ts";
-import { showTime } from "../../core/show-time.ts";
+import { showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine } from "../output.ts";
 import { showDiff } from "../show-diff.ts";

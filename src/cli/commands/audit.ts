@@ -3,7 +3,7 @@ import type { ApiClient } from "../../contracts/index.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { defineCommand, type OptionSpecs, type OptionValues } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showDuration, showTime } from "../../core/show-time.ts";
+import { showDuration, showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine, showJson, type Style } from "../output.ts";
 import { pause } from "../terminal.ts";
@@ -157,7 +157,14 @@ function showEntries(entries: readonly AuditEntry[], { paint, columns }: Output)
       callId,
       input === undefined ? summaryOf(entry) : JSON.stringify(input),
     ];
-    return [id, showTime(at, { seconds: true }), type, safeLine(toolName), outcome, safeLine(details.filter(Boolean).join("  "))];
+    return [
+      id,
+      showTime(at, { seconds: true }),
+      type,
+      safeLine(toolName),
+      outcome,
+      safeLine(details.filter(Boolean).join("  ")),
+    ];
   });
   const styleOf = (cell: string, column: number): Style | undefined =>
     column === 4 ? (STYLES[cell] ?? "yellow") : undefined;

@@ -2,7 +2,7 @@ import type { JobDetail, JobInfo, JobLogLine, JobState } from "../../contracts/j
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showDuration, showTime } from "../../core/show-time.ts";
+import { showDuration, showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine, showJson, type Style } from "../output.ts";
 

@@ -5,7 +5,7 @@ import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showDuration, showTime } from "../../core/show-time.ts";
+import { showDuration, showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine, type Style } from "../output.ts";
 import { pause as wait } from "../terminal.ts";

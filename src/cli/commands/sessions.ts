@@ -3,7 +3,7 @@ import type { AgentSessionDetail, AgentSessionInfo, SessionEntry, SessionState }
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showTime } from "../../core/show-time.ts";
+import { showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine, type Style } from "../output.ts";
 

@@ -1,7 +1,7 @@
 import type { TokenReport } from "../../contracts/statistics.ts";
 import { defineCommand } from "../command.ts";
 import { waitForTools } from "../mcp-servers.ts";
-import { showDuration } from "../../core/show-time.ts";
+import { showDuration } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine } from "../output.ts";
 

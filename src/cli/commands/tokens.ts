@@ -1,7 +1,7 @@
 import type { Scope } from "../../contracts/identity.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
-import { showTime } from "../../core/show-time.ts";
+import { showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { safeLine } from "../output.ts";
 

@@ -3,7 +3,7 @@ import type { ChangeInfo } from "../../contracts/undo.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showTime } from "../../core/show-time.ts";
+import { showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine } from "../output.ts";
 import { showDiff } from "../show-diff.ts";

@@ -65,11 +65,15 @@ describe("a question", () => {
       { text: "sh install.sh", operator: "&&", level: "critical", asks: { key: "y", text: "It runs a script." } },
     ] as const;
     const show = (command: string): string[] => {
-      const preview = { title: "Run a command", content: [{ type: "text" as const, text: `${command}\n\nin /w\nconfined` }] };
+      const preview = {
+        title: "Run a command",
+        content: [{ type: "text" as const, text: `${command}\n\nin /w\nconfined` }],
+      };
       const summary = { subject: { type: "command" as const, text: command }, risk, steps };
       return describeApproval(anApproval({ ...asked, input: { command }, preview, summary }));
     };
-    expect(show("npm ci  && sh install.sh").slice(2, 8)).toEqual([
+    expect(show("npm ci  && sh install.sh").slice(2, 9)).toEqual([
+      "  command",
       "  | npm ci",
       "             It installs packages.",
       "  | && sh install.sh",

@@ -1,7 +1,7 @@
 import type { Approval } from "../../calls/approval.ts";
 import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
 import { textOf } from "../../core/content.ts";
-import { showSpan, showTime } from "../../core/show-time.ts";
+import { showSpan, showTime } from "../../core/clock.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { ruleExamples } from "./rules/rule-examples.ts";
@@ -63,9 +63,9 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   const parts: ApprovalPart[] = [];
   const fact = (name: string, value: string, isWarning?: boolean): void =>
     void parts.push({ type: "fact", name, value, isWarning });
-  for (const { text } of summary?.risk.reasons ?? [])
-    parts.push({ type: "risk", level: summary?.risk.level ?? "high", value: showInline(text) });
   const command = commandOf(approval);
+  for (const text of riskReasons(summary, command))
+    parts.push({ type: "risk", level: summary?.risk.level ?? "high", value: showInline(text) });
   if (command !== undefined) parts.push(...commandParts(command, summary?.steps));
   const shown = previewText(approval, command);
   if (preview && (shown !== "" || command === undefined)) {
@@ -102,12 +102,14 @@ export function describeApproval(approval: ShownApproval): string[] {
   const title = `${showInline(approval.toolName)} asks for permission (${approval.id})`;
   return [
     level === undefined ? title : `${title}, risk: ${level}`,
-    ...approvalParts(approval).flatMap((part): string[] => {
+    ...approvalParts(approval).flatMap((part, at, parts): string[] => {
       switch (part.type) {
         case "risk":
           return [field("risk", part.value)];
-        case "step":
-          return [...showText(part.text), ...part.notes.map((note) => field("", note))];
+        case "step": {
+          const head = parts[at - 1]?.type === "step" ? [] : [field("command", "")];
+          return [...head, ...showText(part.text), ...part.notes.map((note) => field("", note))];
+        }
         case "text":
           return [field(part.name, part.value), ...(part.text === "" ? [] : showText(part.text))];
         case "fact":
@@ -135,7 +137,14 @@ function commandOf({ summary, input }: ShownApproval): string | undefined {
   return isCommand && typeof command === "string" ? command : undefined;
 }
 
-/** The command, once: as its steps if they are all of it, otherwise in full with notes on its steps. */
+/** Without those that stand beside a step. */
+function riskReasons(summary: ShownApproval["summary"], command: string | undefined): string[] {
+  const { steps = [] } = summary ?? {};
+  const besides = new Set(command !== undefined && steps.length > 1 ? steps.map(({ asks }) => asks?.text) : []);
+  return (summary?.risk.reasons ?? []).flatMap(({ text }) => (besides.has(text) ? [] : [text]));
+}
+
+/** The command, once: by its steps if they are all of it, otherwise as one, with notes on each. */
 function commandParts(command: string, steps: readonly CommandStep[] = []): ApprovalPart[] {
   const written = steps.map(({ operator, text }) => (operator === undefined ? text : `${operator} ${text}`));
   const withoutBlanks = (text: string): string => text.replace(/\s+/g, "");
@@ -146,15 +155,11 @@ function commandParts(command: string, steps: readonly CommandStep[] = []): Appr
       level,
       notes: notesOf(step),
     }));
-  const lines = command.split("\n").length;
-  const value = lines === 1 ? "" : `(${command.length} characters in ${lines} lines)`;
   const notes = steps.flatMap((step) =>
-    notesOf(step).map((note) => (steps.length === 1 ? note : `${startOf(step.text)}: ${note}`)),
+    // Why the only step asks is a reason of the risk.
+    steps.length === 1 ? notesOf({ does: step.does }) : notesOf(step).map((note) => `${startOf(step.text)}: ${note}`),
   );
-  return [
-    { type: "text", name: "command", value, text: command },
-    ...notes.map((note): ApprovalPart => ({ type: "fact", name: "", value: note })),
-  ];
+  return [{ type: "step", text: command, level: "low", notes }];
 }
 
 function notesOf({ does, asks }: Pick<CommandStep, "does" | "asks">): string[] {

@@ -1,0 +1,135 @@
+// `haft approvals watch` and `show` at a real terminal: keys, counts, Ctrl-C and another width.
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { openHaft } from "../../src/host.ts";
+import { until } from "../setup/until.ts";
+import { bundleHaft, type HaftProgram } from "./run-haft.ts";
+
+let haft: HaftProgram;
+
+beforeAll(async () => {
+  haft = await bundleHaft();
+}, 120_000);
+afterAll(() => haft.remove());
+beforeEach(() => void haft.openFolder());
+
+/** Another process of the same folder, whose calls wait for a yes. */
+async function openCaller() {
+  const host = await openHaft(haft.folder, { env: haft.env, approvalWaitMs: false });
+  onTestFinished(() => host.close());
+  const ask = async (tool: string, input: object): Promise<string> => {
+    const result = await host.haft.execute(tool, input, { caller: { user: "ann" } });
+    if (result.status !== "pending") throw new Error(`${tool} did not ask: ${result.status}`);
+    return result.pending.id;
+  };
+  return { ask, stateOf: async (id: string) => (await host.haft.approvals.get(id))?.state };
+}
+
+const PLAIN = { cols: 80, env: { NO_COLOR: "1" } };
+const write = (name: string): [string, object] => ["write", { path: name, content: `${name} has this text\n` }];
+
+test("one question is shown at a time with its number; keys move, jump, list, approve and deny with a reason", async () => {
+  const { ask, stateOf } = await openCaller();
+  const ids = [
+    await ask(...write("a.txt")),
+    await ask("exec", { command: "touch b && touch c" }),
+    await ask(...write("d.txt")),
+  ];
+  const watching = haft.onTerminal(["approvals", "watch"], PLAIN);
+  await watching.waitForScreen(/new file a\.txt \+1[\s\S]*1 of 3 \|/);
+  watching.type("j");
+  await watching.waitForScreen(/\| touch b\r?\n[\s\S]*\| && touch c[\s\S]*2 of 3 \|/);
+  watching.type("3\r");
+  await watching.waitForScreen(/new file d\.txt[\s\S]*3 of 3 \|/);
+  watching.type("l");
+  await watching.waitForScreen(
+    /# +id +risk +subject[\s\S]*2 +apr_\w{8} +\S+ \w+ +touch b && touch c[\s\S]*3 wait for an answer/,
+  );
+  await watching.press("y", /→ approved, once: d\.txt[\s\S]*completed write/);
+  expect(readFileSync(join(haft.folder, "d.txt"), "utf8")).toBe("d.txt has this text\n");
+  watching.type("u");
+  await watching.waitForScreen(/Undone: .*d\.txt/);
+  expect(existsSync(join(haft.folder, "d.txt"))).toBe(false);
+  await watching.press("r", /why not\?/);
+  watching.type("not today\r");
+  await until(async () => (await stateOf(ids[1] ?? "")) === "denied");
+  // A question that comes meanwhile is counted; what is being read stays.
+  await watching.waitForScreen(/1 of 1 \|/);
+  const before = watching.text.length;
+  await ask(...write("e.txt"));
+  await watching.waitForScreen(/1 of 2, 1 new \|/);
+  expect(watching.text.slice(before)).not.toContain("new file e.txt");
+  watching.type("q");
+  expect(await watching.ended).toBe(0);
+  expect(await stateOf(ids[0] ?? "")).toBe("pending");
+}, 60_000);
+
+test("several are approved at once after a typed yes, critical ones not among them", async () => {
+  const { ask, stateOf } = await openCaller();
+  const [one, , danger] = [
+    await ask(...write("a.txt")),
+    await ask(...write("b.txt")),
+    await ask("exec", { command: "rm -rf src" }),
+  ];
+  const watching = haft.onTerminal(["approvals", "watch"], PLAIN);
+  await watching.waitForScreen(/1 of 3 \|/);
+  watching.type("b");
+  await watching.waitForScreen(/1 critical one is answered one by one[\s\S]*Which\?/);
+  watching.type("all\r");
+  await watching.waitForScreen(/Approve 2 once: 2 . MEDIUM[\s\S]*Type yes:/);
+  watching.type("yes\r");
+  await watching.waitForScreen(/→ 2 approved, once[\s\S]*rm -rf src/);
+  await until(async () => (await stateOf(one)) === "approved" && existsSync(join(haft.folder, "b.txt")));
+  // A critical yes takes more than a key.
+  await watching.press("y", /Type yes to approve it:/);
+  watching.type("\r");
+  await watching.waitForScreen(/approve it: [\s\S]*1 of 1 \|/);
+  expect(await stateOf(danger)).toBe("pending");
+  watching.type("\x03");
+  expect(await watching.ended).toBe(130);
+}, 60_000);
+
+test("Ctrl-C ends it at once, also where a reason is typed, and the question stays open", async () => {
+  const { ask, stateOf } = await openCaller();
+  const id = await ask(...write("a.txt"));
+  const watching = haft.onTerminal(["approvals", "watch"], PLAIN);
+  await watching.press("r", /why not\?/);
+  watching.type("bec\x03");
+  expect(await watching.ended).toBe(130);
+  expect(await stateOf(id)).toBe("pending");
+}, 60_000);
+
+test("a card is drawn for the width that the terminal has now", async () => {
+  const { ask } = await openCaller();
+  await ask("exec", { command: `touch ${"a-long-name/".repeat(9)}file && touch b` });
+  const watching = haft.onTerminal(["approvals", "watch"], { cols: 100, env: { NO_COLOR: "1" } });
+  await watching.waitForScreen(/asked by [\s\S]*1 of 1 \|.*› /);
+  const wide = watching.text.length;
+  watching.resize(40);
+  await until(() => /1 of 1 \| y s a d/.test(watching.text.slice(wide)));
+  watching.type("\r");
+  await until(() => /asked by:[\s\S]*1 of 1 \|/.test(watching.text.slice(wide)));
+  const lines = watching.text
+    .slice(wide)
+    .replaceAll(/\x1b\[\w+/g, "")
+    .split(/\r?\n|\r/);
+  expect(lines.filter((line) => line.length > 40)).toEqual([]);
+  watching.type("\x04");
+  expect(await watching.ended).toBe(0);
+}, 60_000);
+
+test("the list fits 80 columns and 40, and the start of an id is enough to answer", async () => {
+  const { ask, stateOf } = await openCaller();
+  const id = await ask("exec", { command: `echo ${"word ".repeat(40)}> out.txt` });
+  for (const columns of ["80", "40"]) {
+    const { stdout } = await haft.run(["approvals", "list"], { env: { COLUMNS: columns } });
+    const [head = "", row = ""] = stdout.split("\n");
+    expect(head).toMatch(columns === "80" ? /^id +risk +subject +tool +who +age +expires$/ : /^id +risk +subject$/);
+    expect(row).toMatch(/^apr_\w{8} +◆ medium +echo word word.*…/);
+    expect(Math.max(head.length, row.length)).toBeLessThanOrEqual(Number(columns));
+  }
+  const denied = await haft.run(["approvals", "deny", id.slice(0, 12), "--reason", "no"]);
+  expect(denied).toMatchObject({ code: 0 });
+  expect(await stateOf(id)).toBe("denied");
+}, 60_000);
