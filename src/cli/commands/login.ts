@@ -1,9 +1,10 @@
+import { showTime } from "../../core/clock.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import { Scope } from "../../contracts/identity.ts";
 import { type LinkRequest, type LoginLink, session } from "../../contracts/session.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
-import { safe, showTime } from "../output.ts";
+import { safe } from "../output.ts";
 
 export const login = defineCommand({
   examples: [
