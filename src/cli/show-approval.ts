@@ -100,8 +100,9 @@ function showNamed(
   { paint, columns }: Layout,
   paintValue: (text: string) => string = (text) => text,
 ): string[] {
+  if (name === "") return wrap(value, columns - 2).map((line) => `  ${paintValue(line)}`);
   if (columns < MIN_SIDE_BY_SIDE) {
-    const lines = wrap(name === "" ? value : `${name}: ${value}`, columns - 4);
+    const lines = wrap(`${name}: ${value}`, columns - 4);
     return lines.map((line, at) => `${at === 0 ? "  " : "    "}${paintValue(line)}`);
   }
   const lines = wrap(value, columns - INDENT.length);

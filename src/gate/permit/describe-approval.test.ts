@@ -65,21 +65,23 @@ describe("a question", () => {
       { text: "sh install.sh", operator: "&&", level: "critical", asks: { key: "y", text: "It runs a script." } },
     ] as const;
     const show = (command: string): string[] => {
-      const preview = {
-        title: "Run a command",
-        content: [{ type: "text" as const, text: `${command}\n\nin /w\nconfined` }],
-      };
+      const facts = [
+        { key: "preview.folder", values: { folder: "/w" }, text: "in /w" },
+        { key: "preview.confined", text: "confined" },
+      ];
+      const preview = { title: "Run a command", facts, content: [{ type: "text" as const, text: "It fails." }] };
       const summary = { subject: { type: "command" as const, text: command }, risk, steps };
       return describeApproval(anApproval({ ...asked, input: { command }, preview, summary }));
     };
-    expect(show("npm ci  && sh install.sh").slice(2, 9)).toEqual([
+    expect(show("npm ci  && sh install.sh").slice(2, 10)).toEqual([
       "  command",
       "  | npm ci",
       "             It installs packages.",
       "  | && sh install.sh",
       "             It runs a script.",
+      "             confined",
       "  preview",
-      "  | confined",
+      "  | It fails.",
     ]);
     const grouped = show("(npm ci && sh install.sh)");
     expect(grouped.slice(2, 6)).toEqual([

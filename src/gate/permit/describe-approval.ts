@@ -1,6 +1,7 @@
 import type { Approval } from "../../calls/approval.ts";
 import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
 import { textOf } from "../../core/content.ts";
+import type { Preview } from "../../core/tool.ts";
 import { showSpan, showTime } from "../../core/clock.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -67,7 +68,9 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   for (const text of riskReasons(summary, command))
     parts.push({ type: "risk", level: summary?.risk.level ?? "high", value: showInline(text) });
   if (command !== undefined) parts.push(...commandParts(command, summary?.steps));
-  const shown = previewText(approval, command);
+  for (const { key, values, text } of preview?.facts ?? [])
+    if (key !== "preview.folder" || values?.["folder"] !== binding?.cwd) fact("", showInline(text));
+  const shown = previewText(approval);
   if (preview && (shown !== "" || command === undefined)) {
     const value = command === undefined ? showInline(preview.title) : "";
     parts.push({ type: "text", name: "preview", value, text: shown });
@@ -171,18 +174,10 @@ function startOf(text: string): string {
   return shown.length > 30 ? `${shown.slice(0, 29)}…` : shown;
 }
 
-/** The text of the preview without what is shown elsewhere: the subject, the folder and the reasons of the risk. */
-function previewText({ preview, summary, binding }: ShownApproval, command: string | undefined): string {
+/** Without a text that is only the subject again. */
+function previewText({ preview, summary }: ShownApproval): string {
   const text = textOf(preview?.content ?? []).replace(/\n$/, "");
-  if (command === undefined) return text === summary?.subject.text ? "" : text;
-  const escaped = showHiddenCharacters(command);
-  const rest = text.startsWith(escaped) ? text.slice(escaped.length) : text;
-  const known = new Set([
-    ...(summary?.risk.reasons ?? []).map((reason) => `careful: ${reason.text}`),
-    ...(binding ? [`in ${showHiddenCharacters(binding.cwd)}`] : []),
-  ]);
-  const lines = rest.split("\n").filter((line) => !known.has(line));
-  return lines.join("\n").replace(/^\n+|\n+$/g, "");
+  return text === summary?.subject.text ? "" : text;
 }
 
 /** What the diff of a preview shows completely. */
@@ -206,18 +201,24 @@ function argumentParts(
     if (hasDiff && IN_DIFF.has(name)) return [];
     const subject = summary?.subject.text ?? "";
     if (name === "path" && isComplete && value === subject && preview.title.endsWith(subject)) return [];
-    if (command !== undefined && isInCommandPreview(previewed, name, value)) return [];
+    if (command !== undefined && isComplete && isInCommandPreview(preview, name, value)) return [];
     return [argumentPart(showInline(name), value)];
   });
 }
 
-/** Whether the preview of a command has these lines about an argument. */
-function isInCommandPreview(previewed: string, name: string, value: unknown): boolean {
-  const lines = new Set(previewed.split("\n"));
-  if (name === "description") return lines.has(`purpose: ${showHiddenCharacters(String(value))}`);
-  if (name === "stdin") return previewed.includes(`\nwith this input:\n${showHiddenCharacters(String(value))}`);
+/** Whether the preview of a command has an argument in full. */
+function isInCommandPreview({ facts = [], content }: Preview, name: string, value: unknown): boolean {
+  const has = (fact: string, values: Readonly<Record<string, string>>): boolean =>
+    facts.some(
+      (each) => each.key === fact && Object.entries(values).every(([key, text]) => each.values?.[key] === text),
+    );
+  if (name === "description") return has("preview.purpose", { purpose: showHiddenCharacters(String(value)) });
+  if (name === "stdin") return textOf(content).endsWith(`Its input:\n${showHiddenCharacters(String(value))}`);
   if (name !== "env" || !isObject(value)) return false;
-  return Object.entries(value).every(([key, each]) => lines.has(`with ${key}=${showHiddenCharacters(String(each))}`));
+  const variables = Object.entries(value);
+  return variables.every(([key, each]) =>
+    has("preview.variable", { name: key, value: showHiddenCharacters(String(each)) }),
+  );
 }
 
 function argumentPart(name: string, value: unknown): ApprovalPart {
