@@ -84,6 +84,9 @@ export const LintFinding = named(
   z.strictObject({
     level: z.enum(["error", "warning"]),
     message: z.string(),
+    /** The key of `message` and its values, for other languages. */
+    key: z.string().optional(),
+    values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     rule: z.string().optional(),
     origin: z.string().optional(),
     line: Count.optional(),

@@ -168,13 +168,17 @@ export function createPolicyApi(
     },
     explain: ({ body, identity }) => explainCall(haft, body, identity.name),
     lint: () => ({
-      items: lintRules(ruleSet.sources(), haft.registry.list()).map(({ level, message, rule, list, origin }) => ({
-        level: level === "error" ? "error" : "warning",
-        message,
-        rule,
-        origin,
-        line: list === "defaultMode" ? undefined : lineOf?.({ text: rule, list, origin }),
-      })),
+      items: lintRules(ruleSet.sources(), haft.registry.list()).map(
+        ({ level, message, key, values, rule, list, origin }) => ({
+          level: level === "error" ? "error" : "warning",
+          message,
+          key,
+          values,
+          rule,
+          origin,
+          line: list === "defaultMode" ? undefined : lineOf?.({ text: rule, list, origin }),
+        }),
+      ),
     }),
     async simulate({ body: { calls = DEFAULT_CALLS, ...body } }) {
       const running = simulate({ ...body, calls });

@@ -1,4 +1,5 @@
 import { errorMessage } from "../../../core/error.ts";
+import { localizedText, type TextKey } from "../../../core/localized-text.ts";
 import { didYouMean } from "../../../core/nearest-name.ts";
 import { signatureOf } from "../../../core/signature.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -26,8 +27,8 @@ const KINDS = ["kind:readonly", "kind:write", "kind:execute"];
 export function lintRules(sources: readonly RuleSource[], tools: readonly AnyTool[] = []): RuleFinding[] {
   const rules = sources.flatMap(rulesOf);
   const findings = rules.flatMap((rule) =>
-    remarksOn(rule, rules, tools).map((remark): RuleFinding => ({
-      ...remark,
+    remarksOn(rule, rules, tools).map((found): RuleFinding => ({
+      ...found,
       rule: rule.text,
       list: rule.list,
       origin: rule.origin,
@@ -35,8 +36,8 @@ export function lintRules(sources: readonly RuleSource[], tools: readonly AnyToo
   );
   for (const { origin, defaultMode } of sources) {
     if (defaultMode !== "bypassPermissions" || origin !== "project") continue;
-    const message = "A project's file cannot set bypassPermissions. Set it in your own settings.";
-    findings.push({ level: "error", code: "mode_ignored", rule: defaultMode, list: "defaultMode", origin, message });
+    const ignored = remark("error", "mode_ignored", "lint.projectMode");
+    findings.push({ ...ignored, rule: defaultMode, list: "defaultMode", origin });
   }
   return findings;
 }
@@ -68,15 +69,11 @@ function remarksOn(rule: Rule, all: readonly Rule[], tools: readonly AnyTool[]):
 
 function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[]): RuleRemark | undefined {
   if (list === "allow" && !mayAllow(name)) {
-    const message = 'An allow pattern must name the server: write "mcp__server__*", or name the tools.';
-    return { level: "error", code: "ignored", message };
+    return remark("error", "ignored", "lint.allowPattern");
   }
   const key = name.toLowerCase();
-  const known = (hint: string | undefined, otherwise: string): RuleRemark => ({
-    level: "error",
-    code: "unknown_tool",
-    message: `There is no "${name}". ${hint ?? otherwise}`,
-  });
+  const known = (hint: string | undefined, otherwise: string): RuleRemark =>
+    remark("error", "unknown_tool", "lint.unknown", { name, hint: hint ?? otherwise });
   if (isEffectRule(name)) return undefined;
   if (key.startsWith("kind:")) {
     return KINDS.includes(key) ? undefined : known(didYouMean(name, KINDS), `Kinds are ${KINDS.join(", ")}.`);
@@ -90,8 +87,8 @@ function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[])
   const target = readTarget(name, "deny");
   if (target.family || tools.some((tool) => target.names(tool))) return undefined;
   const names = tools.flatMap((tool) => [tool.name, ...tool.aliases]);
-  const remark = known(didYouMean(name, names), "It may be registered later, or be misspelled.");
-  return { ...remark, level: "warning" };
+  const unknown = known(didYouMean(name, names), "It may be registered later, or be misspelled.");
+  return { ...unknown, level: "warning" };
 }
 
 function lintCondition({ text, parameter }: Condition, named: readonly AnyTool[]): RuleRemark[] {
@@ -100,7 +97,7 @@ function lintCondition({ text, parameter }: Condition, named: readonly AnyTool[]
   if (first === undefined || known.length === 0) return [];
   if (named.some((tool) => propertyNames(tool).has(aliased(tool, first)))) return [];
   const hint = didYouMean(first, known) ?? `It has ${known.join(", ")}.`;
-  return [{ level: "error", code: "never_matches", message: `"${text}": the tool has no "${first}". ${hint}` }];
+  return [remark("error", "never_matches", "lint.noParameter", { condition: text, parameter: first, hint })];
 }
 
 function lintSpec({ name, spec, conditions }: RuleText, { list, text }: Rule, tools: readonly AnyTool[]): RuleRemark[] {
@@ -115,11 +112,11 @@ function lintSpec({ name, spec, conditions }: RuleText, { list, text }: Rule, to
       /^(?:command|file_path|path|url|from|to|patch)$/.test(owner ? aliased(owner, parameter.name) : parameter.name)
     ) {
       const value = spec.slice(parameter.name.length + 1);
-      const message = `"${parameter.name}" is what the rule already matches. Write ${name}(${value}).`;
-      return [{ level: "error", code: "ignored", message }];
+      return [
+        remark("error", "ignored", "lint.matchedAlready", { parameter: parameter.name, rule: `${name}(${value})` }),
+      ];
     }
-    const message = "Only deny and ask rules match parameters, so this allows nothing.";
-    return list === "allow" ? [{ level: "error", code: "ignored", message }] : [];
+    return list === "allow" ? [remark("error", "ignored", "lint.allowParameter")] : [];
   }
   if (target.family === "command") return lintCommandRule(spec, list);
   if (target.family === "urls") return lintHost(spec, list);
@@ -127,8 +124,7 @@ function lintSpec({ name, spec, conditions }: RuleText, { list, text }: Rule, to
   if (target.family === "reads" || target.family === "changes" || isFileTool)
     return lintPath(text, spec, target.family, named);
   const isMute = named.length > 0 && named.every((tool) => !tool.signature);
-  const message = "The tool has no signature for a rule to match. Write only its name.";
-  return isMute ? [{ level: "error", code: "never_matches", message }] : [];
+  return isMute ? [remark("error", "never_matches", "lint.noSignature")] : [];
 }
 
 function aliased(tool: AnyTool, parameter: string): string {
@@ -138,19 +134,15 @@ function aliased(tool: AnyTool, parameter: string): string {
 function lintHost(spec: string, list: Rule["list"]): RuleRemark[] {
   const host = /^domain:(.+)$/i.exec(spec)?.[1];
   if (host === undefined) {
-    const message = 'Addresses are matched by host: write "domain:example.com".';
-    return list === "allow" ? [{ level: "error", code: "ignored", message }] : [];
+    return list === "allow" ? [remark("error", "ignored", "lint.host")] : [];
   }
   if (list !== "allow" || !host.replace(/^\*(?:\.|$)/, "").includes("*")) return [];
-  const message = 'In an allow rule "*" may only be at the beginning: "domain:*.example.com".';
-  return [{ level: "error", code: "never_matches", message }];
+  return [remark("error", "never_matches", "lint.hostPattern")];
 }
 
 function lintPath(text: string, spec: string, family: string | undefined, named: readonly AnyTool[]): RuleRemark[] {
   if (spec.startsWith("!")) {
-    return [
-      { level: "error", code: "never_matches", message: 'Rules have no "!": put the exception in another list.' },
-    ];
+    return [remark("error", "never_matches", "lint.negation")];
   }
   try {
     compileGlob(spec);
@@ -159,10 +151,7 @@ function lintPath(text: string, spec: string, family: string | undefined, named:
   }
   if (family !== undefined) return [];
   const general = named.some(({ isReadOnly }) => isReadOnly) ? "Read" : "Edit";
-  const message =
-    `It matches this one tool; Claude Code ignores ${text}. ` +
-    `${general}(${spec}) matches every tool that touches these files.`;
-  return [{ level: "note", code: "only_here", message }];
+  return [remark("note", "only_here", "lint.onlyHere", { rule: text, general: `${general}(${spec})` })];
 }
 
 /** Tried with a text in every parameter: a tool gives its signature only for an input. */
@@ -200,10 +189,24 @@ export interface RuleFinding {
   origin: string;
   /** What is wrong, and what to write instead. */
   message: string;
+  /** The key of `message`, for interfaces in other languages. */
+  key?: string;
+  /** The values in `message`, by name. */
+  values?: Record<string, string | number>;
 }
 
 /** The findings of a check about one rule. */
-type RuleRemark = Pick<RuleFinding, "level" | "code" | "message">;
+type RuleRemark = Pick<RuleFinding, "level" | "code" | "message" | "key" | "values">;
+
+function remark(
+  level: RuleFinding["level"],
+  code: RuleFinding["code"],
+  key: TextKey,
+  values?: Record<string, string>,
+): RuleRemark {
+  const { text, ...found } = localizedText(key, values);
+  return { level, code, message: text, ...found };
+}
 
 const RUNS_ANYTHING = new RegExp(
   "^(?:bash|sh|zsh|dash|ksh|fish|sudo|doas|su|env|xargs|eval|exec|python3?|node|ruby|perl|php|npx|bunx|ssh" +
@@ -215,32 +218,28 @@ function lintCommandRule(spec: string, list: RuleList): RuleRemark[] {
   const remarks: RuleRemark[] = [];
   const pattern = spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec;
   const isOpen = hasWildcard(pattern);
-  const never = (message: string): number => remarks.push({ level: "error", code: "never_matches", message });
-  if (/:\*./.test(spec)) never('":*" means "begins with" only at the end. Use "*" inside a command.');
+  const never = (key: TextKey, values?: Record<string, string>): number =>
+    remarks.push(remark("error", "never_matches", key, values));
+  if (/:\*./.test(spec)) never("lint.prefixInside");
   if (list !== "allow") return remarks;
   if (isOpen && /&&|\|\||[;|\n]|&\s*$/.test(pattern)) {
-    never("Commands are split at && || ; | and each part needs a rule. Write one rule for each part.");
+    never("lint.chain");
   }
   if (/^[A-Za-z_]\w*=/.test(pattern) && isOpen) {
-    never("Harmless variables before a command are ignored, others always ask. Write only the command.");
+    never("lint.variables");
   }
   const [first = ""] = pattern.split(" ");
   if (isOpen && first !== "xargs" && TRANSPARENT_WRAPPERS.has(first)) {
-    never(`"${first}" is a wrapper and is ignored. Write a rule for the command after it.`);
+    never("lint.wrapper", { program: first });
   }
   if (isOpen && NO_PREFIX_RULES.has(first)) {
-    never(`"${first}" runs the command after it: only the whole command, without "*", can be allowed.`);
+    never("lint.runsCommand", { program: first });
   }
   const program = pattern.replace(/ ?\*$/, "");
   if (isOpen && RUNS_ANYTHING.test(program)) {
-    remarks.push({
-      level: "warning",
-      code: "too_wide",
-      message: `"${program}" runs any program: this allows everything.`,
-    });
+    remarks.push(remark("warning", "too_wide", "lint.allowsEverything", { program }));
   } else if (/[\w-]\*$/.test(pattern) && !/\s/.test(pattern)) {
-    const message = `It also allows every program whose name begins like this. Write "${program} *" for only that program.`;
-    remarks.push({ level: "warning", code: "too_wide", message });
+    remarks.push(remark("warning", "too_wide", "lint.allowsSimilar", { program }));
   }
   return remarks;
 }
@@ -251,14 +250,12 @@ function findShadow(rule: Rule, all: readonly Rule[]): RuleRemark | undefined {
   for (const [at, other] of all.entries()) {
     if (other === rule || !isBroader(other, rule)) continue;
     const [mine, its] = [RULE_LISTS.indexOf(rule.list), RULE_LISTS.indexOf(other.list)];
-    const where = `${other.text} (${other.list}, ${other.origin})`;
-    if (its < mine) {
-      return { level: "warning", code: "shadowed", message: `${where} is checked first and always decides.` };
-    }
+    const where = { rule: other.text, list: other.list, origin: other.origin };
+    if (its < mine) return remark("warning", "shadowed", "lint.checkedFirst", where);
     if (its > mine) continue;
     const isSame = isBroader(rule, other);
-    if (isSame && at < here) return { level: "note", code: "duplicate", message: `${where} says the same.` };
-    if (!isSame) return { level: "note", code: "shadowed", message: `${where} already covers it.` };
+    if (isSame && at < here) return remark("note", "duplicate", "lint.duplicate", where);
+    if (!isSame) return remark("note", "shadowed", "lint.covered", where);
   }
   return undefined;
 }
