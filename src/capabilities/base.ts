@@ -11,6 +11,7 @@ import { createHaft } from "../runtime.ts";
 import { retentionOf } from "../store/retention.ts";
 import { openStore } from "../store/store.ts";
 import { openWorkspace } from "../workspace.ts";
+import { ApprovalWebhook } from "./approval-webhook.ts";
 import { defineCapability } from "./capability.ts";
 import { bindGuard, ProcessGuard } from "./process-guard.ts";
 import { configuredOptions } from "./runtime-options.ts";
@@ -141,7 +142,13 @@ export const runtime = defineCapability({
       },
     });
     if (guard) bindGuard(value, guard);
-    return { value, close: () => value.shutdown().finally(() => guard?.close()) };
+    const { webhook: settings } = config.value.approvals;
+    const webhook = settings && new ApprovalWebhook(value, { settings, clock, warn });
+    const close = async (): Promise<void> => {
+      await webhook?.close();
+      await value.shutdown().finally(() => guard?.close());
+    };
+    return { value, close };
   },
 });
 

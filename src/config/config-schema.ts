@@ -375,6 +375,19 @@ export const configSchema = z.strictObject({
       replayMs: milliseconds
         .optional()
         .describe("How long the result of a call is kept for a caller that repeats its id. Default: 7 days"),
+      webhook: z
+        .strictObject({
+          url: z.url({ protocol: /^https?$/ }).describe("Gets a POST with JSON when a call waits for a person"),
+          headers: z
+            .record(z.string(), z.string())
+            .optional()
+            .describe("Headers of the request, such as authorization"),
+          details: z
+            .boolean()
+            .optional()
+            .describe("Send the subject, the reason and the session too. Default: only the tool and the risk"),
+        })
+        .optional(),
     })
     .optional(),
   sessions: z

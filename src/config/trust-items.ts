@@ -144,6 +144,9 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
+  const { approvals } = value;
+  if (isObject(approvals) && approvals["webhook"] !== undefined)
+    setting(["approvals", "webhook"], approvals["webhook"]);
   if (isObject(jobs) && jobs["redisUrl"] !== undefined) setting(["jobs", "redisUrl"], jobs["redisUrl"]);
   // Each of these can give sessions more.
   for (const [key, content] of entriesOf(sessions)) setting(["sessions", key], content);

@@ -1,0 +1,117 @@
+import type { Clock, Timer } from "../core/clock.ts";
+import { errorMessage } from "../core/error.ts";
+import type { Haft } from "../runtime.ts";
+
+export interface WebhookSettings {
+  url: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Whether the subject and the reason are sent too. Default: only that something waits. */
+  details?: boolean;
+}
+
+export interface WebhookOptions {
+  settings: WebhookSettings;
+  clock: Clock;
+  warn(warning: string): void;
+}
+
+const TIMEOUT_MS = 10_000;
+/** Before the second and the third attempt. */
+const RETRY_MS = [1_000, 5_000];
+/** More questions than this at once are not announced one by one. */
+const MAX_OPEN = 100;
+
+/** Posts a message when a call of this process starts to wait for a person. The call never waits for it. */
+export class ApprovalWebhook {
+  readonly #haft: Haft;
+  readonly #options: WebhookOptions;
+  readonly #stop: () => void;
+  readonly #closing = new AbortController();
+  readonly #open = new Set<Promise<void>>();
+  #isFailing = false;
+
+  constructor(haft: Haft, options: WebhookOptions) {
+    this.#haft = haft;
+    this.#options = options;
+    this.#stop = haft.on("permission_requested", ({ approvalId }) => {
+      if (this.#open.size >= MAX_OPEN) return;
+      const sent = this.#announce(approvalId).finally(() => this.#open.delete(sent));
+      this.#open.add(sent);
+    });
+  }
+
+  /** Ends what is being sent. */
+  async close(): Promise<void> {
+    this.#stop();
+    this.#closing.abort();
+    await Promise.all(this.#open);
+  }
+
+  async #announce(id: string): Promise<void> {
+    const { url, headers = {} } = this.#options.settings;
+    try {
+      const body = await this.#bodyOf(id);
+      for (let attempt = 0; body !== undefined; attempt++) {
+        const problem = await this.#post(url, headers, body);
+        if (this.#closing.signal.aborted) return;
+        if (problem === undefined) this.#isFailing = false;
+        const pause = RETRY_MS[attempt];
+        if (problem === undefined || pause === undefined) return this.#report(problem);
+        await this.#pause(pause);
+      }
+    } catch (error) {
+      this.#report(errorMessage(error));
+    }
+  }
+
+  /** Without a secret of the call, unless details are wanted. Undefined if it was answered meanwhile. */
+  async #bodyOf(id: string): Promise<string | undefined> {
+    const approval = await this.#haft.approvals.get(id);
+    if (approval?.state !== "pending") return undefined;
+    const { toolName, summary, askedAt, expiresAt, caller, reason } = approval;
+    const risk = summary?.risk.level ?? "high";
+    const subject = summary?.subject.text;
+    const details = this.#options.settings.details ? { subject, reason, session: caller.session } : {};
+    const what = details.subject ? `${toolName}: ${details.subject}` : toolName;
+    // Chat services show `text`.
+    const text = `Approval needed (risk: ${risk}): ${what}`;
+    return JSON.stringify({
+      type: "approval_requested",
+      text,
+      id,
+      tool: toolName,
+      risk,
+      askedAt,
+      expiresAt,
+      ...details,
+    });
+  }
+
+  async #post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<string | undefined> {
+    try {
+      const { postJson } = await import("../io/net/post-json.ts");
+      const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const { status } = await postJson(url, { headers, body, signal });
+      return status < 300 ? undefined : `it answered ${status}`;
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    let timer: Timer | undefined;
+    const { signal } = this.#closing;
+    await new Promise<void>((resolve) => {
+      timer = this.#options.clock.after(ms, resolve);
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    timer?.cancel();
+  }
+
+  /** Once until it works again. */
+  #report(problem: string | undefined): void {
+    if (problem === undefined || this.#isFailing) return;
+    this.#isFailing = true;
+    this.#options.warn(`The webhook for approvals failed: ${problem}. People see questions in the console only.`);
+  }
+}
