@@ -9,9 +9,12 @@ import { useLive } from "./live.ts";
 import { PAGES } from "./pages.ts";
 import { useOpenQuestions } from "./pages/approvals/server-questions.tsx";
 import { useFinishedSignIn } from "./pages/mcp/use-finished-sign-in.ts";
+import { useFirstRun } from "./pages/welcome/first-run.ts";
+import { welcomePage } from "./pages/welcome/welcome-route.ts";
 import { Failure } from "./parts/failure.tsx";
 import { PageBoundary } from "./parts/page-boundary.tsx";
 import { Skeleton } from "./parts/skeleton.tsx";
+import { Shortcuts } from "./shortcuts.tsx";
 import { signIn, SignInDialog, SignInPage } from "./sign-in.tsx";
 
 export function App() {
@@ -40,7 +43,12 @@ function SignedIn() {
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
   const waiting = (useApi("approvals", "list", [{ state: "pending" }]).data?.items.length ?? 0) + requested;
   const signInProblem = useFinishedSignIn();
-  const pages = PAGES.filter(({ needs }) => needs === undefined || parts === undefined || parts.includes(needs));
+  const isFirstRun = useFirstRun();
+  const pages = PAGES.filter(
+    (page) =>
+      (page.needs === undefined || parts === undefined || parts.includes(page.needs)) &&
+      (page !== welcomePage || isFirstRun === true),
+  );
   const current = pages.find(({ path }) => path === pathPart(pathname, 1));
 
   useEffect(() => {
@@ -53,6 +61,7 @@ function SignedIn() {
 
   return (
     <Frame pages={pages} current={current} waiting={waiting} server={server.data}>
+      <Shortcuts pages={pages} hasSessions={parts?.includes("sessions") ?? false} />
       {signInProblem ? <Failure error={signInProblem} /> : null}
       <PageBoundary key={current?.path} onRetry={() => current?.view.reset()}>
         <Suspense fallback={<LoadingPage />}>
@@ -70,7 +79,11 @@ function SignedIn() {
               )),
             )}
             <Route>
-              <Redirect to={waiting > 0 ? "/approvals" : "/tools"} replace />
+              {isFirstRun === undefined ? (
+                <LoadingPage />
+              ) : (
+                <Redirect to={isFirstRun ? "/welcome" : waiting > 0 ? "/approvals" : "/work"} replace />
+              )}
             </Route>
           </Switch>
         </Suspense>
@@ -95,7 +108,7 @@ const PLACE = "haft.place";
  * may be opened in a tab that shows a page: then only the fragment changes, and the page comes back.
  */
 function useLoginLink(): { isArriving: boolean; isStale: boolean } {
-  const [token, setToken] = useState(takeToken);
+  const [token, setToken] = useState(arrivedWith);
   const [isStale, setStale] = useState(false);
   useEffect(() => {
     const onChange = (): void => setToken((waiting) => takeToken() ?? waiting);
@@ -104,7 +117,7 @@ function useLoginLink(): { isArriving: boolean; isStale: boolean } {
   }, []);
   useEffect(() => {
     if (token === undefined) return;
-    signIn(token)
+    exchangeOnce(token)
       .then(
         () => setStale(false),
         () => setStale(true),
@@ -113,6 +126,18 @@ function useLoginLink(): { isArriving: boolean; isStale: boolean } {
   }, [token]);
   return { isArriving: token !== undefined, isStale };
 }
+
+const used = new Map<string, Promise<void>>();
+
+/** A link is valid once, and React may run an effect twice. */
+function exchangeOnce(token: string): Promise<void> {
+  const attempt = used.get(token) ?? signIn(token);
+  used.set(token, attempt);
+  return attempt;
+}
+
+/** Read once, before the first render: React may render twice. */
+const arrivedWith = takeToken();
 
 /** Removes the token from the address bar and the history at once. */
 function takeToken(): string | undefined {

@@ -1,4 +1,4 @@
-import { Ellipsis, Languages, LogOut, Moon, Sun, SunMoon, WifiOff, X } from "lucide-react";
+import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, WifiOff, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ServerInfo } from "../../src/contracts/server.ts";
@@ -7,6 +7,7 @@ import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLiveState } from "./live.ts";
 import type { Page } from "./page.ts";
 import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
+import { openPalette } from "./shortcuts.tsx";
 import { signOut } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
 
@@ -22,6 +23,7 @@ const words = defineWords({
     away: "Server not reachable, retrying. The page shows what was there before.",
     skip: "Skip to the content",
     more: "More",
+    search: "Search",
     close: "Close",
     waiting: (count: number) => `${count} waiting`,
     themes: { light: "Light", dark: "Dark", system: "System" },
@@ -37,6 +39,7 @@ const words = defineWords({
     away: "无法连接服务器，正在重试。页面显示之前的内容。",
     skip: "跳到内容",
     more: "更多",
+    search: "搜索",
     close: "关闭",
     waiting: (count: number) => `${count} 个待处理`,
     themes: { light: "浅色", dark: "深色", system: "跟随系统" },
@@ -70,6 +73,7 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
           <img src="./haft.svg" alt="" />
           Haft
         </Link>
+        <SearchButton />
         <nav aria-label={w.navigation}>{sections.map(entry)}</nav>
         <SideFoot server={server} />
       </aside>
@@ -81,11 +85,23 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
       <nav className="bottom" aria-label={w.navigation}>
         {sections.filter(({ id }) => PHONE_SECTIONS.includes(id)).map(entry)}
         <More key={current?.path} isCurrent={current !== undefined && !PHONE_SECTIONS.includes(current.section)}>
+          <SearchButton />
           <div className="side-links">{sections.filter(({ id }) => !PHONE_SECTIONS.includes(id)).map(entry)}</div>
           <SideFoot server={server} />
         </More>
       </nav>
     </div>
+  );
+}
+
+function SearchButton() {
+  const w = useWords(words);
+  return (
+    <button className="button search-button" onClick={openPalette}>
+      <Search size={15} aria-hidden />
+      <span className="grow">{w.search}</span>
+      <kbd className="key">Ctrl K</kbd>
+    </button>
   );
 }
 
@@ -170,7 +186,7 @@ function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode
           onClose={() => setOpen(false)}
           onClick={({ target, currentTarget }) => {
             // The backdrop is a part of the dialog element itself. A link leads away.
-            if (target === currentTarget || (target as Element).closest("a")) currentTarget.close();
+            if (target === currentTarget || (target as Element).closest("a, .search-button")) currentTarget.close();
           }}
         >
           <div className="sheet-body">

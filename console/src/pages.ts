@@ -14,10 +14,12 @@ import { sessionsPage } from "./pages/sessions/sessions-route.ts";
 import { settingsPage } from "./pages/settings/settings-route.ts";
 import { statisticsPage } from "./pages/statistics/statistics-route.ts";
 import { toolsPage } from "./pages/tools/tools-route.ts";
+import { welcomePage } from "./pages/welcome/welcome-route.ts";
 
 /** In the order of the tabs of a section. The first page of a section is the one that its entry opens. */
 export const PAGES: readonly Page[] = [
   callsPage,
+  welcomePage,
   approvalsPage,
   toolsPage,
   playgroundPage,

@@ -1,30 +1,40 @@
-import { useEffect, useState } from "react";
+import { useSyncExternalStore } from "react";
 
 export type Theme = "light" | "dark" | "system";
 
+const KEY = "haft.theme";
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const listeners = new Set<() => void>();
+let chosen: Theme = stored();
+
+apply();
+dark.addEventListener("change", apply);
+
 /** The chosen theme. Default: the theme of the system, also when it changes. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
-  const [theme, setTheme] = useState<Theme>(storedTheme);
-  useEffect(() => {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const apply = (): void => {
-      const isDark = theme === "dark" || (theme === "system" && dark.matches);
-      document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
-    };
-    apply();
-    dark.addEventListener("change", apply);
-    return () => dark.removeEventListener("change", apply);
-  }, [theme]);
-  return [
-    theme,
-    (next) => {
-      localStorage.setItem("haft.theme", next);
-      setTheme(next);
+  const theme = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
-  ];
+    () => chosen,
+  );
+  return [theme, choose];
 }
 
-function storedTheme(): Theme {
-  const stored = localStorage.getItem("haft.theme");
-  return stored === "light" || stored === "dark" ? stored : "system";
+function choose(theme: Theme): void {
+  localStorage.setItem(KEY, theme);
+  chosen = theme;
+  apply();
+  for (const listener of listeners) listener();
+}
+
+function apply(): void {
+  const isDark = chosen === "dark" || (chosen === "system" && dark.matches);
+  document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
+}
+
+function stored(): Theme {
+  const theme = localStorage.getItem(KEY);
+  return theme === "light" || theme === "dark" ? theme : "system";
 }

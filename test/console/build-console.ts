@@ -13,6 +13,8 @@ const POLL_MS = 100;
 /** A build takes seconds. A lock that is older belongs to a process that was killed. */
 const STALE_LOCK_MS = 120_000;
 const KEPT_BUILDS = 3;
+/** Part of the key: what this file does has changed. */
+const FORMAT = "2";
 
 /** The folder of the built console. All test files share one build; it is made again if a source has changed. */
 export async function buildConsole(): Promise<string> {
@@ -27,8 +29,7 @@ export async function buildConsole(): Promise<string> {
     const fresh = `${folder}.${process.pid}`;
     try {
       if (existsSync(folder)) break;
-      const configFile = join(ROOT, "console", "vite.config.ts");
-      await build({ configFile, logLevel: "error", build: { outDir: fresh } });
+      await buildInto(fresh);
       removeOldBuilds();
       renameSync(fresh, folder);
     } finally {
@@ -37,6 +38,18 @@ export async function buildConsole(): Promise<string> {
     }
   }
   return folder;
+}
+
+/** As it is published: the test runner names another environment, and React would be its larger and slower development build. */
+async function buildInto(outDir: string): Promise<void> {
+  const environment = process.env["NODE_ENV"];
+  process.env["NODE_ENV"] = "production";
+  try {
+    const configFile = join(ROOT, "console", "vite.config.ts");
+    await build({ configFile, logLevel: "error", build: { outDir } });
+  } finally {
+    process.env["NODE_ENV"] = environment;
+  }
 }
 
 /** Whether this process has the lock: only one of several can create a folder. */
@@ -60,7 +73,7 @@ function removeOldBuilds(): void {
 }
 
 function hashSources(): string {
-  const hash = createHash("sha256");
+  const hash = createHash("sha256").update(FORMAT);
   const files = SOURCES.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
       .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))

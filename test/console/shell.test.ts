@@ -1,5 +1,7 @@
 // The frame of the console in a real Chromium: sections, resilience, sign-in. Without a browser these tests are skipped
 // with a message, or fail if HAFT_REQUIRE lists the browser.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findBrowser } from "./find-browser.ts";
@@ -26,6 +28,74 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await on.goto(`${console.url}/#${place}`);
   };
   const heading = (name: string, on = page): Locator => on.getByRole("heading", { name, level: 1 });
+
+  test("leads a newcomer through the first steps, checks them off, and goes away for good", async () => {
+    await expectShown(heading("Welcome to Haft"));
+    expect(page.url()).not.toContain("login=");
+    const isDone = (step: string): Locator => page.getByRole("heading", { name: `${step} ✓` });
+    await page.keyboard.press("n");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expectShown(page.getByRole("region", { name: "completed" }));
+    await go("/welcome");
+    await expectShown(isDone("Run a tool"));
+    await page.getByRole("link", { name: "Next step" }).click();
+    await page.getByRole("button", { name: "Run" }).click();
+    await expectShown(page.getByRole("link", { name: "Answer it" }));
+    await go("/welcome");
+    await expectShown(isDone("Write a file"));
+    await page.getByRole("link", { name: "Next step" }).click();
+    await page
+      .getByRole("article")
+      .getByRole("button", { name: /Approve once/ })
+      .click();
+    await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(true);
+    await go("/welcome");
+    await expectShown(isDone("Approve it"));
+    await page.getByRole("link", { name: "Next step" }).click();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(false);
+    await go("/welcome");
+    await expectShown(isDone("Undo it"));
+    await expectShown(page.getByText(/claude mcp add haft/));
+    // As the MCP endpoint names its clients.
+    await console.host.haft.execute("list_files", {}, { caller: { user: "owner", agent: "mcp:a client" } });
+    await expectShown(isDone("Connect a client"));
+    await page.getByRole("button", { name: "Go to Work" }).click();
+    await page.waitForURL(/#\/work$/);
+    await go("/");
+    await page.reload();
+    await page.waitForURL(/#\/work$/);
+    expect(await page.getByRole("link", { name: "First steps" }).count()).toBe(0);
+  });
+
+  test("finds pages, tools, calls and commands by a few letters, with the keyboard alone", async () => {
+    await go("/settings");
+    await page.keyboard.press("Control+k");
+    const palette = page.getByRole("dialog", { name: "Go to or do" });
+    await expectShown(palette.getByRole("option", { name: /Canvas/ }));
+    await page.keyboard.type("apply_pa");
+    await expectShown(palette.getByRole("option", { name: /apply_patch/, selected: true }));
+    await page.keyboard.press("Enter");
+    await expectShown(page.getByRole("heading", { name: "apply_patch" }));
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("hello.txt");
+    await expectShown(palette.getByRole("option", { name: /write/, selected: true }));
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#\/work\/./);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("dark theme");
+    await page.keyboard.press("Enter");
+    await page.locator(":root[data-theme=dark]").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.press("Escape");
+    await palette.waitFor({ state: "detached" });
+    await go("/tools");
+    await page.keyboard.press("?");
+    const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await expectShown(help.getByText("Search tools"));
+    await page.keyboard.press("Escape");
+    await help.waitFor({ state: "detached" });
+  });
 
   test("groups the pages by task, marks the section, and shows its pages as tabs", async () => {
     await go("/tools");

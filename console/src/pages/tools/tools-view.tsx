@@ -10,7 +10,6 @@ import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useSearchKey } from "../../parts/use-keys.ts";
 import { ToolDetail } from "./tool-detail.tsx";
-import { FirstSteps } from "./first-steps.tsx";
 
 const words = defineWords({
   en: {
@@ -43,7 +42,7 @@ export default function ToolsView() {
   const chosen = decodeURIComponent(location.split("/")[2] ?? "");
   const [search, setSearch] = useState("");
   const [group, setGroup] = useState("");
-  const box = useSearchKey();
+  const box = useSearchKey(w.search);
   const { data, error, refetch } = useApi("tools", "list", []);
   const tools = useMemo(() => data?.items ?? [], [data]);
   const groups = useMemo(() => [...new Set(tools.flatMap((tool) => tool.groups))].sort(), [tools]);
@@ -58,7 +57,6 @@ export default function ToolsView() {
   }
   return (
     <PageFrame title={w.title} lead={data ? w.lead(tools.length) : undefined}>
-      {tools.length > 0 ? <FirstSteps /> : null}
       {data && tools.length === 0 ? (
         <Empty icon={PackageOpen} title={w.empty}>
           <p>{w.emptyLead}</p>

@@ -1,0 +1,211 @@
+import { Check, PartyPopper } from "lucide-react";
+import type { ReactNode } from "react";
+import { Link, useLocation } from "wouter";
+import { useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { ConnectClients } from "../mcp/connect-clients.tsx";
+import { saveEdited } from "../tools/call-form.tsx";
+import { endFirstRun } from "./first-run.ts";
+import "./welcome.css";
+
+const words = defineWords({
+  en: {
+    title: "Welcome to Haft",
+    lead: "Five steps show how a tool runs, asks, and is undone. Each one checks itself off when it has happened.",
+    done: (done: number, all: number) => `${done} of ${all} done`,
+    run: "Run a tool",
+    runHow: "list_files reads this folder. It changes nothing, so it does not ask. Press Run on the next page.",
+    write: "Write a file",
+    writeHow: "write changes a file, so it asks first. The form is filled in: press Run.",
+    approve: "Approve it",
+    approveHow: "Look at the difference, then approve it once. Only then the file is written.",
+    undo: "Undo it",
+    undoHow: "Open the call and press Undo: the file is as it was before.",
+    connect: "Connect a client",
+    connectHow: "Give these tools to your MCP client. This step is done when the client has called one.",
+    open: "Open",
+    next: "Next step",
+    skip: "Skip the first steps",
+    finished: "That is all",
+    finishedLead: "Everything that agents do from now on is under Work, and questions are under Approvals.",
+    finish: "Go to Work",
+    key: "Next step",
+  },
+  zh: {
+    title: "欢迎使用 Haft",
+    lead: "五个步骤展示工具如何运行、询问和撤销。每一步完成后会自动打勾。",
+    done: (done: number, all: number) => `已完成 ${done} / ${all}`,
+    run: "运行一个工具",
+    runHow: "list_files 读取此文件夹，不修改任何内容，所以不会询问。在下一页点“运行”。",
+    write: "写入一个文件",
+    writeHow: "write 会修改文件，所以先询问。表单已填好：点“运行”。",
+    approve: "批准它",
+    approveHow: "查看差异，然后批准一次。之后文件才会写入。",
+    undo: "撤销它",
+    undoHow: "打开该调用并点“撤销”：文件恢复原样。",
+    connect: "连接一个客户端",
+    connectHow: "让你的 MCP 客户端使用这些工具。客户端调用过一次后，此步骤完成。",
+    open: "打开",
+    next: "下一步",
+    skip: "跳过第一步",
+    finished: "全部完成",
+    finishedLead: "今后代理所做的一切都在“工作”中，问题在“审批”中。",
+    finish: "前往工作",
+    key: "下一步",
+  },
+});
+
+const EXAMPLE = { path: "hello.txt", content: "Hello from Haft\n" };
+/** Changes of other processes have no event. */
+const CHECK_INTERVAL_MS = 3000;
+
+interface Step {
+  id: string;
+  title: string;
+  how: string;
+  isDone: boolean;
+  href?: string;
+  onGo?: () => void;
+  more?: ReactNode;
+}
+
+export default function WelcomeView() {
+  const w = useWords(words);
+  const [, go] = useLocation();
+  const calls = useApi("calls", "list", [{ limit: 100 }], { everyMs: CHECK_INTERVAL_MS });
+  const approvals = useApi("approvals", "list", [{ brief: true }]).data?.items ?? [];
+  const changes = useApi("undo", "list", [{ limit: 50 }]).data?.items ?? [];
+  const leave = (): void => {
+    endFirstRun();
+    go("/work");
+  };
+  const items = calls.data?.items ?? [];
+  const asked = approvals.filter(({ toolName }) => toolName === "write");
+  const open = asked.find(({ state }) => state === "pending");
+  const approved = approvals.find(({ state }) => state === "approved");
+  const steps: Step[] = [
+    {
+      id: "run",
+      title: w.run,
+      how: w.runHow,
+      isDone: items.some(({ status }) => status === "completed"),
+      href: "/tools/list_files",
+    },
+    {
+      id: "write",
+      title: w.write,
+      how: w.writeHow,
+      isDone: asked.length > 0 || items.some(({ toolName }) => toolName === "write"),
+      href: "/tools/write",
+      onGo: () => saveEdited("write", EXAMPLE),
+    },
+    {
+      id: "approve",
+      title: w.approve,
+      how: w.approveHow,
+      isDone: approved !== undefined,
+      href: open ? `/approvals/${open.id}` : "/approvals",
+    },
+    {
+      id: "undo",
+      title: w.undo,
+      how: w.undoHow,
+      isDone: changes.some(({ state }) => state === "undone"),
+      href: approved ? `/work/${encodeURIComponent(approved.callId)}` : "/work",
+    },
+    {
+      id: "connect",
+      title: w.connect,
+      how: w.connectHow,
+      isDone: items.some(({ origin }) => origin === "mcp"),
+      more: <ConnectClients />,
+    },
+  ];
+  const done = steps.filter(({ isDone }) => isDone).length;
+  const next = steps.find(({ isDone }) => !isDone);
+  const take = ({ href, onGo }: Step): void => {
+    onGo?.();
+    if (href !== undefined) go(href);
+  };
+  useKeys({
+    n: {
+      label: w.key,
+      run: () => {
+        if (next) take(next);
+      },
+    },
+  });
+  return (
+    <PageFrame
+      title={w.title}
+      lead={w.lead}
+      actions={
+        <button className="button" onClick={leave}>
+          {w.skip}
+        </button>
+      }
+    >
+      <Loaded query={calls}>
+        {() => (
+          <>
+            <p className="row" role="status">
+              <progress value={done} max={steps.length} aria-label={w.done(done, steps.length)} />
+              <span className="muted">{w.done(done, steps.length)}</span>
+            </p>
+            <ol className="first-run">
+              {steps.map((step, at) => (
+                <StepCard key={step.id} step={step} number={at + 1} isNext={step === next} />
+              ))}
+            </ol>
+            {next ? null : (
+              <section className="panel">
+                <div className="empty">
+                  <PartyPopper size={30} strokeWidth={1.5} aria-hidden />
+                  <h2>{w.finished}</h2>
+                  <p>{w.finishedLead}</p>
+                  <button className="button primary" onClick={leave}>
+                    {w.finish}
+                  </button>
+                </div>
+              </section>
+            )}
+          </>
+        )}
+      </Loaded>
+    </PageFrame>
+  );
+}
+
+function StepCard({ step, number, isNext }: { step: Step; number: number; isNext: boolean }) {
+  const w = useWords(words);
+  const { title, how, isDone, href, onGo, more } = step;
+  return (
+    <li
+      className={isDone ? "panel is-done" : isNext ? "panel is-next" : "panel"}
+      aria-current={isNext ? "step" : undefined}
+    >
+      <div className="step-head">
+        <span className="step-number" aria-hidden>
+          {isDone ? <Check size={16} /> : number}
+        </span>
+        <div className="grow">
+          <h2>
+            {title}
+            {isDone ? <span className="sr-only"> ✓</span> : null}
+          </h2>
+          <p className="muted">{how}</p>
+        </div>
+        {href === undefined ? null : (
+          <Link className={isNext ? "button primary" : "button"} href={href} onClick={onGo}>
+            {isNext ? w.next : w.open}
+            {isNext ? <kbd className="key">n</kbd> : null}
+          </Link>
+        )}
+      </div>
+      {more && isNext ? <div className="step-more">{more}</div> : null}
+    </li>
+  );
+}
