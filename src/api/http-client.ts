@@ -70,7 +70,7 @@ class Connection {
       throw new ApiError(
         "unreachable",
         `No Haft answers at ${this.#base.origin}`,
-        "Start it with `haft`, or use another address.",
+        "Start it with `haft serve`, or use another address.",
         { cause },
       );
     }

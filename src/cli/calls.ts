@@ -7,6 +7,7 @@ import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
 import { errorCode } from "../core/error.ts";
+import { explainToPeople } from "./for-people.ts";
 import { CommandError, EXIT, exitCodeOf, isApiError } from "./exit-codes.ts";
 import { askQuestion, watchQuestions } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
@@ -234,9 +235,11 @@ export function showResult(
     output.info(output.paintStderr("dim", `the whole output, ${spill.bytes} bytes, is in ${safeLine(spill.ref)}`));
   if (output.format !== "text") return exitCodeOf(result);
   if (result.status === "failed") {
+    const { message, next } = explainToPeople(result.error, safeLine(result.toolName));
     output.notice(
-      `${output.paintStderr("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(result.error.message)}`,
+      `${output.paintStderr("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(message)}`,
     );
+    if (next !== undefined) output.notice(next);
   }
   if (result.status === "pending") showPending(result, output);
   return exitCodeOf(result);

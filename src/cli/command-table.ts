@@ -136,7 +136,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     list: "List the tokens of programs",
     revoke: "Revoke a token",
   }),
-  single("help", "Show how to use a command, or the exit codes", async () => (await import("./commands/help.ts")).help),
+  single("help", "Show how to use a command", async () => (await import("./commands/help.ts")).help),
   single("doctor", "Check whether everything works here", async () => (await import("./commands/doctor.ts")).doctor),
   single("completion", "Print a completion script for your shell", async () => {
     return (await import("./commands/completion.ts")).completion;
@@ -170,6 +170,6 @@ export function namesOf(commands: readonly CommandEntry[] = COMMANDS): string[] 
 function unknownCommand(wrong: string, names: readonly string[]): UsageError {
   return new UsageError(
     `There is no command "${wrong}".`,
-    didYouMean(wrong, names) ?? "`haft --help` lists all commands.",
+    didYouMean(wrong, names) ?? "`haft help` lists all commands.",
   );
 }

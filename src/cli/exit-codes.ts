@@ -2,6 +2,7 @@ import type { ApiError } from "../contracts/errors.ts";
 import { ERROR_CODES, isErrorCode, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { UsageError } from "./arguments.ts";
+import { wordForPeople } from "./for-people.ts";
 
 /** For scripts. The numbers never change. */
 export const EXIT = {
@@ -70,7 +71,8 @@ export function explainFailure(thrown: unknown): Failure {
   }
   if (thrown instanceof CommandError) return { ...thrown.failure, message: thrown.message };
   if (isApiError(thrown)) return explainApiError(thrown);
-  if (thrown instanceof ToolError) return { exitCode: EXIT.failed, code: thrown.code, message: thrown.message };
+  if (thrown instanceof ToolError)
+    return { exitCode: EXIT.failed, code: thrown.code, message: wordForPeople(thrown.message) };
   if (!(thrown instanceof Error)) return { exitCode: EXIT.failed, code: "failed", message: String(thrown) };
   const isPortTaken = (thrown.cause as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE";
   return {
@@ -85,7 +87,7 @@ function explainApiError({ status, code, message, next }: ApiError): Failure {
   return {
     exitCode: exitCodeOfApiError(status, code),
     code,
-    message: message.replace(/^(?:GET|POST|DELETE) \/api\S* needs/, "This needs"),
+    message: wordForPeople(message.replace(/^(?:GET|POST|DELETE) \/api\S* needs/, "This needs")),
     next:
       status === 401
         ? "Set HAFT_TOKEN to a token of that server: `haft token create NAME` makes one."

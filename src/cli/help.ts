@@ -18,7 +18,8 @@ export function showCommandHelp({ path, summary }: CommandEntry, command: Comman
     `  ${usage.join(" ")}${takesRest ? " [-- COMMAND…]" : ""}`,
     ...(notes.length > 0 ? ["", ...notes.map((note) => `  ${note}`)] : []),
     ...showOptions("Options", options, paint),
-    ...showOptions("Global options", GLOBAL_OPTIONS, paint),
+    "",
+    paint("dim", "`haft help options` lists the options of every command."),
   ];
 }
 
@@ -30,25 +31,102 @@ export function showGroupHelp(entries: readonly CommandEntry[], paint: Paint): s
   ];
 }
 
+/** Every first word of a command, by task, with what it is for. */
+export const SECTIONS: readonly { title: string; commands: Readonly<Record<string, string>> }[] = [
+  {
+    title: "Start",
+    commands: {
+      serve: "Start the server and the console",
+      login: "Print a new address that opens the console",
+      init: "Write a configuration file to start from",
+      trust: "Trust what a folder's configuration would run",
+      doctor: "Check whether everything works here",
+    },
+  },
+  {
+    title: "Work",
+    commands: {
+      run: "Give an agent a task",
+      chat: "Talk to an agent",
+      sessions: "Conversations with agents",
+      undo: "Undo file changes that tools made",
+      artifacts: "Documents with versions",
+    },
+  },
+  { title: "Approve", commands: { approvals: "Calls that wait for a person" } },
+  {
+    title: "Tools",
+    commands: {
+      tools: "Find and call tools",
+      parse: "Show the calls in a model's text",
+      record: "Write calls to a file",
+      replay: "Answer calls from such a file",
+    },
+  },
+  {
+    title: "Automate",
+    commands: {
+      jobs: "Background calls",
+      schedules: "Calls at given times",
+      worker: "Run background calls, on any number of machines",
+    },
+  },
+  { title: "Policy", commands: { policy: "The permission rules", config: "The settings, and where each comes from" } },
+  { title: "Connections", commands: { mcp: "MCP servers and clients", token: "Tokens of programs" } },
+  {
+    title: "Store",
+    commands: {
+      audit: "The log of everything that happened",
+      stats: "Calls, failures and durations by tool",
+      store: "The database",
+    },
+  },
+  { title: "Help", commands: { help: "Show how to use a command", completion: "Completion for your shell" } },
+];
+
+const EXAMPLES: readonly (readonly [line: string, does: string])[] = [
+  ["haft serve", "start the server and the console"],
+  ["haft tools call write path=a.txt content=Hi", "call a tool; it asks first"],
+  ["haft undo --last", "undo what it changed"],
+  ["haft approvals watch", "answer what waits"],
+];
+
 export function showHelp(version: string, paint: Paint): string[] {
   return [
-    `Haft ${version}: define a tool once, and every call of it passes one gate.`,
+    `Haft ${version}: one gate for tool calls, with policy, approvals, audit and undo.`,
     "",
-    `  ${paint("dim", "# start the server and the console for this folder")}`,
-    `  ${paint("cyan", "haft")}`,
-    `  ${paint("dim", "# call a tool; a change asks first, and can be undone")}`,
-    `  ${paint("cyan", "haft tools call write path=note.txt content='Hello'")}`,
-    `  ${paint("cyan", "haft undo --last")}`,
+    ...showColumns(
+      EXAMPLES.map(([line, does]) => [`  ${line}`, does]),
+      { styles: ["cyan", "dim"], paint },
+    ),
+    ...SECTIONS.flatMap(({ title, commands }) => [
+      "",
+      paint("bold", title),
+      ...Object.entries(commands).map(
+        ([noun, about]) => `  ${paint("cyan", noun.padEnd(11))} ${about}${verbsOf(noun)}`,
+      ),
+    ]),
     "",
-    paint("bold", "Commands"),
-    ...showEntries(COMMANDS, paint),
-    ...showOptions("Global options", GLOBAL_OPTIONS, paint),
-    "",
-    paint("bold", "Exit codes"),
-    "  0 done, 1 failed, 2 wrong usage, 3 not authorized, 4 not reachable, 5 the tool failed,",
-    "  6 denied, 7 waits for an answer, 8 the answer was not used, 130 interrupted",
-    paint("dim", "  `haft help exit-codes` explains them."),
+    "`haft` alone shows what is going on here. `haft help COMMAND` shows examples and",
+    "options; `haft help options` and `haft help exit-codes` are for every command.",
   ];
+}
+
+const MAX_VERBS_LENGTH = 40;
+
+/** `: list, show, approve`. */
+function verbsOf(noun: string): string {
+  const verbs = COMMANDS.flatMap(({ path }) => (path.startsWith(`${noun} `) ? [path.slice(noun.length + 1)] : []));
+  let shown = verbs.length === 0 ? "" : `: ${verbs[0]}`;
+  for (const verb of verbs.slice(1)) {
+    if (shown.length + verb.length > MAX_VERBS_LENGTH) return `${shown}, …`;
+    shown += `, ${verb}`;
+  }
+  return shown;
+}
+
+export function showGlobalOptions(paint: Paint): string[] {
+  return showOptions("Options of every command", GLOBAL_OPTIONS, paint).slice(1);
 }
 
 export function showExitCodes(paint: Paint): string[] {

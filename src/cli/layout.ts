@@ -47,6 +47,8 @@ export interface FittedColumn<Row> {
 }
 
 const MIN_FLEXIBLE_WIDTH = 16;
+/** If no more columns can be left out. */
+const MIN_CUT_WIDTH = 8;
 
 /** A table with a head that fits the width: one column is cut, and the least important ones are left out. */
 export function showFittedTable<Row>(
@@ -68,7 +70,7 @@ export function showFittedTable<Row>(
     if (fixedWidth() + wanted <= width || leaves === 0) break;
     shown = shown.filter(({ column }) => column.leftOut !== leaves);
   }
-  const left = Math.max(MIN_FLEXIBLE_WIDTH, width - fixedWidth());
+  const left = Math.max(MIN_CUT_WIDTH, width - fixedWidth());
   const widths = shown.map(({ column, width: own }) => (column.isFlexible ? Math.min(own, left) : own));
   const line = (cells: readonly { text: string; style: Style | undefined }[]): string =>
     cells

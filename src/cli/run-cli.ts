@@ -8,7 +8,7 @@ import {
   splitCommand,
   UsageError,
 } from "./arguments.ts";
-import { type CommandEntry, COMMANDS, findCommand } from "./command-table.ts";
+import { type CommandEntry, findCommand } from "./command-table.ts";
 import type { Command, EmbedOptions, Invocation, OptionValues } from "./command.ts";
 import { EXIT, explainFailure, type Failure } from "./exit-codes.ts";
 import { createOutput, type Output, type OutputFormat, safe, showJson } from "./output.ts";
@@ -31,14 +31,10 @@ export async function runCli(
     const { words, others } = splitCommand(argv);
     const found = words.length === 0 ? undefined : findCommand(words);
     if (found && "group" in found) return await showGroup(found.entries, others, early);
-    if (!found) {
-      const exitCode = await showAboutHaft(others, terminal);
-      if (exitCode !== undefined) return exitCode;
-    }
-    const entry = found?.entry ?? COMMANDS[0];
-    if (!entry) throw new UsageError("There is no command.");
+    if (!found) return await runWithoutCommand(others, { terminal, embedded });
+    const { entry, used } = found;
     const command = await entry.load();
-    const left = [...words.slice(found?.used ?? 0), ...others];
+    const left = [...words.slice(used), ...others];
     const parsed = parseArguments(left, { ...GLOBAL_OPTIONS, ...command.options }, command.takesRest);
     const globals = parsed.options as Globals;
     const output = createOutput(terminal, outputOptions(globals));
@@ -125,21 +121,36 @@ async function showGroup(entries: readonly CommandEntry[], others: readonly stri
   return EXIT.usage;
 }
 
-/** `haft --version` and `haft --help`, before any command is loaded. Undefined for everything else. */
-async function showAboutHaft(words: readonly string[], terminal: Terminal): Promise<number | undefined> {
-  let globals: Globals;
-  try {
-    globals = parseArguments(words, GLOBAL_OPTIONS).options as Globals;
-  } catch {
-    return undefined;
-  }
+/** `haft` alone: at a terminal what is going on, otherwise the help. Also `haft --version` and `haft --help`. */
+async function runWithoutCommand(
+  words: readonly string[],
+  { terminal, embedded }: { terminal: Terminal; embedded: EmbedOptions },
+): Promise<number> {
+  const parsed = parseWithoutCommand(words);
+  const globals = parsed.options as Globals;
   const output = createOutput(terminal, outputOptions(globals));
   if (globals.version) return showVersion(output);
-  if (!globals.help) return undefined;
+  const asksForData = terminal.stdout.isTTY || output.format !== "text";
+  if (!globals.help && asksForData) {
+    const { overview } = await import("./commands/overview.ts");
+    return runCommand(overview, parsed, { terminal, output, embedded });
+  }
   const { readVersion } = await import("../io/files/package-folder.ts");
   const { showHelp } = await import("./help.ts");
   output.lines(showHelp(await readVersion(), output.paint));
   return EXIT.done;
+}
+
+function parseWithoutCommand(words: readonly string[]): ParsedArguments {
+  try {
+    return parseArguments(words, GLOBAL_OPTIONS);
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError)) throw thrown;
+    throw new UsageError(
+      thrown.message,
+      "Name the command first, such as `haft serve --port 0`. `haft help` lists all.",
+    );
+  }
 }
 
 async function showVersion(output: Output): Promise<number> {

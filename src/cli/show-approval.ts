@@ -52,13 +52,15 @@ function sectionOf(part: ApprovalPart): number {
 
 function showHead({ toolName, id, summary }: ShownApproval, { paint, columns, isVerbose }: Layout): string[] {
   const { level } = summary?.risk ?? {};
-  const tool = showInline(toolName);
   const shownId = isVerbose ? id : shortId(id);
-  const head = `${level === undefined ? "" : `${showRisk(level, paint)}  `}${paint("bold", tool)} asks for permission`;
-  const width = (level === undefined ? 0 : riskText(level).length + 2) + widthOf(tool) + " asks for permission".length;
-  return width + shownId.length + 3 <= columns
-    ? [`${head} ${paint("dim", `(${shownId})`)}`]
-    : [head, `  ${paint("dim", shownId)}`];
+  const tool = showInline(toolName);
+  const asks = " asks for permission";
+  const riskWidth = level === undefined ? 0 : riskText(level).length + 2;
+  const risk = level === undefined ? [] : [showRisk(level, paint)];
+  if (riskWidth + widthOf(tool) + asks.length + shownId.length + 3 <= columns)
+    return [[...risk, `${paint("bold", tool)}${asks} ${paint("dim", `(${shownId})`)}`].join("  ")];
+  const lines = wrap(`${tool}${asks}`, columns - 2).map((line) => `  ${paint("bold", line)}`);
+  return [...risk, ...lines, `  ${paint("dim", shownId)}`];
 }
 
 function showPart(part: ApprovalPart, layout: Layout): string[] {

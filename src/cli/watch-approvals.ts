@@ -8,6 +8,7 @@ import { errorMessage } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT, explainFailure } from "./exit-codes.ts";
+import { explainToPeople } from "./for-people.ts";
 import { cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
@@ -329,7 +330,8 @@ class ApprovalWatch {
   #resultLines({ id, toolName }: ApprovalInfo, result: ToolResult): string[] {
     const paint = this.#output.paintStderr;
     const style = result.status === "completed" ? "green" : result.status === "failed" ? "red" : "yellow";
-    const lines = safe(textOf(result.content).trim()).split("\n");
+    const text = result.status === "failed" ? explainToPeople(result.error, toolName).message : textOf(result.content);
+    const lines = safe(text.trim()).split("\n");
     const rest = lines.length > MAX_RESULT_LINES ? [`⟨${lines.length - MAX_RESULT_LINES} more lines⟩`] : [];
     return [
       `  ${paint(style, result.status)} ${safeLine(toolName)} (${shortId(id)})`,

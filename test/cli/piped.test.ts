@@ -141,7 +141,7 @@ describe("a call that needs a yes", () => {
     );
     expect(await haft.run(write)).toMatchObject({ code: 6 });
     const explained = await haft.run(["policy", "explain", "write", "path=a.txt", "content=x", "--json"]);
-    expect(explained.code).toBe(6);
+    expect(explained.code, "an explanation is no refusal").toBe(0);
     expect(json(explained.stdout)).toMatchObject({ verdict: { decision: "deny", rule: "Edit(./a.txt)" } });
     const tested = await haft.run(["policy", "test", "--json"]);
     expect(tested.code).toBe(1);
@@ -172,7 +172,16 @@ describe("the command line itself", () => {
     const { code, stdout } = await haft.run(["tools", "call", "--help"]);
     expect(code).toBe(0);
     expect(stdout.indexOf("haft tools call read")).toBeLessThan(stdout.indexOf("--timeout"));
-    expect((await haft.run(["--help"])).stdout).toContain("approvals watch");
+    const help = await haft.run(["help"]);
+    expect(help.stdout).toMatch(
+      /approvals watch[\s\S]*\nStart\n {2}serve [\s\S]*\nApprove\n {2}approvals .*: list, show/,
+    );
+    expect(await haft.run(["--help"])).toEqual(help);
+    expect(await haft.run([]), "nobody looks at a pipe").toEqual(help);
+    expect((await haft.run(["help", "tools", "call"])).stdout).toBe(stdout);
+    expect(await haft.run(["-v"])).toEqual(await haft.run(["--version"]));
+    const misplaced = await haft.run(["--port", "0"]);
+    expect(misplaced).toMatchObject({ code: 2, stderr: expect.stringContaining("haft serve --port 0") });
   });
 
   test("has colours where they are wanted, and none in a pipe or where they are not", async () => {

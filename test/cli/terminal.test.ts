@@ -147,7 +147,7 @@ describe("at a terminal", () => {
   }, 60_000);
 
   test("a server that is started in an empty folder offers a sample, and serves that", async () => {
-    const serving = haft.onTerminal(["--port", "0", "--no-open"]);
+    const serving = haft.onTerminal(["serve", "--port", "0", "--no-open"]);
     await serving.waitForScreen(/\(y\/N\)/);
     serving.type("y\r");
     await serving.waitForScreen(/serves .*haft-sample/);

@@ -23,7 +23,10 @@ async function openCaller() {
     if (result.status !== "pending") throw new Error(`${tool} did not ask: ${result.status}`);
     return result.pending.id;
   };
-  return { ask, stateOf: async (id: string) => (await host.haft.approvals.get(id))?.state };
+  const fail = async (tool: string, input: object): Promise<void> => {
+    expect(await host.haft.execute(tool, input)).toMatchObject({ status: "failed" });
+  };
+  return { ask, fail, stateOf: async (id: string) => (await host.haft.approvals.get(id))?.state };
 }
 
 const PLAIN = { cols: 80, env: { NO_COLOR: "1" } };
@@ -117,6 +120,21 @@ test("a card is drawn for the width that the terminal has now", async () => {
   expect(lines.filter((line) => line.length > 40)).toEqual([]);
   watching.type("\x04");
   expect(await watching.ended).toBe(0);
+}, 60_000);
+
+test("haft alone shows what waits, what failed and what to do, and creates nothing where nothing was used", async () => {
+  const fresh = haft.onTerminal([], PLAIN);
+  expect(await fresh.ended).toBe(0);
+  expect(fresh.text).toMatch(/server +not running[\s\S]*calls +none yet[\s\S]*haft serve[\s\S]*haft help/);
+  expect(existsSync(haft.stateFolder)).toBe(false);
+  const { ask, fail } = await openCaller();
+  await ask("exec", { command: "rm -rf src" });
+  await fail("read", { path: "missing.txt" });
+  const used = haft.onTerminal([], PLAIN);
+  expect(await used.ended).toBe(0);
+  expect(used.text).toMatch(/approvals +1 waiting[\s\S]*‼ critical +rm -rf src/);
+  expect(used.text).toMatch(/1 call in the last hour[\s\S]*read missing\.txt: path_not_found/);
+  expect(used.text).toMatch(/haft approvals watch[\s\S]*haft audit query --status failed/);
 }, 60_000);
 
 test("the list fits 80 columns and 40, and the start of an id is enough to answer", async () => {

@@ -37,7 +37,7 @@ export const login = defineCommand({
         throw new ApiError(
           "unreachable",
           `No server is running for ${folder}`,
-          "Start it with `haft`, go to its folder, or name it with --url (and HAFT_TOKEN). One with TLS needs --url.",
+          "Start it with `haft serve`, go to its folder, or name it with --url (and HAFT_TOKEN). One with TLS needs --url.",
         );
       }
       const { createHttpClient } = await import("../../api/http-client.ts");

@@ -40,7 +40,7 @@ export const mcp = defineCommand({
   },
   notes: [
     "Serves one MCP client over standard input and output, in the protocol version that it speaks. A call that needs approval",
-    "asks the client. If the client cannot be asked, the call waits for `haft approvals watch` or the console of `haft`.",
+    "asks the client. If the client cannot be asked, the call waits for `haft approvals watch` or the console of `haft serve`.",
   ],
   async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, defer, grace, hold } }) {
     const [{ openHaft }, { serveArtifacts }, { MCP_STATE_KEY }, { serveMcpStdio }, policy, permit, { readVersion }] =

@@ -42,7 +42,7 @@ const explain = defineCommand({
     mode: MODE_OPTION,
     session: { type: "text", value: "NAME", about: "With what was approved in this session" },
   },
-  notes: ["Exits with 0 if it would run, 6 if it is denied, 7 if a person would be asked."],
+  notes: ["Exits with 0 whatever is decided: `--json` has the decision for a program."],
   uses: ["policy"],
   async run({ connect, terminal, output, operands: [tool = "", ...words], options: { mode, session } }) {
     const input = await readCallInput(words, terminal);
@@ -63,7 +63,6 @@ const explain = defineCommand({
         { paint: output.paint, styleOf: (cell, column) => (column === 1 ? STYLES[cell] : undefined) },
       ),
     ]);
-    return { allow: EXIT.done, ask: EXIT.pending, deny: EXIT.denied }[explained.verdict.decision];
   },
 });
 

@@ -13,7 +13,7 @@ import { askTrust } from "./trust.ts";
 
 export const serve = defineCommand({
   examples: [
-    ["haft", "this folder, on loopback, with the console; the address logs you in once"],
+    ["haft serve", "this folder, on loopback, with the console; the address logs you in once"],
     ["haft serve ../project --port 0", "another folder, on any free port"],
     ["haft serve --sample", "a small folder to try things in"],
   ],
