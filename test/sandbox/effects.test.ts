@@ -18,7 +18,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Approval, createHaft, type Haft, type ToolResult } from "haft";
+import { type Approval, createHaft, type Haft, textOf, type ToolResult } from "haft";
 import { openHaft } from "haft/host";
 import { createMemoryUndo, createUndo, openWorkspace, type Undo, type Workspace } from "haft/workspace";
 import { machineEngines } from "../../src/io/sandbox/self-test.ts";
@@ -68,8 +68,8 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
   const run = (command: string, more: object = {}, id = "call-1"): Promise<ToolResult> =>
     haft.execute("exec", { command, ...more }, { id, caller: { session: "s1" } });
   const shown = (index = 0): string => {
-    const [block] = asked[index]?.preview?.content ?? [];
-    return block?.type === "text" ? block.text : "";
+    const { facts = [], content = [] } = asked[index]?.preview ?? {};
+    return [...facts.map((fact) => fact.text), textOf(content)].join("\n");
   };
   const outputOf = (result: ToolResult): string => (result as { details?: { output?: string } }).details?.output ?? "";
 
@@ -104,7 +104,7 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     expect(shown()).toContain("R src/b.txt -> c.txt");
     expect(shown()).toContain("M link -> src");
     expect(shown()).toContain("M src/run.sh (mode 644 to 755)");
-    expect(shown()).toContain("and 1 temporary file in /tmp");
+    expect(shown()).toContain("Temporary files in /tmp: 1.");
     expect(result).toMatchObject({ status: "completed", details: { previewed: true, exitCode: 0 } });
     // The random number and the time are those that were shown.
     expect(shown()).toContain(outputOf(result).trim());
@@ -274,8 +274,7 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
       const host = await openHaft(folder, { stateFolder: stateFolder(), home: folder });
       const [approval] = await host.haft.approvals.list();
       const result = await host.haft.approve(approval!.id);
-      const [block] = approval?.preview?.content ?? [];
-      const text = block?.type === "text" ? block.text : "";
+      const text = textOf(approval?.preview?.content ?? []);
       expect(result).toMatchObject({ status: "completed", details: { previewed: true } });
       expect(text).toContain(`+${read("time.txt").trim()}`);
       expect(text).toContain(outputOf(result).trim());

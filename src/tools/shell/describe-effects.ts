@@ -23,12 +23,12 @@ const MAX_LISTED = 200;
 const MAX_DIFF_BYTES = 12 * 1024;
 const MAX_DIFFS_BYTES = 40 * 1024;
 
-/** One line for each file, then the differences. Files in `.git` are only counted. */
+/** One line for each file, and the differences. Files in `.git` are only counted. */
 export async function describeEffects(
   effects: readonly Effect[],
   { contents, secrets }: ViewEffects,
   files: Files,
-): Promise<{ lines: string[]; omitted: string[] }> {
+): Promise<{ lines: string[]; diffs: string[]; omitted: string[] }> {
   const inGit = effects.filter(({ path }) => isInGit(path));
   const others = effects.filter(({ path }) => !isInGit(path));
   const renamed = renamesAmong(others);
@@ -38,6 +38,7 @@ export async function describeEffects(
   const omitted: string[] = [];
   if (listed.length > MAX_LISTED) omitted.push(`the names of ${listed.length - MAX_LISTED} changed files`);
   if (inGit.length > 0) lines.push(`and ${inGit.length} ${inGit.length === 1 ? "file" : "files"} in .git`);
+  const diffs: string[] = [];
   const unshown: string[] = [];
   let left = MAX_DIFFS_BYTES;
   for (const effect of listed) {
@@ -55,14 +56,14 @@ export async function describeEffects(
       continue;
     }
     left -= diff.text.length;
-    if (diff.text !== "") lines.push("", showHiddenCharacters(diff.text.trimEnd()));
+    if (diff.text !== "") diffs.push(showHiddenCharacters(diff.text.trimEnd()));
     if (diff.omitted !== undefined) omitted.push(`${diff.omitted} of ${files.show(effect.path)}`);
   }
   if (unshown.length > 0) {
     const more = unshown.length > 5 ? ` and ${unshown.length - 5} more` : "";
     omitted.push(`the content of ${unshown.slice(0, 5).join(", ")}${more}`);
   }
-  return { lines, omitted };
+  return { lines, diffs, omitted };
 }
 
 /** New paths, with the deleted file whose content they have. */

@@ -328,8 +328,9 @@ async function previewCommand(
   for (const [name, value] of Object.entries(env ?? {}))
     add("preview.variable", { name, value: showHiddenCharacters(String(value)) });
   const effects = await effectsIn(cwd);
-  const blocks = [effects?.lines.join("\n"), stdin && `Its input:\n${showHiddenCharacters(stdin)}`];
-  const content = blocks.filter((block): block is string => !!block).map((block) => text(block));
+  facts.push(...(effects?.facts ?? []));
+  const blocks = stdin ? [`Its input:\n${showHiddenCharacters(stdin)}`] : [];
+  const content = [...blocks, ...(effects?.blocks ?? [])].map((block) => text(block));
   return { title: "Run a command", facts, content, omitted: effects?.omitted };
 }
 

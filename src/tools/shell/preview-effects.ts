@@ -4,6 +4,7 @@ import type { Caller } from "../../core/call.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
+import { type LocalizedText, localizedText } from "../../core/localized-text.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { withDefaults } from "../../core/options.ts";
@@ -57,7 +58,9 @@ export interface PreviewDependencies {
 
 /** What an approver is shown of the effects of a command. */
 export interface ShownEffects {
-  lines: string[];
+  facts: LocalizedText[];
+  /** The output, the changed files and their differences. */
+  blocks: string[];
   omitted?: string;
 }
 
@@ -163,7 +166,8 @@ export class CommandPreviews {
   /** Undefined if nothing was recorded, or if a file has changed since. */
   async #recorded(key: string, input: PreviewedInput): Promise<Run | undefined> {
     const run = this.#store.load(key);
-    if (!run) return undefined;
+    // Without facts: recorded by an earlier version.
+    if (!run?.result.shown.facts) return undefined;
     const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
     const isSame = run.result.input === digestOf(input) && (await changedSince(lasting, this.#files)).length === 0;
     if (isSame) return run;
@@ -244,22 +248,18 @@ export class CommandPreviews {
     const { effects, guarded } = found;
     const lasting = effects.filter(({ isTemporary }) => !isTemporary);
     const temporary = effects.length - lasting.length;
-    const { lines, omitted } = await describeEffects(lasting, found, this.#files);
+    const { lines, diffs, omitted } = await describeEffects(lasting, found, this.#files);
     const output = clip(showHiddenCharacters(details?.output ?? "").trimEnd());
     if (output.omitted !== undefined) omitted.push(output.omitted);
     const digest = digestOf([effects, guarded, details?.output, details?.exitCode]);
-    return {
-      lines: [
-        `It ran in a copy of the workspace, without network: exit code ${details?.exitCode}. ` +
-          `Approve to apply ${countFiles(lasting)}; the command does not run again.`,
-        ...(guarded.length > 0 ? [describeGuarded(found, this.#files)] : []),
-        ...(temporary > 0 ? [`and ${temporary} temporary ${temporary === 1 ? "file" : "files"} in /tmp`] : []),
-        `effects sha256:${digest.slice(0, 16)}`,
-        ...(output.text === "" ? ["no output"] : ["output:", output.text]),
-        ...(lines.length > 0 ? ["", ...lines] : []),
-      ],
-      omitted: omitted.length > 0 ? omitted.join("; ") : undefined,
-    };
+    const ran = { exitCode: String(details?.exitCode), changes: countFiles(lasting) };
+    const facts = [localizedText("preview.ran", ran)];
+    if (guarded.length > 0) facts.push(localizedText("preview.guarded", { text: describeGuarded(found, this.#files) }));
+    if (temporary > 0) facts.push(localizedText("preview.temporaryFiles", { count: temporary }));
+    facts.push(localizedText(output.text === "" ? "preview.noOutput" : "preview.output"));
+    facts.push(localizedText("preview.effectsHash", { hash: digest.slice(0, 16) }));
+    const blocks = [output.text, lines.join("\n"), diffs.join("\n")].filter((block) => block !== "");
+    return { facts, blocks, omitted: omitted.length > 0 ? omitted.join("; ") : undefined };
   }
 }
 
@@ -270,7 +270,7 @@ function digestOf(value: unknown): string {
 }
 
 function unknownEffects(why: string): ShownEffects {
-  return { lines: [`Its effects are not known before it runs: ${why}.`] };
+  return { facts: [localizedText("preview.unknownEffects", { why })], blocks: [] };
 }
 
 /** Resolves with whether it was killed because it fills the disk. */
