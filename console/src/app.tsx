@@ -7,6 +7,7 @@ import { pathPart } from "./hash-location.ts";
 import { useLanguage } from "./language.tsx";
 import { useLive } from "./live.ts";
 import { PAGES } from "./pages.ts";
+import { useAlerts } from "./pages/approvals/use-alerts.ts";
 import { useOpenQuestions } from "./pages/approvals/server-questions.tsx";
 import { useFinishedSignIn } from "./pages/mcp/use-finished-sign-in.ts";
 import { useFirstRun } from "./pages/welcome/first-run.ts";
@@ -41,7 +42,9 @@ function SignedIn() {
   const server = useApi("server", "info", []);
   const parts = server.data?.parts;
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
-  const waiting = (useApi("approvals", "list", [{ state: "pending" }]).data?.items.length ?? 0) + requested;
+  const pending = useApi("approvals", "list", [{ state: "pending", brief: true }]).data?.items;
+  const waiting = (pending?.length ?? 0) + requested;
+  useAlerts(pending);
   const signInProblem = useFinishedSignIn();
   const isFirstRun = useFirstRun();
   const pages = PAGES.filter(

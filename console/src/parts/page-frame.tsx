@@ -1,8 +1,14 @@
 import type { ReactNode } from "react";
 
-export function PageFrame(props: { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
+export function PageFrame(props: {
+  title: string;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  className?: string;
+  children: ReactNode;
+}) {
   return (
-    <div className="page">
+    <div className={props.className === undefined ? "page" : `page ${props.className}`}>
       <header className="page-head">
         <div>
           <h1>{props.title}</h1>

@@ -1,21 +1,24 @@
-import { Check, ShieldAlert, X } from "lucide-react";
-import { useState } from "react";
-import { Link, useLocation } from "wouter";
-import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
-import { api, queries } from "../../api.ts";
+import { ArrowLeft, History } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Link } from "wouter";
+import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
 import { ContentView } from "../../parts/content-view.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
 import { JsonView } from "../../parts/json-view.tsx";
+import { Localized } from "../../parts/localized.tsx";
 import { PreviewFacts } from "../../parts/preview-facts.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { AnswerBar } from "./answer-bar.tsx";
+import { CommandSteps } from "./command-steps.tsx";
 import { Countdown } from "./countdown.tsx";
-import { RuleChoice } from "./rule-choice.tsx";
-import { useSettled } from "./use-settled.ts";
 
 const words = defineWords({
   en: {
@@ -25,23 +28,23 @@ const words = defineWords({
     session: "session",
     folder: "Folder",
     why: "Why it asks",
-    preview: "What will happen",
+    risk: "Risk",
+    replaces: "This question replaces an earlier one. What changed since:",
+    earlier: "the earlier question",
     omitted: (what: string) => `Not shown here: ${what}. The exact request below has all of it.`,
     unshown: (why: string) => `This cannot be shown: ${why}`,
-    confirmUnshown: "Approve it although its effect cannot be shown",
     request: "The exact request",
     hash: "Fingerprint",
-    allow: "Approve once",
-    refuse: "Deny",
-    reason: "Reason for the model (optional)",
     answered: "Answered",
     state: { approved: "Approved", denied: "Denied", expired: "Expired: nobody answered in time" } as Record<
       string,
       string
     >,
     answeredBy: (by: string) => `by ${by}`,
-    kept: "Rule saved:",
     call: "The call",
+    running: "The call is running.",
+    back: "All approvals",
+    expand: "Show or hide the exact request",
   },
   zh: {
     wants: "请求运行",
@@ -50,117 +53,102 @@ const words = defineWords({
     session: "会话",
     folder: "文件夹",
     why: "为何询问",
-    preview: "将会发生什么",
+    risk: "风险",
+    replaces: "此请求取代了之前的一个。此后的变化：",
+    earlier: "之前的请求",
     omitted: (what: string) => `此处未显示：${what}。下面的完整请求包含全部内容。`,
     unshown: (why: string) => `无法显示：${why}`,
-    confirmUnshown: "虽然无法显示其效果，仍然批准",
     request: "完整请求",
     hash: "指纹",
-    allow: "批准一次",
-    refuse: "拒绝",
-    reason: "理由，会告诉模型（可选）",
     answered: "已处理",
     state: { approved: "已批准", denied: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
     answeredBy: (by: string) => `由 ${by}`,
-    kept: "已保存规则：",
     call: "该调用",
+    running: "调用正在运行。",
+    back: "全部审批",
+    expand: "显示或隐藏完整请求",
   },
 });
 
-export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
+interface ApprovalCardProps {
+  approval: ApprovalInfo;
+  onAnswer: (request: ApprovalAnswerRequest) => void;
+  /** The address of the list, for screens that show one or the other. */
+  backTo?: string;
+}
+
+/** Everything about one question, and its answers. What was asked never changes; only whether it is still open. */
+export function ApprovalCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
   const w = useWords(words);
-  const [, go] = useLocation();
-  const [reason, setReason] = useState("");
-  const [confirmsUnshown, setConfirmsUnshown] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Error>();
-  const [answered, setAnswered] = useState<ApprovalAnswered>();
-  // A key or a click that was meant for the card shown before is ignored.
-  const isSettled = useSettled(approval.id);
-  const isOpen = approval.state === "pending" && !answered;
-  const mayAnswer = isOpen && isSettled && !busy;
-
-  const isUnshown = approval.preview?.unshown !== undefined;
-  const mayApprove = mayAnswer && (!isUnshown || confirmsUnshown);
-
-  const answer = (request: ApprovalAnswerRequest): void => {
-    if (request.decision === "deny" ? !mayAnswer : !mayApprove) return;
-    setBusy(true);
-    setProblem(undefined);
-    // Stay on this card, which is no longer pending, to show the result.
-    go(`/approvals/${approval.id}`, { replace: true });
-    api.approvals
-      .answer(approval.id, isUnshown && request.decision !== "deny" ? { ...request, confirmUnshown: true } : request)
-      .then(setAnswered, setProblem)
-      .finally(() => {
-        setBusy(false);
-        void queries.invalidateQueries({ queryKey: ["approvals"] });
-      });
-  };
-  const refuse = (): void => answer({ decision: "deny", reason: reason.trim() || undefined });
-  useKeys({ y: () => answer({ decision: "once" }), n: refuse });
-
-  const { caller } = approval;
+  const isOpen = approval.state === "pending";
+  const { title, toolName, risk, steps, subject } = approval;
+  const preview = approval.preview?.content;
+  const showsAll = approval.preview
+    ? approval.preview.omitted === undefined && approval.preview.unshown === undefined
+    : steps !== undefined;
+  const [showsRequest, setShowsRequest] = useState(!showsAll);
+  useKeys({ e: { label: w.expand, run: () => setShowsRequest(!showsRequest) } });
+  // A diff names its file, and the steps are the command.
+  const isSubjectShown = !steps && subject.text !== "" && !(subject.type === "path" && preview?.some(isDiff));
   return (
-    <article className="panel approval" aria-label={`${approval.toolName} ${w.wants}`}>
+    <article className={`panel approval risk-edge-${risk.level}`} aria-label={`${toolName} ${w.wants}`}>
       <header>
-        <ShieldAlert size={18} aria-hidden />
-        <h2 className="grow">
-          <span className="mono">{approval.toolName}</span> {w.wants}
+        {backTo === undefined ? null : (
+          <Link className="button plain small card-back" href={backTo}>
+            <ArrowLeft size={16} aria-hidden /> {w.back}
+          </Link>
+        )}
+        <RiskBadge level={risk.level} />
+        <h2 className="grow card-title">
+          {title === undefined ? null : `${title} `}
+          <span className="mono muted">
+            <VisibleText text={toolName} />
+          </span>
         </h2>
         {approval.kind ? <KindBadge kind={approval.kind} /> : null}
-        {isOpen && approval.expiresAt ? <Countdown until={approval.expiresAt} /> : null}
+        {isOpen && approval.waitsUntil !== undefined ? <Countdown until={approval.waitsUntil} what="caller" /> : null}
+        {isOpen && approval.expiresAt !== undefined ? <Countdown until={approval.expiresAt} /> : null}
       </header>
-      <div className="body">
-        <dl className="facts">
-          <dt>{w.by}</dt>
-          <dd>
-            <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
-            {caller.session ? (
-              <span className="muted">
-                {" "}
-                · {w.session}{" "}
-                <span className="mono">
-                  <VisibleText text={caller.session} />
-                </span>
-              </span>
-            ) : null}{" "}
-            · <TimeAgo at={approval.askedAt} />
-          </dd>
-          {approval.cwd ? (
-            <>
-              <dt>{w.folder}</dt>
-              <dd className="mono">
-                <VisibleText text={approval.cwd} />
-              </dd>
-            </>
-          ) : null}
-          <dt>{w.why}</dt>
-          <dd>
-            <VisibleText text={approval.reason} />
-          </dd>
-        </dl>
-        {approval.preview ? (
-          <section className="stack">
-            <h3>
-              {w.preview}: <VisibleText text={approval.preview.title} />
-            </h3>
-            <PreviewFacts facts={approval.preview.facts} />
-            <ContentView content={approval.preview.content} />
-            {approval.preview.omitted === undefined ? null : (
-              <p role="alert">
-                <VisibleText text={w.omitted(approval.preview.omitted)} />
-              </p>
-            )}
-            {approval.preview.unshown === undefined ? null : (
-              <p role="alert">
-                <VisibleText text={w.unshown(approval.preview.unshown)} />
-              </p>
-            )}
-          </section>
+      <div className="card-body" tabIndex={0} role="region" aria-label={title ?? toolName}>
+        {isSubjectShown ? (
+          <p className="card-subject">
+            <CallSubject subject={subject} />
+          </p>
         ) : null}
-        <details open>
-          <summary className="muted">{w.request}</summary>
+        {approval.replaces ? (
+          <div className="notice warn">
+            <History size={16} aria-hidden />
+            <div>
+              {w.replaces}
+              <ul className="notes">
+                {approval.replaces.changes.map((change) => (
+                  <li key={change}>
+                    <VisibleText text={change} />
+                  </li>
+                ))}
+              </ul>
+              <Link href={`/approvals/${encodeURIComponent(approval.replaces.id)}`}>{w.earlier}</Link>
+            </div>
+          </div>
+        ) : null}
+        {steps ? <CommandSteps steps={steps} /> : null}
+        {preview && preview.length > 0 ? <ContentView content={preview} /> : null}
+        <PreviewFacts facts={approval.preview?.facts} />
+        {approval.preview?.omitted === undefined ? null : (
+          <p className="notice warn" role="alert">
+            <VisibleText text={w.omitted(approval.preview.omitted)} />
+          </p>
+        )}
+        {approval.preview?.unshown === undefined ? null : (
+          <p className="notice bad" role="alert">
+            <VisibleText text={w.unshown(approval.preview.unshown)} />
+          </p>
+        )}
+        <Facts approval={approval} showsRisk={!steps || risk.reasons.length > steps.length} />
+        <details open={showsRequest} onToggle={({ currentTarget }) => setShowsRequest(currentTarget.open)}>
+          <summary className="muted" title={w.expand}>
+            {w.request} <kbd className="key">e</kbd>
+          </summary>
           <JsonView value={approval.input} />
           {approval.hash ? (
             <p className="small muted">
@@ -168,65 +156,86 @@ export function ApprovalCard({ approval }: { approval: ApprovalInfo }) {
             </p>
           ) : null}
         </details>
-        {problem ? <Failure error={problem} /> : null}
-        {isOpen ? (
-          <>
-            <textarea
-              className="textarea reason"
-              aria-label={w.reason}
-              placeholder={w.reason}
-              rows={1}
-              value={reason}
-              onChange={({ target }) => setReason(target.value)}
-            />
-            {isUnshown ? (
-              <label className="row">
-                <input
-                  type="checkbox"
-                  checked={confirmsUnshown}
-                  onChange={({ target }) => setConfirmsUnshown(target.checked)}
-                />{" "}
-                {w.confirmUnshown}
-              </label>
-            ) : null}
-            <div className="row answers">
-              <button className="button primary" disabled={!mayApprove} onClick={() => answer({ decision: "once" })}>
-                <Check size={16} aria-hidden /> {w.allow} <kbd className="key">y</kbd>
-              </button>
-              <button className="button danger" disabled={!mayAnswer} onClick={refuse}>
-                <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
-              </button>
-            </div>
-            {approval.rule ? (
-              <RuleChoice
-                offered={approval.rule}
-                examples={approval.ruleExamples}
-                disabled={!mayApprove}
-                onAnswer={answer}
-              />
-            ) : null}
-          </>
-        ) : (
-          <p className="row">
-            <span
-              className={
-                approval.state === "approved" || answered?.approval.state === "approved" ? "badge ok" : "badge bad"
-              }
-            >
-              {w.state[answered?.approval.state ?? approval.state] ?? w.answered}
-            </span>
-            {approval.answeredBy ? <span className="muted">{w.answeredBy(approval.answeredBy)}</span> : null}
-            {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
-            <Link href={`/calls/${encodeURIComponent(approval.callId)}`}>{w.call}</Link>
-          </p>
-        )}
-        {answered?.rule ? (
-          <p className="notice ok">
-            {w.kept} <code>{answered.rule}</code>
-          </p>
-        ) : null}
-        {answered?.result ? <ResultView result={answered.result} /> : null}
+        {isOpen ? null : <Answered approval={approval} />}
       </div>
+      {isOpen ? <AnswerBar key={approval.id} approval={approval} onAnswer={onAnswer} /> : null}
     </article>
   );
 }
+
+function Facts({ approval, showsRisk }: { approval: ApprovalInfo; showsRisk: boolean }) {
+  const w = useWords(words);
+  const { caller, risk } = approval;
+  return (
+    <dl className="facts">
+      {showsRisk ? (
+        <Fact name={w.risk}>
+          <ul className="risk-reasons">
+            {risk.reasons.map((reason) => (
+              <li key={reason.text}>
+                <Localized text={reason} />
+              </li>
+            ))}
+          </ul>
+        </Fact>
+      ) : null}
+      <Fact name={w.why}>
+        <Localized text={{ key: "", ...approval.verdict, text: approval.reason }} />
+      </Fact>
+      <Fact name={w.by}>
+        <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
+        {caller.session ? (
+          <span className="muted">
+            {" "}
+            · {w.session}{" "}
+            <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
+              <VisibleText text={caller.session} />
+            </Link>
+          </span>
+        ) : null}{" "}
+        · <TimeAgo at={approval.askedAt} />
+      </Fact>
+      {approval.cwd !== undefined && !approval.preview?.facts?.some(({ key }) => key === "preview.folder") ? (
+        <Fact name={w.folder}>
+          <span className="mono">
+            <VisibleText text={approval.cwd} />
+          </span>
+        </Fact>
+      ) : null}
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Answered({ approval }: { approval: ApprovalInfo }) {
+  const w = useWords(words);
+  const isApproved = approval.state === "approved";
+  const { data } = useApi("approvals", "result", [approval.id, { waitMs: 0 }]);
+  return (
+    <section className="stack">
+      <p className="row">
+        <span className={isApproved ? "badge ok" : "badge bad"}>{w.state[approval.state] ?? w.answered}</span>
+        {approval.answeredBy ? <span className="muted">{w.answeredBy(approval.answeredBy)}</span> : null}
+        {approval.answeredAt ? <TimeAgo at={approval.answeredAt} /> : null}
+        {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
+        <Link href={`/work/${encodeURIComponent(approval.callId)}`}>{w.call}</Link>
+      </p>
+      {approval.call.state === "running" ? <p className="muted">{w.running}</p> : null}
+      {data?.result ? <ResultView result={data.result} /> : null}
+    </section>
+  );
+}
+
+function isDiff(block: Content[number]): boolean {
+  return block.type === "text" && looksLikeDiff(block.text);
+}
+
+type Content = NonNullable<ApprovalInfo["preview"]>["content"];

@@ -1,19 +1,29 @@
-import { ShieldCheck } from "lucide-react";
-import { useState } from "react";
-import { Link, useLocation } from "wouter";
-import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
-import { useApi } from "../../api.ts";
+import { Bell, BellRing, Keyboard, ShieldCheck, Sparkles } from "lucide-react";
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { useLocation } from "wouter";
+import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { api, queries, useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
+import { Skeleton } from "../../parts/skeleton.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { AnswerLines } from "./answer-lines.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
-import { BatchBar } from "./batch-bar.tsx";
-import { ServerQuestions, useOpenQuestions } from "./server-questions.tsx";
+import "./approvals.css";
+import { BatchDialog } from "./batch-dialog.tsx";
+import { HistoryList } from "./history-list.tsx";
+import { QuestionCard } from "./question-card.tsx";
+import type { QueueItem } from "./queue.ts";
+import { QueueFilters } from "./queue-filters.tsx";
+import { QueueList } from "./queue-list.tsx";
+import { type AlertSetting, useAlertSetting } from "./use-alerts.ts";
+import { type Answers, useAnswers } from "./use-answers.ts";
+import { type Queue, useQueue, useQueueView } from "./use-queue.ts";
 
 const words = defineWords({
   en: {
@@ -23,17 +33,30 @@ const words = defineWords({
     answered: "Answered",
     nothing: "No pending approvals",
     nothingLead: "When a call needs an approval, it appears here and in the title of this tab.",
+    noneFound: "No pending approval matches the filters",
     noneAnswered: "No approval was answered yet",
-    keys: "keys",
-    allow: "approve once",
-    refuse: "deny",
-    down: "next",
-    up: "previous",
-    states: { pending: "pending", approved: "approved", denied: "denied", expired: "expired" } as Record<
-      string,
-      string
-    >,
-    select: (tool: string) => `Select ${tool}`,
+    older: "The newest 1,000. Older ones are in the audit log.",
+    fresh: (count: number) => `${count} new`,
+    arrange: "Sort again",
+    selected: (count: number) => `${count} selected`,
+    batch: "Answer together",
+    clear: "Clear",
+    keys: "Keys",
+    alerts: "Notifications of this browser",
+    alertChoices: { off: "No notifications", plain: "Notify, without details", details: "Notify, with details" },
+    came: (count: number, what: string) => (count === 1 ? `New question: ${what}` : `${count} new questions`),
+    gone: (count: number) => (count === 1 ? "A question is no longer open" : `${count} questions are no longer open`),
+    keyNames: {
+      down: "Next question (also ↓)",
+      up: "Previous question (also ↑)",
+      select: "Select or deselect the question",
+      range: "Select everything up to the question",
+      all: "Select all, or none",
+      batch: "Answer the selected questions together",
+      undo: "Undo the last approved call",
+      arrange: "Sort again, with the new questions",
+    },
+    said: { approved: "Approved", denied: "Denied", refused: "Not answered" },
   },
   zh: {
     title: "审批",
@@ -42,116 +65,382 @@ const words = defineWords({
     answered: "已处理",
     nothing: "没有等待你处理的请求",
     nothingLead: "工具需要询问时，问题会立即出现在这里和标签页标题中。",
+    noneFound: "没有符合筛选条件的待处理请求",
     noneAnswered: "还没有处理过请求",
+    older: "最近 1,000 个。更早的在审计日志中。",
+    fresh: (count: number) => `${count} 个新请求`,
+    arrange: "重新排序",
+    selected: (count: number) => `已选择 ${count} 个`,
+    batch: "一起回答",
+    clear: "清除",
     keys: "按键",
-    allow: "批准一次",
-    refuse: "拒绝",
-    down: "下一个",
-    up: "上一个",
-    states: { pending: "待处理", approved: "已批准", denied: "已拒绝", expired: "已过期" } as Record<string, string>,
-    select: (tool: string) => `选择 ${tool}`,
+    alerts: "此浏览器的通知",
+    alertChoices: { off: "不通知", plain: "通知，不含详情", details: "通知，含详情" },
+    came: (count: number, what: string) => (count === 1 ? `新请求：${what}` : `${count} 个新请求`),
+    gone: (count: number) => (count === 1 ? "一个请求已不再等待" : `${count} 个请求已不再等待`),
+    keyNames: {
+      down: "下一个请求（也可用 ↓）",
+      up: "上一个请求（也可用 ↑）",
+      select: "选择或取消选择该请求",
+      range: "选择到该请求为止",
+      all: "全选或全不选",
+      batch: "一起回答所选请求",
+      undo: "撤销最近批准的调用",
+      arrange: "重新排序，包含新请求",
+    },
+    said: { approved: "已批准", denied: "已拒绝", refused: "未处理" },
   },
 });
 
 export default function ApprovalsView() {
   const w = useWords(words);
-  const [location, go] = useLocation();
-  const wanted = decodeURIComponent(location.split("/")[2] ?? "");
-  const [tab, setTab] = useState<"open" | "answered">("open");
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const { data, error, refetch } = useApi("approvals", "list", []);
-  const hasQuestions = useApi("server", "info", []).data?.parts.includes("questions") ?? false;
-  const questions = useOpenQuestions(hasQuestions);
-  const all = data?.items ?? [];
-  const shown = all.filter(({ state }) => (state === "pending") === (tab === "open"));
-  const current = all.find(({ id }) => id === wanted) ?? shown[0];
-  const at = shown.findIndex(({ id }) => id === current?.id);
-  const move = (by: number) => () => {
-    const next = shown[Math.min(Math.max(at + by, 0), shown.length - 1)];
-    if (next) go(`/approvals/${next.id}`);
-  };
-  useKeys({ j: move(1), k: move(-1) });
-  const toggle = (id: string): void => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  };
-  const chosen = shown.filter(({ id, state }) => state === "pending" && selected.has(id));
-
+  const { tab, chooseTab } = useQueueView();
+  const answers = useAnswers();
   return (
     <PageFrame
+      className="approvals-page"
       title={w.title}
       lead={w.lead}
       actions={
-        <Tabs
-          label={w.title}
-          tabs={[
-            ["open", w.open],
-            ["answered", w.answered],
-          ]}
-          chosen={tab}
-          onChoose={(next) => {
-            setTab(next);
-            go("/approvals");
-          }}
-        />
+        <>
+          <AlertChoice />
+          <button className="button plain" title={w.keys} aria-label={w.keys} onClick={showKeys}>
+            <Keyboard size={16} aria-hidden /> <kbd className="key">?</kbd>
+          </button>
+          <Tabs
+            label={w.title}
+            tabs={[
+              ["open", w.open],
+              ["answered", w.answered],
+            ]}
+            chosen={tab}
+            onChoose={chooseTab}
+          />
+        </>
       }
     >
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {tab === "open" ? <ServerQuestions questions={questions} /> : null}
-      {tab === "open" && questions.length > 0 && shown.length === 0 && !current ? null : data &&
-        shown.length === 0 &&
-        !current ? (
-        <div className="panel">
-          <Empty icon={ShieldCheck} title={tab === "open" ? w.nothing : w.noneAnswered}>
-            {tab === "open" ? <p>{w.nothingLead}</p> : null}
-          </Empty>
-        </div>
-      ) : (
-        <div className={shown.length > 1 ? "split" : "stack"}>
-          {shown.length > 1 ? (
-            <section className="panel" aria-label={w[tab]}>
-              <ul className="rows">
-                {shown.map((approval) => (
-                  <li key={approval.id} className="row-with-check">
-                    {approval.state === "pending" ? (
-                      <input
-                        type="checkbox"
-                        aria-label={w.select(approval.toolName)}
-                        checked={selected.has(approval.id)}
-                        onChange={() => toggle(approval.id)}
-                      />
-                    ) : null}
-                    <Link href={`/approvals/${approval.id}`} aria-current={approval.id === current?.id}>
-                      <span className="row">
-                        <strong className="mono grow cut">{approval.toolName}</strong>
-                        <span className="small muted">
-                          <TimeAgo at={approval.askedAt} />
-                        </span>
-                      </span>
-                      <span className="small muted cut">
-                        <VisibleText
-                          text={approval.state === "pending" ? summary(approval) : (w.states[approval.state] ?? "")}
-                        />
-                      </span>
-                    </Link>
-                  </li>
-                ))}
-              </ul>
-              {chosen.length > 0 ? <BatchBar approvals={chosen} onDone={() => setSelected(new Set())} /> : null}
-            </section>
-          ) : null}
-          {current ? <ApprovalCard key={current.id} approval={current} /> : null}
-        </div>
-      )}
-      <p className="small muted keys">
-        <kbd className="key">y</kbd> {w.allow} <kbd className="key">n</kbd> {w.refuse} <kbd className="key">j</kbd>{" "}
-        {w.down} <kbd className="key">k</kbd> {w.up}
-      </p>
+      {tab === "open" ? <OpenApprovals answers={answers} /> : <AnsweredApprovals answers={answers} />}
     </PageFrame>
   );
 }
 
-function summary({ preview, input }: ApprovalInfo): string {
-  return preview?.title ?? JSON.stringify(input);
+/** The help belongs to the frame of the console. */
+function showKeys(): void {
+  dispatchEvent(new KeyboardEvent("keydown", { key: "?" }));
+}
+
+function AlertChoice() {
+  const w = useWords(words);
+  const [setting, choose] = useAlertSetting();
+  const Icon = setting === "off" ? Bell : BellRing;
+  if (!("Notification" in globalThis)) return null;
+  return (
+    <label className="alert-choice" title={w.alerts}>
+      <Icon size={16} aria-hidden />
+      <select
+        className="select narrow small"
+        aria-label={w.alerts}
+        value={setting}
+        onChange={({ target }) => void choose(target.value as AlertSetting)}
+      >
+        {(["off", "plain", "details"] as const).map((each) => (
+          <option key={each} value={each}>
+            {w.alertChoices[each]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function OpenApprovals({ answers }: { answers: Answers }) {
+  const w = useWords(words);
+  const [path, go] = useLocation();
+  const { view, change, addressOf } = useQueueView();
+  const queue = useQueue(view, answers.answered);
+  const [selection, select] = useSelection(queue.items);
+  const [isBatchOpen, setBatchOpen] = useState(false);
+  const isNarrow = useIsNarrow();
+  const { items } = queue;
+  const wanted = pathPart(path, 2);
+  const current = items.find(({ id }) => id === wanted);
+  const openItems = items.filter(({ isGone }) => !isGone);
+  const announcement = useQueueNews(queue, answers);
+
+  // A wide screen always has a card, and its address names it: nothing that comes later takes its place.
+  const [first] = openItems;
+  useEffect(() => {
+    if (wanted === "" && first && !isNarrow) go(addressOf(first.id), { replace: true });
+  }, [wanted, first, isNarrow, go, addressOf]);
+
+  const show = (item: QueueItem | undefined): void => {
+    if (item) go(addressOf(item.id), { replace: true });
+  };
+  const neighbour = (by: number): QueueItem | undefined => {
+    const at = items.findIndex(({ id }) => id === wanted);
+    for (let next = at + by; next >= 0 && next < items.length; next += by) {
+      if (!items[next]?.isGone) return items[next];
+    }
+    return at === -1 ? first : undefined;
+  };
+  const answer = (approval: ApprovalInfo, request: ApprovalAnswerRequest): void => {
+    const next = neighbour(1) ?? neighbour(-1);
+    answers.answer(approval, request);
+    // With nothing left the card stays, and shows the result.
+    show(next);
+  };
+  // The next card is fetched while the user reads this one.
+  const nextId = neighbour(1)?.approval?.id;
+  useEffect(() => {
+    if (nextId === undefined) return;
+    void queries.prefetchQuery({
+      queryKey: ["approvals", "get", nextId],
+      queryFn: ({ signal }) => api.approvals.get(nextId, { signal }),
+    });
+  }, [nextId]);
+
+  const undoable = answers.lines.find(({ state, changes = [] }) => state === "ended" && changes.length > 0);
+  const undo = (): void => {
+    if (undoable) answers.undo(undoable, { force: (undoable.skipped?.length ?? 0) > 0 || undefined });
+  };
+  const toggle = (isRange: boolean): void => {
+    if (current?.approval) select([current.id], { isRange });
+  };
+  const selectAll = (): void => {
+    const ids = openItems.filter(({ approval }) => approval).map(({ id }) => id);
+    select(ids, { isRange: false });
+  };
+  const goDown = { label: w.keyNames.down, run: () => show(neighbour(1)) };
+  const goUp = { label: w.keyNames.up, run: () => show(neighbour(-1)) };
+  useKeys({
+    j: goDown,
+    k: goUp,
+    ArrowDown: goDown.run,
+    ArrowUp: goUp.run,
+    x: { label: w.keyNames.select, run: () => toggle(false) },
+    X: { label: w.keyNames.range, run: () => toggle(true) },
+    A: { label: w.keyNames.all, run: selectAll },
+    b: { label: w.keyNames.batch, run: () => setBatchOpen(selection.size > 0) },
+    u: { label: w.keyNames.undo, run: undo },
+    ".": { label: w.keyNames.arrange, run: queue.arrange },
+  });
+
+  const isEmpty = queue.isLoaded && items.length === 0;
+  const isFiltered = queue.all.some(({ id }) => !answers.answered.has(id));
+  return (
+    <>
+      <p className="sr-only" role="status" aria-live="polite">
+        {announcement}
+      </p>
+      {queue.error ? <Failure error={queue.error} again={queue.refetch} /> : null}
+      <AnswerLines answers={answers} addressOf={addressOf} />
+      <div className={wanted === "" ? "approvals-split" : "approvals-split has-card"}>
+        <section className="panel queue-panel" aria-label={w.open}>
+          <QueueFilters view={view} all={queue.all} onChange={change} />
+          <FreshBar queue={queue} isSorted={view.sort === "age" && !view.bySession} />
+          {isEmpty ? (
+            <Empty icon={ShieldCheck} title={isFiltered ? w.noneFound : w.nothing}>
+              {isFiltered ? null : <p>{w.nothingLead}</p>}
+            </Empty>
+          ) : (
+            <QueueList
+              label={w.open}
+              items={items}
+              bySession={view.bySession}
+              currentId={wanted}
+              selected={selection}
+              addressOf={addressOf}
+              onSelect={select}
+            />
+          )}
+          {selection.size > 0 ? (
+            <div className="batch">
+              <span className="grow">{w.selected(selection.size)}</span>
+              <button className="button small plain" onClick={() => select([...selection], { isRange: false })}>
+                {w.clear}
+              </button>
+              <button className="button small primary" onClick={() => setBatchOpen(true)}>
+                {w.batch} <kbd className="key">b</kbd>
+              </button>
+            </div>
+          ) : null}
+        </section>
+        <div className="card-place">
+          {current?.question ? (
+            <QuestionCard key={current.id} question={current.question} backTo={addressOf()} />
+          ) : wanted !== "" && !wanted.startsWith("question-") ? (
+            <LoadedCard key={wanted} id={wanted} backTo={addressOf()} onAnswer={answer} />
+          ) : null}
+        </div>
+      </div>
+      {isBatchOpen ? (
+        <BatchDialog
+          items={items.filter(({ id }) => selection.has(id))}
+          onAnswered={answers.markAnswered}
+          onClose={() => {
+            setBatchOpen(false);
+            if (!current || current.isGone) show(first);
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+/** New questions are at the end of the list; this says so, and sorts them in. */
+function FreshBar({ queue, isSorted }: { queue: Queue; isSorted: boolean }) {
+  const w = useWords(words);
+  const { fresh } = queue;
+  if (fresh.length === 0 || isSorted) return null;
+  const critical = fresh.filter(({ level }) => level === "critical").length;
+  return (
+    <div className="fresh-bar">
+      <Sparkles size={14} aria-hidden />
+      <span className="grow">
+        {w.fresh(fresh.length)}{" "}
+        {critical > 0 ? (
+          <>
+            · {critical} × <RiskBadge level="critical" short />
+          </>
+        ) : null}
+      </span>
+      <button className="button small" onClick={queue.arrange}>
+        {w.arrange} <kbd className="key">.</kbd>
+      </button>
+    </div>
+  );
+}
+
+function LoadedCard(props: {
+  id: string;
+  backTo: string;
+  onAnswer: (approval: ApprovalInfo, request: ApprovalAnswerRequest) => void;
+}) {
+  const { data, error, refetch } = useApi("approvals", "get", [props.id]);
+  if (error && !data) return <Failure error={error} again={() => void refetch()} />;
+  if (!data) {
+    return (
+      <div className="panel card-loading">
+        <Skeleton lines={8} />
+      </div>
+    );
+  }
+  return <ApprovalCard approval={data} backTo={props.backTo} onAnswer={(request) => props.onAnswer(data, request)} />;
+}
+
+function AnsweredApprovals({ answers }: { answers: Answers }) {
+  const w = useWords(words);
+  const [path, go] = useLocation();
+  const { addressOf } = useQueueView();
+  const { data, error, refetch } = useApi("approvals", "list", [{ brief: true }]);
+  const isNarrow = useIsNarrow();
+  const shown = useMemo(
+    () =>
+      (data?.items ?? [])
+        .filter(({ state }) => state !== "pending")
+        .sort((one, other) => (other.answeredAt ?? other.askedAt) - (one.answeredAt ?? one.askedAt)),
+    [data],
+  );
+  const wanted = pathPart(path, 2);
+  const [first] = shown;
+  useEffect(() => {
+    if (wanted === "" && first && !isNarrow) go(addressOf(first.id), { replace: true });
+  }, [wanted, first, isNarrow, go, addressOf]);
+  const move = (by: number): void => {
+    const next = shown[shown.findIndex(({ id }) => id === wanted) + by];
+    if (next) go(addressOf(next.id), { replace: true });
+  };
+  useKeys({
+    j: { label: w.keyNames.down, run: () => move(1) },
+    k: { label: w.keyNames.up, run: () => move(-1) },
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+  });
+  return (
+    <>
+      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      <div className={wanted === "" ? "approvals-split" : "approvals-split has-card"}>
+        <section className="panel queue-panel" aria-label={w.answered}>
+          {data && shown.length === 0 ? (
+            <Empty icon={ShieldCheck} title={w.noneAnswered} />
+          ) : (
+            <HistoryList label={w.answered} approvals={shown} currentId={wanted} addressOf={addressOf} />
+          )}
+          {shown.length >= 1000 ? <p className="small muted queue-note">{w.older}</p> : null}
+        </section>
+        <div className="card-place">
+          {wanted === "" ? null : (
+            <LoadedCard key={wanted} id={wanted} backTo={addressOf()} onAnswer={answers.answer} />
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+type Select = (ids: readonly string[], options: { isRange: boolean }) => void;
+
+/** Selected questions that are still open. Selecting what is selected deselects it. */
+function useSelection(items: readonly QueueItem[]): [ReadonlySet<string>, Select] {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const last = useRef<string>(undefined);
+  const open = useMemo(
+    () => new Set(items.flatMap(({ id, isGone, approval }) => (approval && !isGone ? [id] : []))),
+    [items],
+  );
+  const shown = useMemo(() => new Set([...selected].filter((id) => open.has(id))), [selected, open]);
+  const select: Select = (ids, { isRange }) => {
+    const [id] = ids;
+    if (id === undefined) return;
+    const order = [...open];
+    const from = last.current === undefined ? -1 : order.indexOf(last.current);
+    const to = order.indexOf(id);
+    last.current = ids.length === 1 ? id : undefined;
+    if (isRange && from !== -1 && to !== -1) {
+      setSelected(new Set([...shown, ...order.slice(Math.min(from, to), Math.max(from, to) + 1)]));
+      return;
+    }
+    const isAll = ids.every((each) => shown.has(each));
+    setSelected(isAll ? new Set([...shown].filter((each) => !ids.includes(each))) : new Set([...shown, ...ids]));
+  };
+  return [shown, select];
+}
+
+/** What screen readers say: new questions, answers, and questions that are gone. */
+function useQueueNews({ items, isLoaded }: Queue, { lines }: Answers): string {
+  const w = useWords(words);
+  const [news, setNews] = useState("");
+  const known = useRef<ReadonlyMap<string, QueueItem>>(undefined);
+  useEffect(() => {
+    if (!isLoaded) return;
+    const before = known.current;
+    known.current = new Map(items.map((item) => [item.id, item]));
+    if (!before) return;
+    const came = items.filter(({ id }) => !before.has(id));
+    const gone = items.filter(({ id, isGone }) => isGone && before.get(id)?.isGone !== true);
+    const [first] = came;
+    if (first) setNews(w.came(came.length, `${first.title ?? first.toolName} ${first.subject.text}`));
+    else if (gone.length > 0) setNews(w.gone(gone.length));
+  }, [items, isLoaded, w]);
+  const [latest] = lines;
+  const state = latest?.state === "refused" ? "refused" : latest?.decision === "deny" ? "denied" : "approved";
+  useEffect(() => {
+    if (latest)
+      setNews(`${w.said[state]}: ${latest.approval.title ?? latest.approval.toolName} ${latest.approval.subject.text}`);
+  }, [latest?.id, state, w]);
+  return news;
+}
+
+const NARROW = "(max-width: 960px)";
+
+/** Whether the list and the card are two screens. */
+function useIsNarrow(): boolean {
+  return useSyncExternalStore(
+    (watcher) => {
+      const query = matchMedia(NARROW);
+      query.addEventListener("change", watcher);
+      return () => query.removeEventListener("change", watcher);
+    },
+    () => matchMedia(NARROW).matches,
+  );
 }

@@ -1,25 +1,49 @@
+import { Clock } from "lucide-react";
 import { useEffect, useState } from "react";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 
 const words = defineWords({
-  en: { left: (time: string) => `${time} left`, over: "expired" },
-  zh: { left: (time: string) => `剩余 ${time}`, over: "已过期" },
+  en: {
+    left: (time: string) => `${time} left`,
+    waits: (time: string) => `caller waits ${time}`,
+    over: "expired",
+    stopped: "caller no longer waits",
+    until: (time: string) => `Can be answered until ${time}`,
+    waitsUntil: (time: string) => `The caller waits for the result until ${time}`,
+  },
+  zh: {
+    left: (time: string) => `剩余 ${time}`,
+    waits: (time: string) => `调用者还等待 ${time}`,
+    over: "已过期",
+    stopped: "调用者不再等待",
+    until: (time: string) => `可在 ${time} 之前回答`,
+    waitsUntil: (time: string) => `调用者等待结果到 ${time}`,
+  },
 });
 
-/** How long the approval stays pending. After that it expires. */
-export function Countdown({ until }: { until: number }) {
+/** How long the question can be answered, or how long its caller waits. The server enforces the same time. */
+export function Countdown({ until, what = "answer" }: { until: number; what?: "answer" | "caller" }) {
   const w = useWords(words);
+  const { language } = useLanguage();
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
   const seconds = Math.max(0, Math.round((until - now) / 1000));
-  const time =
-    seconds >= 3600
-      ? `${Math.floor(seconds / 3600)} h ${pad(Math.floor((seconds % 3600) / 60))} min`
-      : `${Math.floor(seconds / 60)}:${pad(seconds % 60)}`;
-  return <span className={seconds < 60 ? "badge bad" : "badge"}>{seconds === 0 ? w.over : w.left(time)}</span>;
+  const exact = new Date(until).toLocaleString(language);
+  const isAnswer = what === "answer";
+  const text = seconds === 0 ? (isAnswer ? w.over : w.stopped) : (isAnswer ? w.left : w.waits)(spell(seconds));
+  return (
+    <span className={seconds < 60 ? "badge bad" : "badge"} title={(isAnswer ? w.until : w.waitsUntil)(exact)}>
+      <Clock size={12} aria-hidden /> {text}
+    </span>
+  );
+}
+
+function spell(seconds: number): string {
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${pad(Math.floor((seconds % 3600) / 60))} min`;
+  return `${Math.floor(seconds / 60)}:${pad(seconds % 60)}`;
 }
 
 function pad(value: number): string {

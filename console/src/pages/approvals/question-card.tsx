@@ -1,5 +1,6 @@
-import { MessageCircleQuestionMark } from "lucide-react";
+import { ArrowLeft, MessageCircleQuestionMark } from "lucide-react";
 import { useState } from "react";
+import { Link } from "wouter";
 import type { QuestionAnswerRequest, QuestionInfo } from "../../../../src/contracts/questions.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
@@ -20,6 +21,7 @@ const words = defineWords({
     send: "Send",
     decline: "Decline",
     later: "Neither",
+    back: "All approvals",
   },
   zh: {
     asks: "向你提问",
@@ -31,10 +33,11 @@ const words = defineWords({
     send: "发送",
     decline: "拒绝",
     later: "都不是",
+    back: "全部审批",
   },
 });
 
-export function QuestionCard({ question }: { question: QuestionInfo }) {
+export function QuestionCard({ question, backTo }: { question: QuestionInfo; backTo: string }) {
   const w = useWords(words);
   const [value, setValue] = useState<unknown>(undefined);
   const [busy, setBusy] = useState(false);
@@ -65,13 +68,16 @@ export function QuestionCard({ question }: { question: QuestionInfo }) {
   return (
     <article className="panel approval" aria-label={`${question.server} ${w.asks}`}>
       <header>
+        <Link className="button plain small card-back" href={backTo}>
+          <ArrowLeft size={16} aria-hidden /> {w.back}
+        </Link>
         <MessageCircleQuestionMark size={18} aria-hidden />
         <h2 className="grow">
           {w.server} <span className="mono">{question.server}</span> {w.asks}
         </h2>
         <Countdown until={question.expiresAt} />
       </header>
-      <div className="body">
+      <div className="card-body">
         <p>
           <VisibleText text={question.message} />
         </p>
@@ -101,6 +107,8 @@ export function QuestionCard({ question }: { question: QuestionInfo }) {
           </>
         )}
         {problem ? <Failure error={problem} /> : null}
+      </div>
+      <div className="answer-bar">
         <div className="row answers">
           {url === undefined ? (
             <button className="button primary" type="submit" form={form} disabled={!mayAnswer}>

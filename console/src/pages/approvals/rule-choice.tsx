@@ -1,98 +1,119 @@
-import { useDeferredValue, useState } from "react";
-import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { useDeferredValue } from "react";
+import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import type { RuleEffect } from "../../../../src/contracts/policy.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   en: {
-    title: "Do not ask again for…",
     rule: "Rule",
-    session: "For this session",
-    always: "Always",
+    saves: "Session and always also save:",
     allows: "Allows",
     asks: "Still asks for",
-    effect: (matched: number, judged: number) => `Would have allowed ${matched} of the last ${judged} calls`,
+    effect: ({ matched, judged, changed }: RuleEffect, tool: string) =>
+      judged === 0
+        ? `There is no earlier call of ${tool} to compare with.`
+        : `Would have allowed ${matched} of the newest ${judged} calls of ${tool} without asking; ${changed} of them asked.`,
+    none: "It would change nothing: another rule still asks. So only “once” has an effect.",
   },
   zh: {
-    title: "以下情况不再询问…",
     rule: "规则",
-    session: "本会话",
-    always: "总是",
+    saves: "“本会话”和“总是”还会保存：",
     allows: "允许",
     asks: "仍会询问",
-    effect: (matched: number, judged: number) => `最近 ${judged} 次调用中会允许 ${matched} 次`,
+    effect: ({ matched, judged, changed }: RuleEffect, tool: string) =>
+      judged === 0
+        ? `${tool} 没有可比较的历史调用。`
+        : `${tool} 最近 ${judged} 次调用中，会不询问就允许 ${matched} 次；其中 ${changed} 次曾询问。`,
+    none: "不会有任何变化：另一条规则仍会询问。只有“批准一次”有效。",
   },
 });
 
-/** The rule that `session` or `always` would save. It can be edited, and its effect on past calls is shown. */
-export function RuleChoice(props: {
-  offered: string;
-  examples: ApprovalInfo["ruleExamples"];
-  disabled: boolean;
-  onAnswer: (request: ApprovalAnswerRequest) => void;
-}) {
+/** What a rule would have meant for past calls of the tool, through the whole policy. Undefined until it is known. */
+export function useRuleEffect(rule: string | undefined, tool: string): RuleEffect | undefined {
+  const requested = useDeferredValue(rule?.trim());
+  const isAsked = requested !== undefined && requested !== "";
+  return useApi("policy", "effect", isAsked ? [{ rule: requested, decision: "allow", tool }] : undefined).data;
+}
+
+/** Whether a rule covers past calls and changes none of them: something stronger still asks. */
+export function isWithoutEffect(effect: RuleEffect | undefined): boolean {
+  return effect !== undefined && effect.problem === undefined && effect.matched > 0 && effect.changed === 0;
+}
+
+interface RuleChoiceProps {
+  approval: ApprovalInfo;
+  rule: string;
+  effect: RuleEffect | undefined;
+  isEditing: boolean;
+  box: React.RefObject<HTMLTextAreaElement | null>;
+  onEdit: (rule: string) => void;
+  onLeave: () => void;
+}
+
+/** The rule that `session` or `always` would save, with its effect on past calls. */
+export function RuleChoice({ approval, rule, effect, isEditing, box, onEdit, onLeave }: RuleChoiceProps) {
   const w = useWords(words);
-  const [rule, setRule] = useState(props.offered);
-  const requested = useDeferredValue(rule.trim());
-  const { data: effect } = useApi("policy", "effect", [{ rule: requested, decision: "allow" }]);
-  const isBad = rule.trim() === "" || effect?.problem !== undefined;
   return (
-    <details className="rule-choice">
-      <summary>{w.title}</summary>
-      <div className="stack">
+    <div className="rule-choice">
+      {isEditing ? (
         <textarea
+          ref={box}
           className="textarea"
           aria-label={w.rule}
           rows={rule.split("\n").length}
           spellCheck={false}
           value={rule}
-          onChange={({ target }) => setRule(target.value)}
+          onChange={({ target }) => onEdit(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") onLeave();
+          }}
         />
-        {rule === props.offered
-          ? props.examples?.map(({ rule: saved, allows, asks }) => (
-              <dl key={saved} className="small muted">
-                <dt>{w.allows}</dt>
-                <dd className="mono">
-                  <VisibleText text={allows.join(" | ")} />
-                </dd>
-                <dt>{w.asks}</dt>
-                <dd className="mono">
-                  <VisibleText text={asks.join(" | ")} />
-                </dd>
-              </dl>
-            ))
-          : null}
-        {effect?.problem ? <p className="field-error small">{effect.problem}</p> : null}
-        {effect && !effect.problem ? (
-          <div className="small muted">
-            {w.effect(effect.matched, effect.judged)}
-            <ul className="notes mono">
+      ) : (
+        <p className="small muted">
+          {w.saves}{" "}
+          <code className="rule-text">
+            <VisibleText text={rule.replaceAll("\n", "  ")} />
+          </code>
+        </p>
+      )}
+      {effect?.problem === undefined ? null : (
+        <p className="field-error small" role="alert">
+          <VisibleText text={effect.problem} />
+        </p>
+      )}
+      {effect && effect.problem === undefined ? (
+        <p className="small muted">{isWithoutEffect(effect) ? w.none : w.effect(effect, approval.toolName)}</p>
+      ) : null}
+      {isEditing ? (
+        <>
+          {effect && effect.samples.length > 0 ? (
+            <ul className="notes mono small">
               {effect.samples.slice(0, 5).map(({ callId, subject }) => (
                 <li key={callId}>
-                  <VisibleText text={subject.text} />
+                  <CallSubject subject={subject} />
                 </li>
               ))}
             </ul>
-          </div>
-        ) : null}
-        <div className="row">
-          <button
-            className="button small"
-            disabled={props.disabled || isBad}
-            onClick={() => props.onAnswer({ decision: "session", rule: rule.trim() })}
-          >
-            {w.session}
-          </button>
-          <button
-            className="button small"
-            disabled={props.disabled || isBad}
-            onClick={() => props.onAnswer({ decision: "always", rule: rule.trim() })}
-          >
-            {w.always}
-          </button>
-        </div>
-      </div>
-    </details>
+          ) : null}
+          {rule === approval.rule
+            ? approval.ruleExamples?.map(({ rule: saved, allows, asks }) => (
+                <dl key={saved} className="facts small">
+                  <dt>{w.allows}</dt>
+                  <dd className="mono">
+                    <VisibleText text={allows.join(" | ")} />
+                  </dd>
+                  <dt>{w.asks}</dt>
+                  <dd className="mono">
+                    <VisibleText text={asks.join(" | ")} />
+                  </dd>
+                </dl>
+              ))
+            : null}
+        </>
+      ) : null}
+    </div>
   );
 }

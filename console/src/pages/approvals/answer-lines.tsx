@@ -1,0 +1,121 @@
+import { Check, CircleAlert, LoaderCircle, Undo2, X } from "lucide-react";
+import { Link } from "wouter";
+import { defineWords, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import type { AnswerLine, Answers, Decision } from "./use-answers.ts";
+
+const words = defineWords({
+  en: {
+    label: "Your last answers",
+    decisions: {
+      once: "Approved",
+      session: "Approved for the session",
+      always: "Always approved",
+      deny: "Denied",
+    } as Record<Decision, string>,
+    sending: "sending…",
+    running: "running…",
+    refused: "not answered",
+    completed: "completed",
+    failed: (why: string) => `failed: ${why}`,
+    notRun: (why: string) => `did not run: ${why}`,
+    rule: (rule: string) => `rule saved: ${rule}`,
+    undo: "Undo",
+    undoing: "undoing…",
+    undone: "undone: everything is as it was",
+    force: "Undo anyway",
+    show: "Show",
+    dismiss: "Dismiss",
+  },
+  zh: {
+    label: "最近的处理",
+    decisions: { once: "已批准", session: "本会话已批准", always: "始终批准", deny: "已拒绝" } as Record<
+      Decision,
+      string
+    >,
+    sending: "发送中…",
+    running: "运行中…",
+    refused: "未处理",
+    completed: "完成",
+    failed: (why: string) => `失败：${why}`,
+    notRun: (why: string) => `未运行：${why}`,
+    rule: (rule: string) => `已保存规则：${rule}`,
+    undo: "撤销",
+    undoing: "正在撤销…",
+    undone: "已撤销：恢复原样",
+    force: "仍然撤销",
+    show: "查看",
+    dismiss: "关闭",
+  },
+});
+
+/** One line for each of the last answers: what was decided, what the call did, and how to take it back. */
+export function AnswerLines({ answers, addressOf }: { answers: Answers; addressOf: (id: string) => string }) {
+  const w = useWords(words);
+  if (answers.lines.length === 0) return null;
+  return (
+    <ul className="answer-lines" aria-label={w.label}>
+      {answers.lines.map((line) => (
+        <Line key={line.id} line={line} answers={answers} href={addressOf(line.id)} />
+      ))}
+    </ul>
+  );
+}
+
+function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; href: string }) {
+  const w = useWords(words);
+  const outcome = useOutcome(line);
+  const { tone } = outcome;
+  const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : line.decision === "deny" ? X : Check;
+  const isBlocked = (line.skipped?.length ?? 0) > 0;
+  return (
+    <li className={`answer-line ${tone}`}>
+      <Icon size={16} aria-hidden />
+      <strong className="answer-decision">{w.decisions[line.decision]}</strong>
+      <span className="answer-subject">
+        <span className="muted">{line.approval.title ?? line.approval.toolName}</span>{" "}
+        <CallSubject subject={line.approval.subject} />
+      </span>
+      <span className="answer-outcome" title={outcome.text}>
+        <VisibleText text={outcome.text} />
+      </span>
+      <span className="answer-actions">
+        {line.state === "ended" && (line.changes?.length ?? 0) > 0 ? (
+          <button className="button small" onClick={() => answers.undo(line, { force: isBlocked || undefined })}>
+            <Undo2 size={14} aria-hidden /> {isBlocked ? w.force : w.undo} <kbd className="key">u</kbd>
+          </button>
+        ) : null}
+        <Link className="button small plain" href={href}>
+          {w.show}
+        </Link>
+        <button
+          className="button small plain"
+          aria-label={w.dismiss}
+          title={w.dismiss}
+          onClick={() => answers.dismiss(line.id)}
+        >
+          <X size={14} aria-hidden />
+        </button>
+      </span>
+    </li>
+  );
+}
+
+function useOutcome({ state, answered, problem, skipped, decision }: AnswerLine): { text: string; tone: string } {
+  const w = useWords(words);
+  const result = answered?.result;
+  if (state === "sending") return { text: w.sending, tone: "busy" };
+  if (state === "running") return { text: w.running, tone: "busy" };
+  if (state === "undoing") return { text: w.undoing, tone: "busy" };
+  if (state === "refused") return { text: `${w.refused}: ${problem?.message ?? ""}`, tone: "bad" };
+  if (state === "undone") return { text: w.undone, tone: "ok" };
+  if (problem) return { text: problem.message, tone: "bad" };
+  const [first] = skipped ?? [];
+  if (first) return { text: `${first.change.path}: ${first.reason}`, tone: "bad" };
+  if (decision === "deny") return { text: answered?.approval.note ?? "", tone: "ok" };
+  if (answered?.approval.state !== "approved") return { text: w.notRun(answered?.approval.note ?? ""), tone: "bad" };
+  if (result?.status === "failed") return { text: w.failed(result.error.message), tone: "bad" };
+  if (answered.rule !== undefined) return { text: w.rule(answered.rule.replaceAll("\n", ", ")), tone: "ok" };
+  return { text: w.completed, tone: "ok" };
+}

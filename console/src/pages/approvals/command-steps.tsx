@@ -1,0 +1,56 @@
+import type { CommandStep } from "../../../../src/contracts/basics.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { CodeText } from "../../parts/code-text.tsx";
+import { Localized } from "../../parts/localized.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Steps of the command",
+    operators: {
+      "&&": "then, if that succeeded",
+      "||": "otherwise, if that failed",
+      ";": "then",
+      "|": "gives its output to",
+      "&": "at the same time",
+    },
+  },
+  zh: {
+    title: "命令的步骤",
+    operators: { "&&": "成功后", "||": "失败后", ";": "然后", "|": "输出传给", "&": "同时" },
+  },
+});
+
+/** A command, one line for each of its programs: what it does, and why it needs an approval. */
+export function CommandSteps({ steps }: { steps: readonly CommandStep[] }) {
+  const w = useWords(words);
+  return (
+    <ol className="steps-list" aria-label={w.title}>
+      {steps.map(({ text, operator, level, does, asks }, at) => (
+        <li key={at} className={`command-step risk-line-${level}`}>
+          {operator === undefined ? null : (
+            <span className="step-operator">
+              <code>{operator}</code> <span className="muted small">{w.operators[operator]}</span>
+            </span>
+          )}
+          <code className="step-text">
+            <CodeText text={text} language="bash" />
+          </code>
+          <span className="step-facts small">
+            {asks || level !== "low" ? <RiskBadge level={level} short /> : null}
+            {does ? (
+              <span className="muted">
+                <Localized text={does} />
+              </span>
+            ) : null}
+            {asks && asks.text !== does?.text ? (
+              <span className="step-asks">
+                <Localized text={asks} />
+              </span>
+            ) : null}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,152 @@
+import { Search, X } from "lucide-react";
+import { useMemo } from "react";
+import { RiskLevel } from "../../../../src/contracts/basics.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { useRiskNames } from "../../parts/risk-badge.tsx";
+import { useSearchKey } from "../../parts/use-keys.ts";
+import type { QueueItem, QueueView } from "./queue.ts";
+
+const words = defineWords({
+  en: {
+    search: "Search",
+    sort: "Order",
+    sorts: { risk: "Risk first", age: "Oldest first" },
+    group: "By session",
+    anyRisk: "Any risk",
+    anyTool: "Any tool",
+    anySession: "Any session",
+    clear: "Clear filters",
+  },
+  zh: {
+    search: "搜索",
+    sort: "排序",
+    sorts: { risk: "风险优先", age: "最早优先" },
+    group: "按会话",
+    anyRisk: "任何风险",
+    anyTool: "任何工具",
+    anySession: "任何会话",
+    clear: "清除筛选",
+  },
+});
+
+const MAX_CHOICES = 200;
+
+export function QueueFilters(props: {
+  view: QueueView;
+  all: readonly QueueItem[];
+  onChange: (changes: Partial<QueueView>) => void;
+}) {
+  const { view, all, onChange } = props;
+  const w = useWords(words);
+  const names = useRiskNames();
+  const box = useSearchKey(w.search);
+  const tools = useMemo(() => valuesOf(all, ({ toolName }) => toolName), [all]);
+  const sessions = useMemo(() => valuesOf(all, ({ caller }) => caller.session), [all]);
+  const isFiltered = [view.risk, view.tool, view.session, view.text].some((value) => value !== "");
+  return (
+    <div className="queue-filters">
+      <div className="search">
+        <Search size={15} aria-hidden />
+        <input
+          ref={box}
+          type="search"
+          className="input"
+          aria-label={w.search}
+          placeholder={w.search}
+          value={view.text}
+          onChange={({ target }) => onChange({ text: target.value })}
+          onKeyDown={({ key, currentTarget }) => {
+            if (key === "Escape" || key === "Enter") currentTarget.blur();
+          }}
+        />
+        <kbd className="key">/</kbd>
+      </div>
+      <div className="queue-choices">
+        <Choice
+          label={w.sort}
+          value={view.sort}
+          options={[
+            ["risk", w.sorts.risk],
+            ["age", w.sorts.age],
+          ]}
+          onChoose={(sort) => onChange({ sort: sort === "age" ? "age" : "risk" })}
+        />
+        <Choice
+          label={w.anyRisk}
+          value={view.risk}
+          options={[["", w.anyRisk], ...RiskLevel.options.map((level) => [level, names[level]] as const)]}
+          onChoose={(risk) => onChange({ risk })}
+        />
+        {tools.length > 1 || view.tool !== "" ? (
+          <Choice
+            label={w.anyTool}
+            value={view.tool}
+            options={[["", w.anyTool], ...tools.map((tool) => [tool, tool] as const)]}
+            onChoose={(tool) => onChange({ tool })}
+          />
+        ) : null}
+        {sessions.length > 1 || view.session !== "" ? (
+          <Choice
+            label={w.anySession}
+            value={view.session}
+            options={[["", w.anySession], ...sessions.map((session) => [session, session] as const)]}
+            onChoose={(session) => onChange({ session })}
+          />
+        ) : null}
+        <label className="diff-check small">
+          <input
+            type="checkbox"
+            checked={view.bySession}
+            onChange={({ target }) => onChange({ bySession: target.checked })}
+          />
+          {w.group}
+        </label>
+        {isFiltered ? (
+          <button
+            className="button plain small"
+            onClick={() => onChange({ risk: "", tool: "", session: "", text: "" })}
+          >
+            <X size={14} aria-hidden /> {w.clear}
+          </button>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+function Choice(props: {
+  label: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  onChoose: (value: string) => void;
+}) {
+  const isListed = props.options.some(([value]) => value === props.value);
+  return (
+    <select
+      className="select narrow small"
+      aria-label={props.label}
+      value={props.value}
+      onChange={({ target }) => props.onChoose(target.value)}
+    >
+      {isListed ? null : <option value={props.value}>{props.value}</option>}
+      {props.options.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** The most frequent first. */
+function valuesOf(items: readonly QueueItem[], read: (item: QueueItem) => string | undefined): string[] {
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const value = read(item);
+    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return [...counts]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, MAX_CHOICES)
+    .map(([value]) => value);
+}

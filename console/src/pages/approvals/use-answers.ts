@@ -1,0 +1,118 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
+import { api, queries } from "../../api.ts";
+
+export type Decision = ApprovalAnswerRequest["decision"];
+
+/** What became of an answer and of its call. */
+export interface AnswerLine {
+  id: string;
+  approval: ApprovalInfo;
+  decision: Decision;
+  /** `refused`: the server did not take the answer, and the question is still open. */
+  state: "sending" | "running" | "ended" | "refused" | "undoing" | "undone";
+  answered?: ApprovalAnswered;
+  problem?: Error;
+  /** File changes of the call that can be undone. */
+  changes?: readonly ChangeInfo[];
+  /** Changes that were not undone, and why. */
+  skipped?: UndoOutcome["skipped"];
+}
+
+export interface Answers {
+  /** The newest first. */
+  lines: readonly AnswerLine[];
+  /** The questions that this user has answered since the page was opened. */
+  answered: ReadonlySet<string>;
+  answer: (approval: ApprovalInfo, request: ApprovalAnswerRequest) => void;
+  /** Of questions that were answered together. */
+  markAnswered: (ids: readonly string[]) => void;
+  undo: (line: AnswerLine, options?: { force?: boolean }) => void;
+  dismiss: (id: string) => void;
+}
+
+const MAX_LINES = 3;
+/** A short call has ended by then. A longer one is waited for in the background. */
+const FIRST_WAIT_MS = 1_500;
+const NEXT_WAIT_MS = 60_000;
+
+/** Sends answers in the background, so that the next card is there at once, and follows their calls to the end. */
+export function useAnswers(): Answers {
+  const [lines, setLines] = useState<readonly AnswerLine[]>([]);
+  const [answered, setAnswered] = useState<ReadonlySet<string>>(new Set());
+  const controller = useRef<AbortController>(undefined);
+  useEffect(() => {
+    const own = new AbortController();
+    controller.current = own;
+    return () => own.abort();
+  }, []);
+
+  const change = useCallback((id: string, changes: Partial<AnswerLine>): void => {
+    setLines((now) => now.map((line) => (line.id === id ? { ...line, ...changes } : line)));
+  }, []);
+
+  const answer = useCallback(
+    (approval: ApprovalInfo, request: ApprovalAnswerRequest): void => {
+      const { id } = approval;
+      const line: AnswerLine = { id, approval, decision: request.decision, state: "sending" };
+      setLines((now) => [line, ...now.filter((other) => other.id !== id)].slice(0, MAX_LINES));
+      setAnswered((now) => new Set([...now, id]));
+      const send = async (): Promise<void> => {
+        const signal = controller.current?.signal;
+        let now = await api.approvals.answer(id, { ...request, waitMs: FIRST_WAIT_MS });
+        void queries.invalidateQueries({ queryKey: ["approvals"] });
+        while (!now.result && now.approval.call.state !== "ended") {
+          change(id, { state: "running", answered: now });
+          now = await api.approvals.result(id, { waitMs: NEXT_WAIT_MS }, { signal });
+        }
+        change(id, { state: "ended", answered: now });
+        void queries.invalidateQueries({ queryKey: ["approvals"] });
+        if (request.decision !== "deny") change(id, { changes: await changesOf(now.approval) });
+      };
+      send().catch((problem: Error) => {
+        if (controller.current?.signal.aborted) return;
+        change(id, { state: "refused", problem });
+        setAnswered((now) => new Set([...now].filter((other) => other !== id)));
+        void queries.invalidateQueries({ queryKey: ["approvals"] });
+      });
+    },
+    [change],
+  );
+
+  const undo = useCallback(
+    ({ id, approval, changes = [] }: AnswerLine, { force }: { force?: boolean } = {}): void => {
+      const [first] = changes;
+      if (!first) return;
+      change(id, { state: "undoing", problem: undefined, skipped: undefined });
+      api.undo
+        .run({ change: first.id, force })
+        .then(async ({ undone, skipped }) => {
+          const isUndone = undone.length > 0;
+          change(id, { state: isUndone ? "undone" : "ended", skipped, changes: await changesOf(approval) });
+        })
+        .catch((problem: Error) => change(id, { state: "ended", problem }))
+        .finally(() => void queries.invalidateQueries({ queryKey: ["undo"] }));
+    },
+    [change],
+  );
+
+  const markAnswered = useCallback(
+    (ids: readonly string[]): void => setAnswered((now) => new Set([...now, ...ids])),
+    [],
+  );
+  const dismiss = useCallback((id: string): void => setLines((now) => now.filter((line) => line.id !== id)), []);
+  return useMemo(
+    () => ({ lines, answered, answer, markAnswered, undo, dismiss }),
+    [lines, answered, answer, markAnswered, undo, dismiss],
+  );
+}
+
+/** Callers choose their call ids, and two may choose the same. */
+async function changesOf({ callId, caller }: ApprovalInfo): Promise<readonly ChangeInfo[]> {
+  const { items } = await api.undo.list({ call: callId });
+  return items.filter(
+    ({ state, session, user, isUndo }) =>
+      state === "done" && !isUndo && session === caller.session && user === caller.user,
+  );
+}
