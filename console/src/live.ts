@@ -26,6 +26,38 @@ const STALE_AFTER: { readonly [Type in EventMessage["type"]]?: readonly (keyof A
 
 /** Events within this time are one refresh. */
 const GROUP_MS = 250;
+/** A refresh that takes long is followed by a pause of this many times its duration. */
+const PAUSE_FACTOR = 2;
+
+/**
+ * Fetches again what is out of date. The first event is shown at once; many events in a second cause few fetches, and none
+ * is cancelled by the next event: a long list would never arrive.
+ */
+class Refresher {
+  readonly #stale = new Map<keyof ApiClient, boolean>();
+  #isStopped = false;
+
+  refresh(resource: keyof ApiClient): void {
+    const isRunning = this.#stale.has(resource);
+    this.#stale.set(resource, true);
+    if (!isRunning) void this.#run(resource);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #run(resource: keyof ApiClient): Promise<void> {
+    while (this.#stale.get(resource) && !this.#isStopped) {
+      this.#stale.set(resource, false);
+      const startedAt = performance.now();
+      await queries.invalidateQueries({ queryKey: [resource] });
+      const pauseMs = Math.max(GROUP_MS, PAUSE_FACTOR * (performance.now() - startedAt));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    this.#stale.delete(resource);
+  }
+}
 
 let state: State = "closed";
 let wasOpen = false;
@@ -61,22 +93,7 @@ export function useLive(): void {
   useEffect(() => {
     if (!isReachable || !isSignedIn) return;
     const controller = new AbortController();
-    let due: ReturnType<typeof setTimeout> | undefined;
-    const stale = new Set<keyof ApiClient>();
-    const flush = (): void => {
-      for (const resource of stale) void queries.invalidateQueries({ queryKey: [resource] });
-      stale.clear();
-    };
-    // The first event is shown at once; many calls in a second cause few fetches.
-    const refresh = (resources: readonly (keyof ApiClient)[]): void => {
-      for (const resource of resources) stale.add(resource);
-      if (due || stale.size === 0) return;
-      flush();
-      due = setTimeout(() => {
-        due = undefined;
-        refresh([]);
-      }, GROUP_MS);
-    };
+    const refresher = new Refresher();
     const follow = async (): Promise<void> => {
       const { signal } = controller;
       become("connecting");
@@ -87,12 +104,12 @@ export function useLive(): void {
           if (wasOpen) void queries.invalidateQueries();
           wasOpen = true;
         }
-        refresh(STALE_AFTER[type] ?? []);
+        for (const resource of STALE_AFTER[type] ?? []) refresher.refresh(resource);
       }
     };
     follow().catch(() => become("closed"));
     return () => {
-      clearTimeout(due);
+      refresher.stop();
       controller.abort();
       become("closed");
     };
