@@ -11,6 +11,8 @@ const job: JobDetail = {
   id: "1",
   callId: "call_1",
   toolName: "read",
+  subject: { type: "text", text: "" },
+  risk: "low",
   caller: { depth: 0 },
   state: "queued",
   priority: 0,

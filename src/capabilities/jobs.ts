@@ -6,10 +6,12 @@ import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { type Identity, requireScope } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
-import type { JobDetail, JobFrame, JobInfo } from "../contracts/jobs.ts";
+import type { JobDetail, JobFrame, JobInfo, JobWait } from "../contracts/jobs.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
+import { summarizeCall } from "../gate/summarize-call.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { Haft } from "../runtime.ts";
 import type { BullEngine, EngineOptions } from "../store/bullmq/engine.ts";
 import { WakeUps } from "../store/bullmq/wake-ups.ts";
 import { urlEngineOf } from "../store/url-engines.ts";
@@ -32,7 +34,7 @@ export const jobs = defineCapability({
     const value = openJobQueue(config, { embedded: store.jobs, clock });
     return {
       value,
-      api: ({ haft }) => ({ jobs: createJobsApi({ jobs: haft.jobs, clock }) }),
+      api: ({ haft }) => ({ jobs: createJobsApi({ haft, clock }) }),
       close: () => value.close(),
     };
   },
@@ -78,11 +80,16 @@ const DEFAULT_LIMIT = 50;
 const POLL_MS = 15_000;
 
 export interface JobsApiOptions {
-  jobs: Jobs;
+  haft: Haft;
   clock: Clock;
 }
 
-export function createJobsApi({ jobs: all, clock }: JobsApiOptions): Handlers<Contracts["jobs"]> {
+export function createJobsApi({ haft, clock }: JobsApiOptions): Handlers<Contracts["jobs"]> {
+  const { jobs: all } = haft;
+  const infoOf = (job: Job): Promise<JobInfo> => describe(job, haft);
+  const detailOf = async (job: Job): Promise<JobDetail> => {
+    return { ...(await infoOf(job)), input: job.call.input, result: job.result };
+  };
   const find = async (id: string): Promise<Job> => {
     // A store may fail on a NUL character, and keeps none.
     const job = id.includes("\0") ? undefined : await all.get(id);
@@ -101,7 +108,7 @@ export function createJobsApi({ jobs: all, clock }: JobsApiOptions): Handlers<Co
     async list({ query: { state, tool, session, limit = DEFAULT_LIMIT, cursor } }) {
       const query = { states: state, toolName: tool, session, before: cursor, limit: limit + 1 };
       const [found, counts] = await Promise.all([all.list(query), all.counts()]);
-      const items = found.slice(0, limit).map(infoOf);
+      const items = await Promise.all(found.slice(0, limit).map(infoOf));
       return { items, next: found.length > limit ? items.at(-1)?.id : undefined, counts };
     },
     get: async ({ params }) => detailOf(await find(params.id)),
@@ -111,7 +118,7 @@ export function createJobsApi({ jobs: all, clock }: JobsApiOptions): Handlers<Co
     },
     async watch({ params, signal }) {
       const { id } = await find(params.id);
-      return watch(all, clock, id, signal);
+      return watch(all, { clock, id, signal, detailOf });
     },
     async cancel({ params, body, identity }) {
       const { id } = await findOwn(params.id, identity);
@@ -125,7 +132,15 @@ export function createJobsApi({ jobs: all, clock }: JobsApiOptions): Handlers<Co
 }
 
 /** The log from its first line, and each change of the job. Ends with the ended job. */
-async function* watch(all: Jobs, clock: Clock, id: string, signal: AbortSignal): AsyncGenerator<JobFrame> {
+async function* watch(
+  all: Jobs,
+  {
+    clock,
+    id,
+    signal,
+    detailOf,
+  }: { clock: Clock; id: string; signal: AbortSignal; detailOf(job: Job): Promise<JobDetail> },
+): AsyncGenerator<JobFrame> {
   let wake: () => void = () => undefined;
   let isBehind = true;
   const onChange = (): void => {
@@ -154,7 +169,7 @@ async function* watch(all: Jobs, clock: Clock, id: string, signal: AbortSignal):
         yield { type: "line", line };
       }
       if (!job) return;
-      const detail = detailOf(job);
+      const detail = await detailOf(job);
       const state = JSON.stringify(detail);
       if (state !== shown) yield { type: "job", job: detail };
       shown = state;
@@ -165,10 +180,31 @@ async function* watch(all: Jobs, clock: Clock, id: string, signal: AbortSignal):
   }
 }
 
-function infoOf({ call: { callId, toolName, caller }, result, ...job }: Job): JobInfo {
-  return { ...job, callId, toolName, caller, display: hasEnded(job) ? result?.display : undefined };
+async function describe(job: Job, haft: Haft): Promise<JobInfo> {
+  const { call, result, ...facts } = job;
+  const { callId, toolName, caller, input } = call;
+  const { subject, risk } = summarizeCall(haft.registry.get(toolName), input);
+  return {
+    ...facts,
+    callId,
+    toolName,
+    caller,
+    subject,
+    risk: risk.level,
+    waitsFor: await waitOf(job, haft),
+    display: hasEnded(job) ? result?.display : undefined,
+  };
 }
 
-function detailOf(job: Job): JobDetail {
-  return { ...infoOf(job), input: job.call.input, result: job.result };
+async function waitOf({ state, attempt, runAt, call }: Job, { approvals, registry }: Haft): Promise<JobWait | undefined> {
+  if (state === "delayed") return { type: attempt > 0 ? "retry" : "time", until: runAt };
+  if (state === "queued") return { type: "worker" };
+  if (state !== "running") return undefined;
+  // The job itself was approved before it was queued; calls that it makes may ask.
+  const open = await approvals.listOpen(call.caller);
+  const question = open.find(({ callId }) => callId.startsWith(`${call.callId}/`));
+  if (!question) return undefined;
+  const { id: approvalId, toolName, input, summary } = question;
+  const { subject } = summary ?? summarizeCall(registry.get(toolName), input);
+  return { type: "approval", approvalId, toolName, subject };
 }

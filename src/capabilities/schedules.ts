@@ -9,7 +9,8 @@ import { errorMessage, toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
 import { findRefusal } from "../gate/permit/tool-policy.ts";
-import { nextTime } from "../jobs/schedule-times.ts";
+import { summarizeCall } from "../gate/summarize-call.ts";
+import { checkTiming, nextTime } from "../jobs/schedule-times.ts";
 import { Scheduler, type WakeSession } from "../jobs/scheduler.ts";
 import { Schedules } from "../jobs/schedules.ts";
 import type { Haft } from "../runtime.ts";
@@ -48,7 +49,7 @@ export const schedules = defineCapability({
     return {
       value,
       tools: [createCronTool({ schedules: value, clock })],
-      api: ({ record }) => ({ schedules: createSchedulesApi({ schedules: value, clock, record }) }),
+      api: ({ record }) => ({ schedules: createSchedulesApi({ schedules: value, clock, record, haft: runtime }) }),
       async close() {
         const stopped = value.stop();
         // Handed back: the process that takes the run next makes the same call.
@@ -103,7 +104,7 @@ async function resultOf(
 const MAX_UPCOMING = 5;
 const DEFAULT_LIMIT = 50;
 
-export interface SchedulesApiOptions extends Pick<ApiServices, "record"> {
+export interface SchedulesApiOptions extends Pick<ApiServices, "record" | "haft"> {
   schedules: Schedules;
   clock: Clock;
 }
@@ -112,6 +113,7 @@ export function createSchedulesApi({
   schedules: all,
   clock,
   record,
+  haft,
 }: SchedulesApiOptions): Handlers<Contracts["schedules"]> {
   const recordAction = (action: string, { name: by }: Identity, data: Record<string, unknown>): Promise<void> =>
     record({ kind: "config_changed", caller: { user: by }, data: { action, by, ...data } });
@@ -127,8 +129,16 @@ export function createSchedulesApi({
 
   const describe = async ({ revision: _revision, ...schedule }: Schedule): Promise<ScheduleInfo> => {
     const [lastRun] = await all.runs(schedule.id, { limit: 1 }).catch(() => []);
-    // The schema's types are not readonly.
-    return { ...(schedule as Omit<ScheduleInfo, "upcoming">), upcoming: upcomingTimes(schedule, clock), lastRun };
+    const { target } = schedule;
+    const call = target.type === "call" ? summarizeCall(haft.registry.get(target.toolName), target.input) : undefined;
+    return {
+      // The schema's types are not readonly.
+      ...(schedule as Omit<ScheduleInfo, "upcoming">),
+      subject: call?.subject,
+      risk: call?.risk.level,
+      upcoming: upcomingTimes(schedule, clock),
+      lastRun,
+    };
   };
 
   return {
@@ -142,6 +152,12 @@ export function createSchedulesApi({
       await all.check(request, authority);
       await recordAction("schedule_added", identity, { ...request });
       return describe(await all.add(request, authority));
+    },
+    times({ query: { expression, timeZone } }) {
+      const timing = { type: "cron", expression, timeZone } as const;
+      checkTiming(timing, clock.now());
+      const nextAt = nextTime(timing, clock.now());
+      return { upcoming: upcomingTimes({ isPaused: false, nextAt, timing }, clock) };
     },
     get: async ({ params }) => describe(await all.get(params.id)),
     async update({ params, body, identity }) {
@@ -171,7 +187,10 @@ export function createSchedulesApi({
   };
 }
 
-function upcomingTimes({ isPaused, nextAt, timing }: Omit<Schedule, "revision">, clock: Clock): number[] {
+function upcomingTimes(
+  { isPaused, nextAt, timing }: Pick<Schedule, "isPaused" | "nextAt" | "timing">,
+  clock: Clock,
+): number[] {
   const times: number[] = [];
   for (let at = isPaused ? undefined : nextAt; at !== undefined && times.length < MAX_UPCOMING;) {
     times.push(at);

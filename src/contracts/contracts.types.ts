@@ -78,13 +78,18 @@ same<Same<z.infer<typeof TaintLabel>, tool.TaintLabel>>();
 same<Same<ScheduleInfo["timing"], schedule.ScheduleTiming>>();
 same<Same<ScheduleInfo["target"], schedule.ScheduleTarget>>();
 same<Same<ScheduleInfo["authority"], call.CallAuthority>>();
-same<Same<Omit<ScheduleInfo, "upcoming" | "lastRun">, Omit<schedule.Schedule, "revision">>>();
+same<Same<Omit<ScheduleInfo, "upcoming" | "lastRun" | "subject" | "risk">, Omit<schedule.Schedule, "revision">>>();
 same<Same<ScheduleRun, schedule.ScheduleRun>>();
 same<Same<ScheduleStatus, schedule.ScheduleStatus>>();
 same<Same<Omit<NewScheduleRequest, "session" | "mode" | "policy" | "allowedPaths">, schedule.ScheduleRequest>>();
 
 // The schemas of types in other layers.
-same<Same<Omit<JobInfo, "callId" | "toolName" | "caller" | "display">, Omit<Job, "call" | "key" | "result">>>();
+same<
+  Same<
+    Omit<JobInfo, "callId" | "toolName" | "caller" | "display" | "subject" | "risk" | "waitsFor">,
+    Omit<Job, "call" | "key" | "result">
+  >
+>();
 same<Same<JobLogLine, StoredLogLine>>();
 same<Same<McpServerInfo, McpServerStatus>>();
 same<Same<QuestionInfo, Omit<ServerQuestion, "content">>>();

@@ -1,9 +1,30 @@
 import { z } from "zod";
-import { Caller, Count, cursor, limit, page, Progress, Text, Time, ToolResult, Update } from "./basics.ts";
+import {
+  Caller,
+  CallSubject,
+  Count,
+  cursor,
+  limit,
+  page,
+  Progress,
+  RiskLevel,
+  Text,
+  Time,
+  ToolResult,
+  Update,
+} from "./basics.ts";
 import { endpoint, eventStream, named } from "./contract.ts";
 
 export const JobState = z.enum(["delayed", "queued", "running", "completed", "failed", "cancelled"]);
 export type JobState = z.infer<typeof JobState>;
+
+/** What an open job waits for: its time, its next attempt, a free worker, or a person who must answer about a call of it. */
+export const JobWait = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.enum(["time", "retry"]), until: Time }),
+  z.strictObject({ type: z.literal("worker") }),
+  z.strictObject({ type: z.literal("approval"), approvalId: z.string(), toolName: z.string(), subject: CallSubject }),
+]);
+export type JobWait = z.infer<typeof JobWait>;
 
 export const JobInfo = named(
   "JobInfo",
@@ -11,8 +32,11 @@ export const JobInfo = named(
     id: z.string(),
     callId: z.string(),
     toolName: z.string(),
+    subject: CallSubject,
+    risk: RiskLevel,
     caller: Caller,
     state: JobState,
+    waitsFor: JobWait.optional(),
     priority: z.number(),
     createdAt: Time,
     /** A delayed job starts no earlier. */

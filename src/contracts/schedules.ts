@@ -4,11 +4,13 @@ import {
   Caller,
   CallMode,
   CallPolicy,
+  CallSubject,
   Count,
   limit,
   Name,
   page,
   Pending,
+  RiskLevel,
   Text,
   Time,
 } from "./basics.ts";
@@ -88,6 +90,9 @@ export const ScheduleInfo = named(
     name: z.string(),
     timing: ScheduleTiming,
     target: ScheduleTarget,
+    /** Of a call. */
+    subject: CallSubject.optional(),
+    risk: RiskLevel.optional(),
     missed: MissedRuns,
     isPaused: z.boolean(),
     authority: z.strictObject({
@@ -123,6 +128,9 @@ export const SchedulePage = named(
 );
 export type SchedulePage = z.infer<typeof SchedulePage>;
 
+export const ScheduleTimes = named("ScheduleTimes", z.strictObject({ upcoming: z.array(Time) }));
+export type ScheduleTimes = z.infer<typeof ScheduleTimes>;
+
 export const schedules = {
   list: endpoint("GET /api/schedules", {
     summary: "Schedules with their next times, and whether a process runs them",
@@ -134,6 +142,15 @@ export const schedules = {
     scope: "call",
     body: NewScheduleRequest,
     output: ScheduleInfo,
+  }),
+  times: endpoint("GET /api/schedule-times", {
+    summary: "The next times of a cron expression; nothing is saved",
+    scope: "read",
+    query: z.strictObject({
+      expression: Name.describe("Minute, hour, day, month, weekday"),
+      timeZone: Name.describe("Of the IANA database, such as Europe/Berlin"),
+    }),
+    output: ScheduleTimes,
   }),
   get: endpoint("GET /api/schedules/{id}", { summary: "One schedule", scope: "read", output: ScheduleInfo }),
   update: endpoint("POST /api/schedules/{id}", {
