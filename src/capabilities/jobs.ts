@@ -196,7 +196,10 @@ async function describe(job: Job, haft: Haft): Promise<JobInfo> {
   };
 }
 
-async function waitOf({ state, attempt, runAt, call }: Job, { approvals, registry }: Haft): Promise<JobWait | undefined> {
+async function waitOf(
+  { state, attempt, runAt, call }: Job,
+  { approvals, registry }: Haft,
+): Promise<JobWait | undefined> {
   if (state === "delayed") return { type: attempt > 0 ? "retry" : "time", until: runAt };
   if (state === "queued") return { type: "worker" };
   if (state !== "running") return undefined;

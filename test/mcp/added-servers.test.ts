@@ -76,7 +76,10 @@ describe("servers of configuration files", () => {
     writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { theirs: entry } }));
     const [shown] = (await api.mcp.entries()).items;
     expect(shown).toMatchObject({ name: "theirs", isTrusted: false, what: expect.stringContaining("modern-server") });
-    writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { theirs: { ...entry, args: ["-e", ""] } } }));
+    writeFileSync(
+      join(folder, ".mcp.json"),
+      JSON.stringify({ mcpServers: { theirs: { ...entry, args: ["-e", ""] } } }),
+    );
     await expect(api.mcp.trust("theirs", { digest: shown!.digest })).rejects.toThrow("has changed");
     writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { theirs: entry } }));
     await api.mcp.trust("theirs", { digest: shown!.digest });
@@ -96,7 +99,9 @@ describe("servers of configuration files", () => {
     await api.mcp.import({ file: items[0]!.file, names: ["mine"] });
     await isReady("mine");
     expect(written()).toEqual({ mine: { command: process.execPath, args: [MODERN], env: { KEY: "${KEY}" } } });
-    const pasted = await api.mcp.importPreview({ text: JSON.stringify({ servers: { vs: { url: "https://e.org/mcp" } } }) });
+    const pasted = await api.mcp.importPreview({
+      text: JSON.stringify({ servers: { vs: { url: "https://e.org/mcp" } } }),
+    });
     expect(pasted).toMatchObject({ client: "vscode", servers: [{ name: "vs", launch: "https://e.org/mcp" }] });
   });
 });

@@ -1,17 +1,21 @@
 import { ArrowLeft, RotateCw, Square } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { JobLogLine } from "../../../../src/contracts/jobs.ts";
+import type { JobDetail, JobLogLine } from "../../../../src/contracts/jobs.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { formatClock, formatDuration, isoTime } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { formatDuration } from "../../parts/format.ts";
 import { ResultView } from "../../parts/result-view.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { JobProgress, JobStateBadge } from "./job-state.tsx";
+import { JobProgress, JobStateBadge, JobWaitText } from "./job-state.tsx";
 import { useJobStream } from "./use-job-stream.ts";
 
 const words = defineWords({
@@ -19,16 +23,19 @@ const words = defineWords({
     back: "All jobs",
     cancel: "Cancel",
     retry: "Run again",
+    subject: "Subject",
     state: "State",
-    tries: "Tries",
+    waits: "Waits",
+    tries: "Attempts",
     tried: (attempt: number, attempts: number) => `${attempt} of ${attempts}`,
-    lost: (count: number) => `, ${count} times its worker vanished`,
+    lost: (count: number) => `, and ${count} times its worker disappeared`,
+    round: (count: number) => `run ${count}`,
     worker: "Worker",
     caller: "Caller",
     nobody: "no name given",
     call: "Call",
     made: "Made",
-    notBefore: "not before",
+    session: "Session",
     took: "took",
     input: "Input",
     log: "Log",
@@ -39,16 +46,19 @@ const words = defineWords({
     back: "全部作业",
     cancel: "取消",
     retry: "再次运行",
+    subject: "对象",
     state: "状态",
+    waits: "等待",
     tries: "次数",
     tried: (attempt: number, attempts: number) => `${attempt} / ${attempts}`,
     lost: (count: number) => `，工作进程消失 ${count} 次`,
+    round: (count: number) => `第 ${count} 轮`,
     worker: "工作进程",
     caller: "调用者",
     nobody: "未命名",
     call: "调用",
     made: "创建",
-    notBefore: "不早于",
+    session: "会话",
     took: "用时",
     input: "输入",
     log: "日志",
@@ -60,60 +70,85 @@ const words = defineWords({
 export function JobDetailView({ id }: { id: string }) {
   const w = useWords(words);
   const [problem, setProblem] = useState<Error>();
-  const { data: read, error, refetch } = useApi("jobs", "get", [id]);
+  const query = useApi("jobs", "get", [id]);
+  const { data: read } = query;
   const { lines, job: streamed } = useJobStream(id, read?.round ?? 1);
-  const job = streamed && streamed.round >= (read?.round ?? 0) ? streamed : read;
-  const back = (
-    <Link className="button plain" href="/jobs">
-      <ArrowLeft size={15} aria-hidden /> {w.back}
-    </Link>
-  );
-  if (error || !job) {
-    return error ? (
-      <PageFrame title={id} actions={back}>
-        <Failure error={error} again={() => void refetch()} />
-      </PageFrame>
-    ) : null;
-  }
+  // What a job waits for changes without an event of the job: the last answer has it.
+  const job =
+    streamed && streamed.round >= (read?.round ?? 0) ? { ...streamed, waitsFor: waitOf(streamed, read) } : read;
+  const isOpen = job?.endedAt === undefined;
   const act = (action: "cancel" | "retry"): void => {
     setProblem(undefined);
     api.jobs[action](id)
       .catch(setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["jobs"] }));
   };
-  const { caller, startedAt, endedAt } = job;
+  useKeys(
+    isOpen ? { c: { label: w.cancel, run: () => act("cancel") } } : { r: { label: w.retry, run: () => act("retry") } },
+  );
   return (
     <PageFrame
-      title={job.toolName}
+      title={job?.toolName ?? id}
       lead={<span className="mono">{id}</span>}
       actions={
         <>
-          {back}
-          {endedAt === undefined ? (
+          <Link className="button plain" href="/jobs">
+            <ArrowLeft size={15} aria-hidden /> {w.back}
+          </Link>
+          {job && isOpen ? (
             <button className="button danger" onClick={() => act("cancel")}>
-              <Square size={14} aria-hidden /> {w.cancel}
+              <Square size={14} aria-hidden /> {w.cancel} <kbd className="key">c</kbd>
             </button>
-          ) : (
+          ) : null}
+          {job && !isOpen ? (
             <button className="button" onClick={() => act("retry")}>
-              <RotateCw size={14} aria-hidden /> {w.retry}
+              <RotateCw size={14} aria-hidden /> {w.retry} <kbd className="key">r</kbd>
             </button>
-          )}
+          ) : null}
         </>
       }
     >
       {problem ? <Failure error={problem} /> : null}
+      <Loaded query={{ ...query, data: job }}>{(shown) => <JobBody job={shown} lines={lines} />}</Loaded>
+    </PageFrame>
+  );
+}
+
+function waitOf(streamed: JobDetail, read: JobDetail | undefined): JobDetail["waitsFor"] {
+  return streamed.state === read?.state ? read.waitsFor : streamed.waitsFor;
+}
+
+function JobBody({ job, lines }: { job: JobDetail; lines: readonly JobLogLine[] }) {
+  const w = useWords(words);
+  const { caller, startedAt, endedAt } = job;
+  return (
+    <>
       <section className="panel">
         <div className="body">
           <dl className="facts">
+            <dt>{w.subject}</dt>
+            <dd className="row">
+              <CallSubject subject={job.subject} />
+              <RiskBadge level={job.risk} />
+            </dd>
             <dt>{w.state}</dt>
             <dd className="row">
               <JobStateBadge state={job.state} />
               <JobProgress job={job} />
             </dd>
+            {job.waitsFor ? (
+              <>
+                <dt>{w.waits}</dt>
+                <dd>
+                  <JobWaitText job={job} />
+                </dd>
+              </>
+            ) : null}
             <dt>{w.tries}</dt>
             <dd>
               {w.tried(job.attempt, job.attempts)}
               {job.lost > 0 ? w.lost(job.lost) : ""}
+              {job.round > 1 ? ` · ${w.round(job.round)}` : ""}
             </dd>
             {job.worker ? (
               <>
@@ -124,17 +159,26 @@ export function JobDetailView({ id }: { id: string }) {
               </>
             ) : null}
             <dt>{w.caller}</dt>
-            <dd>{[caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody}</dd>
+            <dd>{[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody}</dd>
+            {caller.session === undefined ? null : (
+              <>
+                <dt>{w.session}</dt>
+                <dd>
+                  <Link className="mono" href={`/sessions/${encodeURIComponent(caller.session)}`}>
+                    {caller.session}
+                  </Link>
+                </dd>
+              </>
+            )}
             <dt>{w.call}</dt>
             <dd>
-              <Link className="mono" href={`/calls/${encodeURIComponent(job.callId)}`}>
+              <Link className="mono" href={`/work/${encodeURIComponent(job.callId)}`}>
                 {job.callId}
               </Link>
             </dd>
             <dt>{w.made}</dt>
             <dd>
               <TimeAgo at={job.createdAt} />
-              {job.state === "delayed" ? ` · ${w.notBefore} ${new Date(job.runAt).toLocaleString()}` : ""}
               {startedAt === undefined || endedAt === undefined
                 ? ""
                 : ` · ${w.took} ${formatDuration(endedAt - startedAt)}`}
@@ -168,7 +212,7 @@ export function JobDetailView({ id }: { id: string }) {
           </div>
         </section>
       ) : null}
-    </PageFrame>
+    </>
   );
 }
 
@@ -193,8 +237,8 @@ function JobLog({ lines, label }: { lines: readonly JobLogLine[]; label: string 
     >
       {lines.map((line) => (
         <div key={line.number} className="job-line">
-          <time className="muted" dateTime={new Date(line.at).toISOString()}>
-            {new Date(line.at).toLocaleTimeString(language)}
+          <time className="muted" dateTime={isoTime(line.at)}>
+            {formatClock(line.at, language)}
           </time>
           <span className={line.note === undefined ? "mono" : "mono muted"}>
             <VisibleText text={textOf(line)} />

@@ -1,5 +1,10 @@
+import { Ban, CircleCheck, CircleX, Clock, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
+import { Link } from "wouter";
 import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { formatDateTime } from "../../parts/format.ts";
+import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 export const stateWords = defineWords<Record<JobState, string>>({
@@ -14,17 +19,71 @@ export const stateWords = defineWords<Record<JobState, string>>({
   zh: { delayed: "延迟", queued: "排队", running: "运行中", completed: "完成", failed: "失败", cancelled: "已取消" },
 });
 
-const TONES: Record<JobState, string> = {
-  delayed: "",
-  queued: "",
-  running: "accent pulse",
-  completed: "ok",
-  failed: "bad",
-  cancelled: "warn",
+const words = defineWords({
+  en: {
+    time: "Not before",
+    retry: "The next attempt is",
+    worker: "In the queue: a worker takes it next.",
+    approval: "Waits for your answer about",
+    answer: "Answer",
+  },
+  zh: {
+    time: "不早于",
+    retry: "下一次尝试",
+    worker: "排队中：等待工作进程。",
+    approval: "等你处理",
+    answer: "处理",
+  },
+});
+
+const LOOKS: Record<JobState, readonly [tone: string, icon: LucideIcon]> = {
+  delayed: ["", Clock],
+  queued: ["", Hourglass],
+  running: ["accent", LoaderCircle],
+  completed: ["ok", CircleCheck],
+  failed: ["bad", CircleX],
+  cancelled: ["warn", Ban],
 };
 
 export function JobStateBadge({ state }: { state: JobState }) {
-  return <span className={`badge ${TONES[state]}`}>{useWords(stateWords)[state]}</span>;
+  const [tone, Icon] = LOOKS[state];
+  return (
+    <span className={`badge ${tone}`}>
+      <Icon size={12} aria-hidden /> {useWords(stateWords)[state]}
+    </span>
+  );
+}
+
+/** Why an open job does not run, or does not get on. */
+export function JobWaitText({ job: { waitsFor } }: { job: JobInfo }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  switch (waitsFor?.type) {
+    case undefined:
+      return null;
+    case "time":
+    case "retry":
+      return (
+        <span>
+          {w[waitsFor.type]} <TimeAgo at={waitsFor.until} /> ({formatDateTime(waitsFor.until, language)})
+        </span>
+      );
+    case "worker":
+      return <span>{w.worker}</span>;
+    case "approval":
+      return (
+        <span className="row">
+          <strong>{w.approval}</strong>
+          <span className="mono">
+            <VisibleText text={waitsFor.toolName} />
+          </span>
+          <CallSubject subject={waitsFor.subject} />
+          <Link className="button small primary" href={`/approvals/${encodeURIComponent(waitsFor.approvalId)}`}>
+            {w.answer}
+          </Link>
+        </span>
+      );
+  }
 }
 
 /** The progress of a running job. */

@@ -1,136 +1,188 @@
-import { ListTodo } from "lucide-react";
+import { ListTodo, RotateCw, Square } from "lucide-react";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
-import type { JobState } from "../../../../src/contracts/jobs.ts";
-import { useApi } from "../../api.ts";
+import { Link, useLocation, useSearchParams } from "wouter";
+import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
+import { api, queries, useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { PageFrame } from "../../parts/page-frame.tsx";
 import { formatDuration } from "../../parts/format.ts";
+import { Loaded } from "../../parts/loaded.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useRowKeys } from "../../parts/use-row-keys.ts";
+import { useSearchKey } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { JobDetailView } from "./job-detail.tsx";
-import { JobProgress, JobStateBadge, stateWords } from "./job-state.tsx";
+import { JobProgress, JobStateBadge, JobWaitText, stateWords } from "./job-state.tsx";
+import "./jobs.css";
 
 const words = defineWords({
   en: {
     title: "Jobs",
-    lead: "Background calls of all worker processes, newest first.",
+    lead: "Calls in the background, of all worker processes, newest first.",
     state: "State",
-    all: "Any state",
-    tool: "Tool",
-    what: "What",
-    tries: "Tries",
-    took: "Took",
-    when: "When",
+    all: "All",
+    tool: "Only of this tool",
+    list: "Jobs",
+    tries: (attempt: number, attempts: number) => `attempt ${attempt} of ${attempts}`,
+    more: "Older jobs",
+    cancel: "Cancel",
+    retry: "Run again",
     none: "No jobs",
     noneLead: "Calls of background tools, and calls that ask for it, are queued here.",
+    noneOf: "No job matches",
   },
   zh: {
     title: "作业",
-    lead: "在后台运行的调用，由任何一个工作进程执行，最新在前。",
+    lead: "所有工作进程在后台运行的调用，最新在前。",
     state: "状态",
-    all: "任意状态",
-    tool: "工具",
-    what: "内容",
-    tries: "次数",
-    took: "用时",
-    when: "时间",
+    all: "全部",
+    tool: "只看此工具",
+    list: "作业",
+    tries: (attempt: number, attempts: number) => `第 ${attempt} / ${attempts} 次`,
+    more: "更早的作业",
+    cancel: "取消",
+    retry: "再次运行",
     none: "没有作业",
     noneLead: "后台模式的工具，或要求在后台运行的调用，会在这里排队，结果稍后到达。",
+    noneOf: "没有符合条件的作业",
   },
 });
 
-/** Other processes run jobs too, and their events do not arrive here. */
-const LIVE = { everyMs: 5000 };
+/** Other processes run jobs too, and not each of their changes is an event. */
+const LIVE = { everyMs: 3000 };
+const STEP = 100;
 
 export default function JobsView() {
   const [location] = useLocation();
-  const wanted = location.split("/")[2];
-  return wanted ? <JobDetailView key={wanted} id={decodeURIComponent(wanted)} /> : <JobsList />;
+  const wanted = pathPart(location, 2);
+  return wanted ? <JobDetailView key={wanted} id={wanted} /> : <JobsList />;
 }
 
 function JobsList() {
   const w = useWords(words);
   const states = useWords(stateWords);
-  const [, go] = useLocation();
-  const [state, setState] = useState<JobState | "">("");
-  const { data, error, refetch } = useApi(
+  const names = Object.keys(states) as JobState[];
+  const [search, setSearch] = useSearchParams();
+  const state = names.find((name) => name === search.get("state"));
+  const tool = search.get("tool") ?? "";
+  const [count, setCount] = useState(STEP);
+  const box = useSearchKey(w.tool);
+  const query = useApi(
     "jobs",
     "list",
-    [{ limit: 100, state: state === "" ? undefined : [state] }],
+    [{ limit: Math.min(count, 500), state: state && [state], tool: tool || undefined }],
     LIVE,
   );
+  const choose = (change: { state?: string; tool?: string }): void => {
+    const wanted = { state, tool, ...change };
+    setSearch(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value)) as Record<string, string>, {
+      replace: change.tool !== undefined,
+    });
+  };
   return (
     <PageFrame
       title={w.title}
       lead={w.lead}
       actions={
-        <select
-          className="select narrow"
-          aria-label={w.state}
-          value={state}
-          onChange={({ target }) => setState(target.value as JobState | "")}
-        >
-          <option value="">{w.all}</option>
-          {(Object.keys(states) as JobState[]).map((name) => (
-            <option key={name} value={name}>
-              {states[name]} {data?.counts[name] ?? 0}
-            </option>
-          ))}
-        </select>
+        <input
+          ref={box}
+          type="search"
+          className="input job-filter"
+          aria-label={w.tool}
+          placeholder={w.tool}
+          value={tool}
+          onChange={({ target }) => choose({ tool: target.value })}
+        />
       }
     >
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {data?.items.length === 0 ? (
-        <div className="panel">
-          <Empty icon={ListTodo} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
-      ) : null}
-      {data && data.items.length > 0 ? (
-        <div className="panel scroll-x">
-          <table className="table">
-            <thead>
-              <tr>
-                <th>{w.tool}</th>
-                <th>{w.state}</th>
-                <th>{w.what}</th>
-                <th>{w.tries}</th>
-                <th>{w.took}</th>
-                <th>{w.when}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.items.map((job) => (
-                <tr key={job.id} className="link" onClick={() => go(`/jobs/${encodeURIComponent(job.id)}`)}>
-                  <td className="mono">
-                    <Link href={`/jobs/${encodeURIComponent(job.id)}`}>{job.toolName}</Link>
-                  </td>
-                  <td>
-                    <JobStateBadge state={job.state} />
-                  </td>
-                  <td className="what">
-                    <JobProgress job={job} />
-                    <VisibleText text={job.display ?? ""} />
-                  </td>
-                  <td className="mono muted">{`${job.attempt}/${job.attempts}`}</td>
-                  <td className="mono muted">
-                    {job.startedAt === undefined || job.endedAt === undefined
-                      ? ""
-                      : formatDuration(job.endedAt - job.startedAt)}
-                  </td>
-                  <td className="muted">
-                    <TimeAgo at={job.createdAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : null}
+      <Choices
+        label={w.state}
+        chosen={state ?? "all"}
+        choices={[["all", w.all], ...names.map((name) => [name, states[name], query.data?.counts[name] ?? 0] as const)]}
+        onChoose={(name) => choose({ state: name === "all" ? undefined : name })}
+      />
+      <Loaded query={query}>
+        {({ items, next }) =>
+          items.length === 0 ? (
+            <div className="panel">
+              <Empty icon={ListTodo} title={state || tool ? w.noneOf : w.none}>
+                {state || tool ? null : <p>{w.noneLead}</p>}
+              </Empty>
+            </div>
+          ) : (
+            <>
+              <JobRows jobs={items} />
+              {next !== undefined && count < 500 ? (
+                <button className="button" onClick={() => setCount(count + STEP)}>
+                  {w.more}
+                </button>
+              ) : null}
+            </>
+          )
+        }
+      </Loaded>
     </PageFrame>
+  );
+}
+
+function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
+  const w = useWords(words);
+  const list = useRowKeys<HTMLUListElement>();
+  const [problem, setProblem] = useState<Error>();
+  const act = (action: "cancel" | "retry", id: string): void => {
+    setProblem(undefined);
+    api.jobs[action](id)
+      .catch(setProblem)
+      .finally(() => void queries.invalidateQueries({ queryKey: ["jobs"] }));
+  };
+  return (
+    <>
+      {problem ? <Failure error={problem} /> : null}
+      <ul ref={list} className="panel job-rows" aria-label={w.list}>
+        {jobs.map((job) => (
+          <li key={job.id} className="job-row" aria-label={`${job.toolName} ${job.subject.text}`}>
+            <div className="job-head">
+              <JobStateBadge state={job.state} />
+              <Link data-row className="mono job-name" href={`/jobs/${encodeURIComponent(job.id)}`}>
+                <VisibleText text={job.toolName} />
+              </Link>
+              <CallSubject subject={job.subject} />
+            </div>
+            <div className="job-facts small muted">
+              <RiskBadge level={job.risk} short />
+              {job.attempts > 1 ? <span>{w.tries(job.attempt, job.attempts)}</span> : null}
+              {job.startedAt !== undefined && job.endedAt !== undefined ? (
+                <span className="mono">{formatDuration(job.endedAt - job.startedAt)}</span>
+              ) : null}
+              <TimeAgo at={job.createdAt} />
+              {job.endedAt === undefined ? (
+                <button className="button small danger" onClick={() => act("cancel", job.id)}>
+                  <Square size={13} aria-hidden /> {w.cancel}
+                </button>
+              ) : (
+                <button className="button small" onClick={() => act("retry", job.id)}>
+                  <RotateCw size={13} aria-hidden /> {w.retry}
+                </button>
+              )}
+            </div>
+            <div className="job-more small muted">
+              <JobWaitText job={job} />
+              <JobProgress job={job} />
+              {job.display ? (
+                <span className="cut">
+                  <VisibleText text={job.display} />
+                </span>
+              ) : null}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

@@ -1,51 +1,107 @@
-import { Plug } from "lucide-react";
+import { Download, Plug, Plus } from "lucide-react";
+import { useLocation, useSearchParams } from "wouter";
 import { useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { useRowKeys } from "../../parts/use-row-keys.ts";
+import { useScope } from "../../use-scope.ts";
+import { AddServer } from "./add-server.tsx";
 import { ConnectClients } from "./connect-clients.tsx";
+import { ImportServers } from "./import-servers.tsx";
 import { ServerCard } from "./server-card.tsx";
+import { UntrustedServers } from "./untrusted-servers.tsx";
+import "./mcp.css";
 
 const words = defineWords({
   en: {
-    title: "MCP",
-    lead: "Servers whose tools come in through the gate, and clients that these tools go out to.",
+    title: "MCP servers",
+    lead: "Servers whose tools are called through the policy, and clients that use the tools of this folder.",
     servers: "Servers",
+    add: "Add a server",
+    import: "Import",
     none: "No MCP server is configured",
-    noneLead:
-      "Add one with: haft mcp add NAME -- COMMAND. Or keep your .mcp.json: it is read once the folder is trusted.",
+    noneLead: "Add one here, import those of another client, or use: haft mcp add NAME -- COMMAND.",
+    gone: (name: string) => `There is no MCP server "${name}". It may have been removed.`,
   },
   zh: {
-    title: "MCP",
-    lead: "工具经由关卡进来的服务器，以及使用这些工具的客户端。",
+    title: "MCP 服务器",
+    lead: "其工具经过策略调用的服务器，以及使用此文件夹工具的客户端。",
     servers: "服务器",
+    add: "添加服务器",
+    import: "导入",
     none: "还没有配置 MCP 服务器",
-    noneLead: "添加：haft mcp add NAME -- COMMAND。已有的 .mcp.json 在信任文件夹后会被读取。",
+    noneLead: "在这里添加、从其他客户端导入，或用：haft mcp add NAME -- COMMAND。",
+    gone: (name: string) => `没有 MCP 服务器“${name}”。它可能已被删除。`,
   },
 });
 
 /** Servers connect, disconnect and change on their own, and there is no event for it. */
-const CHECK_INTERVAL_MS = 3000;
+const LIVE = { everyMs: 2000 };
 
 export default function McpView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("mcp", "list", [], { everyMs: CHECK_INTERVAL_MS });
+  const [location, go] = useLocation();
+  const [search] = useSearchParams();
+  const wanted = pathPart(location, 2);
+  const isAdmin = useScope("admin");
+  const query = useApi("mcp", "list", [], LIVE);
+  const entries = useApi("mcp", "entries", [], { everyMs: 10_000 });
+  const list = useRowKeys<HTMLDivElement>();
+  const add = (): void => go("/mcp?add=yes");
+  const close = (): void => go("/mcp");
+  useKeys(isAdmin ? { n: { label: w.add, run: add }, i: { label: w.import, run: () => go("/mcp?import=yes") } } : {});
+  const removable = new Set(entries.data?.items.filter(({ canRemove }) => canRemove).map(({ name }) => name));
   return (
-    <PageFrame title={w.title} lead={w.lead}>
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+    <PageFrame
+      title={w.title}
+      lead={w.lead}
+      actions={
+        isAdmin ? (
+          <>
+            <button className="button" onClick={() => go("/mcp?import=yes")}>
+              <Download size={15} aria-hidden /> {w.import} <kbd className="key">i</kbd>
+            </button>
+            <button className="button primary" onClick={add}>
+              <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
+            </button>
+          </>
+        ) : null
+      }
+    >
+      {search.get("add") === "yes" && isAdmin ? <AddServer onDone={close} /> : null}
+      {search.get("import") === "yes" && isAdmin ? <ImportServers onDone={close} /> : null}
+      <UntrustedServers entries={entries.data?.items ?? []} canTrust={isAdmin} />
+      <Loaded query={query}>
+        {({ items }) => (
+          <div ref={list} className="stack">
+            <h2>{w.servers}</h2>
+            {items.length === 0 ? (
+              <div className="panel">
+                <Empty icon={Plug} title={w.none}>
+                  <p>{w.noneLead}</p>
+                </Empty>
+              </div>
+            ) : null}
+            {wanted && !items.some(({ name }) => name === wanted) ? (
+              <Failure error={new Error(w.gone(wanted))} />
+            ) : null}
+            {items.map((server) => (
+              <ServerCard
+                key={server.name}
+                server={server}
+                isOpen={server.name === wanted || items.length === 1}
+                canRemove={isAdmin && removable.has(server.name)}
+              />
+            ))}
+          </div>
+        )}
+      </Loaded>
       <ConnectClients />
-      <h2>{w.servers}</h2>
-      {data?.items.length === 0 ? (
-        <div className="panel">
-          <Empty icon={Plug} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
-      ) : null}
-      {data?.items.map((server) => (
-        <ServerCard key={server.name} server={server} />
-      ))}
     </PageFrame>
   );
 }

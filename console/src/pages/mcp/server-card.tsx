@@ -1,12 +1,16 @@
-import { LogIn, RotateCw, Unplug } from "lucide-react";
+import { ChevronDown, ChevronRight, LogIn, RotateCw, Trash2, Unplug } from "lucide-react";
 import { useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatDuration } from "../../parts/format.ts";
+import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { ProtocolLog } from "./protocol-log.tsx";
 import { ServerContents } from "./server-contents.tsx";
+import { ServerProblem } from "./server-problem.tsx";
 import { ToolSwitches } from "./tool-switches.tsx";
 
 const words = defineWords({
@@ -20,18 +24,27 @@ const words = defineWords({
       stopped: "stopped",
     },
     era: { legacy: "2025 protocol", modern: "2026 protocol" },
-    trusted: "annotations believed",
-    untrusted: "not trusted: every tool asks",
+    trusted: "Trusted: the policy believes what it says about its tools.",
+    untrusted: "Not trusted: what it says about its tools gives no rights, and every tool asks.",
     from: "from",
+    tools: (count: number) => (count === 1 ? "1 tool" : `${count} tools`),
+    changed: (count: number) => (count === 1 ? "1 tool changed" : `${count} tools changed`),
     reconnect: "Reconnect",
     disconnect: "Disconnect",
+    remove: "Remove",
+    sure: "Really remove?",
     signIn: "Sign in",
     signInMore: "Sign in for more rights",
     byHand: "or in a terminal:",
-    log: "What it logged",
     approveLaunch: "Approve the new start command",
+    views: "What to show",
+    tabs: { tools: "Tools", contents: "Resources and prompts", protocol: "Protocol", output: "Output" },
+    log: "What it logged",
     stderr: "What it printed to stderr",
-    faults: (count: number) => `Faults that harmed nobody (${count})`,
+    faults: (count: number) => `Protocol errors without consequences (${count})`,
+    silent: "It has printed nothing.",
+    notReady: "Its resources and prompts are shown when it is ready.",
+    latency: "How long the last list of tools took",
   },
   zh: {
     states: {
@@ -43,23 +56,32 @@ const words = defineWords({
       stopped: "已停止",
     },
     era: { legacy: "2025 协议", modern: "2026 协议" },
-    trusted: "采信其标注",
-    untrusted: "未信任：每个工具都会询问",
+    trusted: "受信任：策略采信它对工具的说明。",
+    untrusted: "未受信任：它对工具的说明不带来任何权限，每个工具都会询问。",
     from: "来自",
+    tools: (count: number) => `${count} 个工具`,
+    changed: (count: number) => `${count} 个工具已更改`,
     reconnect: "重新连接",
     disconnect: "断开",
+    remove: "删除",
+    sure: "确定删除？",
     signIn: "登录",
     signInMore: "登录以获得更多权限",
     byHand: "或在终端：",
-    log: "它的日志",
     approveLaunch: "批准新的启动命令",
+    views: "显示内容",
+    tabs: { tools: "工具", contents: "资源与提示", protocol: "协议", output: "输出" },
+    log: "它的日志",
     stderr: "它在 stderr 的输出",
-    faults: (count: number) => `无害的错误（${count}）`,
+    faults: (count: number) => `没有影响的协议错误（${count}）`,
+    silent: "它没有输出。",
+    notReady: "就绪后显示其资源与提示。",
+    latency: "上次获取工具列表的用时",
   },
 });
 
 const TONES = {
-  connecting: "accent pulse",
+  connecting: "accent",
   ready: "ok",
   unavailable: "bad",
   needs_sign_in: "warn",
@@ -67,15 +89,30 @@ const TONES = {
   stopped: "",
 };
 
-export function ServerCard({ server }: { server: McpServerInfo }) {
+const TABS = ["tools", "contents", "protocol", "output"] as const;
+type Tab = (typeof TABS)[number];
+
+/** A server: always its state and, if it does not work, the reason. `isOpen`: everything else too. */
+export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canRemove: boolean }) {
+  const { server, isOpen } = props;
   const w = useWords(words);
+  const [, go] = useLocation();
   const [problem, setProblem] = useState<Error>();
+  const [isSure, setSure] = useState(false);
+  const address = `/mcp/${encodeURIComponent(server.name)}`;
+  const changed = server.tools.filter(({ review }) => review === "changed").length;
+  const done = (): void => void queries.invalidateQueries({ queryKey: ["mcp"] });
   const act = (request: McpActionRequest): void => {
     setProblem(undefined);
+    api.mcp.act(server.name, request).catch(setProblem).finally(done);
+  };
+  const remove = (): void => {
+    if (!isSure) return setSure(true);
+    setProblem(undefined);
     api.mcp
-      .act(server.name, request)
-      .catch(setProblem)
-      .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
+      .remove(server.name)
+      .then(() => go("/mcp"), setProblem)
+      .finally(done);
   };
   /** Opens the sign-in page, which redirects back to the console. */
   const signIn = (): void => {
@@ -84,28 +121,29 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
       .act(server.name, { action: "sign_in" })
       .then(({ signInPage }) => {
         if (signInPage && /^https?:/.test(signInPage)) location.assign(signInPage);
-        else void queries.invalidateQueries({ queryKey: ["mcp"] });
+        else done();
       })
       .catch(setProblem);
   };
+  const Arrow = isOpen ? ChevronDown : ChevronRight;
   return (
-    <section className="panel" aria-label={server.name}>
+    <section className="panel mcp-server" aria-label={server.name}>
       <header>
-        <h2 className="mono grow">{server.name}</h2>
+        <h2 className="mono grow">
+          <Link data-row className="mcp-name" href={isOpen ? "/mcp" : address} aria-expanded={isOpen}>
+            <Arrow size={16} aria-hidden /> <VisibleText text={server.name} />
+          </Link>
+        </h2>
         <span className={`badge ${TONES[server.state]}`}>{w.states[server.state]}</span>
+        {changed > 0 ? <span className="badge warn">{w.changed(changed)}</span> : null}
+        <span className="muted small">{w.tools(server.tools.length)}</span>
         {server.era ? <span className="badge">{w.era[server.era]}</span> : null}
         <span className="badge">{server.transport}</span>
         {server.latencyMs === undefined ? null : (
-          <span className="muted mono small">{formatDuration(server.latencyMs)}</span>
+          <span className="muted mono small" title={w.latency}>
+            {formatDuration(server.latencyMs)}
+          </span>
         )}
-        {server.state === "needs_approval" ? (
-          <button
-            className="button small"
-            onClick={() => act({ action: "approve_launch", ...(server.launchHash ? { hash: server.launchHash } : {}) })}
-          >
-            {w.approveLaunch}
-          </button>
-        ) : null}
         <button className="button small" onClick={() => act({ action: "reconnect" })}>
           <RotateCw size={14} aria-hidden /> {w.reconnect}
         </button>
@@ -114,9 +152,23 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
             <Unplug size={14} aria-hidden /> {w.disconnect}
           </button>
         )}
+        {props.canRemove ? (
+          <button className="button small danger" onBlur={() => setSure(false)} onClick={remove}>
+            <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
+          </button>
+        ) : null}
       </header>
       <div className="body">
         {problem ? <Failure error={problem} /> : null}
+        <ServerProblem server={server} />
+        {server.state === "needs_approval" ? (
+          <button
+            className="button primary mcp-start"
+            onClick={() => act({ action: "approve_launch", hash: server.launchHash })}
+          >
+            {w.approveLaunch}
+          </button>
+        ) : null}
         {server.state === "needs_sign_in" || server.signInPage ? (
           <p className="row">
             <button className="button primary small" onClick={signIn}>
@@ -125,11 +177,6 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
             <span className="muted small">
               {w.byHand} <code>haft mcp login {server.name}</code>
             </span>
-          </p>
-        ) : null}
-        {server.error ? (
-          <p className="notice bad lines">
-            <VisibleText text={server.error} />
           </p>
         ) : null}
         {server.launch ? (
@@ -146,33 +193,53 @@ export function ServerCard({ server }: { server: McpServerInfo }) {
             </span>
           ) : null}
         </p>
-        {server.tools.length > 0 ? <ToolSwitches tools={server.tools} onAct={act} /> : null}
-        {server.state === "ready" ? <ServerContents server={server.name} /> : null}
-        {server.stderr.length > 0 ? (
-          <details>
-            <summary className="muted">{w.stderr}</summary>
-            <pre className="code">
-              <VisibleText text={server.stderr.join("\n")} />
-            </pre>
-          </details>
-        ) : null}
-        {server.log.length > 0 ? (
-          <details>
-            <summary className="muted">{w.log}</summary>
-            <pre className="code">
-              <VisibleText text={server.log.join("\n")} />
-            </pre>
-          </details>
-        ) : null}
-        {server.faultCount > 0 ? (
-          <details>
-            <summary className="muted">{w.faults(server.faultCount)}</summary>
-            <pre className="code">
-              <VisibleText text={server.faults.join("\n")} />
-            </pre>
-          </details>
-        ) : null}
+        {isOpen ? <ServerTabs server={server} onAct={act} /> : null}
       </div>
     </section>
   );
+}
+
+function ServerTabs({ server, onAct }: { server: McpServerInfo; onAct: (request: McpActionRequest) => void }) {
+  const w = useWords(words);
+  const [search, setSearch] = useSearchParams();
+  const tab = TABS.find((each) => each === search.get("tab")) ?? "tools";
+  return (
+    <>
+      <Tabs
+        label={w.views}
+        tabs={TABS.map((each) => [each, w.tabs[each]] as const)}
+        chosen={tab}
+        onChoose={(each: Tab) => setSearch(each === "tools" ? {} : { tab: each }, { replace: true })}
+      />
+      {tab === "tools" ? <ToolSwitches server={server} onAct={onAct} /> : null}
+      {tab === "contents" ? (
+        server.state === "ready" ? (
+          <ServerContents server={server.name} />
+        ) : (
+          <p className="muted">{w.notReady}</p>
+        )
+      ) : null}
+      {tab === "protocol" ? <ProtocolLog server={server.name} /> : null}
+      {tab === "output" ? <ServerOutput server={server} /> : null}
+    </>
+  );
+}
+
+function ServerOutput({ server }: { server: McpServerInfo }) {
+  const w = useWords(words);
+  const parts = [
+    [w.stderr, server.stderr],
+    [w.log, server.log],
+    [w.faults(server.faultCount), server.faults],
+  ] as const;
+  const filled = parts.filter(([, lines]) => lines.length > 0);
+  if (filled.length === 0) return <p className="muted">{w.silent}</p>;
+  return filled.map(([title, lines]) => (
+    <div key={title} className="stack">
+      <h3>{title}</h3>
+      <pre className="code">
+        <VisibleText text={lines.join("\n")} />
+      </pre>
+    </div>
+  ));
 }

@@ -9,16 +9,14 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   en: {
-    title: "Resources and prompts",
     none: "It has none.",
     read: "Read",
     template: "template",
     prompt: "prompt",
-    waits: "It waits for a yes:",
+    waits: "It waits for your answer:",
     answer: "Answer it",
   },
   zh: {
-    title: "资源与提示",
     none: "没有。",
     read: "读取",
     template: "模板",
@@ -28,19 +26,8 @@ const words = defineWords({
   },
 });
 
-/** Resources and prompts of a server, fetched when they are shown. */
+/** Resources and prompts of a server. */
 export function ServerContents({ server }: { server: string }) {
-  const w = useWords(words);
-  const [isOpen, setOpen] = useState(false);
-  return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary className="muted">{w.title}</summary>
-      {isOpen ? <Contents server={server} /> : null}
-    </details>
-  );
-}
-
-function Contents({ server }: { server: string }) {
   const w = useWords(words);
   const listed = useApi("mcp", "resources", [server]);
   const prompts = useApi("mcp", "prompts", [server]).data?.items ?? [];
@@ -99,7 +86,7 @@ function Contents({ server }: { server: string }) {
       {problem ? <Failure error={problem} /> : null}
       {result?.status === "pending" ? (
         <p className="notice warn">
-          {w.waits} <Link href={`/approvals/${result.pending.id}`}>{w.answer}</Link>
+          {w.waits} <Link href={`/approvals/${encodeURIComponent(result.pending.id)}`}>{w.answer}</Link>
         </p>
       ) : result ? (
         <ResultView result={result} />

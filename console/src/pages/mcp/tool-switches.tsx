@@ -1,75 +1,90 @@
+import { Link } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   en: {
-    tools: (count: number) => `${count} tools`,
+    none: "It has no tools.",
     changed: "definition changed",
     difference: "From what was approved to what it is now:",
     approve: "Approve what it is now",
     fresh: "not used yet",
+    use: (name: string) => `Use ${name}`,
+    open: "Open",
   },
   zh: {
-    tools: (count: number) => `${count} 个工具`,
+    none: "没有工具。",
     changed: "定义已更改",
     difference: "从已批准的定义到现在的定义：",
     approve: "批准现在的定义",
     fresh: "尚未使用",
+    use: (name: string) => `使用 ${name}`,
+    open: "打开",
   },
 });
 
-interface ToolSwitchesProps {
-  tools: McpServerInfo["tools"];
-  onAct: (request: McpActionRequest) => void;
-}
-
 /** The tools of a server with their switches. A changed definition is shown with its difference. */
-export function ToolSwitches({ tools, onAct }: ToolSwitchesProps) {
+export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: McpActionRequest) => void }) {
+  const { server, onAct } = props;
   const w = useWords(words);
+  if (server.tools.length === 0) return <p className="muted">{w.none}</p>;
   return (
-    <details open={tools.some(({ review }) => review === "changed")}>
-      <summary>{w.tools(tools.length)}</summary>
-      <ul className="switches">
-        {tools.map((tool) => (
-          <li key={tool.name}>
+    <ul className="mcp-tools">
+      {server.tools.map((tool) => (
+        <li key={tool.name}>
+          <input
+            type="checkbox"
+            aria-label={w.use(tool.name)}
+            checked={tool.isEnabled}
+            onChange={() => onAct({ action: tool.isEnabled ? "disable_tool" : "enable_tool", tool: tool.name })}
+          />
+          <div className="stack">
             <div className="row">
-              <label className="row grow">
-                <input
-                  type="checkbox"
-                  checked={tool.isEnabled}
-                  onChange={() => onAct({ action: tool.isEnabled ? "disable_tool" : "enable_tool", tool: tool.name })}
-                />
-                <span className="mono">
-                  <VisibleText text={tool.name} />
-                </span>
-              </label>
-              {tool.refused ? <span className="field-error small">{tool.refused}</span> : null}
+              <span className="mono mcp-tool-name">
+                <VisibleText text={tool.name} />
+              </span>
+              {tool.title !== undefined && tool.title !== tool.name ? (
+                <strong>
+                  <VisibleText text={tool.title} />
+                </strong>
+              ) : null}
+              <AnnotationBadges annotations={tool.annotations ?? {}} isTrusted={server.trusted} />
               {tool.review === "new" ? <span className="muted small">{w.fresh}</span> : null}
-              {tool.review === "changed" ? (
-                <>
-                  <span className="badge warn">{w.changed}</span>
-                  <button
-                    className="button small"
-                    onClick={() =>
-                      onAct({ action: "approve_tool", tool: tool.name, ...(tool.hash ? { hash: tool.hash } : {}) })
-                    }
-                  >
-                    {w.approve}
-                  </button>
-                </>
+              {tool.review === "changed" ? <span className="badge warn">{w.changed}</span> : null}
+              {tool.exposedName !== undefined && tool.isAvailable ? (
+                <Link className="small" href={`/tools/${encodeURIComponent(tool.exposedName)}`}>
+                  {w.open}
+                </Link>
               ) : null}
             </div>
-            {tool.difference === undefined ? null : (
+            {tool.description ? (
+              <p className="small muted">
+                <VisibleText text={tool.description} />
+              </p>
+            ) : null}
+            {tool.refused ? <p className="field-error small">{tool.refused}</p> : null}
+            {tool.review === "changed" ? (
               <div className="stack">
-                <p className="small muted">{w.difference}</p>
-                <DiffView text={tool.difference} />
+                {tool.difference === undefined ? null : (
+                  <>
+                    <p className="small muted">{w.difference}</p>
+                    <DiffView text={tool.difference} />
+                  </>
+                )}
+                <button
+                  className="button small mcp-start"
+                  onClick={() => onAct({ action: "approve_tool", tool: tool.name, hash: tool.hash })}
+                >
+                  {w.approve}
+                </button>
               </div>
-            )}
-          </li>
-        ))}
-      </ul>
-    </details>
+            ) : null}
+          </div>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,13 +1,19 @@
-import { Pause, Play, Trash2, Zap } from "lucide-react";
+import { Globe, Pause, Pencil, Play, Trash2, Zap } from "lucide-react";
 import { useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
 import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { browserTimeZone } from "../../parts/format.ts";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { RunBadge, ScheduleRuns } from "./schedule-runs.tsx";
-import { useTimingText } from "./timing-text.ts";
+import { ScheduleForm } from "./schedule-form.tsx";
+import { RunBadge, RunLinks, ScheduleRuns } from "./schedule-runs.tsx";
+import { formatInZone, useTimingText } from "./timing-text.ts";
 
 const words = defineWords({
   en: {
@@ -17,14 +23,20 @@ const words = defineWords({
     runNow: "Run now",
     pause: "Pause",
     resume: "Resume",
+    edit: "Edit",
+    save: "Save",
     remove: "Remove",
     sure: "Really remove?",
     upcoming: "Next runs",
+    yours: (zone: string) => `Your time (${zone})`,
     what: "Runs",
+    wakes: "Sends to session",
     as: "As",
     nobody: "no name given",
     rights: "No more than",
     skip: "Late runs are skipped",
+    last: "Last run",
+    never: "It has not run yet.",
   },
   zh: {
     paused: "已暂停",
@@ -33,97 +45,209 @@ const words = defineWords({
     runNow: "立即运行",
     pause: "暂停",
     resume: "恢复",
+    edit: "编辑",
+    save: "保存",
     remove: "删除",
     sure: "确定删除？",
     upcoming: "接下来",
+    yours: (zone: string) => `你的时间（${zone}）`,
     what: "运行",
+    wakes: "发送到会话",
     as: "身份",
     nobody: "未命名",
     rights: "权限不超过",
     skip: "迟到的运行会被跳过",
+    last: "上次运行",
+    never: "还没有运行过。",
   },
 });
 
-export function ScheduleCard({ schedule }: { schedule: ScheduleInfo }) {
+/** One schedule. `isOpen`: it is alone on the page, with its past runs and its keys. */
+export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isOpen: boolean }) {
   const w = useWords(words);
-  const { language } = useLanguage();
+  const [, go] = useLocation();
+  const [search, setSearch] = useSearchParams();
   const [problem, setProblem] = useState<Error>();
   const [isSure, setSure] = useState(false);
   const timing = useTimingText(schedule.timing);
-  const { id, name, target, isPaused, nextAt, upcoming, lastRun } = schedule;
-  const { caller, ...rights } = schedule.authority;
-  const act = (done: Promise<unknown>): void => {
+  const { id, name, isPaused, nextAt, upcoming } = schedule;
+  const address = `/schedules/${encodeURIComponent(id)}`;
+  const isEditing = isOpen && search.get("edit") === "yes";
+  const done = (): void => void queries.invalidateQueries({ queryKey: ["schedules"] });
+  const act = (doing: Promise<unknown>): void => {
     setProblem(undefined);
-    done.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["schedules"] }));
+    doing.catch(setProblem).finally(done);
   };
+  const run = (): void => act(api.schedules.run(id));
+  const pause = (): void => act(api.schedules.pause(id, { isPaused: !isPaused }));
+  const edit = (): void => go(`${address}?edit=yes`);
+  const keys = {
+    r: { label: w.runNow, run },
+    p: { label: isPaused ? w.resume : w.pause, run: pause },
+    e: { label: w.edit, run: edit },
+  };
+  useKeys(isOpen ? keys : {});
   return (
     <section className="panel" aria-label={name}>
       <header>
         <h2 className="grow">
-          <VisibleText text={name} />
+          {isOpen ? (
+            <VisibleText text={name} />
+          ) : (
+            <Link data-row href={address}>
+              <VisibleText text={name} />
+            </Link>
+          )}
         </h2>
-        {lastRun ? <RunBadge state={lastRun.state} /> : null}
         {isPaused ? <span className="badge warn">{w.paused}</span> : null}
         {nextAt === undefined && !isPaused ? <span className="badge">{w.over}</span> : null}
-        <button className="button small" onClick={() => act(api.schedules.run(id))}>
+        <button className="button small" onClick={run}>
           <Zap size={14} aria-hidden /> {w.runNow}
         </button>
-        <button className="button small" onClick={() => act(api.schedules.pause(id, { isPaused: !isPaused }))}>
+        <button className="button small" onClick={pause}>
           {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {isPaused ? w.resume : w.pause}
+        </button>
+        <button className="button small" aria-expanded={isEditing} onClick={edit}>
+          <Pencil size={14} aria-hidden /> {w.edit}
         </button>
         <button
           className="button small danger"
           onBlur={() => setSure(false)}
-          onClick={() => (isSure ? act(api.schedules.remove(id)) : setSure(true))}
+          onClick={() => {
+            if (!isSure) setSure(true);
+            else act(api.schedules.remove(id).then(() => isOpen && go("/schedules")));
+          }}
         >
           <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
         </button>
       </header>
-      <div className="body">
-        {problem ? <Failure error={problem} /> : null}
-        <p className="row">
-          <strong>{timing}</strong>
-          {upcoming[0] === undefined ? null : (
-            <span className="muted">
-              {w.next} <TimeAgo at={upcoming[0]} />
-            </span>
-          )}
-          {schedule.missed === "skip" ? <span className="badge">{w.skip}</span> : null}
-        </p>
-        <dl className="facts">
-          <dt>{w.what}</dt>
-          <dd className="mono">
-            <VisibleText
-              text={
-                target.type === "call"
-                  ? `${target.toolName} ${JSON.stringify(target.input)}`
-                  : `${target.session}: ${target.text}`
-              }
-            />
-          </dd>
-          <dt>{w.as}</dt>
-          <dd>{[caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody}</dd>
-          {Object.keys(rights).length > 0 ? (
-            <>
-              <dt>{w.rights}</dt>
-              <dd className="mono">
-                <VisibleText text={JSON.stringify(rights)} />
-              </dd>
-            </>
-          ) : null}
-          {upcoming.length > 0 ? (
-            <>
-              <dt>{w.upcoming}</dt>
-              <dd className="muted">{upcoming.map((at) => showTime(at, language)).join(" · ")}</dd>
-            </>
-          ) : null}
-        </dl>
-        {lastRun ? <ScheduleRuns id={id} /> : null}
-      </div>
+      {isEditing ? (
+        <ScheduleForm
+          schedule={schedule}
+          saveText={w.save}
+          onCancel={() => setSearch({})}
+          save={async (request) => {
+            await api.schedules.update(id, request);
+            setSearch({});
+            done();
+          }}
+        />
+      ) : (
+        <div className="body">
+          {problem ? <Failure error={problem} /> : null}
+          <p className="row">
+            <strong>{timing}</strong>
+            {schedule.timing.type === "cron" ? (
+              <>
+                <code className="muted">{schedule.timing.expression}</code>
+                <span className="badge accent">
+                  <Globe size={12} aria-hidden /> {schedule.timing.timeZone}
+                </span>
+              </>
+            ) : null}
+            {upcoming[0] === undefined ? null : (
+              <span className="muted">
+                {w.next} <TimeAgo at={upcoming[0]} />
+              </span>
+            )}
+            {schedule.missed === "skip" ? <span className="badge">{w.skip}</span> : null}
+          </p>
+          <ScheduleFacts schedule={schedule} />
+          {isOpen ? <ScheduleRuns id={id} /> : null}
+        </div>
+      )}
     </section>
   );
 }
 
-function showTime(at: number, language: string): string {
-  return new Date(at).toLocaleString(language, { dateStyle: "medium", timeStyle: "short" });
+function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
+  const w = useWords(words);
+  const { target, lastRun, upcoming, subject, risk } = schedule;
+  const { caller, ...rights } = schedule.authority;
+  return (
+    <dl className="facts">
+      {target.type === "call" ? (
+        <>
+          <dt>{w.what}</dt>
+          <dd className="row">
+            <span className="mono">
+              <VisibleText text={target.toolName} />
+            </span>
+            {subject ? <CallSubject subject={subject} /> : null}
+            {risk ? <RiskBadge level={risk} short /> : null}
+          </dd>
+        </>
+      ) : (
+        <>
+          <dt>{w.wakes}</dt>
+          <dd className="row">
+            <Link href={`/sessions/${encodeURIComponent(target.session)}`}>{target.session}</Link>
+            <VisibleText text={target.text} />
+          </dd>
+        </>
+      )}
+      <dt>{w.last}</dt>
+      <dd className="row">
+        {lastRun ? (
+          <>
+            <RunBadge state={lastRun.state} />
+            <TimeAgo at={lastRun.startedAt ?? lastRun.dueAt} />
+            {lastRun.outcome ? (
+              <span className="muted schedule-outcome">
+                <VisibleText text={lastRun.outcome} />
+              </span>
+            ) : null}
+            <RunLinks run={lastRun} />
+          </>
+        ) : (
+          <span className="muted">{w.never}</span>
+        )}
+      </dd>
+      <dt>{w.as}</dt>
+      <dd>{[caller.user, caller.agent, caller.session].filter(Boolean).join(" · ") || w.nobody}</dd>
+      {Object.values(rights).some((right) => right !== undefined) ? (
+        <>
+          <dt>{w.rights}</dt>
+          <dd className="mono">
+            <VisibleText text={JSON.stringify(rights)} />
+          </dd>
+        </>
+      ) : null}
+      {upcoming.length > 0 ? (
+        <>
+          <dt>{w.upcoming}</dt>
+          <dd>
+            <UpcomingTimes schedule={schedule} />
+          </dd>
+        </>
+      ) : null}
+    </dl>
+  );
+}
+
+/** In the time zone of the schedule and, if that is another one, in the reader's. */
+function UpcomingTimes({ schedule: { timing, upcoming } }: { schedule: ScheduleInfo }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const own = browserTimeZone();
+  const zone = timing.type === "cron" ? timing.timeZone : own;
+  if (zone === own) return <span>{upcoming.map((at) => formatInZone(at, own, language)).join(" · ")}</span>;
+  return (
+    <table className="schedule-times small">
+      <thead>
+        <tr>
+          <th scope="col">{zone}</th>
+          <th scope="col">{w.yours(own)}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {upcoming.map((at) => (
+          <tr key={at}>
+            <td>{formatInZone(at, zone, language)}</td>
+            <td className="muted">{formatInZone(at, own, language)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }

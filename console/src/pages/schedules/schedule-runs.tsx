@@ -1,9 +1,9 @@
-import { useState } from "react";
 import { Link } from "wouter";
 import type { ScheduleRun } from "../../../../src/contracts/schedules.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
-import { formatDuration } from "../../parts/format.ts";
+import { formatDateTime, formatDuration } from "../../parts/format.ts";
+import { Loaded } from "../../parts/loaded.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -13,7 +13,7 @@ const words = defineWords({
     due: "Due",
     state: "State",
     took: "Took",
-    outcome: "What came of it",
+    outcome: "Result",
     states: {
       running: "running",
       waiting: "waits",
@@ -22,10 +22,12 @@ const words = defineWords({
       missed: "missed",
       skipped: "skipped",
     },
-    missed: (count: number) => `${count < 1000 ? count : "1000 or more"} missed while nobody was running`,
-    requested: (by: string) => `asked for by ${by}`,
-    call: "call",
-    answer: "answer it",
+    missed: (count: number) => `${count < 1000 ? count : "1000 or more"} missed while Haft was not running`,
+    none: "It has not run yet.",
+    requested: (by: string) => `requested by ${by}`,
+    call: "The call",
+    job: "The job",
+    answer: "Answer",
   },
   zh: {
     runs: "过去的运行",
@@ -42,15 +44,17 @@ const words = defineWords({
       missed: "错过",
       skipped: "跳过",
     },
-    missed: (count: number) => `无人运行时错过 ${count < 1000 ? count : "1000 或更多"} 次`,
+    none: "还没有运行过。",
+    missed: (count: number) => `Haft 未运行时错过 ${count < 1000 ? count : "1000 或更多"} 次`,
     requested: (by: string) => `由 ${by} 要求`,
-    call: "调用",
+    call: "查看调用",
+    job: "查看作业",
     answer: "去处理",
   },
 });
 
 const TONES: Record<ScheduleRun["state"], string> = {
-  running: "accent pulse",
+  running: "accent",
   waiting: "warn",
   completed: "ok",
   failed: "bad",
@@ -62,16 +66,33 @@ export function RunBadge({ state }: { state: ScheduleRun["state"] }) {
   return <span className={`badge ${TONES[state]}`}>{useWords(words).states[state]}</span>;
 }
 
-/** Fetched when the list is opened. */
+/** Where a run can be looked at, or answered. */
+export function RunLinks({ run: { pending, callId } }: { run: ScheduleRun }) {
+  const w = useWords(words);
+  return (
+    <>
+      {pending?.kind === "approval" ? (
+        <Link className="button small primary" href={`/approvals/${encodeURIComponent(pending.id)}`}>
+          {w.answer}
+        </Link>
+      ) : null}
+      {pending?.kind === "job" ? <Link href={`/jobs/${encodeURIComponent(pending.id)}`}>{w.job}</Link> : null}
+      {callId === undefined ? null : <Link href={`/work/${encodeURIComponent(callId)}`}>{w.call}</Link>}
+    </>
+  );
+}
+
+/** The past runs, newest first. */
 export function ScheduleRuns({ id }: { id: string }) {
   const w = useWords(words);
-  const [isOpen, setOpen] = useState(false);
-  const { data } = useApi("schedules", "runs", isOpen ? [id, { limit: 50 }] : undefined);
+  const query = useApi("schedules", "runs", [id, { limit: 50 }]);
   return (
-    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary>{w.runs}</summary>
-      {data ? <RunTable runs={data.items} /> : null}
-    </details>
+    <div className="stack">
+      <h3>{w.runs}</h3>
+      <Loaded query={query}>
+        {({ items }) => (items.length === 0 ? <p className="muted">{w.none}</p> : <RunTable runs={items} />)}
+      </Loaded>
+    </div>
   );
 }
 
@@ -94,7 +115,7 @@ function RunTable({ runs }: { runs: readonly ScheduleRun[] }) {
           {runs.map((run) => (
             <tr key={run.number}>
               <td className="mono muted">{run.number}</td>
-              <td className="muted">{new Date(run.dueAt).toLocaleString(language)}</td>
+              <td className="muted">{formatDateTime(run.dueAt, language)}</td>
               <td>
                 <RunBadge state={run.state} />
               </td>
@@ -108,11 +129,7 @@ function RunTable({ runs }: { runs: readonly ScheduleRun[] }) {
                   {run.missed > 0 ? <span className="badge warn">{w.missed(run.missed)}</span> : null}
                   {run.trigger === "request" ? <span className="badge">{w.requested(run.by ?? "?")}</span> : null}
                   {run.outcome ? <VisibleText text={run.outcome} /> : null}
-                  {run.pending?.kind === "approval" ? (
-                    <Link href={`/approvals/${run.pending.id}`}>{w.answer}</Link>
-                  ) : run.callId ? (
-                    <Link href={`/calls/${encodeURIComponent(run.callId)}`}>{w.call}</Link>
-                  ) : null}
+                  <RunLinks run={run} />
                 </span>
               </td>
             </tr>

@@ -1,50 +1,109 @@
-import { CalendarClock } from "lucide-react";
-import { useApi } from "../../api.ts";
+import { ArrowLeft, CalendarClock, Plus } from "lucide-react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import { api, ApiError, queries, useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { AddSchedule } from "./add-schedule.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { ScheduleCard } from "./schedule-card.tsx";
+import { ScheduleForm } from "./schedule-form.tsx";
+import "./schedules.css";
 
 const words = defineWords({
   en: {
     title: "Schedules",
-    lead: "Calls that are made later or again and again. Each run passes the gate with the rights of whoever set it up.",
-    idle: "Nobody runs schedules at the moment: start haft serve or haft worker.",
+    lead: "Calls that are made later or again and again. Each run passes the policy, with the rights of the person who set it up.",
+    idle: "No process runs schedules at the moment: start haft serve or haft worker.",
+    add: "Add a schedule",
+    save: "Add",
+    back: "All schedules",
+    gone: (id: string) => `There is no schedule "${id}". It may have been removed.`,
     none: "No schedules",
-    noneLead: "Add one above, with haft schedules add, or let an agent use the cron tool, which needs your approval.",
+    noneLead: "Add one here, with haft schedules add, or let an agent use the cron tool, which needs your approval.",
   },
   zh: {
     title: "定时",
-    lead: "稍后或反复进行的调用。每次运行都以设置者的权限通过关卡。",
+    lead: "稍后或反复进行的调用。每次运行都以设置者的权限经过策略。",
     idle: "目前没有进程在执行定时任务：请启动 haft serve 或 haft worker。",
+    add: "添加定时任务",
+    save: "添加",
+    back: "全部定时任务",
+    gone: (id: string) => `没有定时任务“${id}”。它可能已被删除。`,
     none: "没有定时任务",
-    noneLead: "在上面添加，用 haft schedules add，或让代理使用 cron 工具：生效前会先询问你。",
+    noneLead: "在这里添加，用 haft schedules add，或让代理使用 cron 工具：生效前会先询问你。",
   },
 });
 
-/** Other processes run schedules too, and their events do not arrive here. */
+/** Other processes run schedules too, and not each of their changes is an event. */
 const LIVE = { everyMs: 5000 };
 
 export default function SchedulesView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("schedules", "list", [], LIVE);
+  const [location, go] = useLocation();
+  const [search, setSearch] = useSearchParams();
+  const wanted = pathPart(location, 2);
+  const isAdding = wanted === "" && search.get("add") === "yes";
+  const query = useApi("schedules", "list", [], LIVE);
+  const list = useRowKeys<HTMLDivElement>();
+  const add = (): void => go("/schedules?add=yes");
+  useKeys(wanted ? {} : { n: { label: w.add, run: add } });
   return (
-    <PageFrame title={w.title} lead={w.lead}>
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {data && !data.status.isRunning ? <p className="notice warn">{w.idle}</p> : null}
-      <AddSchedule />
-      {data?.items.length === 0 ? (
-        <div className="panel">
-          <Empty icon={CalendarClock} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
+    <PageFrame
+      title={w.title}
+      lead={w.lead}
+      actions={
+        wanted ? (
+          <Link className="button plain" href="/schedules">
+            <ArrowLeft size={15} aria-hidden /> {w.back}
+          </Link>
+        ) : (
+          <button className="button primary" onClick={add} aria-expanded={isAdding}>
+            <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
+          </button>
+        )
+      }
+    >
+      {isAdding ? (
+        <section className="panel" aria-label={w.add}>
+          <header>
+            <h2>{w.add}</h2>
+          </header>
+          <ScheduleForm
+            saveText={w.save}
+            onCancel={() => setSearch({})}
+            save={async (request) => {
+              await api.schedules.create(request);
+              setSearch({});
+              void queries.invalidateQueries({ queryKey: ["schedules"] });
+            }}
+          />
+        </section>
       ) : null}
-      {data?.items.map((schedule) => (
-        <ScheduleCard key={schedule.id} schedule={schedule} />
-      ))}
+      <Loaded query={query}>
+        {({ items, status }) => {
+          const shown = wanted ? items.filter(({ id }) => id === wanted) : items;
+          return (
+            <div ref={list} className="stack">
+              {status.isRunning ? null : <p className="notice warn">{w.idle}</p>}
+              {wanted && shown.length === 0 ? <Failure error={new ApiError("not_found", w.gone(wanted))} /> : null}
+              {!wanted && items.length === 0 ? (
+                <div className="panel">
+                  <Empty icon={CalendarClock} title={w.none}>
+                    <p>{w.noneLead}</p>
+                  </Empty>
+                </div>
+              ) : null}
+              {shown.map((schedule) => (
+                <ScheduleCard key={schedule.id} schedule={schedule} isOpen={wanted !== ""} />
+              ))}
+            </div>
+          );
+        }}
+      </Loaded>
     </PageFrame>
   );
 }

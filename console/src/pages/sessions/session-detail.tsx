@@ -1,16 +1,20 @@
 import { ArrowLeft, Send, Square } from "lucide-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
-import type { AgentSessionDetail, SessionEntry } from "../../../../src/contracts/sessions.ts";
+import type { AgentSessionDetail, AgentSessionInfo, SessionEntry } from "../../../../src/contracts/sessions.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { SessionEntryView } from "./session-entry.tsx";
-import { SessionStateBadge } from "./session-state.tsx";
-import { useSessionStream } from "./use-session-stream.ts";
+import { SessionQuestions } from "./session-questions.tsx";
+import { SessionStateBadge, SessionUsage } from "./session-state.tsx";
+import { addressOfSession, treeOf } from "./session-tree.ts";
+import { type StreamedSession, useSessionStream } from "./use-session-stream.ts";
 
 const words = defineWords({
   en: {
@@ -22,10 +26,10 @@ const words = defineWords({
     nothing: "Nothing was said yet.",
     speaking: "It speaks",
     noModel: "No model is configured (agent.model): this session can be read, and nobody answers in it.",
-    tokens: (input: number, output: number) => `${input} tokens in, ${output} out`,
-    spawned: "Spawned",
-    by: "Spawned by",
+    family: "Sessions of this task",
     waits: "Waits for",
+    inbox: (count: number) => (count === 1 ? "1 message is next" : `${count} messages are next`),
+    here: "this one",
   },
   zh: {
     back: "全部会话",
@@ -36,48 +40,40 @@ const words = defineWords({
     nothing: "还没有内容。",
     speaking: "正在回答",
     noModel: "没有配置模型（agent.model）：可以阅读此会话，但没有人回答。",
-    tokens: (input: number, output: number) => `输入 ${input}，输出 ${output} 个 token`,
-    spawned: "派生了",
-    by: "派生自",
+    family: "此任务的会话",
     waits: "等待",
+    inbox: (count: number) => `接下来有 ${count} 条消息`,
+    here: "当前",
   },
 });
 
+const LIVE = { everyMs: 5000 };
+
 export function SessionDetailView({ id }: { id: string }) {
   const w = useWords(words);
+  const query = useApi("sessions", "get", [id], LIVE);
+  const stream = useSessionStream(id);
+  const { data } = query;
+  const session = data && observed(data, stream.entries);
   const [problem, setProblem] = useState<Error>();
-  const { data: session, error, refetch } = useApi("sessions", "get", [id]);
-  const canAnswer = useApi("sessions", "list", [{ limit: 1 }]).data?.canAnswer;
-  const { entries, speaking, early } = useSessionStream(id);
-  const results = useMemo(() => new Map([...resultsOf(entries), ...early]), [entries, early]);
-  const last = entries.at(-1);
-  const isAtWork = last !== undefined && last.end === undefined;
   const act = (done: Promise<unknown>): void => {
     setProblem(undefined);
     done.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["sessions"] }));
   };
-  const back = (
-    <Link className="button plain" href="/sessions">
-      <ArrowLeft size={15} aria-hidden /> {w.back}
-    </Link>
-  );
-  if (error || !session) {
-    return error ? (
-      <PageFrame title={id} actions={back}>
-        <Failure error={error} again={() => void refetch()} />
-      </PageFrame>
-    ) : null;
-  }
+  const stop = (): void => act(api.sessions.stop(id));
+  const isActive = session?.state === "running" || session?.state === "waiting";
   return (
     <PageFrame
-      title={session.label ?? id}
+      title={session?.label ?? id}
       lead={<span className="mono small">{id}</span>}
       actions={
         <>
-          {back}
-          <SessionStateBadge state={isAtWork ? "running" : session.state} />
-          {isAtWork || session.state === "waiting" ? (
-            <button className="button danger" onClick={() => act(api.sessions.stop(id))}>
+          <Link className="button plain" href="/sessions">
+            <ArrowLeft size={15} aria-hidden /> {w.back}
+          </Link>
+          {session ? <SessionStateBadge session={session} /> : null}
+          {isActive ? (
+            <button className="button danger" onClick={stop}>
               <Square size={14} aria-hidden /> {w.stop}
             </button>
           ) : null}
@@ -85,29 +81,73 @@ export function SessionDetailView({ id }: { id: string }) {
       }
     >
       {problem ? <Failure error={problem} /> : null}
-      {canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
-      <Family session={session} />
-      <section className="panel" aria-label={w.conversation}>
-        <Conversation entries={entries} speaking={speaking} results={results} />
-      </section>
-      {canAnswer ? <SayForm say={(text) => act(api.sessions.send(id, { text }))} /> : null}
+      <Loaded query={{ ...query, data: session }}>
+        {(shown) => (
+          <SessionBody session={shown} stream={stream} say={(text) => act(api.sessions.send(id, { text }))} />
+        )}
+      </Loaded>
     </PageFrame>
   );
 }
 
-function Conversation(props: { entries: SessionEntry[]; speaking: string; results: ReadonlyMap<string, ToolResult> }) {
-  const { entries, speaking, results } = props;
+/** The stream shows the begin of a turn a moment before the session is fetched again. */
+function observed(session: AgentSessionDetail, entries: readonly SessionEntry[]): AgentSessionDetail {
+  const last = entries.at(-1);
+  const hasBegun =
+    session.state === "idle" && last !== undefined && last.end === undefined && last.turn > session.turns;
+  return hasBegun ? { ...session, state: "running" } : session;
+}
+
+function SessionBody(props: { session: AgentSessionDetail; stream: StreamedSession; say: (text: string) => void }) {
+  const { session, stream, say } = props;
+  const w = useWords(words);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const canAnswer = useApi("sessions", "list", [{ limit: 1 }]).data?.canAnswer;
+  const { entries, early } = stream;
+  const results = useMemo(() => new Map([...resultsOf(entries), ...early]), [entries, early]);
+  const asked = useMemo(() => new Set(session.questions.map(({ callId }) => callId)), [session.questions]);
+  const pending = session.pending.filter(({ callId }) => !asked.has(callId));
+  useKeys({ m: { label: w.say, run: () => field.current?.focus() } });
+  return (
+    <>
+      {canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
+      <p className="row small muted">
+        <SessionUsage usage={session.usage} />
+        {session.waiting > 0 ? <span>· {w.inbox(session.waiting)}</span> : null}
+        {pending.length > 0 ? (
+          <span>
+            · {w.waits} <span className="mono">{pending.map(({ name }) => name).join(", ")}</span>
+          </span>
+        ) : null}
+      </p>
+      <SessionQuestions session={session} />
+      <Family sessions={session.family} current={session.key} />
+      <section className="panel" aria-label={w.conversation}>
+        <Conversation stream={stream} results={results} asked={asked} />
+      </section>
+      {canAnswer ? <SayForm say={say} field={field} /> : null}
+    </>
+  );
+}
+
+function Conversation(props: {
+  stream: StreamedSession;
+  results: ReadonlyMap<string, ToolResult>;
+  asked: ReadonlySet<string>;
+}) {
+  const { entries, speaking } = props.stream;
   const w = useWords(words);
   const end = useRef<HTMLDivElement>(null);
+  const isAsked = props.asked.size > 0;
   useEffect(() => {
-    // In braces: newer browsers return a promise, which React would take for a cleanup function.
-    end.current?.scrollIntoView({ block: "nearest" });
-  }, [entries, speaking]);
+    // The question above the conversation stays in view while it waits.
+    if (!isAsked) end.current?.scrollIntoView({ block: "nearest" });
+  }, [entries, speaking, isAsked]);
   return (
     <div className="body chat" role="log" aria-live="polite">
       {entries.length === 0 ? <p className="muted">{w.nothing}</p> : null}
       {entries.map((entry) => (
-        <SessionEntryView key={entry.seq} entry={entry} results={results} />
+        <SessionEntryView key={entry.seq} entry={entry} results={props.results} asked={props.asked} />
       ))}
       {speaking === "" ? null : (
         <article className="said agent" aria-label={w.speaking}>
@@ -121,33 +161,42 @@ function Conversation(props: { entries: SessionEntry[]; speaking: string; result
   );
 }
 
-function Family({ session: { parent, children, usage, pending } }: { session: AgentSessionDetail }) {
+/** The sessions that belong together, as a tree. A session that is alone needs none. */
+function Family({ sessions, current }: { sessions: readonly AgentSessionInfo[]; current: string }) {
   const w = useWords(words);
+  if (sessions.length < 2) return null;
   return (
-    <p className="row small muted">
-      <span>{w.tokens(usage.inputTokens, usage.outputTokens)}</span>
-      {parent === undefined ? null : (
-        <span>
-          {w.by} <Link href={`/sessions/${encodeURIComponent(parent)}`}>{parent}</Link>
-        </span>
-      )}
-      {children.length === 0 ? null : <span>{w.spawned}</span>}
-      {children.map((child) => (
-        <Link key={child.key} href={`/sessions/${encodeURIComponent(child.key)}`}>
-          {child.label ?? child.key}
-        </Link>
-      ))}
-      {pending.length === 0 ? null : (
-        <span>
-          {w.waits} <span className="mono">{pending.map(({ name }) => name).join(", ")}</span>
-        </span>
-      )}
-    </p>
+    <nav className="panel" aria-label={w.family}>
+      <header>
+        <h2>{w.family}</h2>
+      </header>
+      <ul className="session-rows">
+        {treeOf(sessions).map(({ session, depth }) => (
+          <li key={session.key} className={`session-row depth-${Math.min(depth, 4)}`}>
+            <div className="session-head">
+              {session.key === current ? (
+                <strong className="session-name" aria-current="page">
+                  <VisibleText text={session.label ?? session.key} /> <span className="muted">({w.here})</span>
+                </strong>
+              ) : (
+                <Link className="session-name" href={addressOfSession(session.key)}>
+                  <VisibleText text={session.label ?? session.key} />
+                </Link>
+              )}
+              <SessionStateBadge session={session} />
+            </div>
+            <div className="session-facts small muted">
+              <SessionUsage usage={session.usage} />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </nav>
   );
 }
 
 /** Enter sends, Shift+Enter starts a new line. During IME composition Enter belongs to the composition. */
-function SayForm({ say }: { say: (text: string) => void }) {
+function SayForm({ say, field }: { say: (text: string) => void; field: RefObject<HTMLTextAreaElement | null> }) {
   const w = useWords(words);
   const [text, setText] = useState("");
   const submit = (): void => {
@@ -164,6 +213,7 @@ function SayForm({ say }: { say: (text: string) => void }) {
       }}
     >
       <textarea
+        ref={field}
         className="textarea grow"
         rows={2}
         aria-label={w.say}

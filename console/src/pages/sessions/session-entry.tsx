@@ -16,7 +16,7 @@ const words = defineWords({
     thinking: "What it thought",
     input: "Input",
     call: "The call",
-    answer: "Answer it",
+    asks: "waiting for you",
     ended: { aborted: "stopped", error: "failed", limit: "reached a limit", loop: "kept repeating itself" } as Record<
       string,
       string
@@ -31,7 +31,7 @@ const words = defineWords({
     thinking: "它的思考",
     input: "输入",
     call: "查看调用",
-    answer: "去回答",
+    asks: "等你处理",
     ended: { aborted: "已停止", error: "失败", limit: "达到上限", loop: "一直在重复" } as Record<string, string>,
     turn: "本轮",
   },
@@ -40,15 +40,14 @@ const words = defineWords({
 type Part = Exclude<Extract<NonNullable<SessionEntry["message"]>, { content: unknown }>["content"], string>[number];
 
 /** One entry of the conversation. Calls are shown in the message that made them, with their results. */
-export function SessionEntryView({
-  entry,
-  results,
-}: {
+export function SessionEntryView(props: {
   entry: SessionEntry;
   results: ReadonlyMap<string, ToolResult>;
+  /** The calls that a person is asked about. */
+  asked: ReadonlySet<string>;
 }) {
   const w = useWords(words);
-  const { message, incoming, end } = entry;
+  const { message, incoming, end } = props.entry;
   if (end && w.ended[end.stop] !== undefined) {
     return (
       <p className={`notice ${end.stop === "aborted" ? "warn" : "bad"}`}>
@@ -81,13 +80,14 @@ export function SessionEntryView({
         <Icon size={14} aria-hidden /> {name}
       </header>
       {parts.map((part, at) => (
-        <PartView key={at} part={part} results={results} />
+        <PartView key={at} part={part} results={props.results} asked={props.asked} />
       ))}
     </article>
   );
 }
 
-function PartView({ part, results }: { part: Part; results: ReadonlyMap<string, ToolResult> }) {
+function PartView(props: { part: Part; results: ReadonlyMap<string, ToolResult>; asked: ReadonlySet<string> }) {
+  const { part } = props;
   const w = useWords(words);
   switch (part.type) {
     case "text":
@@ -108,13 +108,17 @@ function PartView({ part, results }: { part: Part; results: ReadonlyMap<string, 
     case "image":
       return <p className="mono small muted">{part.mimeType}</p>;
     case "tool_call":
-      return <CallView part={part} result={results.get(part.callId)} />;
+      return <CallView part={part} result={props.results.get(part.callId)} isAsked={props.asked.has(part.callId)} />;
   }
 }
 
-function CallView({ part, result }: { part: Extract<Part, { type: "tool_call" }>; result: ToolResult | undefined }) {
+function CallView(props: {
+  part: Extract<Part, { type: "tool_call" }>;
+  result: ToolResult | undefined;
+  isAsked: boolean;
+}) {
+  const { part, result, isAsked } = props;
   const w = useWords(words);
-  const isAsked = result?.status === "pending" && result.pending.kind === "approval";
   return (
     <div className="call-line">
       <div className="row">
@@ -122,13 +126,8 @@ function CallView({ part, result }: { part: Extract<Part, { type: "tool_call" }>
         <span className="mono">
           <VisibleText text={part.name} />
         </span>
-        <StatusBadge status={result?.status ?? "running"} />
-        {isAsked ? (
-          <Link className="button small primary" href={`/approvals/${encodeURIComponent(result.pending.id)}`}>
-            {w.answer}
-          </Link>
-        ) : null}
-        <Link className="small" href={`/calls/${encodeURIComponent(part.callId)}`}>
+        {isAsked ? <span className="badge warn">{w.asks}</span> : <StatusBadge status={result?.status ?? "running"} />}
+        <Link className="small" href={`/work/${encodeURIComponent(part.callId)}`}>
           {w.call}
         </Link>
       </div>

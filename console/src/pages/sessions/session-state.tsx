@@ -1,19 +1,59 @@
-import type { SessionState } from "../../../../src/contracts/sessions.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { Ban, CircleCheck, CircleX, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
+import type { AgentSessionInfo, SessionState } from "../../../../src/contracts/sessions.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { formatNumber } from "../../parts/format.ts";
 
-const words = defineWords<Record<SessionState, string>>({
+export const stateWords = defineWords<Record<SessionState, string>>({
   en: { idle: "idle", running: "at work", waiting: "waiting", stopped: "stopped", failed: "failed" },
   zh: { idle: "空闲", running: "工作中", waiting: "等待中", stopped: "已停止", failed: "失败" },
 });
 
-const TONES: Record<SessionState, string> = {
-  idle: "ok",
-  running: "accent pulse",
-  waiting: "warn",
-  stopped: "",
-  failed: "bad",
+const words = defineWords({
+  en: {
+    forYou: (count: number) => (count > 1 ? `waiting for you (${count})` : "waiting for you"),
+    tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
+  },
+  zh: {
+    forYou: (count: number) => (count > 1 ? `等你处理（${count}）` : "等你处理"),
+    tokens: (input: string, output: string) => `输入 ${input}，输出 ${output} 个 token`,
+  },
+});
+
+const LOOKS: Record<SessionState, readonly [tone: string, icon: LucideIcon]> = {
+  idle: ["ok", CircleCheck],
+  running: ["accent", LoaderCircle],
+  waiting: ["warn", Hourglass],
+  stopped: ["", Ban],
+  failed: ["bad", CircleX],
 };
 
-export function SessionStateBadge({ state }: { state: SessionState }) {
-  return <span className={`badge ${TONES[state]}`}>{useWords(words)[state]}</span>;
+/** A session that waits for a person says so; others wait for a job or a client. */
+export function SessionStateBadge({ session }: { session: Pick<AgentSessionInfo, "state" | "questionCount"> }) {
+  const states = useWords(stateWords);
+  const w = useWords(words);
+  const [tone, Icon] = LOOKS[session.state];
+  return (
+    <span className={`badge ${tone}`}>
+      <Icon size={12} aria-hidden />
+      {session.questionCount > 0 ? w.forYou(session.questionCount) : states[session.state]}
+    </span>
+  );
+}
+
+/** What a session has used so far. */
+export function SessionUsage({ usage }: { usage: AgentSessionInfo["usage"] }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const { inputTokens, outputTokens, costUsd } = usage;
+  return (
+    <span className="session-usage">
+      {w.tokens(formatNumber(inputTokens, language), formatNumber(outputTokens, language))}
+      {costUsd === undefined ? null : <strong className="mono">{` · ${formatCost(costUsd)}`}</strong>}
+    </span>
+  );
+}
+
+/** `$1.24`, and more digits for small amounts. */
+function formatCost(usd: number): string {
+  return `$${usd.toFixed(usd >= 1 || usd === 0 ? 2 : 4)}`;
 }

@@ -1,127 +1,170 @@
-import { MessagesSquare, Plus } from "lucide-react";
+import { CornerDownRight, MessagesSquare, Plus } from "lucide-react";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link, useLocation, useSearchParams } from "wouter";
+import type { SessionQuestion, SessionState } from "../../../../src/contracts/sessions.ts";
 import { api, queries, useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { SessionDetailView } from "./session-detail.tsx";
-import { SessionStateBadge } from "./session-state.tsx";
+import { SessionStateBadge, SessionUsage, stateWords } from "./session-state.tsx";
+import { addressOfSession, type TreeRow, treeOf } from "./session-tree.ts";
+import "./sessions.css";
 
 const words = defineWords({
   en: {
     title: "Sessions",
-    lead: "Conversations with agents: what was said and done, what waits, and what they spawned.",
+    lead: "Conversations with agents: what was said and done, what waits, and what they started.",
     begin: "New session",
-    name: "Session",
     state: "State",
-    said: "Said last",
-    turns: "Turns",
-    when: "Changed",
+    all: "All",
+    list: "Sessions",
+    turns: (count: number) => (count === 1 ? "1 turn" : `${count} turns`),
+    answer: "Answer",
     none: "No sessions yet",
-    noneLead: "Begin one here, or with: haft sessions send --new NAME TEXT",
+    noneLead: "Start one here, or with: haft sessions send --new NAME TEXT",
+    noneOf: "No session is in this state",
     noModel: "No model is configured (agent.model): sessions can be read, and nobody answers in them.",
   },
   zh: {
     title: "会话",
-    lead: "与代理的对话：说过和做过什么、在等什么、派生了什么。",
+    lead: "与代理的对话：说过和做过什么、在等什么、启动了什么。",
     begin: "新会话",
-    name: "会话",
     state: "状态",
-    said: "最后说的",
-    turns: "轮次",
-    when: "更新",
+    all: "全部",
+    list: "会话",
+    turns: (count: number) => `${count} 轮`,
+    answer: "处理",
     none: "还没有会话",
     noneLead: "在这里开始一个，或用：haft sessions send --new NAME TEXT",
+    noneOf: "没有处于此状态的会话",
     noModel: "没有配置模型（agent.model）：可以阅读会话，但没有人回答。",
   },
 });
 
+/** Turns of other processes without calls cause no event. */
+const LIVE = { everyMs: 5000 };
+const STATES = ["waiting", "running", "idle", "failed", "stopped"] as const satisfies readonly SessionState[];
+
 export default function SessionsView() {
   const [location] = useLocation();
-  const wanted = location.split("/")[2];
-  return wanted ? <SessionDetailView id={decodeURIComponent(wanted)} /> : <SessionsList />;
+  const wanted = pathPart(location, 2);
+  return wanted ? <SessionDetailView key={wanted} id={wanted} /> : <SessionsList />;
 }
 
 function SessionsList() {
   const w = useWords(words);
+  const states = useWords(stateWords);
   const [, go] = useLocation();
+  const [search, setSearch] = useSearchParams();
+  const state = STATES.find((each) => each === search.get("state"));
   const [problem, setProblem] = useState<Error>();
-  const { data, error, refetch } = useApi("sessions", "list", [{ limit: 200 }]);
+  const query = useApi("sessions", "list", [{ limit: 200, state }], LIVE);
+  const canAnswer = query.data?.canAnswer;
   const begin = (): void => {
+    if (!canAnswer) return;
     setProblem(undefined);
     api.sessions
       .create()
       .then(({ key }) => {
         void queries.invalidateQueries({ queryKey: ["sessions"] });
-        go(addressOf(key));
+        go(addressOfSession(key));
       })
       .catch(setProblem);
   };
+  useKeys({ n: { label: w.begin, run: begin } });
   return (
     <PageFrame
       title={w.title}
       lead={w.lead}
       actions={
-        data?.canAnswer ? (
+        canAnswer ? (
           <button className="button primary" onClick={begin}>
-            <Plus size={15} aria-hidden /> {w.begin}
+            <Plus size={15} aria-hidden /> {w.begin} <kbd className="key">n</kbd>
           </button>
         ) : null
       }
     >
-      {(error ?? problem) ? <Failure error={(error ?? problem)!} again={() => void refetch()} /> : null}
-      {data?.canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
-      {data?.items.length === 0 ? (
-        <div className="panel">
-          <Empty icon={MessagesSquare} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
-      ) : null}
-      {data && data.items.length > 0 ? (
-        <div className="panel scroll-x">
-          <table className="table">
-            <thead>
-              <tr>
-                <th>{w.name}</th>
-                <th>{w.state}</th>
-                <th>{w.said}</th>
-                <th>{w.turns}</th>
-                <th>{w.when}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {data.items.map((session) => (
-                <tr key={session.key} className="link" onClick={() => go(addressOf(session.key))}>
-                  <td>
-                    <Link href={addressOf(session.key)}>
-                      <VisibleText text={session.label ?? session.key} />
-                    </Link>
-                  </td>
-                  <td>
-                    <SessionStateBadge state={session.state} />
-                  </td>
-                  <td className="what">
-                    <VisibleText text={session.error ?? session.lastText ?? ""} />
-                  </td>
-                  <td className="mono muted">{session.turns}</td>
-                  <td className="muted">
-                    <TimeAgo at={session.updatedAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : null}
+      {problem ? <Failure error={problem} /> : null}
+      {canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
+      <Choices
+        label={w.state}
+        chosen={state ?? "all"}
+        choices={[["all", w.all], ...STATES.map((each) => [each, states[each]] as const)]}
+        onChoose={(each) => setSearch(each === "all" ? {} : { state: each })}
+      />
+      <Loaded query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <div className="panel">
+              <Empty icon={MessagesSquare} title={state === undefined ? w.none : w.noneOf}>
+                {state === undefined ? <p>{w.noneLead}</p> : null}
+              </Empty>
+            </div>
+          ) : (
+            <SessionRows rows={treeOf(items)} />
+          )
+        }
+      </Loaded>
     </PageFrame>
   );
 }
 
-function addressOf(key: string): string {
-  return `/sessions/${encodeURIComponent(key)}`;
+function SessionRows({ rows }: { rows: readonly TreeRow[] }) {
+  const w = useWords(words);
+  const list = useRowKeys<HTMLUListElement>();
+  return (
+    <ul ref={list} className="panel session-rows" aria-label={w.list}>
+      {rows.map(({ session, depth }) => (
+        <li key={session.key} className={`session-row depth-${Math.min(depth, 4)}`}>
+          <div className="session-head">
+            {depth > 0 ? <CornerDownRight size={14} className="muted" aria-hidden /> : null}
+            <Link data-row className="session-name" href={addressOfSession(session.key)}>
+              <VisibleText text={session.label ?? session.key} />
+            </Link>
+            <SessionStateBadge session={session} />
+          </div>
+          <div className="session-facts small muted">
+            <span>{w.turns(session.turns)}</span>
+            <SessionUsage usage={session.usage} />
+            <TimeAgo at={session.updatedAt} />
+          </div>
+          {session.questions[0] ? (
+            <QuestionLine question={session.questions[0]} href={addressOfSession(session.key)} />
+          ) : (
+            <p className="session-last small muted cut">
+              <VisibleText text={session.error ?? session.lastText ?? ""} />
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What the person is asked, and a way to the answer. */
+function QuestionLine({ question, href }: { question: SessionQuestion; href: string }) {
+  const w = useWords(words);
+  return (
+    <div className="session-question">
+      <RiskBadge level={question.risk} short />
+      <span className="mono small muted">
+        <VisibleText text={question.toolName} />
+      </span>
+      <CallSubject subject={question.subject} />
+      <Link className="button small primary" href={href}>
+        {w.answer}
+      </Link>
+    </div>
+  );
 }

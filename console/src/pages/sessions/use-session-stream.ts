@@ -24,9 +24,8 @@ export function useSessionStream(key: string): StreamedSession {
     },
     (frame) => {
       setShown((before) => add(before, frame));
-      if (frame.type === "entry" && (frame.entry.end || frame.entry.incoming)) {
-        void queries.invalidateQueries({ queryKey: ["sessions"] });
-      }
+      // State and usage change with each entry.
+      if (frame.type === "entry") void queries.invalidateQueries({ queryKey: ["sessions"] });
     },
     key,
   );

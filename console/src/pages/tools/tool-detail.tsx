@@ -2,6 +2,7 @@ import { ArrowLeft } from "lucide-react";
 import { Link } from "wouter";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { CallForm } from "./call-form.tsx";
 
@@ -43,6 +44,9 @@ export function ToolDetail({ tool }: { tool: ToolInfo }) {
       <div className="body">
         <p>{description.short}</p>
         {description.long ? <p className="muted prose">{description.long}</p> : null}
+        {tool.annotations ? (
+          <AnnotationBadges annotations={tool.annotations} isTrusted={tool.annotations.isTrusted} />
+        ) : null}
         {notes.length > 0 ? (
           <details>
             <summary className="muted">{w.notes}</summary>

@@ -1,0 +1,245 @@
+import { ShieldCheck } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import type { McpServerPreview, McpServerRequest } from "../../../../src/contracts/mcp.ts";
+import { api, queries } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { splitWords } from "./split-words.ts";
+
+const words = defineWords({
+  en: {
+    title: "Add an MCP server",
+    name: "Name",
+    way: "How it is reached",
+    program: "A program on this machine",
+    address: "An address",
+    command: "Command line",
+    env: "Environment, one NAME=VALUE a line",
+    envHint: "Write secrets as ${NAME}: they are read from the environment of Haft, and stay out of the file.",
+    network: "Network",
+    networks: { all: "all hosts", none: "no network", hosts: "only these hosts" },
+    hosts: "Hosts, separated by spaces",
+    unconfined: "Run it unconfined, with all rights of your user",
+    url: "Address",
+    headers: "Headers, one NAME=VALUE a line",
+    preview: "Look at it",
+    cancel: "Cancel",
+    edit: "Change",
+    willRun: "This will run",
+    willReach: "Haft will connect to",
+    replaces: "It replaces",
+    trust: "It is written to .mcp.json of this folder and trusted. Its tools ask before each use until you allow them.",
+    add: "Trust and start",
+    badPair: (line: string) => `"${line}" is not NAME=VALUE.`,
+    badQuote: "A quote in the command line is not closed.",
+  },
+  zh: {
+    title: "添加 MCP 服务器",
+    name: "名称",
+    way: "连接方式",
+    program: "本机上的程序",
+    address: "一个地址",
+    command: "命令行",
+    env: "环境变量，每行一个 NAME=VALUE",
+    envHint: "密钥请写成 ${NAME}：会从 Haft 的环境读取，不写入文件。",
+    network: "网络",
+    networks: { all: "所有主机", none: "无网络", hosts: "仅限这些主机" },
+    hosts: "主机，用空格分隔",
+    unconfined: "不加限制地运行，拥有你用户的全部权限",
+    url: "地址",
+    headers: "请求头，每行一个 NAME=VALUE",
+    preview: "查看",
+    cancel: "取消",
+    edit: "修改",
+    willRun: "将会运行",
+    willReach: "Haft 将连接到",
+    replaces: "它会替换",
+    trust: "它会写入此文件夹的 .mcp.json 并受信任。在你允许之前，它的工具每次使用都会询问。",
+    add: "信任并启动",
+    badPair: (line: string) => `“${line}” 不是 NAME=VALUE。`,
+    badQuote: "命令行中的引号没有闭合。",
+  },
+});
+
+type Way = "program" | "address";
+type Network = "all" | "none" | "hosts";
+
+/** Two steps: fill in, then read what would run, and trust it. */
+export function AddServer({ onDone }: { onDone: () => void }) {
+  const w = useWords(words);
+  const [way, setWay] = useState<Way>("program");
+  const [network, setNetwork] = useState<Network>("all");
+  const [seen, setSeen] = useState<{ request: McpServerRequest; preview: McpServerPreview }>();
+  const [problem, setProblem] = useState<Error>();
+  const look = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget);
+    const valueOf = (field: string): string => {
+      const value = fields.get(field);
+      return typeof value === "string" ? value.trim() : "";
+    };
+    setProblem(undefined);
+    try {
+      const request = way === "program" ? programOf(valueOf, network, w) : addressOf(valueOf, w);
+      api.mcp.preview(valueOf("name"), request).then((preview) => setSeen({ request, preview }), setProblem);
+    } catch (error) {
+      setProblem(error as Error);
+    }
+  };
+  const add = (): void => {
+    if (!seen) return;
+    setProblem(undefined);
+    api.mcp
+      .add(seen.preview.name, seen.request)
+      .then(onDone, setProblem)
+      .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
+  };
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2 className="grow">{w.title}</h2>
+        <Tabs
+          label={w.way}
+          tabs={[
+            ["program", w.program],
+            ["address", w.address],
+          ]}
+          chosen={way}
+          onChoose={(chosen: Way) => {
+            setWay(chosen);
+            setSeen(undefined);
+          }}
+        />
+      </header>
+      {/* Hidden, not removed: what was entered stays. */}
+      <form className="body stack mcp-form" hidden={seen !== undefined} onSubmit={look}>
+        {problem ? <Failure error={problem} /> : null}
+        <label className="stack">
+          {w.name}
+          <input className="input mono" name="name" required maxLength={64} autoFocus spellCheck={false} />
+        </label>
+        {way === "program" ? (
+          <>
+            <label className="stack">
+              {w.command}
+              <input
+                className="input mono"
+                name="command"
+                required
+                spellCheck={false}
+                placeholder="npx -y @modelcontextprotocol/server-filesystem ."
+              />
+            </label>
+            <label className="stack">
+              {w.env}
+              <textarea className="textarea short" name="env" spellCheck={false} />
+              <span className="small muted">{w.envHint}</span>
+            </label>
+            <label className="stack">
+              {w.network}
+              <select
+                className="select"
+                value={network}
+                onChange={({ target: { value } }) => setNetwork(value === "none" || value === "hosts" ? value : "all")}
+              >
+                <option value="all">{w.networks.all}</option>
+                <option value="none">{w.networks.none}</option>
+                <option value="hosts">{w.networks.hosts}</option>
+              </select>
+            </label>
+            {network === "hosts" ? (
+              <label className="stack">
+                {w.hosts}
+                <input className="input mono" name="hosts" required spellCheck={false} />
+              </label>
+            ) : null}
+            <label className="row">
+              <input type="checkbox" name="unconfined" /> {w.unconfined}
+            </label>
+          </>
+        ) : (
+          <>
+            <label className="stack">
+              {w.url}
+              <input className="input mono" name="url" required spellCheck={false} placeholder="https://…/mcp" />
+            </label>
+            <label className="stack">
+              {w.headers}
+              <textarea className="textarea short" name="headers" spellCheck={false} />
+              <span className="small muted">{w.envHint}</span>
+            </label>
+          </>
+        )}
+        <div className="row end">
+          <button type="button" className="button" onClick={onDone}>
+            {w.cancel}
+          </button>
+          <button className="button primary">{w.preview}</button>
+        </div>
+      </form>
+      {seen ? (
+        <div className="body" role="status">
+          {problem ? <Failure error={problem} /> : null}
+          <h3>{way === "program" ? w.willRun : w.willReach}</h3>
+          <pre className={`code ${seen.request.sandbox === false ? "mcp-unconfined" : ""}`}>
+            <VisibleText text={seen.preview.launch} />
+          </pre>
+          {seen.preview.replaces === undefined ? null : (
+            <>
+              <h3>{w.replaces}</h3>
+              <pre className="code">
+                <VisibleText text={seen.preview.replaces} />
+              </pre>
+            </>
+          )}
+          {seen.preview.notes.map((note) => (
+            <p key={note} className="small">
+              <VisibleText text={note} />
+            </p>
+          ))}
+          <p className="muted">{w.trust}</p>
+          <div className="row end">
+            <button className="button" onClick={() => setSeen(undefined)}>
+              {w.edit}
+            </button>
+            <button className="button primary" onClick={add}>
+              <ShieldCheck size={15} aria-hidden /> {w.add}
+            </button>
+          </div>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+type Texts = (typeof words)["en"];
+
+function programOf(valueOf: (field: string) => string, network: Network, w: Texts): McpServerRequest {
+  const found = splitWords(valueOf("command"));
+  if (!found) throw new Error(w.badQuote);
+  const [command = "", ...args] = found;
+  return {
+    command,
+    args: args.length > 0 ? args : undefined,
+    env: pairsOf(valueOf("env"), w),
+    network: network === "all" ? undefined : network === "none" ? "none" : valueOf("hosts").split(/[\s,]+/),
+    sandbox: valueOf("unconfined") === "on" ? false : undefined,
+  };
+}
+
+function addressOf(valueOf: (field: string) => string, w: Texts): McpServerRequest {
+  const url = valueOf("url");
+  return { url, type: /^wss?:/i.test(url) ? "ws" : "http", headers: pairsOf(valueOf("headers"), w) };
+}
+
+function pairsOf(text: string, w: Texts): Record<string, string> | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const pairs = lines.map((line) => {
+    const at = line.indexOf("=");
+    if (at < 1) throw new Error(w.badPair(line));
+    return [line.slice(0, at).trim(), line.slice(at + 1).trim()] as const;
+  });
+  return pairs.length === 0 ? undefined : Object.fromEntries(pairs);
+}

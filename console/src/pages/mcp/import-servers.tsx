@@ -1,0 +1,145 @@
+import { Download } from "lucide-react";
+import { useState } from "react";
+import type { McpImportRequest, McpImportSource } from "../../../../src/contracts/mcp.ts";
+import { api, queries, useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Import from another client",
+    lead: "Values of variables are not copied. Servers are written to .mcp.json of this folder and trusted.",
+    none: "No configuration of another client was found on this machine. Paste one:",
+    paste: "Or paste a configuration (JSON of any client)",
+    read: "Read",
+    choose: "Choose the servers",
+    replaces: "replaces the one of this name",
+    off: "disabled there",
+    cancel: "Cancel",
+    start: (count: number) => `Trust and start ${count}`,
+  },
+  zh: {
+    title: "从其他客户端导入",
+    lead: "不会复制变量的值。服务器会写入此文件夹的 .mcp.json 并受信任。",
+    none: "本机上没有找到其他客户端的配置。请粘贴：",
+    paste: "或粘贴配置（任何客户端的 JSON）",
+    read: "读取",
+    choose: "选择服务器",
+    replaces: "会替换同名的服务器",
+    off: "在那里已停用",
+    cancel: "取消",
+    start: (count: number) => `信任并启动 ${count} 个`,
+  },
+});
+
+/** The servers of other clients: found on this machine, or in a pasted text. */
+export function ImportServers({ onDone }: { onDone: () => void }) {
+  const w = useWords(words);
+  const query = useApi("mcp", "importSources", []);
+  const [text, setText] = useState("");
+  const [pasted, setPasted] = useState<{ request: McpImportRequest; source: McpImportSource }>();
+  const [problem, setProblem] = useState<Error>();
+  const read = (): void => {
+    const request = { text };
+    setProblem(undefined);
+    api.mcp.importPreview(request).then((source) => setPasted({ request, source }), setProblem);
+  };
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2 className="grow">{w.title}</h2>
+        <button className="button small" onClick={onDone}>
+          {w.cancel}
+        </button>
+      </header>
+      <div className="body">
+        <p className="muted">{w.lead}</p>
+        <Loaded query={query}>
+          {({ items }) => (
+            <>
+              {items.length === 0 ? <p>{w.none}</p> : null}
+              {items.map((source) => (
+                <ImportSource key={source.file} source={source} request={{ file: source.file }} onDone={onDone} />
+              ))}
+            </>
+          )}
+        </Loaded>
+        <label className="stack">
+          {w.paste}
+          <textarea
+            className="textarea"
+            spellCheck={false}
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+            placeholder='{ "mcpServers": { … } }'
+          />
+        </label>
+        <div className="row end">
+          <button className="button" disabled={text.trim() === ""} onClick={read}>
+            {w.read}
+          </button>
+        </div>
+        {problem ? <Failure error={problem} /> : null}
+        {pasted ? <ImportSource source={pasted.source} request={pasted.request} onDone={onDone} /> : null}
+      </div>
+    </section>
+  );
+}
+
+function ImportSource(props: { source: McpImportSource; request: McpImportRequest; onDone: () => void }) {
+  const { source } = props;
+  const w = useWords(words);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [problem, setProblem] = useState<Error>();
+  const toggle = (name: string): void => {
+    const next = new Set(chosen);
+    if (!next.delete(name)) next.add(name);
+    setChosen(next);
+  };
+  const start = (): void => {
+    setProblem(undefined);
+    api.mcp
+      .import({ ...props.request, names: [...chosen] })
+      .then(props.onDone, setProblem)
+      .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
+  };
+  return (
+    <fieldset className="mcp-import stack">
+      <legend>
+        <strong>{source.client}</strong> <span className="mono small muted">{source.file ?? ""}</span>
+      </legend>
+      {source.servers.map(({ name, launch, replaces, isDisabled }) => (
+        <label key={name} className="mcp-import-server">
+          <input type="checkbox" checked={chosen.has(name)} onChange={() => toggle(name)} />
+          <span className="stack">
+            <span className="row">
+              <strong className="mono">
+                <VisibleText text={name} />
+              </strong>
+              {replaces === undefined ? null : <span className="badge warn">{w.replaces}</span>}
+              {isDisabled ? <span className="badge">{w.off}</span> : null}
+            </span>
+            <pre className="small">
+              <VisibleText text={launch} />
+            </pre>
+          </span>
+        </label>
+      ))}
+      {source.notes.map((note) => (
+        <p key={note} className="small muted">
+          <VisibleText text={note} />
+        </p>
+      ))}
+      {problem ? <Failure error={problem} /> : null}
+      {source.servers.length > 0 ? (
+        <div className="row end">
+          <button className="button primary" disabled={chosen.size === 0} onClick={start}>
+            <Download size={14} aria-hidden /> {w.start(chosen.size)}
+          </button>
+        </div>
+      ) : null}
+    </fieldset>
+  );
+}

@@ -1,0 +1,71 @@
+import { TriangleAlert } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { McpServerInfo } from "../../../../src/contracts/mcp.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { formatClock } from "../../parts/format.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    attempt: (count: number) => `Attempt ${count}`,
+    now: "connecting now",
+    next: (seconds: number) => (seconds > 0 ? `next try in ${seconds} s` : "next try now"),
+    failed: (at: string) => `failed at ${at}`,
+    stderr: "The end of its standard error:",
+  },
+  zh: {
+    attempt: (count: number) => `第 ${count} 次尝试`,
+    now: "正在连接",
+    next: (seconds: number) => (seconds > 0 ? `${seconds} 秒后重试` : "马上重试"),
+    failed: (at: string) => `${at} 失败`,
+    stderr: "标准错误的末尾：",
+  },
+});
+
+const SHOWN_LINES = 5;
+
+/** Why a server is not ready, also while it connects again; when it is tried next; what it printed. */
+export function ServerProblem({ server }: { server: McpServerInfo }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const { error, attempt, nextTryAt, failedAt, stderr, state } = server;
+  const now = useNow(nextTryAt !== undefined);
+  if (error === undefined) return null;
+  const facts = [
+    attempt === undefined ? undefined : w.attempt(attempt),
+    state === "connecting" ? w.now : undefined,
+    nextTryAt === undefined ? undefined : w.next(Math.max(0, Math.ceil((nextTryAt - now) / 1000))),
+    failedAt === undefined ? undefined : w.failed(formatClock(failedAt, language)),
+  ].filter((fact) => fact !== undefined);
+  const isFault = state === "unavailable" || state === "connecting";
+  // The message often ends with these lines.
+  const lines = stderr.slice(-SHOWN_LINES).filter((line) => !error.includes(line.trim()));
+  return (
+    <div className={`notice ${isFault ? "bad" : "warn"}`}>
+      <TriangleAlert size={18} aria-hidden />
+      <div className="grow mcp-reason">
+        <VisibleText text={error} />
+        {facts.length > 0 ? <p className="small">{facts.join(" · ")}</p> : null}
+        {lines.length > 0 ? (
+          <>
+            <p className="small">{w.stderr}</p>
+            <pre>
+              <VisibleText text={lines.join("\n")} />
+            </pre>
+          </>
+        ) : null}
+      </div>
+    </div>
+  );
+}
+
+/** The time, each second. */
+function useNow(isNeeded: boolean): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isNeeded]);
+  return now;
+}

@@ -1,0 +1,73 @@
+import { ShieldCheck, Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { McpServerEntry } from "../../../../src/contracts/mcp.ts";
+import { api, queries } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Not trusted yet",
+    lead: "These servers are in files of the folder. They start after you have read what they run, and trusted it.",
+    trust: "Trust and start",
+    remove: "Remove",
+    terminal: "To trust them you need the scope admin, or in a terminal: haft trust",
+  },
+  zh: {
+    title: "尚未信任",
+    lead: "这些服务器写在此文件夹的文件中。阅读它们运行的内容并信任后才会启动。",
+    trust: "信任并启动",
+    remove: "删除",
+    terminal: "信任需要 admin 权限，或在终端：haft trust",
+  },
+});
+
+/** Servers of configuration files that a person must look at before they run. */
+export function UntrustedServers(props: { entries: readonly McpServerEntry[]; canTrust: boolean }) {
+  const w = useWords(words);
+  const [problem, setProblem] = useState<Error>();
+  const waiting = props.entries.filter(({ isTrusted }) => !isTrusted);
+  if (waiting.length === 0) return null;
+  const act = (doing: Promise<unknown>): void => {
+    setProblem(undefined);
+    doing.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
+  };
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2>{w.title}</h2>
+      </header>
+      <div className="body">
+        <p className="muted">{w.lead}</p>
+        {props.canTrust ? null : <p className="muted">{w.terminal}</p>}
+        {problem ? <Failure error={problem} /> : null}
+        {waiting.map(({ name, what, file, line, digest, canRemove }) => (
+          <div key={`${file} ${name}`} className="stack">
+            <div className="row">
+              <strong className="mono grow">
+                <VisibleText text={name} />
+              </strong>
+              <span className="small muted mono">{`${file}${line === undefined ? "" : `:${line}`}`}</span>
+            </div>
+            <pre className="code">
+              <VisibleText text={what} />
+            </pre>
+            {props.canTrust ? (
+              <div className="row end">
+                {canRemove ? (
+                  <button className="button small danger" onClick={() => act(api.mcp.remove(name))}>
+                    <Trash2 size={14} aria-hidden /> {w.remove}
+                  </button>
+                ) : null}
+                <button className="button small primary" onClick={() => act(api.mcp.trust(name, { digest }))}>
+                  <ShieldCheck size={14} aria-hidden /> {w.trust}
+                </button>
+              </div>
+            ) : null}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}

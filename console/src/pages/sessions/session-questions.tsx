@@ -1,0 +1,62 @@
+import { Suspense, lazy } from "react";
+import { Link } from "wouter";
+import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
+import { useApi } from "../../api.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
+import { Skeleton } from "../../parts/skeleton.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const ApprovalCard = lazy(async () => ({
+  default: (await import("../approvals/approval-card.tsx")).ApprovalCard,
+}));
+
+const words = defineWords({
+  en: { title: "It waits for you", more: "After that", list: (count: number) => `All ${count} questions` },
+  zh: { title: "等你处理", more: "之后", list: (count: number) => `全部 ${count} 个请求` },
+});
+
+/** The questions that hold up a session: the oldest in full, to be answered here, and the others in a line. */
+export function SessionQuestions({ session }: { session: AgentSessionInfo }) {
+  const w = useWords(words);
+  const [first, ...others] = session.questions;
+  if (!first) return null;
+  return (
+    <section className="session-questions stack" aria-label={w.title}>
+      <h2>{w.title}</h2>
+      <Question key={first.approvalId} id={first.approvalId} />
+      {others.length > 0 ? (
+        <div className="stack">
+          <h3>{w.more}</h3>
+          {others.map(({ approvalId, risk, subject, toolName }) => (
+            <Link key={approvalId} className="session-question" href={`/approvals/${encodeURIComponent(approvalId)}`}>
+              <RiskBadge level={risk} short />
+              <span className="mono small muted">
+                <VisibleText text={toolName} />
+              </span>
+              <CallSubject subject={subject} />
+            </Link>
+          ))}
+          {session.questionCount > session.questions.length ? (
+            <Link href="/approvals">{w.list(session.questionCount)}</Link>
+          ) : null}
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+function Question({ id }: { id: string }) {
+  const query = useApi("approvals", "get", [id]);
+  return (
+    <Loaded query={query} lines={6}>
+      {(approval) => (
+        <Suspense fallback={<Skeleton lines={6} />}>
+          <ApprovalCard approval={approval} />
+        </Suspense>
+      )}
+    </Loaded>
+  );
+}
