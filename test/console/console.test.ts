@@ -7,7 +7,6 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openOAuthServer } from "../mcp/oauth-server.fixture.ts";
 import { findBrowser } from "./find-browser.ts";
 import { openConsole, type OpenConsole } from "./open-console.ts";
 
@@ -209,40 +208,6 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(chinese.getByRole("heading", { name: "审批", level: 1 }));
   });
 
-  test("talks with an agent: streamed, with its calls, their approval and a stop", async () => {
-    await go("/sessions");
-    await page.getByRole("button", { name: "New session" }).click();
-    const say = page.getByLabel("Say something");
-    await say.fill("good morning");
-    await page.getByRole("button", { name: "Send" }).click();
-    const chat = page.getByRole("region", { name: "Conversation" });
-    await expectShown(chat.getByText("You said: good morning"));
-    await expectShown(page.getByText("12 tokens in, 3 out"));
-
-    await say.fill("write from-chat.txt");
-    await say.press("Enter");
-    const place = page.url();
-    await chat.getByRole("link", { name: "Answer it" }).click();
-    await page
-      .getByRole("article")
-      .getByRole("button", { name: /Approve once/ })
-      .first()
-      .click();
-    await expectShown(page.getByRole("region", { name: "completed" }));
-    expect(onDisk("from-chat.txt")).toBe("from a chat\n");
-    await page.goto(place);
-    await expectShown(chat.getByText("Thank you, it is done."));
-    await expectShown(chat.locator(".call-line").getByText("completed"));
-
-    await say.fill("for ever");
-    await say.press("Enter");
-    await expectShown(chat.getByRole("article", { name: "It speaks" }).getByText("You said: for ever"));
-    await page.getByRole("button", { name: "Stop" }).click();
-    await expectShown(chat.getByText("The turn: stopped"));
-    await go("/sessions");
-    await expectShown(page.getByRole("cell", { name: "stopped" }));
-  });
-
   test("has no serious fault of accessibility on any page, in light and dark", async () => {
     const checked = await console.open();
     await console.host.haft.execute("write", { path: "axe.txt", content: "checked\n" });
@@ -298,8 +263,6 @@ describe.skipIf(isMissing)("the console", () => {
 
   test("shows what an MCP server asks, as a form, and sends what is filled in", async () => {
     const args = [fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url))];
-    const old = '{"name":"add","description":"Adds nothing"}';
-    await console.host.store.pins.put({ server: "modern", tool: "add", hash: "old", definition: old, pinnedAt: 1 });
     console.host.mcp.add({ name: "modern", transport: "stdio", command: process.execPath, args });
     await console.host.mcp.settled();
     const result = console.host.haft.execute("mcp__modern__delete_all", {}, { mode: "bypassPermissions" });
@@ -310,89 +273,6 @@ describe.skipIf(isMissing)("the console", () => {
     await question.getByRole("button", { name: "Send" }).click();
     expect(await result).toMatchObject({ details: "deleted" });
     await question.waitFor({ state: "detached" });
-  });
-
-  test("shows how a tool of an MCP server changed, and approves what was seen", async () => {
-    await go("/mcp");
-    const card = page.getByRole("region", { name: "modern" });
-    await expectShown(card.getByText("Adds nothing"));
-    await card.getByRole("button", { name: "Approve what it is now" }).click();
-    await card.getByText("definition changed").waitFor({ state: "detached" });
-    await card.getByText("Resources and prompts").click();
-    await expectShown(card.getByText("note://1"));
-    await page
-      .getByRole("tab", { name: "Cursor" })
-      .or(page.getByRole("button", { name: "Cursor" }))
-      .first()
-      .click();
-    const link = page.getByRole("link", { name: "Add it with one click" });
-    const config = new URL((await link.getAttribute("href"))!).searchParams.get("config")!;
-    expect(JSON.parse(Buffer.from(config, "base64").toString())).toEqual({
-      command: "haft",
-      args: ["mcp", "--folder", console.folder],
-    });
-  });
-
-  test("signs in to an MCP server, and comes back with it ready", async () => {
-    const api = await openOAuthServer();
-    console.host.mcp.add({ name: "guarded", transport: "http", url: api.url });
-    await console.host.mcp.settled();
-    await go("/mcp");
-    const card = page.getByRole("region", { name: "guarded" });
-    await card.getByRole("button", { name: "Sign in" }).click();
-    await expectShown(card.getByText("ready"));
-    expect(page.url()).toBe(`${console.url}/#/mcp`);
-    expect(api.registered.at(-1)).toMatchObject({ redirect_uris: [`${console.url}/`] });
-    await console.host.mcp.remove("guarded");
-    // Where the browser was sent, and nowhere else.
-    const isOwnOrigin = (stray: string): boolean => stray.startsWith(api.origin);
-    expect(console.strays.filter(isOwnOrigin)).toHaveLength(1);
-    console.strays.splice(0, console.strays.length, ...console.strays.filter((stray) => !isOwnOrigin(stray)));
-  });
-
-  test("follows a job while it runs, cancels it, and runs it again", async () => {
-    const options = { caller: { user: "owner" }, background: true };
-    const result = await console.host.haft.execute("count_slowly", { to: 200 }, options);
-    if (result.status !== "pending") throw new Error(result.display);
-    await go("/jobs");
-    await page.getByRole("link", { name: "count_slowly" }).first().click();
-    await expectShown(page.getByRole("log").getByText("number 3"));
-    await expectShown(page.getByRole("progressbar"));
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await expectShown(page.locator(".facts").getByText("cancelled"));
-    await page.getByRole("button", { name: "Run again" }).click();
-    await expectShown(page.locator(".facts").getByText("running"));
-    await expectShown(page.getByRole("log").getByText("number 2"));
-    await page.getByRole("button", { name: "Cancel" }).click();
-    await expectShown(page.locator(".facts").getByText("cancelled"));
-  });
-
-  test("adds a schedule, runs it now, shows what came of it, pauses and removes it", async () => {
-    console.host.schedules.start();
-    await go("/schedules");
-    await page.getByText("Add a schedule").click();
-    await page.getByLabel("Name").fill("Look around");
-    await page.getByLabel("When").selectOption("cron");
-    await page.getByLabel("Tool").selectOption("list_files");
-    await page.getByRole("button", { name: "Add", exact: true }).click();
-    const card = page.getByRole("region", { name: "Look around" });
-    await expectShown(card.getByText(/^30 8 \* \* 1-5/));
-    await card.getByRole("button", { name: "Run now" }).click();
-    await expectShown(card.locator("header").getByText("completed"));
-    await card.getByText("Past runs").click();
-    await expectShown(card.getByText(/asked for by/));
-    await card.getByRole("button", { name: "Pause" }).click();
-    await expectShown(card.locator("header").getByText("paused"));
-    await card.getByRole("button", { name: "Resume" }).click();
-    await expectShown(card.getByRole("button", { name: "Pause" }));
-    await card.getByRole("button", { name: "Remove" }).click();
-    await card.getByRole("button", { name: "Really remove?" }).click();
-    await card.waitFor({ state: "detached" });
-    const chinese = await console.open({ language: "zh-CN", width: 390, height: 780 });
-    await go("/schedules", chinese);
-    await expectShown(chinese.getByRole("heading", { name: "定时", level: 1 }));
-    await go("/jobs", chinese);
-    await expectShown(chinese.getByRole("heading", { name: "作业", level: 1 }));
   });
 
   test("asked nobody else for anything, and met no error", () => {

@@ -46,7 +46,10 @@ export interface OpenOptions {
 const HOSTILE =
   "<script>alert(1)</script><img src=x onerror=alert(2)> \u001b]0;owned\u0007\u001b[31mred\u001b[0m a\u202Eb\u200B";
 
-export async function openConsole(found: Extract<FoundBrowser, { executablePath: string }>): Promise<OpenConsole> {
+export async function openConsole(
+  found: Extract<FoundBrowser, { executablePath: string }>,
+  hostOptions: Pick<HostOptions, "approvalWaitMs"> = {},
+): Promise<OpenConsole> {
   const root = temporaryFolder("haft-console-");
   const pages = await buildConsole();
   const folder = mkdtempSync(join(root, "work-"));
@@ -54,6 +57,7 @@ export async function openConsole(found: Extract<FoundBrowser, { executablePath:
   let tokens = new MemoryTokenStore();
   const mcpSignIn = { redirectUrl: () => `${server.url}/`, onAuthorize: () => {} };
   const host = await openHaft(folder, {
+    ...hostOptions,
     home: join(root, "home"),
     env: {},
     tools: testTools(),

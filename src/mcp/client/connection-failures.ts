@@ -44,14 +44,23 @@ export function explainFailure(error: unknown, server: string): ToolError {
         cause: error,
       });
     default: {
-      const root = rootOf(cause);
-      return unavailable(
-        server,
-        root === undefined || text.includes(root) ? text : `${text} (${shownText(root, 300)})`,
-        error,
-      );
+      return unavailable(server, withRoot(text, cause), error);
     }
   }
+}
+
+/** The same for people: what happened, without advice to a model. */
+export function reasonOf(failure: unknown): string {
+  const { cause } = fieldsOf(failure);
+  if (!(failure instanceof ToolError) || failure.code !== "unavailable" || !(cause instanceof Error)) {
+    return errorMessage(failure);
+  }
+  return withRoot(shownText(cause.message, MAX_MESSAGE_LENGTH), cause.cause);
+}
+
+function withRoot(text: string, cause: unknown): string {
+  const root = rootOf(cause);
+  return root === undefined || text.includes(root) ? text : `${text} (${shownText(root, 300)})`;
 }
 
 /** A JSON-RPC error of the server, or one that the SDK created from its answer. */

@@ -4,7 +4,7 @@ import type { ToolRegistry } from "../../core/registry.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
-import { isSignInNeeded, unavailable } from "./connection-failures.ts";
+import { isSignInNeeded, reasonOf, unavailable } from "./connection-failures.ts";
 import { abortable, type MCPCallOptions, type MCPCallResult, MCPClient, type MCPClientOptions } from "./mcp-client.ts";
 import type { McpServerState, McpServerStatus } from "./mcp-hub.ts";
 import type { ToolCaller } from "./mcp-tool.ts";
@@ -48,7 +48,8 @@ export class ServerLink implements ToolCaller {
   #attempt: Promise<void> | undefined;
   #latencyMs: number | undefined;
   #failures = 0;
-  #readyAt = 0;
+  /** Undefined if it has not been ready since the last failure. */
+  #readyAt: number | undefined;
   #retry: { timer: Timer; at: number } | undefined;
   #isLegacy = false;
   #refreshing: Promise<void> | undefined;
@@ -168,7 +169,7 @@ export class ServerLink implements ToolCaller {
     } catch (failure) {
       // Over HTTP there is no event when a server disappears; a failed call shows it.
       if (client === this.#client && this.#state === "ready" && isUnavailable(failure)) {
-        this.#lost(errorMessage(failure));
+        this.#lost(reasonOf(failure));
         void client.disconnect();
       }
       throw failure;
@@ -203,7 +204,7 @@ export class ServerLink implements ToolCaller {
       const { signInPage } = this.#client;
       await this.#client.disconnect();
       if (isSignInNeeded(failure) || signInPage) this.#setState("needs_sign_in", errorMessage(failure));
-      else this.#lost(errorMessage(failure));
+      else this.#lost(reasonOf(failure));
     }
   }
 
@@ -229,7 +230,9 @@ export class ServerLink implements ToolCaller {
   }
 
   #lost(reason: string): void {
-    this.#failures = this.#clock.monotonic() - this.#readyAt > STABLE_MS ? 1 : this.#failures + 1;
+    const wasStable = this.#readyAt !== undefined && this.#clock.monotonic() - this.#readyAt > STABLE_MS;
+    this.#failures = wasStable ? 1 : this.#failures + 1;
+    this.#readyAt = undefined;
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** (this.#failures - 1), MAX_PAUSE_MS);
     const timer = this.#clock.after(pause, () => void this.connect());
     timer.setRef(false);

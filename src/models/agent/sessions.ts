@@ -151,8 +151,9 @@ export class Sessions {
   async list({ state, ...query }: SessionQuery = {}): Promise<ObservedSession[]> {
     // A session that waits for a person may be stored as running.
     const stored: readonly (SessionState | undefined)[] = state === "waiting" ? ["running", "waiting"] : [state];
-    const found = await Promise.all(stored.map((each) => this.#store.list({ ...query, state: each })));
-    const observed = await Promise.all(found.flat().map((session) => this.#observe(session)));
+    const found: Session[] = [];
+    for (const each of stored) found.push(...(await this.#store.list({ ...query, state: each })));
+    const observed = await Promise.all(found.map((session) => this.#observe(session)));
     if (state === undefined) return observed;
     return observed
       .filter((session) => session.state === state)

@@ -179,21 +179,25 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
             </span>
           </p>
         ) : null}
-        {server.launch ? (
+        {server.launch && (isOpen || server.state === "needs_approval") ? (
           <pre className="code">
             <VisibleText text={server.launch} />
           </pre>
         ) : null}
-        <p className="row small muted">
-          <span>{server.trusted ? w.trusted : w.untrusted}</span>
-          {server.server ? <span>{`${server.server.name} ${server.server.version}`}</span> : null}
-          {server.origin ? (
-            <span>
-              {w.from} <span className="mono">{server.origin}</span>
-            </span>
-          ) : null}
-        </p>
-        {isOpen ? <ServerTabs server={server} onAct={act} /> : null}
+        {isOpen ? (
+          <>
+            <p className="row small muted">
+              <span>{server.trusted ? w.trusted : w.untrusted}</span>
+              {server.server ? <span>{`${server.server.name} ${server.server.version}`}</span> : null}
+              {server.origin ? (
+                <span>
+                  {w.from} <span className="mono">{server.origin}</span>
+                </span>
+              ) : null}
+            </p>
+            <ServerTabs server={server} onAct={act} />
+          </>
+        ) : null}
       </div>
     </section>
   );

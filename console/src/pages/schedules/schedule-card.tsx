@@ -88,7 +88,7 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
   };
   useKeys(isOpen ? keys : {});
   return (
-    <section className="panel" aria-label={name}>
+    <section className="panel schedule" aria-label={name}>
       <header>
         <h2 className="grow">
           {isOpen ? (
