@@ -71,6 +71,9 @@ export const Explanation = named(
         by: z.string(),
         decision: z.enum(["allow", "ask", "deny", "none"]),
         reason: z.string(),
+        /** The key of `reason` and its values, for other languages. */
+        key: z.string().optional(),
+        values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
         rule: z.string().optional(),
         origin: z.string().optional(),
       }),

@@ -90,17 +90,6 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(page.getByRole("region", { name: "completed" }));
   });
 
-  test("explains a verdict, and tries a rule on past calls", async () => {
-    await go("/policy");
-    await page.getByLabel("Input as JSON").fill('{ "command": "git push" }');
-    await page.getByRole("button", { name: "Explain" }).click();
-    await expectShown(page.getByRole("status").getByText("asks first"));
-    const simulator = page.getByRole("region", { name: "Try a rule on past calls" });
-    await simulator.getByLabel("Rule").fill("Edit(keys.txt)");
-    await simulator.getByRole("button", { name: "Simulate" }).click();
-    await expectShown(simulator.getByText(/[1-9]\d* of \d+ past calls would be judged differently/));
-  });
-
   test("reads what a model wrote, runs it, and shows what goes back", async () => {
     await go("/playground");
     const written = '<tool_call>{"name": "list_files", "arguments": {}}</tool_call><tool_call>{"name": "write", "ar';

@@ -233,6 +233,65 @@ describe.skipIf("missing" in found)("the pages of the console", () => {
     await expectShown(page.getByText("No schedules"));
   });
 
+  test("adds a rule, counts its hits, edits it in place, and revokes it", async () => {
+    const write = (path: string) =>
+      console.host.haft.execute("write", { path, content: "x" }, { caller: { user: "owner" } });
+    const change = (path: string): Locator => page.getByRole("listitem", { name: path, exact: true });
+    await go("/policy");
+    await expectShown(page.getByText("No rules yet"));
+    await page.keyboard.press("n");
+    const form = page.getByRole("form", { name: "Add a rule" });
+    await form.getByLabel("Decision").selectOption("deny");
+    await form.getByLabel("Rule", { exact: true }).fill("Edit(secret/**)");
+    await expectShown(form.getByText(/It covers 0 of the newest \d+ calls/));
+    await form.getByRole("button", { name: "Add" }).click();
+    const row = change("Edit(secret/**)");
+    await expectShown(row.getByText("never used"));
+    await expectShown(row.getByText(/:\d+$/));
+    expect(await write("secret/a.txt")).toMatchObject({ success: false, error: { code: "denied" } });
+    await page.reload();
+    await expectShown(row.getByText("decided 1"));
+
+    await row.getByRole("button", { name: "Edit" }).click();
+    const edit = page.getByRole("form", { name: "Edit" });
+    await edit.getByLabel("Rule", { exact: true }).fill("Edit(hidden/**)");
+    await edit.getByRole("button", { name: "Save" }).click();
+    await row.waitFor({ state: "detached" });
+    await expectShown(change("Edit(hidden/**)"));
+    expect(await write("hidden/a.txt")).toMatchObject({ success: false, error: { code: "denied" } });
+
+    // A finding names its rule and its place, and can be acted on.
+    await console.host.haft.policy.add("Edit(hidden/a.txt)", "deny");
+    await page.reload();
+    const findings = page.getByRole("region", { name: "Probable mistakes" });
+    const finding = findings.getByRole("listitem").filter({ hasText: "Edit(hidden/a.txt)" });
+    await expectShown(finding.getByText(/already covers it/));
+    await finding.getByRole("button", { name: "Revoke the rule" }).click();
+    await findings.waitFor({ state: "detached" });
+
+    await change("Edit(hidden/**)").getByRole("button", { name: "Revoke" }).click();
+    await change("Edit(hidden/**)").getByRole("button", { name: "Really revoke?" }).click();
+    await expectShown(page.getByText("No rules yet"));
+    expect(console.host.haft.policy.rules.rules()).toEqual([]);
+  });
+
+  test("explains a past call, and tries a rule on the whole history", async () => {
+    const { callId } = await console.host.haft.execute("list_files", {}, { caller: { user: "owner" } });
+    await go(`/policy?call=${callId}`);
+    await expectShown(page.getByRole("status").getByText("allowed"));
+    await page.getByLabel("Tool").selectOption("exec");
+    await page.getByLabel("Input as JSON").fill('{ "command": "git push" }');
+    await page.getByRole("button", { name: "Explain" }).click();
+    await expectShown(page.getByRole("status").getByText("asks first"));
+    await page.getByRole("tab", { name: "Simulator" }).click();
+    expect(page.url()).toContain("/policy?tab=try");
+    const simulator = page.getByRole("region", { name: "Try rules on the whole history" });
+    await simulator.getByLabel("Rule").fill("Edit(from-chat.txt)");
+    await simulator.getByRole("button", { name: "Simulate" }).click();
+    await expectShown(simulator.getByText(/1 of \d+ past calls would be judged differently/));
+    await expectShown(simulator.getByRole("link", { name: /from-chat\.txt/ }));
+  });
+
   test("works at the width of a phone: no page scrolls sideways", async () => {
     const phone = await console.open({ width: 390, height: 780 });
     for (const place of [

@@ -269,6 +269,8 @@ export async function explainCall(haft: Haft, request: ExplainRequest, user: str
         by: name,
         decision: stepVerdict?.decision ?? ("none" as const),
         reason: stepVerdict?.reason ?? outcome,
+        key: stepVerdict?.key,
+        values: stepVerdict?.values,
         rule: stepVerdict?.rule,
         origin: stepVerdict?.origin,
       })),

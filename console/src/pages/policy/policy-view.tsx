@@ -1,144 +1,90 @@
-import { Scale, TriangleAlert } from "lucide-react";
+import { Plus } from "lucide-react";
+import { useSearchParams } from "wouter";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
-import { DecisionBadge } from "../../parts/badges.tsx";
-import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { useScope } from "../../use-scope.ts";
+import { LintFindings } from "./lint-findings.tsx";
+import { RuleList } from "./rule-list.tsx";
 import { RuleSimulator } from "./rule-simulator.tsx";
+import { ToolLayers } from "./tool-layers.tsx";
 import { WhyPanel } from "./why-panel.tsx";
+import "./policy.css";
 
 const words = defineWords({
   en: {
     title: "Policy",
-    lead: "Deny comes before ask, ask before allow, in every mode. What no rule knows is decided by the tool itself.",
-    rules: "Rules in force",
-    layers: "Which tools exist",
-    rule: "Rule",
-    decision: "Verdict",
-    origin: "From",
+    lead: "Deny comes before ask, ask before allow, in every mode. Calls that no rule covers are decided by their tool.",
     mode: "Mode",
-    noRules: "No rules yet",
-    noRulesLead:
-      "Answer a question with Always, or write permissions into haft.config.yml. Until then every tool decides for itself whether it asks.",
-    findings: "Worth a look",
-    everything: "everything",
+    add: "Add a rule",
+    views: "What to show",
+    tabs: { rules: "Rules", why: "Why", try: "Simulator", tools: "Which tools exist" },
   },
   zh: {
     title: "策略",
-    lead: "在任何模式下，拒绝先于询问，询问先于允许。没有规则涉及时，由工具自己决定。",
-    rules: "生效的规则",
-    layers: "哪些工具存在",
-    rule: "规则",
-    decision: "裁决",
-    origin: "来源",
+    lead: "在任何模式下，拒绝先于询问，询问先于允许。没有规则涉及的调用由工具自己决定。",
     mode: "模式",
-    noRules: "还没有规则",
-    noRulesLead: "处理请求时选“总是”，或在 haft.config.yml 中写入 permissions。在此之前由每个工具决定是否询问。",
-    findings: "值得一看",
-    everything: "全部",
+    add: "添加规则",
+    views: "显示内容",
+    tabs: { rules: "规则", why: "为什么", try: "模拟", tools: "哪些工具存在" },
   },
 });
 
+const TABS = ["rules", "why", "try", "tools"] as const;
+type Tab = (typeof TABS)[number];
+
+/** Rules decide other calls too, so their hits change with each call. */
+const LIVE = { everyMs: 10_000 };
+
 export default function PolicyView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("policy", "show", []);
-  const lint = useApi("policy", "lint", []).data?.items ?? [];
+  const [search, setSearch] = useSearchParams();
+  const tab: Tab = search.has("call") ? "why" : (TABS.find((each) => each === search.get("tab")) ?? "rules");
+  const canChange = useScope("approve");
+  const query = useApi("policy", "show", [], LIVE);
+  const add = (): void => setSearch({ add: "yes" });
+  useKeys(canChange ? { n: { label: w.add, run: add } } : {});
   return (
     <PageFrame
       title={w.title}
       lead={w.lead}
-      actions={data ? <span className="badge">{`${w.mode}: ${data.mode}`}</span> : null}
+      actions={
+        <>
+          {query.data ? <span className="badge">{`${w.mode}: ${query.data.mode}`}</span> : null}
+          {canChange ? (
+            <button className="button primary" onClick={add}>
+              <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
+            </button>
+          ) : null}
+        </>
+      }
     >
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {lint.length > 0 ? (
-        <section className="stack" aria-label={w.findings}>
-          {lint.map((finding, at) => (
-            <div key={at} className={finding.level === "error" ? "notice bad" : "notice warn"}>
-              <TriangleAlert size={17} aria-hidden />
-              <div className="grow">
-                <VisibleText text={finding.message} />
-                {finding.origin ? (
-                  <span className="small">
-                    {" "}
-                    {finding.origin}
-                    {finding.line ? `:${finding.line}` : ""}
-                  </span>
-                ) : null}
-              </div>
-            </div>
-          ))}
-        </section>
-      ) : null}
-      <WhyPanel />
-      {data ? (
-        <section className="panel">
-          <header>
-            <h2>{w.rules}</h2>
-          </header>
-          {data.rules.length === 0 ? (
-            <Empty icon={Scale} title={w.noRules}>
-              <p>{w.noRulesLead}</p>
-            </Empty>
-          ) : (
-            <div className="scroll-x">
-              <table className="table">
-                <thead>
-                  <tr>
-                    <th>{w.decision}</th>
-                    <th>{w.rule}</th>
-                    <th>{w.origin}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.rules.map(({ rule, decision, origin, line }, at) => (
-                    <tr key={at}>
-                      <td>
-                        <DecisionBadge verdict={{ decision }} />
-                      </td>
-                      <td className="mono">
-                        <VisibleText text={rule} />
-                      </td>
-                      <td className="muted small">
-                        {origin}
-                        {line ? `:${line}` : ""}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )}
-        </section>
-      ) : null}
-      {data && data.layers.length > 0 ? (
-        <section className="panel">
-          <header>
-            <h2>{w.layers}</h2>
-          </header>
-          <div className="scroll-x">
-            <table className="table">
-              <tbody>
-                {data.layers.map((layer, at) => (
-                  <tr key={at}>
-                    <td className="muted">{layer.origin}</td>
-                    <td>
-                      {layer.profile ? <span className="badge accent">{layer.profile}</span> : null}{" "}
-                      <span className="mono">
-                        {[...(layer.allow ?? []), ...(layer.alsoAllow ?? [])].join(", ") ||
-                          (layer.profile ? "" : w.everything)}
-                      </span>
-                    </td>
-                    <td className="mono field-error">{(layer.deny ?? []).map((name) => `− ${name}`).join(", ")}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </section>
-      ) : null}
-      {data ? <RuleSimulator /> : null}
+      <div>
+        <Tabs
+          label={w.views}
+          tabs={TABS.map((each) => [each, w.tabs[each]] as const)}
+          chosen={tab}
+          onChoose={(each: Tab) => setSearch(each === "rules" ? {} : { tab: each })}
+        />
+      </div>
+      <Loaded query={query}>
+        {(policy) => (
+          <>
+            {tab === "rules" ? (
+              <>
+                <LintFindings rules={policy.rules} canChange={canChange} />
+                <RuleList policy={policy} canChange={canChange} />
+              </>
+            ) : null}
+            {tab === "why" ? <WhyPanel /> : null}
+            {tab === "try" ? <RuleSimulator rules={policy.rules} /> : null}
+            {tab === "tools" ? <ToolLayers layers={policy.layers} /> : null}
+          </>
+        )}
+      </Loaded>
     </PageFrame>
   );
 }

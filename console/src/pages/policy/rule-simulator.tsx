@@ -1,41 +1,95 @@
-import { useState } from "react";
+import { CircleStop, Play } from "lucide-react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { Verdict } from "../../../../src/contracts/basics.ts";
-import type { Simulation } from "../../../../src/contracts/policy.ts";
+import type { NewRuleRequest, RuleInfo, SimulateRequest, Simulation } from "../../../../src/contracts/policy.ts";
 import { api } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { formatNumber } from "../../parts/format.ts";
+import { TimeAgo } from "../../parts/time-ago.tsx";
 
 const words = defineWords({
   en: {
-    title: "Try a rule on past calls",
-    rule: "Rule",
-    decision: "Verdict",
-    run: "Simulate",
-    changed: (changed: number, judged: number) => `${changed} of ${judged} past calls would be judged differently.`,
+    title: "Try rules on the whole history",
     lead: "Nothing is saved and nothing runs.",
+    what: "What to try",
+    kinds: { add: "with one more rule", remove: "without a rule" },
+    rule: "Rule",
+    decision: "Decision",
+    decisions: { deny: "deny", ask: "ask", allow: "allow" },
+    run: "Simulate",
+    cancel: "Cancel",
+    progress: (looked: string, of: string) => `${looked} of ${of} entries of the log`,
+    cancelled: "It was cancelled. Nothing was changed.",
+    changed: (changed: string, judged: string) => `${changed} of ${judged} past calls would be judged differently.`,
+    skipped: (count: string) => `${count} calls cannot be judged any more: their tool is gone or refuses their input.`,
+    newest: (count: string) => `The newest ${count} are listed.`,
+    count: (count: string) => `${count} calls`,
   },
   zh: {
-    title: "在过去的调用上试一条规则",
+    title: "在全部历史上试用规则",
+    lead: "不会保存，也不会运行任何东西。",
+    what: "试什么",
+    kinds: { add: "增加一条规则", remove: "去掉一条规则" },
     rule: "规则",
     decision: "裁决",
+    decisions: { deny: "拒绝", ask: "询问", allow: "允许" },
     run: "模拟",
-    changed: (changed: number, judged: number) => `过去 ${judged} 次调用中有 ${changed} 次的裁决会改变。`,
-    lead: "不会保存，也不会运行任何东西。",
+    cancel: "取消",
+    progress: (looked: string, of: string) => `日志 ${of} 条中的 ${looked} 条`,
+    cancelled: "已取消。没有任何更改。",
+    changed: (changed: string, judged: string) => `过去 ${judged} 次调用中有 ${changed} 次的裁决会改变。`,
+    skipped: (count: string) => `${count} 次调用无法再裁决：其工具已不存在，或不接受其输入。`,
+    newest: (count: string) => `列出了最新的 ${count} 次。`,
+    count: (count: string) => `${count} 次`,
   },
 });
 
-export function RuleSimulator() {
+type Run =
+  | { state: "running"; looked: number; of: number }
+  | { state: "done"; simulation: Simulation }
+  | { state: "cancelled" };
+
+const DECISIONS = ["deny", "ask", "allow"] as const;
+
+/** Runs in the background of the server. Leaving the page or Cancel ends it. */
+export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
   const w = useWords(words);
+  const [kind, setKind] = useState<"add" | "remove">("add");
   const [rule, setRule] = useState("Bash(git push *)");
-  const [decision, setDecision] = useState<Verdict["decision"]>("deny");
-  const [simulation, setSimulation] = useState<Simulation>();
+  const [decision, setDecision] = useState<NewRuleRequest["decision"]>("deny");
+  const [removed, setRemoved] = useState(rules[0]?.rule ?? "");
+  const [run, setRun] = useState<Run>();
   const [problem, setProblem] = useState<Error>();
-  const simulate = (): void => {
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+  const simulate = async (request: SimulateRequest): Promise<void> => {
+    running.current?.abort();
+    const controller = (running.current = new AbortController());
+    const { signal } = controller;
     setProblem(undefined);
-    api.policy.simulate({ add: [{ rule, decision }] }).then(setSimulation, setProblem);
+    setRun({ state: "running", looked: 0, of: 0 });
+    try {
+      for await (const frame of api.policy.simulateStream(request, { signal })) {
+        if (signal.aborted) return;
+        if (frame.type === "progress") setRun({ state: "running", looked: frame.looked, of: frame.of });
+        else setRun({ state: "done", simulation: frame.simulation });
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      setRun(undefined);
+      setProblem(error as Error);
+    }
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void simulate(kind === "add" ? { add: [{ rule, decision }] } : { remove: [removed] });
+  };
+  const cancel = (): void => {
+    running.current?.abort();
+    setRun({ state: "cancelled" });
   };
   return (
     <section className="panel" aria-label={w.title}>
@@ -43,55 +97,132 @@ export function RuleSimulator() {
         <h2 className="grow">{w.title}</h2>
         <span className="small muted">{w.lead}</span>
       </header>
-      <form
-        className="body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          simulate();
-        }}
-      >
-        <div className="row">
+      <form className="body" onSubmit={submit}>
+        <div className="row simulate-row">
           <select
             className="select narrow"
-            aria-label={w.decision}
-            value={decision}
-            onChange={({ target }) => setDecision(target.value as Verdict["decision"])}
+            aria-label={w.what}
+            value={kind}
+            onChange={({ target }) => setKind(target.value === "remove" ? "remove" : "add")}
           >
-            <option>deny</option>
-            <option>ask</option>
-            <option>allow</option>
+            <option value="add">{w.kinds.add}</option>
+            {rules.length > 0 ? <option value="remove">{w.kinds.remove}</option> : null}
           </select>
-          <input
-            className="input mono grow"
-            aria-label={w.rule}
-            spellCheck={false}
-            value={rule}
-            onChange={({ target }) => setRule(target.value)}
-          />
-          <button className="button">{w.run}</button>
+          {kind === "add" ? (
+            <>
+              <select
+                className="select narrow"
+                aria-label={w.decision}
+                value={decision}
+                onChange={({ target }) => setDecision(DECISIONS.find((each) => each === target.value) ?? "deny")}
+              >
+                {DECISIONS.map((each) => (
+                  <option key={each} value={each}>
+                    {w.decisions[each]}
+                  </option>
+                ))}
+              </select>
+              <input
+                className="input mono grow"
+                aria-label={w.rule}
+                spellCheck={false}
+                required
+                value={rule}
+                onChange={({ target }) => setRule(target.value)}
+              />
+            </>
+          ) : (
+            <select
+              className="select mono grow"
+              aria-label={w.rule}
+              value={removed}
+              onChange={({ target }) => setRemoved(target.value)}
+            >
+              {[...new Set(rules.map((each) => each.rule))].map((each) => (
+                <option key={each}>{each}</option>
+              ))}
+            </select>
+          )}
+          {run?.state === "running" ? (
+            <button type="button" className="button danger" onClick={cancel}>
+              <CircleStop size={15} aria-hidden /> {w.cancel}
+            </button>
+          ) : (
+            <button className="button primary">
+              <Play size={15} aria-hidden /> {w.run}
+            </button>
+          )}
         </div>
         {problem ? <Failure error={problem} /> : null}
-        {simulation ? (
-          <div className="stack" role="status">
-            <p>{w.changed(simulation.changed.length, simulation.judged)}</p>
-            <ul className="rows">
-              {simulation.changed.slice(0, 50).map(({ callId, toolName, subject, before, after }) => (
-                <li key={callId}>
-                  <Link href={`/calls/${encodeURIComponent(callId)}`}>
-                    <span className="row">
-                      <strong className="mono">{toolName}</strong>
-                      <span className="grow cut muted">
-                        <VisibleText text={subject.text} />
-                      </span>
-                      <DecisionBadge verdict={before} /> → <DecisionBadge verdict={after} />
-                    </span>
-                  </Link>
-                </li>
-              ))}
-            </ul>
-          </div>
-        ) : null}
+        {run ? <Outcome run={run} /> : null}
       </form>
     </section>
+  );
+}
+
+function Outcome({ run }: { run: Run }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const show = (value: number): string => formatNumber(value, language);
+  switch (run.state) {
+    case "cancelled":
+      return (
+        <p className="muted" role="status">
+          {w.cancelled}
+        </p>
+      );
+    case "running":
+      return (
+        <div className="row" role="status">
+          <progress className="simulate-progress" value={run.looked} max={Math.max(run.of, 1)} aria-label={w.title} />
+          <span className="small muted">{w.progress(show(run.looked), show(run.of))}</span>
+        </div>
+      );
+    case "done": {
+      const { judged, skipped, tools, changed } = run.simulation;
+      const total = tools.reduce((sum, { count }) => sum + count, 0);
+      return (
+        <div className="stack" role="status">
+          <p>
+            <strong>{w.changed(show(total), show(judged))}</strong>{" "}
+            {skipped > 0 ? <span className="muted">{w.skipped(show(skipped))}</span> : null}
+          </p>
+          {tools.map(({ tool, before, after, count }) => (
+            <details key={`${tool} ${before} ${after}`} open={tools.length === 1} className="simulate-group">
+              <summary className="row">
+                <strong className="mono">{tool}</strong>
+                <DecisionBadge verdict={{ decision: before }} /> → <DecisionBadge verdict={{ decision: after }} />
+                <span className="muted">{w.count(show(count))}</span>
+              </summary>
+              <Samples calls={changed.filter((call) => isIn(call, { tool, before, after }))} />
+            </details>
+          ))}
+          {total > changed.length ? <p className="small muted">{w.newest(show(changed.length))}</p> : null}
+        </div>
+      );
+    }
+  }
+}
+
+type Changed = Simulation["changed"][number];
+
+function isIn(call: Changed, { tool, before, after }: Pick<Simulation["tools"][number], "tool" | "before" | "after">) {
+  return call.toolName === tool && call.before.decision === before && call.after.decision === after;
+}
+
+function Samples({ calls }: { calls: readonly Changed[] }) {
+  return (
+    <ul className="simulate-calls">
+      {calls.map(({ callId, subject, at }) => (
+        <li key={callId}>
+          <Link className="simulate-call" href={`/work/${encodeURIComponent(callId)}`}>
+            <CallSubject subject={subject} />
+            <span className="small muted">
+              <TimeAgo at={at} />
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }

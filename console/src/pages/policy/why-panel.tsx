@@ -1,44 +1,63 @@
-import { useState } from "react";
+import { type FormEvent, useEffect, useState } from "react";
+import { Link, useSearchParams } from "wouter";
 import type { Explanation } from "../../../../src/contracts/policy.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { Localized } from "../../parts/localized.tsx";
 
 const words = defineWords({
   en: {
-    title: "What would happen to this call?",
+    title: "What would happen to this call, and why?",
+    lead: "Nothing runs.",
+    past: "Take a past call",
+    none: "Choose one",
     tool: "Tool",
     input: "Input as JSON",
     mode: "Mode",
     ask: "Explain",
-    steps: "What was looked at",
+    steps: "Everything that was looked at, in this order",
     badJson: "The input is not valid JSON",
+    then: "At the time it was",
+    call: "The call",
   },
   zh: {
-    title: "这次调用会怎样？",
+    title: "这次调用会怎样，为什么？",
+    lead: "不会运行任何东西。",
+    past: "取一次过去的调用",
+    none: "请选择",
     tool: "工具",
     input: "输入（JSON）",
     mode: "模式",
     ask: "解释",
-    steps: "检查过的内容",
+    steps: "按顺序检查过的全部内容",
     badJson: "输入不是有效的 JSON",
+    then: "当时的裁决",
+    call: "查看调用",
   },
 });
 
 const MODES = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] as const;
 
-/** The verdict for a sample call, with every step of the decision. Nothing runs. */
+interface Sample {
+  tool: string;
+  input: string;
+}
+
+/** The verdict for a sample call, with every step of the decision. `?call=ID` takes a past call. */
 export function WhyPanel() {
   const w = useWords(words);
+  const [search, setSearch] = useSearchParams();
+  const wanted = search.get("call") ?? "";
+  const recent = useApi("calls", "list", [{ limit: 30 }]).data?.items ?? [];
+  const past = useApi("calls", "get", wanted === "" ? undefined : [wanted]);
   const tools = useApi("tools", "list", []).data?.items ?? [];
-  const [tool, setTool] = useState("exec");
-  const [input, setInput] = useState('{ "command": "git push" }');
+  const [sample, setSample] = useState<Sample>({ tool: "exec", input: '{ "command": "git push" }' });
   const [mode, setMode] = useState<(typeof MODES)[number]>("default");
   const [problem, setProblem] = useState<Error>();
   const [explained, setExplained] = useState<Explanation>();
-  const explain = (): void => {
+  const explain = ({ tool, input }: Sample): void => {
     let parsed: unknown;
     try {
       parsed = JSON.parse(input.trim() === "" ? "{}" : input);
@@ -49,76 +68,118 @@ export function WhyPanel() {
     setProblem(undefined);
     api.policy.explain({ tool, input: parsed, mode }).then(setExplained, setProblem);
   };
+  const found = past.data;
+  useEffect(() => {
+    if (!found) return;
+    const taken = { tool: found.toolName, input: JSON.stringify(found.input ?? {}, null, 2) };
+    setSample(taken);
+    explain(taken);
+    // Once for each call: the person may change it then.
+  }, [found?.callId]);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    explain(sample);
+  };
   return (
-    <section className="panel">
+    <section className="panel" aria-label={w.title}>
       <header>
-        <h2>{w.title}</h2>
+        <h2 className="grow">{w.title}</h2>
+        <span className="small muted">{w.lead}</span>
       </header>
-      <form
-        className="body"
-        onSubmit={(event) => {
-          event.preventDefault();
-          explain();
-        }}
-      >
+      <form className="body" onSubmit={submit}>
+        <label className="stack why-past">
+          <span className="small muted">{w.past}</span>
+          <select
+            className="select"
+            value={wanted}
+            onChange={({ target }) => setSearch(target.value === "" ? { tab: "why" } : { call: target.value })}
+          >
+            <option value="">{w.none}</option>
+            {wanted !== "" && !recent.some(({ callId }) => callId === wanted) ? <option>{wanted}</option> : null}
+            {recent.map(({ callId, toolName, subject }) => (
+              <option key={callId} value={callId}>
+                {`${toolName} ${subject?.text ?? ""}`.slice(0, 100)}
+              </option>
+            ))}
+          </select>
+        </label>
+        {past.error ? <Failure error={past.error} /> : null}
+        {found?.verdict ? (
+          <p className="row small">
+            {w.then} <DecisionBadge verdict={found.verdict} />{" "}
+            <Localized text={{ ...found.verdict, key: found.verdict.key ?? "", text: found.verdict.reason }} />
+            <Link href={`/work/${encodeURIComponent(found.callId)}`}>{w.call}</Link>
+          </p>
+        ) : null}
         <div className="row">
           <select
+            key={tools.length}
             className="select narrow"
             aria-label={w.tool}
-            value={tool}
-            onChange={({ target }) => setTool(target.value)}
+            value={sample.tool}
+            onChange={({ target }) => setSample({ ...sample, tool: target.value })}
           >
+            {tools.some(({ name }) => name === sample.tool) ? null : <option>{sample.tool}</option>}
             {tools.map(({ name }) => (
               <option key={name}>{name}</option>
             ))}
           </select>
-          <input
-            className="input mono grow"
-            aria-label={w.input}
-            spellCheck={false}
-            value={input}
-            onChange={({ target }) => setInput(target.value)}
-          />
           <select
             className="select narrow"
             aria-label={w.mode}
             value={mode}
-            onChange={({ target }) => setMode(target.value as (typeof MODES)[number])}
+            onChange={({ target }) => setMode(MODES.find((name) => name === target.value) ?? "default")}
           >
             {MODES.map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
+        </div>
+        <textarea
+          className="textarea"
+          aria-label={w.input}
+          spellCheck={false}
+          value={sample.input}
+          onChange={({ target }) => setSample({ ...sample, input: target.value })}
+        />
+        <div className="row end">
           <button className="button primary">{w.ask}</button>
         </div>
         {problem ? <Failure error={problem} /> : null}
-        {explained ? (
-          <div className="stack" role="status">
-            <p>
-              <DecisionBadge verdict={explained.verdict} /> <VisibleText text={explained.verdict.reason} />{" "}
-              {explained.verdict.rule ? <code>{explained.verdict.rule}</code> : null}{" "}
-              {explained.verdict.origin ? <span className="muted small">{explained.verdict.origin}</span> : null}
-            </p>
-            <details>
-              <summary className="muted">{w.steps}</summary>
-              <ol className="steps">
-                {explained.steps.map((step, at) => (
-                  <li key={at}>
-                    <span className="badge">{step.by}</span>{" "}
-                    {step.decision === "none" ? (
-                      <span className="muted">—</span>
-                    ) : (
-                      <DecisionBadge verdict={{ decision: step.decision }} />
-                    )}{" "}
-                    <VisibleText text={step.reason} /> {step.rule ? <code>{step.rule}</code> : null}{" "}
-                    {step.origin ? <span className="muted small">{step.origin}</span> : null}
-                  </li>
-                ))}
-              </ol>
-            </details>
-          </div>
-        ) : null}
+        {explained ? <Answer explained={explained} /> : null}
       </form>
     </section>
+  );
+}
+
+function Answer({ explained: { verdict, steps } }: { explained: Explanation }) {
+  const w = useWords(words);
+  return (
+    <div className="stack" role="status">
+      <p className="row">
+        <DecisionBadge verdict={verdict} />
+        <span>
+          <Localized text={{ key: verdict.key ?? "", values: verdict.values, text: verdict.reason }} />
+        </span>
+        {verdict.rule ? <code>{verdict.rule}</code> : null}
+        {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
+      </p>
+      <h3>{w.steps}</h3>
+      <ol className="steps">
+        {steps.map((step, at) => (
+          <li key={at}>
+            <span className="badge">{step.by}</span>{" "}
+            {step.decision === "none" ? (
+              <span className="muted">—</span>
+            ) : (
+              <DecisionBadge verdict={{ decision: step.decision }} />
+            )}{" "}
+            <Localized text={{ key: step.key ?? "", values: step.values, text: step.reason }} />{" "}
+            {step.rule ? <code>{step.rule}</code> : null}{" "}
+            {step.origin ? <span className="muted small">{step.origin}</span> : null}
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }

@@ -1,0 +1,122 @@
+import { type FormEvent, useEffect, useState } from "react";
+import type { NewRuleRequest, RuleInfo } from "../../../../src/contracts/policy.ts";
+import { queries, useApi } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { formatNumber } from "../../parts/format.ts";
+
+const words = defineWords({
+  en: {
+    rule: "Rule",
+    decision: "Decision",
+    decisions: { deny: "deny", ask: "ask", allow: "allow" },
+    hint: "For example Bash(git push *), Edit(src/**), WebFetch(domain:example.com), mcp__server__tool",
+    effect: (matched: string, judged: string) => `It covers ${matched} of the newest ${judged} calls.`,
+    changed: (count: string) => `${count} of them would be decided differently than now.`,
+    same: "None of them would be decided differently than now.",
+    cancel: "Cancel",
+  },
+  zh: {
+    rule: "规则",
+    decision: "裁决",
+    decisions: { deny: "拒绝", ask: "询问", allow: "允许" },
+    hint: "例如 Bash(git push *)、Edit(src/**)、WebFetch(domain:example.com)、mcp__server__tool",
+    effect: (matched: string, judged: string) => `它涉及最近 ${judged} 次调用中的 ${matched} 次。`,
+    changed: (count: string) => `其中 ${count} 次的裁决会与现在不同。`,
+    same: "其中没有一次的裁决会与现在不同。",
+    cancel: "取消",
+  },
+});
+
+const DECISIONS = ["deny", "ask", "allow"] as const;
+/** A person types faster than past calls are judged. */
+const PAUSE_MS = 350;
+
+/** A rule that is added or changed, with its effect on past calls before it is saved. */
+export function RuleForm(props: {
+  label: string;
+  saveText: string;
+  note?: string;
+  rule?: RuleInfo;
+  save: (rule: NewRuleRequest) => Promise<unknown>;
+  onDone: () => void;
+}) {
+  const w = useWords(words);
+  const [rule, setRule] = useState(props.rule?.rule ?? "");
+  const [decision, setDecision] = useState<NewRuleRequest["decision"]>(props.rule?.decision ?? "ask");
+  const [problem, setProblem] = useState<Error>();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setProblem(undefined);
+    props
+      .save({ rule: rule.trim(), decision })
+      .then(props.onDone, setProblem)
+      .finally(() => void queries.invalidateQueries({ queryKey: ["policy"] }));
+  };
+  return (
+    <form className="rule-form stack" aria-label={props.label} onSubmit={submit}>
+      {problem ? <Failure error={problem} /> : null}
+      <div className="row">
+        <select
+          className="select narrow"
+          aria-label={w.decision}
+          value={decision}
+          onChange={({ target }) => setDecision(DECISIONS.find((each) => each === target.value) ?? "ask")}
+        >
+          {DECISIONS.map((each) => (
+            <option key={each} value={each}>
+              {w.decisions[each]}
+            </option>
+          ))}
+        </select>
+        <input
+          className="input mono grow"
+          aria-label={w.rule}
+          spellCheck={false}
+          autoFocus
+          required
+          value={rule}
+          onChange={({ target }) => setRule(target.value)}
+        />
+      </div>
+      {rule.trim() === "" ? <p className="small muted">{w.hint}</p> : <Effect rule={rule.trim()} decision={decision} />}
+      {props.note === undefined ? null : <p className="small muted mono">{props.note}</p>}
+      <div className="row end">
+        <button type="button" className="button" onClick={props.onDone}>
+          {w.cancel}
+        </button>
+        <button className="button primary" disabled={rule.trim() === ""}>
+          {props.saveText}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Effect({ rule, decision }: NewRuleRequest) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const [asked, setAsked] = useState<NewRuleRequest>();
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked({ rule, decision }), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [rule, decision]);
+  const { data, error } = useApi("policy", "effect", asked && [asked]);
+  if (error) return <p className="field-error small">{error.message}</p>;
+  if (data?.problem !== undefined) return <p className="field-error small">{data.problem}</p>;
+  if (!data) return <p className="small muted">…</p>;
+  const show = (value: number): string => formatNumber(value, language);
+  return (
+    <div className="stack small" role="status">
+      <p>
+        {w.effect(show(data.matched), show(data.judged))} {data.changed > 0 ? w.changed(show(data.changed)) : w.same}
+      </p>
+      {data.samples.slice(0, 3).map(({ callId, toolName, subject }) => (
+        <span key={callId} className="row muted">
+          <span className="mono">{toolName}</span> <CallSubject subject={subject} />
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,216 @@
+import { Pencil, Scale, Undo2 } from "lucide-react";
+import { useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import type { PolicyInfo, RuleInfo } from "../../../../src/contracts/policy.ts";
+import { api, queries } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { DecisionBadge } from "../../parts/badges.tsx";
+import { Choices } from "../../parts/choices.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { formatNumber } from "../../parts/format.ts";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useSearchKey } from "../../parts/use-keys.ts";
+import { useRowKeys } from "../../parts/use-row-keys.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { RuleForm } from "./rule-form.tsx";
+
+const words = defineWords({
+  en: {
+    rules: "Rules in force",
+    search: "Search rules",
+    decision: "Decision",
+    decisions: { all: "All", deny: "Deny", ask: "Ask", allow: "Allow", unused: "Never used" },
+    hits: (count: string) => `decided ${count}`,
+    last: "last",
+    never: "never used",
+    counted: (calls: string) => `Counted in the newest ${calls} calls.`,
+    session: "until its session ends",
+    edit: "Edit",
+    revoke: "Revoke",
+    sure: "Really revoke?",
+    byHand: "Edit it in its file",
+    add: "Add a rule",
+    save: "Save",
+    saveNew: "Add",
+    saved: (file: string) => `It is saved in ${file}.`,
+    none: "No rules yet",
+    noneLead:
+      "Add one, answer a question with Always, or write permissions into haft.config.yml. Until then every tool decides for itself whether it asks.",
+    noneOf: "No rule matches",
+  },
+  zh: {
+    rules: "生效的规则",
+    search: "搜索规则",
+    decision: "裁决",
+    decisions: { all: "全部", deny: "拒绝", ask: "询问", allow: "允许", unused: "从未使用" },
+    hits: (count: string) => `裁决了 ${count} 次`,
+    last: "最近",
+    never: "从未使用",
+    counted: (calls: string) => `统计范围：最近 ${calls} 次调用。`,
+    session: "到会话结束为止",
+    edit: "编辑",
+    revoke: "撤销",
+    sure: "确定撤销？",
+    byHand: "请在其文件中编辑",
+    add: "添加规则",
+    save: "保存",
+    saveNew: "添加",
+    saved: (file: string) => `保存在 ${file}。`,
+    none: "还没有规则",
+    noneLead: "添加一条，处理请求时选“总是”，或在 haft.config.yml 中写入 permissions。在此之前由每个工具决定是否询问。",
+    noneOf: "没有符合条件的规则",
+  },
+});
+
+const FILTERS = ["all", "deny", "ask", "allow", "unused"] as const;
+
+/** The rules with their files, lines and hits; saved ones can be changed and revoked in place. */
+export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange: boolean }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const [search, setSearch] = useSearchParams();
+  const list = useRowKeys<HTMLUListElement>();
+  const box = useSearchKey(w.search);
+  const filter = FILTERS.find((each) => each === search.get("decision")) ?? "all";
+  const text = search.get("q") ?? "";
+  const choose = (change: { decision?: string; q?: string }): void => {
+    const wanted = { decision: filter === "all" ? "" : filter, q: text, ...change };
+    setSearch(Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== "")), { replace: true });
+  };
+  const shown = policy.rules.filter(
+    ({ rule, decision, hits, origin }) =>
+      (filter === "all" || (filter === "unused" ? hits === 0 : decision === filter)) &&
+      `${rule} ${origin}`.toLowerCase().includes(text.toLowerCase()),
+  );
+  return (
+    <section className="panel" aria-label={w.rules}>
+      <header>
+        <h2 className="grow">{w.rules}</h2>
+        <input
+          ref={box}
+          type="search"
+          className="input rule-search"
+          aria-label={w.search}
+          placeholder={w.search}
+          value={text}
+          onChange={({ target }) => choose({ q: target.value })}
+        />
+      </header>
+      {search.get("add") === "yes" && canChange ? (
+        <RuleForm
+          label={w.add}
+          saveText={w.saveNew}
+          note={policy.file === undefined ? undefined : w.saved(policy.file)}
+          onDone={() => setSearch({})}
+          save={(rule) => api.policy.addRule(rule)}
+        />
+      ) : null}
+      {policy.rules.length === 0 ? (
+        <Empty icon={Scale} title={w.none}>
+          <p>{w.noneLead}</p>
+        </Empty>
+      ) : (
+        <>
+          <div className="rule-filters">
+            <Choices
+              label={w.decision}
+              chosen={filter}
+              choices={FILTERS.map((each) => [each, w.decisions[each]] as const)}
+              onChoose={(each) => choose({ decision: each === "all" ? "" : each })}
+            />
+            <span className="small muted">{w.counted(formatNumber(policy.calls, language))}</span>
+          </div>
+          {shown.length === 0 ? <p className="muted rule-none">{w.noneOf}</p> : null}
+          <ul ref={list} className="rule-rows">
+            {shown.map((rule) => (
+              <RuleRow key={keyOf(rule)} rule={rule} canChange={canChange && rule.canEdit} />
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function RuleRow({ rule, canChange }: { rule: RuleInfo; canChange: boolean }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const [search, setSearch] = useSearchParams();
+  const [problem, setProblem] = useState<Error>();
+  const [isSure, setSure] = useState(false);
+  const name = keyOf(rule);
+  const { decision, origin, session } = rule;
+  const change = { rule: rule.rule, decision, origin: session === undefined ? origin : undefined, session };
+  const revoke = (): void => {
+    if (!isSure) return setSure(true);
+    setProblem(undefined);
+    api.policy
+      .changeRule(change)
+      .catch(setProblem)
+      .finally(() => void queries.invalidateQueries({ queryKey: ["policy"] }));
+  };
+  if (canChange && search.get("edit") === name) {
+    return (
+      <li>
+        <RuleForm
+          label={w.edit}
+          saveText={w.save}
+          rule={rule}
+          onDone={() => setSearch({})}
+          save={(to) => api.policy.changeRule({ ...change, to })}
+        />
+      </li>
+    );
+  }
+  return (
+    <li className={rule.hits === 0 ? "rule-row unused" : "rule-row"} aria-label={rule.rule}>
+      <DecisionBadge verdict={{ decision }} />
+      <code data-row tabIndex={-1} className="rule-text">
+        <VisibleText text={rule.rule} />
+      </code>
+      <span className="rule-hits small">
+        {rule.hits === 0 ? w.never : w.hits(formatNumber(rule.hits, language))}
+        {rule.lastHitAt === undefined ? null : (
+          <>
+            {" "}
+            · {w.last} <TimeAgo at={rule.lastHitAt} />
+          </>
+        )}
+      </span>
+      <span className="rule-origin small muted" title={originOf(rule)}>
+        {session === undefined ? (
+          originOf(rule)
+        ) : (
+          <>
+            {w.session} <Link href={`/sessions/${encodeURIComponent(session)}`}>{session}</Link>
+          </>
+        )}
+      </span>
+      <span className="row rule-actions">
+        {canChange ? (
+          <>
+            <button className="button small" onClick={() => setSearch({ edit: name })}>
+              <Pencil size={13} aria-hidden /> {w.edit}
+            </button>
+            <button className="button small danger" onBlur={() => setSure(false)} onClick={revoke}>
+              <Undo2 size={13} aria-hidden /> {isSure ? w.sure : w.revoke}
+            </button>
+          </>
+        ) : (
+          <span className="small muted">{rule.canEdit ? "" : w.byHand}</span>
+        )}
+      </span>
+      {problem ? <Failure error={problem} /> : null}
+    </li>
+  );
+}
+
+function keyOf({ decision, rule, origin, session }: RuleInfo): string {
+  return [decision, rule, session ?? origin].join(" ");
+}
+
+/** The file and the line, as editors link it. */
+export function originOf({ origin, line }: { origin: string; line?: number }): string {
+  return line === undefined ? origin : `${origin}:${line}`;
+}

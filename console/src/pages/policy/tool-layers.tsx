@@ -1,0 +1,75 @@
+import { Layers } from "lucide-react";
+import type { PolicyInfo } from "../../../../src/contracts/policy.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Which tools exist",
+    lead: "Each layer can only narrow what the layers before it allow.",
+    origin: "Layer",
+    allow: "Allowed",
+    deny: "Not allowed",
+    everything: "everything",
+    none: "Every tool exists",
+    noneLead: "Set tools.profile, tools.allow or tools.deny in the configuration to narrow it.",
+  },
+  zh: {
+    title: "哪些工具存在",
+    lead: "每一层只能缩小前面各层允许的范围。",
+    origin: "层",
+    allow: "允许",
+    deny: "不允许",
+    everything: "全部",
+    none: "所有工具都存在",
+    noneLead: "在配置中设置 tools.profile、tools.allow 或 tools.deny 可以缩小范围。",
+  },
+});
+
+export function ToolLayers({ layers }: { layers: PolicyInfo["layers"] }) {
+  const w = useWords(words);
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2 className="grow">{w.title}</h2>
+        <span className="small muted">{w.lead}</span>
+      </header>
+      {layers.length === 0 ? (
+        <Empty icon={Layers} title={w.none}>
+          <p>{w.noneLead}</p>
+        </Empty>
+      ) : (
+        <div className="scroll-x" role="region" aria-label={w.title} tabIndex={0}>
+          <table className="table">
+            <thead>
+              <tr>
+                <th>{w.origin}</th>
+                <th>{w.allow}</th>
+                <th>{w.deny}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {layers.map(({ origin, profile, allow = [], alsoAllow = [], deny = [] }, at) => (
+                <tr key={at}>
+                  <td className="muted">
+                    <VisibleText text={origin} />
+                  </td>
+                  <td>
+                    {profile ? <span className="badge accent">{profile}</span> : null}{" "}
+                    <span className="mono">
+                      <VisibleText text={[...allow, ...alsoAllow].join(", ") || (profile ? "" : w.everything)} />
+                    </span>
+                  </td>
+                  <td className="mono field-error">
+                    <VisibleText text={deny.join(", ")} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
