@@ -229,11 +229,16 @@ export class HostApi {
         (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.registry.get(name));
       loaders.policy = async () => {
         const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
+        const file = stateFolder === undefined ? undefined : join(stateFolder, STATE_FILES.rules);
         return createPolicyApi(haft, {
           pastCalls: pastCallsOf(audit),
           ruleHits: ruleHitsOf(audit),
           lineOf: config && ruleLinesOf(config.sources),
-          file: stateFolder === undefined ? undefined : join(stateFolder, STATE_FILES.rules),
+          savedLines:
+            file === undefined
+              ? undefined
+              : async () => (await import("../config/saved-rules.ts")).savedRuleLines(file),
+          file,
         });
       };
     }

@@ -3,6 +3,7 @@ import type { Document, YAMLSeq } from "yaml";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { ensureStateFolder, STATE_FILES } from "../io/files/state-folder.ts";
+import { isObject } from "../schema/json-schema.ts";
 import { ConfigError } from "./problems.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { allowDigest } from "./trust-items.ts";
@@ -56,6 +57,23 @@ export async function removeLocalRule(
 /** Where `saveLocalRule` saves. */
 export function localRulesFile(folder: string, options: UserOptions = {}): string {
   return join(userPaths(options).stateFolderOf(folder), STATE_FILES.rules);
+}
+
+/** The lines of the saved rules, as the file is now. A file that cannot be read has none. */
+export async function savedRuleLines(file: string): Promise<(list: RuleList, rule: string) => number | undefined> {
+  const lines = new Map<string, number | undefined>();
+  try {
+    const { value, positionOf } = await parseConfigText((await readConfigText(file)) ?? "", file);
+    const permissions = isObject(value) && isObject(value["permissions"]) ? value["permissions"] : {};
+    for (const [list, rules] of Object.entries(permissions)) {
+      if (!Array.isArray(rules)) continue;
+      for (const [at, rule] of rules.entries())
+        lines.set(`${list} ${String(rule).trim()}`, positionOf(["permissions", list, at])?.line);
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+  }
+  return (list, rule) => lines.get(`${list} ${rule}`);
 }
 
 /** Writes the file if `change` returns true. */

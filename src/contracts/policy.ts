@@ -91,6 +91,8 @@ export const LintFinding = named(
     key: z.string().optional(),
     values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     rule: z.string().optional(),
+    /** Of the rule. */
+    decision: Decision.optional(),
     origin: z.string().optional(),
     line: Count.optional(),
   }),

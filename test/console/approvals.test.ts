@@ -51,7 +51,8 @@ describe.skipIf("missing" in found)("the approvals page", () => {
   const rows = (on = page): Locator => on.locator(".queue-row");
   const lines = (on = page): Locator => on.getByRole("list", { name: "Your last answers" });
   /** The answers are off for a moment after another card is shown. */
-  const settled = (on = page): Promise<void> => on.locator(".answers :is(.primary, .critical):enabled").first().waitFor();
+  const settled = (on = page): Promise<void> =>
+    on.locator(".answers :is(.primary, .critical):enabled").first().waitFor();
   const cardOf = (subject: string, on = page): Promise<void> =>
     expectShown(card(on).locator(".card-body").getByText(subject));
 

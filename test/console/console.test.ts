@@ -1,7 +1,7 @@
 // The console in a real Chromium, as a person walks through it. Without a browser these tests are skipped with a
 // message, or fail if HAFT_REQUIRE lists the browser.
 import { createRequire } from "node:module";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -32,8 +32,6 @@ describe.skipIf(isMissing)("the console", () => {
   const go = async (place: string, on = page): Promise<void> => {
     await on.goto(`${console.url}/#${place}`);
   };
-  const onDisk = (name: string): string | undefined =>
-    existsSync(join(console.folder, name)) ? readFileSync(join(console.folder, name), "utf8") : undefined;
 
   test("shows the tools, and keeps the token out of the address", async () => {
     await go("/tools");

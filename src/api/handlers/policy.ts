@@ -51,8 +51,10 @@ export type RuleHits = () => Promise<{ calls: number; hits: ReadonlyMap<string, 
 export interface PolicyApiOptions {
   pastCalls: PastCalls;
   ruleHits: RuleHits;
-  /** The lines of rules in their files. */
+  /** The lines of rules in their files, as they were read. */
   lineOf?(rule: Rule): number | undefined;
+  /** The lines of saved rules, as their file is now. */
+  savedLines?(): Promise<(list: RuleList, rule: string) => number | undefined>;
   /** The file that saved rules are written to. */
   file?: string;
 }
@@ -72,7 +74,7 @@ interface JudgedCall {
 /** The rules of a runtime. */
 export function createPolicyApi(
   haft: Haft,
-  { pastCalls, ruleHits, lineOf, file }: PolicyApiOptions,
+  { pastCalls, ruleHits, lineOf, savedLines, file }: PolicyApiOptions,
 ): Handlers<typeof policy> {
   const cwd = haft.folder;
   const ruleSet = haft.policy.rules;
@@ -89,19 +91,29 @@ export function createPolicyApi(
     return haft.policy.required(tool, verdict);
   };
 
-  const describeRule = (
-    { text, list, origin, folder }: Rule,
-    { hits }: Pick<Awaited<ReturnType<RuleHits>>, "hits">,
-  ): RuleInfo => ({
-    rule: text,
-    decision: list,
-    origin,
-    line: lineOf?.({ text, list, origin, folder }),
-    lasts: "always",
-    hits: hits.get(text)?.count ?? 0,
-    lastHitAt: hits.get(text)?.at,
-    canEdit: origin === "local" || origin === file,
-  });
+  const isSaved = (origin: string): boolean => origin === "local" || origin === file;
+
+  /** Rules are saved and revoked while this process runs, and their lines move. */
+  const lineFinder = async (): Promise<(rule: Rule) => number | undefined> => {
+    const saved = await savedLines?.();
+    return (rule) => (isSaved(rule.origin) ? saved?.(rule.list, rule.text) : lineOf?.(rule));
+  };
+
+  const ruleFacts = async () => ({ hits: await ruleHits(), findLine: await lineFinder() });
+
+  const describeRule = (rule: Rule, { hits: { hits }, findLine }: Awaited<ReturnType<typeof ruleFacts>>): RuleInfo => {
+    const { text, list, origin } = rule;
+    return {
+      rule: text,
+      decision: list,
+      origin,
+      line: findLine(rule),
+      lasts: "always",
+      hits: hits.get(text)?.count ?? 0,
+      lastHitAt: hits.get(text)?.at,
+      canEdit: isSaved(origin),
+    };
+  };
 
   /** Yields the number of entries that it has looked at, and returns the outcome. */
   async function* simulate({ add = [], remove = [], calls = Infinity }: SimulateRequest, signal?: AbortSignal) {
@@ -143,12 +155,12 @@ export function createPolicyApi(
 
   return {
     async show() {
-      const hits = await ruleHits();
+      const facts = await ruleFacts();
       return {
         rules: [
-          ...ruleSet.rules().map((rule) => describeRule(rule, hits)),
+          ...ruleSet.rules().map((rule) => describeRule(rule, facts)),
           ...haft.policy.grants.list().map(({ rule, session }): RuleInfo => ({
-            ...describeRule({ text: rule, list: "allow", origin: "session" }, hits),
+            ...describeRule({ text: rule, list: "allow", origin: "session" }, facts),
             lasts: "session",
             session,
             canEdit: true,
@@ -162,24 +174,27 @@ export function createPolicyApi(
           deny,
         })),
         mode: ruleSet.defaultMode,
-        calls: hits.calls,
+        calls: facts.hits.calls,
         file,
       };
     },
     explain: ({ body, identity }) => explainCall(haft, body, identity.name),
-    lint: () => ({
-      items: lintRules(ruleSet.sources(), haft.registry.list()).map(
+    async lint() {
+      const findLine = await lineFinder();
+      const items = lintRules(ruleSet.sources(), haft.registry.list()).map(
         ({ level, message, key, values, rule, list, origin }) => ({
-          level: level === "error" ? "error" : "warning",
+          level: level === "error" ? ("error" as const) : ("warning" as const),
           message,
           key,
           values,
           rule,
+          decision: list === "defaultMode" ? undefined : list,
           origin,
-          line: list === "defaultMode" ? undefined : lineOf?.({ text: rule, list, origin }),
+          line: list === "defaultMode" ? undefined : findLine({ text: rule, list, origin }),
         }),
-      ),
-    }),
+      );
+      return { items };
+    },
     async simulate({ body: { calls = DEFAULT_CALLS, ...body } }) {
       const running = simulate({ ...body, calls });
       for (;;) {
@@ -198,7 +213,7 @@ export function createPolicyApi(
       }
     },
     async addRule({ body: { rule, decision } }) {
-      return describeRule(await addRule(haft, rule, decision), await ruleHits());
+      return describeRule(await addRule(haft, rule, decision), await ruleFacts());
     },
     async changeRule({ body: { rule, decision, origin, session, to } }) {
       // The new one first: a rule that cannot be read loses nothing.

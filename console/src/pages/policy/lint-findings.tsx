@@ -4,6 +4,7 @@ import { useSearchParams } from "wouter";
 import type { LintFinding, RuleInfo } from "../../../../src/contracts/policy.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { DecisionBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -76,6 +77,7 @@ function Finding(props: {
       <div className="stack">
         {finding.rule === undefined ? null : (
           <span className="row">
+            {finding.decision === undefined ? null : <DecisionBadge verdict={{ decision: finding.decision }} />}
             <code className="rule-text">
               <VisibleText text={finding.rule} />
             </code>
@@ -107,6 +109,6 @@ function Finding(props: {
   );
 }
 
-function isAbout(finding: LintFinding, { rule, origin }: RuleInfo): boolean {
-  return finding.rule === rule && (finding.origin === undefined || finding.origin === origin);
+function isAbout(finding: LintFinding, { rule, decision, origin }: RuleInfo): boolean {
+  return finding.rule === rule && finding.decision === decision && finding.origin === origin;
 }

@@ -124,7 +124,12 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
           {shown.length === 0 ? <p className="muted rule-none">{w.noneOf}</p> : null}
           <ul ref={list} className="rule-rows">
             {shown.map((rule) => (
-              <RuleRow key={keyOf(rule)} rule={rule} canChange={canChange && rule.canEdit} />
+              <RuleRow
+                key={keyOf(rule)}
+                rule={rule}
+                file={rule.origin === "local" ? policy.file : undefined}
+                canChange={canChange && rule.canEdit}
+              />
             ))}
           </ul>
         </>
@@ -133,8 +138,15 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
   );
 }
 
-function RuleRow({ rule, canChange }: { rule: RuleInfo; canChange: boolean }) {
+function RuleRow(props: {
+  rule: RuleInfo;
+  /** Of a rule that was saved while the server runs. */
+  file: string | undefined;
+  canChange: boolean;
+}) {
+  const { rule, canChange } = props;
   const w = useWords(words);
+  const place = originOf({ origin: props.file ?? rule.origin, line: rule.line });
   const { language } = useLanguage();
   const [search, setSearch] = useSearchParams();
   const [problem, setProblem] = useState<Error>();
@@ -178,9 +190,9 @@ function RuleRow({ rule, canChange }: { rule: RuleInfo; canChange: boolean }) {
           </>
         )}
       </span>
-      <span className="rule-origin small muted" title={originOf(rule)}>
+      <span className="rule-origin small muted" title={place}>
         {session === undefined ? (
-          originOf(rule)
+          place
         ) : (
           <>
             {w.session} <Link href={`/sessions/${encodeURIComponent(session)}`}>{session}</Link>

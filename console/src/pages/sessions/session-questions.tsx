@@ -1,17 +1,16 @@
-import { Suspense, lazy } from "react";
+import { useEffect } from "react";
 import { Link } from "wouter";
 import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
-import { useApi } from "../../api.ts";
+import { queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
-import { Skeleton } from "../../parts/skeleton.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-
-const ApprovalCard = lazy(async () => ({
-  default: (await import("../approvals/approval-card.tsx")).ApprovalCard,
-}));
+import { AnswerLines } from "../approvals/answer-lines.tsx";
+import { ApprovalCard } from "../approvals/approval-card.tsx";
+import { type Answers, useAnswers } from "../approvals/use-answers.ts";
+import "../approvals/approvals.css";
 
 const words = defineWords({
   en: { title: "It waits for you", more: "After that", list: (count: number) => `All ${count} questions` },
@@ -21,42 +20,49 @@ const words = defineWords({
 /** The questions that hold up a session: the oldest in full, to be answered here, and the others in a line. */
 export function SessionQuestions({ session }: { session: AgentSessionInfo }) {
   const w = useWords(words);
-  const [first, ...others] = session.questions;
-  if (!first) return null;
+  const answers = useAnswers();
+  const { answered, lines } = answers;
+  useEffect(() => void queries.invalidateQueries({ queryKey: ["sessions"] }), [lines]);
+  const [first, ...others] = session.questions.filter(({ approvalId }) => !answered.has(approvalId));
   return (
-    <section className="session-questions stack" aria-label={w.title}>
-      <h2>{w.title}</h2>
-      <Question key={first.approvalId} id={first.approvalId} />
-      {others.length > 0 ? (
-        <div className="stack">
-          <h3>{w.more}</h3>
-          {others.map(({ approvalId, risk, subject, toolName }) => (
-            <Link key={approvalId} className="session-question" href={`/approvals/${encodeURIComponent(approvalId)}`}>
-              <RiskBadge level={risk} short />
-              <span className="mono small muted">
-                <VisibleText text={toolName} />
-              </span>
-              <CallSubject subject={subject} />
-            </Link>
-          ))}
-          {session.questionCount > session.questions.length ? (
-            <Link href="/approvals">{w.list(session.questionCount)}</Link>
+    <>
+      {first ? (
+        <section className="session-questions stack" aria-label={w.title}>
+          <h2>{w.title}</h2>
+          <Question key={first.approvalId} id={first.approvalId} answers={answers} />
+          {others.length > 0 ? (
+            <div className="stack">
+              <h3>{w.more}</h3>
+              {others.map(({ approvalId, risk, subject, toolName }) => (
+                <Link key={approvalId} className="session-question" href={addressOf(approvalId)}>
+                  <RiskBadge level={risk} short />
+                  <span className="mono small muted">
+                    <VisibleText text={toolName} />
+                  </span>
+                  <CallSubject subject={subject} />
+                </Link>
+              ))}
+              {session.questionCount > session.questions.length ? (
+                <Link href="/approvals">{w.list(session.questionCount)}</Link>
+              ) : null}
+            </div>
           ) : null}
-        </div>
+        </section>
       ) : null}
-    </section>
+      <AnswerLines answers={answers} addressOf={addressOf} />
+    </>
   );
 }
 
-function Question({ id }: { id: string }) {
+function Question({ id, answers }: { id: string; answers: Answers }) {
   const query = useApi("approvals", "get", [id]);
   return (
     <Loaded query={query} lines={6}>
-      {(approval) => (
-        <Suspense fallback={<Skeleton lines={6} />}>
-          <ApprovalCard approval={approval} />
-        </Suspense>
-      )}
+      {(approval) => <ApprovalCard approval={approval} onAnswer={(request) => answers.answer(approval, request)} />}
     </Loaded>
   );
+}
+
+function addressOf(approvalId: string): string {
+  return `/approvals/${encodeURIComponent(approvalId)}`;
 }
