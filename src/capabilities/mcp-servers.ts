@@ -18,6 +18,7 @@ import { ApiError } from "../contracts/errors.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type {
+  McpImportChoice,
   McpImportRequest,
   McpImportSource,
   McpServerEntry,
@@ -150,7 +151,7 @@ export class ServerEntries {
     return this.#describeImport(read.dialect, request.file, read);
   }
 
-  async import({ names, ...request }: McpImportRequest & { names: readonly string[] }): Promise<McpServerInfo[]> {
+  async import({ names, ...request }: McpImportChoice): Promise<McpServerInfo[]> {
     const { servers } = await this.#readImport(request);
     const chosen: ImportedServer[] = [];
     for (const name of names) {

@@ -163,6 +163,12 @@ export const McpImportRequest = named(
 );
 export type McpImportRequest = z.infer<typeof McpImportRequest>;
 
+export const McpImportChoice = named(
+  "McpImportChoice",
+  McpImportRequest.extend({ names: z.array(Name).min(1).max(100) }),
+);
+export type McpImportChoice = z.infer<typeof McpImportChoice>;
+
 export const McpImportSource = named(
   "McpImportSource",
   z.strictObject({
@@ -315,7 +321,7 @@ export const mcp = {
   import: endpoint("POST /api/mcp-imports", {
     summary: "Write servers of another client's configuration to .mcp.json, trust and connect them",
     scope: "admin",
-    body: McpImportRequest.extend({ names: z.array(Name).min(1).max(100) }),
+    body: McpImportChoice,
     output: McpServerPage,
   }),
   resources: endpoint("GET /api/mcp/{server}/resources", {

@@ -19,7 +19,7 @@ const words = defineWords({
     ask: "Explain",
     steps: "Everything that was looked at, in this order",
     badJson: "The input is not valid JSON",
-    then: "At the time it was",
+    before: "At the time it was",
     call: "The call",
   },
   zh: {
@@ -33,7 +33,7 @@ const words = defineWords({
     ask: "解释",
     steps: "按顺序检查过的全部内容",
     badJson: "输入不是有效的 JSON",
-    then: "当时的裁决",
+    before: "当时的裁决",
     call: "查看调用",
   },
 });
@@ -106,7 +106,7 @@ export function WhyPanel() {
         {past.error ? <Failure error={past.error} /> : null}
         {found?.verdict ? (
           <p className="row small">
-            {w.then} <DecisionBadge verdict={found.verdict} />{" "}
+            {w.before} <DecisionBadge verdict={found.verdict} />{" "}
             <Localized text={{ ...found.verdict, key: found.verdict.key ?? "", text: found.verdict.reason }} />
             <Link href={`/work/${encodeURIComponent(found.callId)}`}>{w.call}</Link>
           </p>
