@@ -91,6 +91,19 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     expect(onDisk("keys-1.txt")).toBeUndefined();
   });
 
+  test("lists the keys of the page", async () => {
+    await askToWrite("help.txt");
+    await go("/approvals");
+    await cardOf("help.txt");
+    await page.keyboard.press("?");
+    const help = page.getByRole("dialog");
+    for (const key of ["y", "n", "s", "a", "r", "e", "u", "x", "X", "A", "b", "j", "k", "/"]) {
+      await expectShown(help.locator("kbd").getByText(key, { exact: true }));
+    }
+    await page.keyboard.press("Escape");
+    await help.waitFor({ state: "detached" });
+  });
+
   test("stays on the last card and shows its result", async () => {
     await askToWrite("last.txt");
     await go("/approvals");
@@ -344,6 +357,36 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await expectShown(card(chinese).getByRole("button", { name: /批准一次/ }));
     expect(await card(chinese).getByText("It overwrites the history of a remote branch.").count()).toBe(0);
   });
+
+  test("stays usable with 10,000 open questions", async () => {
+    const { calls } = console.host.store;
+    const row = await calls.get(await askToWrite("many.txt"));
+    if (!row?.question) throw new Error("no question");
+    const { question } = row;
+    const text = (at: number): string => `many-${String(at).padStart(5, "0")}.txt`;
+    const inserted = Array.from({ length: 10_000 }, (_, at) => {
+      const summary = question.summary && { ...question.summary, subject: { type: "path" as const, text: text(at) } };
+      const caller = { ...row.caller, session: `s${at % 50}` };
+      const id = `${row.id}-${at}`;
+      const copy = { ...row, id, callId: id, caller, createdAt: row.createdAt + at + 1 };
+      return calls.insert({ ...copy, key: undefined, question: { ...question, summary } });
+    });
+    await Promise.all(inserted);
+    await go("/approvals?sort=age");
+    // The list is some megabytes: on a busy machine it takes a while.
+    await rows().getByText("many-00001.txt").waitFor({ timeout: 60_000 });
+    await cardOf("many.txt");
+    // Only the visible rows exist.
+    await expect.poll(() => page.locator(".queue-row").first().getAttribute("aria-setsize")).toBe("10001");
+    expect(await rows().count()).toBeLessThan(60);
+    await page.keyboard.press("/");
+    await page.getByRole("searchbox").fill("many-09999");
+    await expect.poll(() => rows().count()).toBe(1);
+    await rows().getByText("many-09999.txt").click();
+    await settled();
+    await page.keyboard.press("n");
+    await expectShown(lines().getByText("Denied"));
+  }, 120_000);
 
   test("met no error, and asked nobody else for anything", () => {
     expect(console.strays).toEqual([]);
