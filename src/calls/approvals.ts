@@ -12,11 +12,12 @@ export class Approvals {
     this.#calls = calls;
   }
 
-  /** Oldest first. Of ended approvals the last thousand. */
-  async list(state?: ApprovalState): Promise<Approval[]> {
-    const rows = await this.#calls.questions({ isOpen: state === "pending" });
-    const all = rows.map(toApproval);
-    return state === undefined ? all : all.filter((approval) => approval.state === state);
+  /** Oldest first. Of ended approvals the last thousand. `answered`: all that are not pending. */
+  async list(state?: ApprovalState | "answered"): Promise<Approval[]> {
+    const isOpen = state === "pending" ? true : state === "answered" ? false : undefined;
+    const all = (await this.#calls.questions({ isOpen })).map(toApproval);
+    if (state === undefined) return all;
+    return all.filter((approval) => (state === "answered" ? approval.state !== "pending" : approval.state === state));
   }
 
   /** Open questions about calls of this user in this session, oldest first. */

@@ -238,7 +238,7 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       expect(await insert({ user: `${user} 2`, session: "a" })).toBe("inserted");
     });
 
-    test("that wait for an answer are listed alone, or with the others, oldest first", async () => {
+    test("that wait for an answer are listed alone, without, or with the others, oldest first", async () => {
       const store = await open();
       const [one, two] = [await add(store), await add(store)];
       await changeIn(store, one.id, deny({ approved: false }, never));
@@ -248,6 +248,9 @@ export function describeCallStore(name: string, open: () => Promise<CallStore> |
       const own = await store.questions({ isOpen: true, of: two.caller, max: 10_000 });
       expect(own.map(({ id }) => id)).toContain(two.id);
       expect(await store.questions({ isOpen: true, of: { user: "nobody else" }, max: 10_000 })).toEqual([]);
+      const answered = (await store.questions({ isOpen: false, max: 10_000 })).map(({ id }) => id);
+      expect(answered).toContain(one.id);
+      expect(answered).not.toContain(two.id);
       const all = (await store.questions({ max: 10_000 })).map(({ id }) => id);
       expect(all.indexOf(one.id)).toBeLessThan(all.indexOf(two.id));
       expect(all).toContain(one.id);

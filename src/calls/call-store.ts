@@ -30,7 +30,10 @@ export interface InsertOptions {
   entry?: ChangeEntry;
 }
 
-/** The newest `max` questions; `of`: only of calls of this user in this session. */
+/**
+ * The newest `max` questions. `isOpen`: only those that wait for an answer, or only the others. `of`: only of calls of this
+ * user in this session.
+ */
 export interface QuestionQuery {
   isOpen?: boolean;
   of?: Pick<Caller, "user" | "session">;
@@ -180,11 +183,11 @@ export class MemoryCallStore implements CallStore {
     return new Map(ids.map((id) => [id, this.#versions.get(id) ?? 0]));
   }
 
-  questions({ isOpen = false, of, max }: QuestionQuery): StoredCall[] {
+  questions({ isOpen, of, max }: QuestionQuery): StoredCall[] {
     const ended = isOpen ? [] : [...this.#older.byId.values(), ...this.#ended.byId.values()];
     const rows = [...ended, ...this.#open.values()].filter(({ question, state, caller }) => {
       if (of && (caller.user !== of.user || caller.session !== of.session)) return false;
-      return question !== undefined && (!isOpen || state === "waiting");
+      return question !== undefined && (isOpen === undefined || isOpen === (state === "waiting"));
     });
     return rows
       .sort((one, other) => one.createdAt - other.createdAt)

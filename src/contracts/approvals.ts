@@ -129,7 +129,10 @@ export const approvals = {
     summary: "Approvals, newest first",
     scope: "read",
     query: z.strictObject({
-      state: ApprovalState.optional().describe("Only in this state"),
+      state: z
+        .enum([...ApprovalState.options, "answered"])
+        .optional()
+        .describe("Only in this state; `answered`: all but pending ones"),
       brief: z.boolean().optional().describe("Without input, preview, steps and rules: for long lists"),
     }),
     output: page("ApprovalPage", ApprovalInfo),

@@ -242,9 +242,10 @@ export class SqlCalls implements CallStore {
     return versions;
   }
 
-  async questions({ isOpen = false, of, max }: QuestionQuery): Promise<StoredCall[]> {
-    const open = isOpen ? ` AND state = 'waiting' AND ${NOT_ENDED}` : "";
-    const where = `WHERE question IS NOT NULL${open}${of ? " AND user_session = ?" : ""}`;
+  async questions({ isOpen, of, max }: QuestionQuery): Promise<StoredCall[]> {
+    const states = { open: ` AND state = 'waiting' AND ${NOT_ENDED}`, answered: " AND state <> 'waiting'", all: "" };
+    const state = states[isOpen === undefined ? "all" : isOpen ? "open" : "answered"];
+    const where = `WHERE question IS NOT NULL${state}${of ? " AND user_session = ?" : ""}`;
     const values = of ? [userSessionOf(of), max] : [max];
     const rows = await this.#select(`${where} ORDER BY created_at DESC, id DESC LIMIT ?`, values);
     return rows.map(({ call }) => call).reverse();

@@ -223,7 +223,7 @@ function HunkDiff({ hunk, language, split }: { hunk: DiffHunk; language: string 
     [marked, tokens],
   );
   return (
-    <table className={split ? "diff split" : "diff unified"}>
+    <table className={split ? "diff side-by-side" : "diff unified"}>
       {split ? (
         <colgroup>
           <col className="diff-col-number" />

@@ -69,9 +69,11 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
   return {
     async list({ query: { state, brief = false } }) {
-      const all = await haft.approvals.list(state === "pending" ? "pending" : undefined);
+      const all = await haft.approvals.list(state === "pending" || state === "answered" ? state : undefined);
       const items = all.map((approval) => (brief ? describeBriefly : describe)(approval, haft));
-      return { items: items.filter((info) => state === undefined || info.state === state).reverse() };
+      return {
+        items: items.filter((info) => state === undefined || state === "answered" || info.state === state).reverse(),
+      };
     },
     get: async ({ params }) => describe(await find(params.id), haft),
     answer: ({ params, body, identity }) => answer(params.id, body, identity),

@@ -332,13 +332,13 @@ function AnsweredApprovals({ answers }: { answers: Answers }) {
   const w = useWords(words);
   const [path, go] = useLocation();
   const { addressOf } = useQueueView();
-  const { data, error, refetch } = useApi("approvals", "list", [{ brief: true }]);
+  const { data, error, refetch } = useApi("approvals", "list", [{ state: "answered", brief: true }]);
   const isNarrow = useIsNarrow();
   const shown = useMemo(
     () =>
-      (data?.items ?? [])
-        .filter(({ state }) => state !== "pending")
-        .sort((one, other) => (other.answeredAt ?? other.askedAt) - (one.answeredAt ?? one.askedAt)),
+      (data?.items ?? []).toSorted(
+        (one, other) => (other.answeredAt ?? other.askedAt) - (one.answeredAt ?? one.askedAt),
+      ),
     [data],
   );
   const wanted = pathPart(path, 2);
