@@ -1,4 +1,5 @@
 import type { ToolInfo } from "../../../src/contracts/tools.ts";
+import { useApi } from "../api.ts";
 import { useLanguage } from "../language.tsx";
 import { TOOL_TEXTS_ZH } from "../tool-texts.zh.ts";
 
@@ -11,5 +12,16 @@ export function useToolText(): (tool: Pick<ToolInfo, "name" | "title" | "descrip
   return ({ name, title, description, origin }) => {
     const isKnown = language === "zh" && origin.type === "builtin" && Object.hasOwn(TOOL_TEXTS_ZH, name);
     return (isKnown ? TOOL_TEXTS_ZH[name] : undefined) ?? { title, short: description.short };
+  };
+}
+
+/** The title of a tool of which only the name and the title are known, such as that of a call. */
+export function useToolTitle(): (tool: { toolName: string; title?: string }) => string | undefined {
+  const { language } = useLanguage();
+  const toolText = useToolText();
+  const tools = useApi("tools", "list", language === "zh" ? [] : undefined).data?.items;
+  return ({ toolName, title }) => {
+    const tool = tools?.find(({ name }) => name === toolName);
+    return tool ? toolText(tool).title : title;
   };
 }

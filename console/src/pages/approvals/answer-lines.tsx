@@ -2,6 +2,7 @@ import { Check, CircleAlert, LoaderCircle, Undo2, X } from "lucide-react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
+import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import type { AnswerLine, Answers, Decision } from "./use-answers.ts";
 
@@ -66,6 +67,7 @@ export function AnswerLines({ answers, addressOf }: { answers: Answers; addressO
 function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; href: string }) {
   const w = useWords(words);
   const outcome = useOutcome(line);
+  const titleOf = useToolTitle();
   const { tone } = outcome;
   const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : line.decision === "deny" ? X : Check;
   const isBlocked = (line.skipped?.length ?? 0) > 0;
@@ -74,7 +76,7 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
       <Icon size={16} aria-hidden />
       <strong className="answer-decision">{w.decisions[line.decision]}</strong>
       <span className="answer-subject">
-        <span className="muted">{line.approval.title ?? line.approval.toolName}</span>{" "}
+        <span className="muted">{titleOf(line.approval) ?? line.approval.toolName}</span>{" "}
         <CallSubject subject={line.approval.subject} />
       </span>
       <span className="answer-outcome" title={outcome.text}>

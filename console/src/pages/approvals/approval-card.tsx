@@ -15,6 +15,7 @@ import { ResultView } from "../../parts/result-view.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
+import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { AnswerBar } from "./answer-bar.tsx";
 import { CommandSteps } from "./command-steps.tsx";
@@ -81,7 +82,8 @@ interface ApprovalCardProps {
 export function ApprovalCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
   const w = useWords(words);
   const isOpen = approval.state === "pending";
-  const { title, toolName, risk, steps, subject } = approval;
+  const { toolName, risk, steps, subject } = approval;
+  const title = useToolTitle()(approval);
   const preview = approval.preview?.content;
   const showsAll = approval.preview
     ? approval.preview.omitted === undefined && approval.preview.unshown === undefined

@@ -7,6 +7,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
+import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import type { QueueItem } from "./queue.ts";
 import { VirtualRows } from "./virtual-rows.tsx";
@@ -180,10 +181,11 @@ export function BatchDialog(props: BatchDialogProps) {
 }
 
 function BatchRow({ item, result }: { item: QueueItem; result: ApprovalBatchItem | undefined }) {
+  const titleOf = useToolTitle();
   return (
     <div className="batch-row">
       <RiskBadge level={item.level} short />
-      <span className="muted small batch-tool cut">{item.title ?? item.toolName}</span>
+      <span className="muted small batch-tool cut">{titleOf(item) ?? item.toolName}</span>
       <span className="grow">
         <CallSubject subject={item.subject} />
       </span>

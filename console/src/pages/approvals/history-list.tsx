@@ -3,6 +3,7 @@ import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { VirtualRows } from "./virtual-rows.tsx";
 
@@ -34,6 +35,7 @@ export function HistoryList(props: {
   addressOf: (id: string) => string;
 }) {
   const w = useWords(words);
+  const titleOf = useToolTitle();
   return (
     <VirtualRows
       label={props.label}
@@ -42,7 +44,7 @@ export function HistoryList(props: {
       heightOf={() => ROW_HEIGHT}
       currentKey={props.currentId}
     >
-      {({ id, state, subject, title, toolName, answeredBy, answeredAt, askedAt, note, call }) => (
+      {({ id, state, subject, toolName, title, answeredBy, answeredAt, askedAt, note, call }) => (
         <Link href={props.addressOf(id)} className="queue-link" aria-current={id === props.currentId}>
           <span className="queue-line">
             <span className={state === "approved" ? "badge ok" : "badge bad"}>{w.states[state] ?? state}</span>
@@ -55,7 +57,7 @@ export function HistoryList(props: {
           </span>
           <span className="queue-line small muted">
             <span className="cut">
-              {title ?? toolName} · {w.by(answeredBy ?? w.nobody)}
+              {titleOf({ toolName, title }) ?? toolName} · {w.by(answeredBy ?? w.nobody)}
               {note === undefined || note === "" ? null : (
                 <>
                   {" · "}

@@ -4,6 +4,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { Countdown } from "./countdown.tsx";
 import { type QueueItem, sessionOf } from "./queue.ts";
@@ -71,7 +72,8 @@ export function QueueList(props: QueueListProps) {
 
 function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListProps & ItemRowProps) {
   const w = useWords(words);
-  const { id, level, subject, toolName, title, caller, askedAt, expiresAt, isGone } = item;
+  const { id, level, subject, toolName, caller, askedAt, expiresAt, isGone } = item;
+  const title = useToolTitle()(item);
   const who = caller.agent ?? caller.user;
   const isSoon = expiresAt !== undefined && expiresAt - Date.now() < SOON_MS;
   return (
