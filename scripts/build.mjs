@@ -41,23 +41,32 @@ const COMMAND_LINE = {
     ...["zod", "hono", "@hono/node-server", "ws", "diff", "unbash", "picomatch", "ignore", "fastest-levenshtein"],
     ...["ipaddr.js", "croner", "@modelcontextprotocol"],
   ],
-  /** What the most frequent commands load, each in one file: every command, `config show`, `tools call`, `tools list`. */
+  /**
+   * What the most frequent commands load, each in one file: every command, those that a running server answers,
+   * `config show`, `tools call`, `tools list`.
+   */
   layers: {
     start: ["cli/run-cli", "cli/terminal", "cli/help", "io/files/package-folder"],
+    remote: [
+      ...["cli/connect", "cli/running-server", "cli/fetch-by-http", "api/http-client"],
+      ...["server", "approvals", "calls", "tools", "questions", "mcp", "audit", "policy", "undo"].map(
+        (name) => `contracts/${name}`,
+      ),
+      ...["tools", "approvals", "audit", "overview"].map((name) => `cli/commands/${name}`),
+    ],
     client: [
-      ...["cli/connect", "cli/in-process", "cli/running-server", "config/load-config", "cli/commands/config"],
+      ...["cli/in-process", "config/load-config", "cli/commands/config"],
       ...["contracts/configuration", "api/handlers/configuration"],
     ],
     host: [
       ...["capabilities/open-host", "capabilities/base", "capabilities/confinement", "capabilities/jobs"],
       ...["capabilities/plugins", "api/host-api", "api/handlers/calls", "api/handlers/undo", "store/sqlite"],
-      ...["contracts/calls", "contracts/approvals", "contracts/questions", "contracts/mcp", "cli/commands/tools"],
     ],
     tools: [
       ...["artifacts", "browser", "web", "canvas", "messages", "mcp", "agents", "sessions", "schedules", "tokens"].map(
         (name) => `capabilities/${name}`,
       ),
-      ...["contracts/tools", "api/handlers/tools", "api/handlers/policy"],
+      ...["api/handlers/tools", "api/handlers/policy"],
     ],
   },
 };

@@ -61,9 +61,13 @@ async function openConnection(target: ConnectionTarget, options: ConnectOptions)
   const contracts = await loadContracts(uses);
   const server = url === undefined ? await findServer(target) : serverAt(url, terminal, output);
   if (server) {
-    const { createHttpClient } = await import("../api/http-client.ts");
+    const [{ createHttpClient }, { fetchByHttp }] = await Promise.all([
+      import("../api/http-client.ts"),
+      import("./fetch-by-http.ts"),
+    ]);
     // The type of `connect` limits a command to the resources that it uses.
-    return { client: createHttpClient(contracts, server) as unknown as ApiClient, close: () => Promise.resolve() };
+    const client = createHttpClient(contracts, { ...server, fetch: fetchByHttp }) as unknown as ApiClient;
+    return { client, close: () => Promise.resolve() };
   }
   const { InProcessHost } = await import("./in-process.ts");
   const host = new InProcessHost(target, options);

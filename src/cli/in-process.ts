@@ -9,6 +9,7 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { CapabilityName, HaftHost } from "../host.ts";
 import type { Store } from "../store/store.ts";
 import type { ConnectOptions, EmbedOptions } from "./command.ts";
+import { usesMcp } from "./mcp-servers.ts";
 import { type Output, safe } from "./output.ts";
 import { type Terminal, userName } from "./terminal.ts";
 
@@ -152,22 +153,6 @@ export class InProcessHost {
       middleware: embedded.middleware,
     });
   }
-}
-
-/** Tools that read from MCP servers, or make calls of any tool. */
-const MCP_TOOLS: ReadonlySet<string> = new Set([
-  "list_mcp_resources",
-  "read_mcp_resource",
-  "run_code",
-  "tool_search",
-  "call_subagent",
-  "sessions_spawn",
-  "sessions_send",
-  "cron",
-]);
-
-function usesMcp(tool: string): boolean {
-  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
 }
 
 /** The person who started this process may do everything. */

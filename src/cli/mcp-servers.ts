@@ -9,8 +9,8 @@ type McpClient = Pick<ApiClient, "mcp">;
 
 /** A server that takes longer is shown in its current state. */
 const MAX_WAIT_MS = 15_000;
-/** For commands that list the tools of all servers. */
-const MAX_TOOLS_WAIT_MS = 5000;
+/** For commands that list the tools of all servers: one that hangs must not delay the others. */
+const MAX_TOOLS_WAIT_MS = 2000;
 const CHECK_INTERVAL_MS = 100;
 
 interface WaitOptions {
@@ -40,21 +40,31 @@ export async function waitForServers(
  */
 export async function waitForTools(
   client: McpClient,
-  { url, interrupted, output }: Pick<Invocation, "url" | "interrupted" | "output">,
+  { url, interrupted, output, maxMs = MAX_TOOLS_WAIT_MS }: WaitForToolsOptions,
   tool?: string,
 ): Promise<void> {
   if (url !== undefined || (tool !== undefined && !tool.startsWith("mcp__"))) return;
   const choose = tool === undefined ? undefined : await chooseServerOf(tool);
   try {
-    const options = choose ? { choose } : { maxMs: MAX_TOOLS_WAIT_MS };
-    for (const { name, state } of await waitForServers(client, interrupted, options)) {
-      if (tool === undefined && state === "connecting")
-        output.warn(`The MCP server "${safeLine(name)}" is still connecting: its tools are missing here.`);
-    }
+    const servers = await waitForServers(client, interrupted, choose ? { choose } : { maxMs });
+    if (tool === undefined) for (const server of servers) warnAboutMissing(server, output);
   } catch (error) {
     // A recording has no servers.
     if (!isApiError(error, "not_here")) throw error;
   }
+}
+
+type WaitForToolsOptions = Pick<Invocation, "url" | "interrupted" | "output"> & { maxMs?: number };
+
+function warnAboutMissing({ name, state, error }: McpServerInfo, output: Output): void {
+  if (state === "ready" || state === "stopped") return;
+  const shown = safeLine(name);
+  const why = error === undefined ? state.replaceAll("_", " ") : safeLine(error).replace(/\.$/, "");
+  const next =
+    state === "connecting"
+      ? "`--wait 30s` waits longer; `haft serve` keeps servers connected."
+      : `\`haft mcp doctor ${shown}\` shows more.`;
+  output.warn(`The tools of the MCP server "${shown}" are missing: ${why}. ${next}`);
 }
 
 async function chooseServerOf(tool: string): Promise<NonNullable<WaitOptions["choose"]>> {
@@ -76,4 +86,21 @@ export async function selectServers(
     if (state !== "stopped") output.warn(`The MCP server "${safeLine(name)}" is left out: ${state}.`);
     return [];
   });
+}
+
+/** Tools that read from MCP servers, or make calls of any tool. */
+const MCP_TOOLS: ReadonlySet<string> = new Set([
+  "list_mcp_resources",
+  "read_mcp_resource",
+  "run_code",
+  "tool_search",
+  "call_subagent",
+  "sessions_spawn",
+  "sessions_send",
+  "cron",
+]);
+
+/** Whether a call of this tool may need an MCP server. */
+export function usesMcp(tool: string): boolean {
+  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
 }

@@ -1,6 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
-import { showInline } from "../gate/permit/describe-approval.ts";
+import { showInline } from "../gate/permit/approval-parts.ts";
 import { widthOf } from "./layout.ts";
 import { DEFAULT_COLUMNS, type Terminal, type TerminalOutput } from "./terminal.ts";
 

@@ -149,12 +149,14 @@ function isAlive(pid: number): boolean {
 
 async function requestInfo(url: string, token: string): Promise<ServerInfo | undefined> {
   // Loaded only if a server has left its address.
-  const [{ createHttpClient }, { server }] = await Promise.all([
+  const [{ createHttpClient }, { server }, { fetchByHttp }] = await Promise.all([
     import("../api/http-client.ts"),
     import("../contracts/server.ts"),
+    import("./fetch-by-http.ts"),
   ]);
   try {
-    return await createHttpClient({ server }, { url, token }).server.info({ signal: AbortSignal.timeout(MAX_WAIT_MS) });
+    const client = createHttpClient({ server }, { url, token, fetch: fetchByHttp });
+    return await client.server.info({ signal: AbortSignal.timeout(MAX_WAIT_MS) });
   } catch {
     return undefined;
   }

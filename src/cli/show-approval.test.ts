@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anApproval } from "../calls/approval.fixture.ts";
-import type { ShownApproval } from "../gate/permit/describe-approval.ts";
+import type { ShownApproval } from "../gate/permit/approval-parts.ts";
 import { widthOf } from "./layout.ts";
 import type { Paint } from "./output.ts";
 import { shortId, showApproval } from "./show-approval.ts";

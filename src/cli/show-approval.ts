@@ -3,7 +3,7 @@ import type { ApprovalInfo } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import type { RiskLevel } from "../core/call-summary.ts";
 import { showSpan } from "../core/clock.ts";
-import { approvalParts, type ApprovalPart, showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
+import { approvalParts, type ApprovalPart, showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
 import { cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
 import { type Paint, safeLine, type Style } from "./output.ts";
 import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";

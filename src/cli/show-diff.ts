@@ -1,6 +1,6 @@
 /** Unified diffs for people: labelled files, counts, colours, and marks on the words that changed. */
 import { diffWordsWithSpace } from "diff";
-import { showInline, visibleLines } from "../gate/permit/describe-approval.ts";
+import { showInline, visibleLines } from "../gate/permit/approval-parts.ts";
 import { lengthWithin, widthOf } from "./layout.ts";
 import { type Output, type Paint, safe, type Style } from "./output.ts";
 

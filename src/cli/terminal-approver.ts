@@ -3,7 +3,7 @@ import type { ApprovalAnswered, ApprovalAnswerRequest } from "../contracts/appro
 import type { ApiClient } from "../contracts/index.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
-import { showInline, type ShownApproval } from "../gate/permit/describe-approval.ts";
+import { showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
 import { type Output, type Paint, painterOf } from "./output.ts";
 import { editLine, type KeyInput, TerminalKeys } from "./prompts.ts";
 import { showApproval, toShown } from "./show-approval.ts";

@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { until } from "../setup/until.ts";
 import { bundleHaft, type HaftProgram, type Running } from "./run-haft.ts";
 
 let haft: HaftProgram;
@@ -110,4 +111,29 @@ test("the configuration is read from the files, also while a server runs", async
   writeFileSync(join(haft.folder, "haft.config.yml"), "tools:\n  maxConcurrent: 3\n");
   const shown = await haft.run(["config", "show"]);
   expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/tools\.maxConcurrent\s+3/) });
+});
+
+test("MCP servers are started by commands that need them, and not again while a server runs", async () => {
+  const script = "echo started >> starts.txt; exec sleep 600";
+  const hanging = { command: "/bin/sh", args: ["-c", script], sandbox: false };
+  writeFileSync(join(haft.folder, ".mcp.json"), JSON.stringify({ mcpServers: { hanging } }));
+  expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+  const file = join(haft.folder, "starts.txt");
+  const starts = (): number => (existsSync(file) ? readFileSync(file, "utf8").split("\n").length - 1 : 0);
+  for (const words of [
+    ["tools", "describe", "read"],
+    ["approvals", "list"],
+    ["policy", "explain", "read", "path=a"],
+  ])
+    expect(await haft.run(words)).toMatchObject({ code: 0 });
+  expect(starts()).toBe(0);
+  const list = ["tools", "list", "--wait", "300ms"];
+  const listed = await haft.run(list);
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("apply_patch") });
+  expect(listed.stderr).toMatch(/The tools of the MCP server "hanging" are missing: .*`--wait 30s` waits longer/);
+  expect(starts()).toBe(1);
+  await serve();
+  await until(() => starts() === 2);
+  expect((await haft.run(list)).stderr).toContain('"hanging" are missing');
+  expect(starts()).toBe(2);
 });

@@ -6,7 +6,7 @@ import { showApprovedResult } from "../calls.ts";
 import { defineCommand, type Invocation } from "../command.ts";
 import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
 import { openQuestions, showQuestion } from "../mcp-questions.ts";
-import { waitForTools } from "../mcp-servers.ts";
+import { usesMcp, waitForTools } from "../mcp-servers.ts";
 import { safeLine } from "../output.ts";
 import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
 import { MAX_WAIT_MS, waitForResult } from "../terminal-approver.ts";
@@ -15,7 +15,7 @@ import { watchAtTerminal } from "../watch-approvals.ts";
 
 const CHECK_INTERVAL_MS = 1000;
 /** A command that ends soon runs no job, and no call of others: both would be cut off. */
-const SHORT = { connectsMcp: false, runsJobs: false };
+const SHORT = { only: [], connectsMcp: false, runsJobs: false };
 
 const list = defineCommand({
   examples: [
@@ -84,8 +84,10 @@ const approve = defineCommand({
     const timeoutMs = readTimeout(options.timeout);
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
-    const client = await connect({ runsJobs: false });
+    let client = await connect({ connectsMcp: false, runsJobs: false });
     const requested = await findApproval(client, given, { url, ...place });
+    // Starting MCP servers takes seconds, and most calls need none.
+    if (usesMcp(requested.toolName)) client = await connect({ runsJobs: false, isNew: true });
     const { id } = requested;
     const { paintStderr: paint, isVerbose } = output;
     const columns = columnsOf(place.terminal.stderr, place.terminal.env);

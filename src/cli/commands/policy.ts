@@ -46,7 +46,7 @@ const explain = defineCommand({
   uses: ["policy"],
   async run({ connect, terminal, output, operands: [tool = "", ...words], options: { mode, session } }) {
     const input = await readCallInput(words, terminal);
-    const client = await connect();
+    const client = await connect({ tool });
     const explained = await client.policy.explain({ tool, input, mode, session });
     output.data(explained, ({ verdict, steps }) => [
       `${output.paint(STYLES[verdict.decision] ?? "dim", verdict.decision)}: ${safeLine(verdict.reason)}`,
@@ -78,7 +78,7 @@ const test = defineCommand({
   uses: ["policy"],
   async run({ connect, terminal, output, operands, folder }) {
     const tests = await readPolicyTests(operands, { folder, cwd: terminal.cwd, env: terminal.env });
-    const client = await connect();
+    const client = await connect({ connectsMcp: tests.some(({ tool }) => tool.startsWith("mcp__")) });
     const items = [];
     for (const each of tests) items.push(await judge(client, each));
     output.list({ items }, (outcomes) =>

@@ -124,23 +124,26 @@ async function openConversation(
   if (url !== undefined) {
     throw new UsageError("The agent of this command runs in this process.", "Omit --url, or use `haft sessions send`.");
   }
-  const [{ openHaft }, { ToolCallContext }, { createTerminalApprover }] = await Promise.all([
+  const [{ openHaft }, { ToolCallContext }, { createTerminalApprover }, { ruleExamples }] = await Promise.all([
     import("../../host.ts"),
     import("../../core/tool-call-context.ts"),
     import("../terminal-approver.ts"),
+    import("../../gate/permit/rules/rule-examples.ts"),
   ]);
   await askTrust(folder, { terminal, output, interrupted });
+  const ask = createTerminalApprover({
+    input: terminal.stdin,
+    output: terminal.stderr,
+    env: terminal.env,
+    paint: output.paintStderr,
+    isVerbose: output.isVerbose,
+    by: userName(),
+  });
   const host = await openHaft(folder, {
     ownsProcess: true,
     env: terminal.env,
-    approver: createTerminalApprover({
-      input: terminal.stdin,
-      output: terminal.stderr,
-      env: terminal.env,
-      paint: output.paintStderr,
-      isVerbose: output.isVerbose,
-      by: userName(),
-    }),
+    approver: (approval, signal) =>
+      ask({ ...approval, ruleExamples: approval.suggestedRules.map(ruleExamples) }, signal),
     approvalWaitMs: false,
     onWarning: (warning) => output.warn(safe(warning)),
     middleware: embedded.middleware,

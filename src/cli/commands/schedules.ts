@@ -56,7 +56,7 @@ const add = defineCommand({
     const timing = readTiming({ cron, every, at, timeZone: zone }, Date.now());
     if (!timing) throw new UsageError("When?", "Use --cron, --every or --at.");
     const input = await readCallInput(words, terminal);
-    const client = await connect();
+    const client = await connect({ connectsMcp: toolName.startsWith("mcp__") });
     const added = await client.schedules.create({
       timing,
       target: { type: "call", toolName, input },

@@ -7,6 +7,9 @@ import { EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { safeLine } from "../output.ts";
 
+/** No tools, no MCP servers, no jobs. */
+const STORE_ONLY = { only: [], connectsMcp: false, runsJobs: false };
+
 type Place = { stateFolder: string } | { url: string };
 
 /** Works without opening the store: these commands are for stores that cannot be opened. */
@@ -58,7 +61,7 @@ const check = defineCommand({
     if (url === undefined) {
       const place = await findStore(invocation);
       report = "url" in place ? await checkUrl(place.url) : await checkFile(place.stateFolder);
-    } else report = await (await connect()).store.check();
+    } else report = await (await connect(STORE_ONLY)).store.check();
     output.data(report, ({ place, bytes, tables, problems }) => [
       `${safeLine(place)}${bytes === undefined ? "" : `, ${bytes} bytes`}`,
       ...showColumns(
@@ -89,7 +92,8 @@ const backup = defineCommand({
     if (url !== undefined && file !== undefined) {
       throw new UsageError("A server writes its backup into its own state folder.", "Leave FILE out.");
     }
-    const made = url === undefined ? await makeBackup(invocation, file) : await (await connect()).store.backup();
+    const made =
+      url === undefined ? await makeBackup(invocation, file) : await (await connect(STORE_ONLY)).store.backup();
     output.data(made, ({ file: written, bytes }) => [`${safeLine(written)}, ${bytes} bytes`]);
   },
 });
@@ -149,7 +153,7 @@ const prune = defineCommand({
   notes: ["Audit entries are deleted in whole segments of 10,000. The rest can still be verified."],
   uses: ["store"],
   async run({ options: { days, "dry-run": isDryRun }, connect, output }) {
-    const report = await (await connect()).store.prune({ days, isDryRun });
+    const report = await (await connect(STORE_ONLY)).store.prune({ days, isDryRun });
     output.data(report, ({ auditEntries, sessions, archives, bytesBefore, bytesAfter }) => [
       `${isDryRun ? "Would delete" : "Deleted"} ${auditEntries} audit entries and ${sessions} sessions.`,
       ...archives.map((file) => `Archived: ${safeLine(file)}`),
@@ -163,7 +167,7 @@ const archive = defineCommand({
   notes: ["A segment has 10,000 entries. Archived entries stay in the store until they are pruned."],
   uses: ["store"],
   async run({ connect, output }) {
-    const report = await (await connect()).store.archive();
+    const report = await (await connect(STORE_ONLY)).store.archive();
     output.data(report, ({ files }) =>
       files.length === 0
         ? ["There is no segment that is whole and not archived."]
@@ -176,7 +180,7 @@ const vacuum = defineCommand({
   examples: [["haft store vacuum", "makes the file smaller after a pruning; nothing can be written meanwhile"]],
   uses: ["store"],
   async run({ connect, output }) {
-    const report = await (await connect()).store.vacuum();
+    const report = await (await connect(STORE_ONLY)).store.vacuum();
     output.data(report, ({ bytesBefore, bytesAfter }) => [
       `The store takes ${megabytes(bytesAfter)}, ${megabytes(bytesBefore)} before.`,
     ]);

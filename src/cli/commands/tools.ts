@@ -3,11 +3,17 @@ import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult, StreamedOutput } from "../calls.ts";
-import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
+import { callPolicy, defineCommand, MODE_OPTION, type OptionSpec } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { waitForTools } from "../mcp-servers.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine, type Style } from "../output.ts";
+
+const WAIT_OPTION = {
+  type: "duration",
+  value: "TIME",
+  about: "How long to wait for MCP servers; default: 2s",
+} as const satisfies OptionSpec;
 
 const list = defineCommand({
   examples: [
@@ -18,11 +24,12 @@ const list = defineCommand({
   options: {
     kind: { type: "text", value: "KIND", about: "Only of this kind", oneOf: ["readonly", "write", "execute"] },
     group: { type: "text", value: "GROUP", about: "group:fs, a category, or the origin of a tool" },
+    wait: WAIT_OPTION,
   },
   uses: ["tools", "mcp"],
-  async run({ connect, url, interrupted, output, options: { kind, group } }) {
+  async run({ connect, url, interrupted, output, options: { kind, group, wait } }) {
     const client = await connect();
-    await waitForTools(client, { url, interrupted, output });
+    await waitForTools(client, { url, interrupted, output, maxMs: wait });
     const page = await client.tools.list({ kind, group });
     output.list(page, (tools) => showToolList(tools, output));
     if (page.items.length === 0) output.info("No tool matches. `haft tools list` shows all tools.");
@@ -37,7 +44,7 @@ const describe = defineCommand({
   operands: [{ name: "NAME", completes: "tool" }],
   uses: ["tools", "mcp"],
   async run({ connect, url, interrupted, output, operands: [name = ""] }) {
-    const client = await connect();
+    const client = await connect({ tool: name });
     await waitForTools(client, { url, interrupted, output }, name);
     output.data(await client.tools.get(name), (tool) => showTool(tool, output));
   },
@@ -49,11 +56,14 @@ const search = defineCommand({
     ["haft tools search 'run shell' --limit 3 --json", "the best three, for a program"],
   ],
   operands: [{ name: "WORDS", isRest: true }],
-  options: { limit: { type: "number", value: "N", range: [1, 1000], about: "Max number of tools; default: 10" } },
+  options: {
+    limit: { type: "number", value: "N", range: [1, 1000], about: "Max number of tools; default: 10" },
+    wait: WAIT_OPTION,
+  },
   uses: ["tools", "mcp"],
-  async run({ connect, url, interrupted, output, operands, options: { limit = 10 } }) {
+  async run({ connect, url, interrupted, output, operands, options: { limit = 10, wait } }) {
     const client = await connect();
-    await waitForTools(client, { url, interrupted, output });
+    await waitForTools(client, { url, interrupted, output, maxMs: wait });
     const { items } = await client.tools.list({ search: operands.join(" ") });
     const found = items.slice(0, limit);
     output.list({ items: found }, (tools) => showToolList(tools, output));

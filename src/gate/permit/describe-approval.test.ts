@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { anApproval } from "../../calls/approval.fixture.ts";
-import { describeApproval, describeApprovalAsMarkup, showInline, showText } from "./describe-approval.ts";
+import { showInline } from "./approval-parts.ts";
+import { describeApproval, describeApprovalAsMarkup, showText } from "./describe-approval.ts";
 
 describe("a question", () => {
   const asked = {

@@ -48,6 +48,7 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
   let ending: string | undefined;
   let closing: Promise<void> | undefined;
   let hasClosed = false;
+  let hasAnswered = false;
   let exited!: () => void;
   const exit = new Promise<void>((resolve) => (exited = resolve));
 
@@ -57,6 +58,7 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
     line(text) {
       if (text.trim() === "") return;
       const message = parseFrame(text);
+      hasAnswered ||= message !== undefined;
       if (message) deliver(message);
       else report(`The server wrote a line that is not a message: ${text.slice(0, 200)}`);
     },
@@ -76,7 +78,8 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
   async function end(): Promise<void> {
     if (!child || !root) return closed();
     child.endInput();
-    await Promise.race([exit, delay(CLOSE_MS)]);
+    // One that never answered has nothing to finish: a command that waited for it does not wait again.
+    if (hasAnswered) await Promise.race([exit, delay(CLOSE_MS)]);
     // Also after a normal exit, because launchers leave child processes behind.
     const graceMs = ending === undefined ? GRACE_MS : 0;
     await killProcessTree(root, { graceMs, sendHangup: false, isSupervised: launch.program.isConfined });
