@@ -2,7 +2,6 @@ import type { Page } from "./page.ts";
 import { approvalsPage } from "./pages/approvals/approvals-route.ts";
 import { artifactsPage } from "./pages/artifacts/artifacts-route.ts";
 import { auditPage } from "./pages/audit/audit-route.ts";
-import { callsPage } from "./pages/calls/calls-route.ts";
 import { canvasPage } from "./pages/canvas/canvas-route.ts";
 import { channelsPage } from "./pages/channels/channels-route.ts";
 import { jobsPage } from "./pages/jobs/jobs-route.ts";
@@ -15,10 +14,11 @@ import { settingsPage } from "./pages/settings/settings-route.ts";
 import { statisticsPage } from "./pages/statistics/statistics-route.ts";
 import { toolsPage } from "./pages/tools/tools-route.ts";
 import { welcomePage } from "./pages/welcome/welcome-route.ts";
+import { workPage } from "./pages/work/work-route.ts";
 
 /** In the order of the tabs of a section. The first page of a section is the one that its entry opens. */
 export const PAGES: readonly Page[] = [
-  callsPage,
+  workPage,
   welcomePage,
   approvalsPage,
   toolsPage,

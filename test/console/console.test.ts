@@ -1,8 +1,7 @@
 // The console in a real Chromium, as a person walks through it. Without a browser these tests are skipped with a
 // message, or fail if HAFT_REQUIRE lists the browser.
 import { createRequire } from "node:module";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
@@ -58,34 +57,6 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(page.getByRole("progressbar"));
     await page.getByRole("button", { name: "Cancel" }).click();
     await expectShown(page.getByRole("region", { name: "failed" }).getByText("cancelled"));
-  });
-
-  test("finds a call in the audit log, whose chain is whole", async () => {
-    const asked = await console.host.haft.execute("write", { path: "keys.txt", content: "k\n" });
-    if (asked.status !== "pending") throw new Error(asked.display);
-    await console.host.haft.approve(asked.pending.id, "ann");
-    await go("/audit");
-    await expectShown(page.getByText(/Chain whole, \d+ entries/));
-    const narrowed = page.waitForResponse((response) => response.url().includes("search=keys.txt"));
-    await page.getByRole("searchbox").fill("keys.txt");
-    await narrowed;
-    await expectShown(page.getByText("Chain whole"));
-    await page
-      .getByRole("link", { name: /call_begun.*write|call_ended.*write/ })
-      .first()
-      .click();
-    await expectShown(page.getByText(/keys\.txt/));
-  });
-
-  test("replays a call", async () => {
-    await go("/tools/list_files");
-    await page.getByRole("button", { name: "Run" }).click();
-    await page.getByRole("region", { name: "completed" }).getByRole("link", { name: "This call" }).click();
-    await expectShown(page.getByRole("button", { name: "Run again" }));
-    const before = page.url();
-    await page.getByRole("button", { name: "Run again" }).click();
-    await page.waitForURL((url) => url.href !== before && url.hash.startsWith("#/work/"));
-    await expectShown(page.getByRole("region", { name: "completed" }));
   });
 
   test("reads what a model wrote, runs it, and shows what goes back", async () => {
@@ -150,13 +121,6 @@ describe.skipIf(isMissing)("the console", () => {
     await expectShown(page.getByText("Nothing is shown"));
   });
 
-  test("shows pictures in the view of a call", async () => {
-    writeFileSync(join(console.folder, "shot.png"), await page.screenshot());
-    const { callId } = await console.host.haft.execute("read", { path: "shot.png" });
-    await go(`/calls/${encodeURIComponent(callId)}`);
-    await expectShown(page.locator("img.picture[src^='data:image/png']"));
-  });
-
   test("lists message channels, and sends a test message through the gate", async () => {
     await go("/channels");
     const broken = page.getByRole("region", { name: "team" });
@@ -166,15 +130,6 @@ describe.skipIf(isMissing)("the console", () => {
     await notes.getByLabel("Target: notes").selectOption("bob");
     await notes.getByRole("button", { name: "Send a test message" }).click();
     await expectShown(notes.getByRole("region", { name: "completed" }).getByText("Kept for bob."));
-  });
-
-  test("says what tools cost a model's context", async () => {
-    await go("/statistics");
-    const costs = page.locator("section", { has: page.getByRole("heading", { name: "What tools cost the context" }) });
-    await expectShown(costs.getByText(/Shown to a model: \d+ \/ \d+, [\d,]+ tokens\./));
-    expect(await costs.locator("tbody tr").count()).toBe(15);
-    await costs.getByRole("button", { name: /^Show all/ }).click();
-    await expectShown(costs.getByRole("row", { name: /^session_status \d+ \d+ yes 0/ }));
   });
 
   test("shows hostile output as text", async () => {
@@ -211,7 +166,7 @@ describe.skipIf(isMissing)("the console", () => {
     for (const place of [
       "/tools/exec",
       "/approvals",
-      "/calls",
+      "/work",
       "/sessions",
       "/sessions/walk",
       "/jobs",

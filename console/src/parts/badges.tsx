@@ -29,6 +29,11 @@ export function DecisionBadge({ verdict }: { verdict: Pick<Verdict, "decision"> 
   );
 }
 
+/** The names of the states, for filters. */
+export function useStatusNames(): Readonly<Record<CallStatus, string>> {
+  return useWords(words).status;
+}
+
 export function StatusBadge({ status }: { status: CallStatus }) {
   const tone = { waiting: "", running: "accent pulse", completed: "ok", failed: "bad", pending: "warn" }[status];
   return <span className={`badge ${tone}`}>{useWords(words).status[status]}</span>;

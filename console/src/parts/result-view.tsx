@@ -45,7 +45,7 @@ export function ResultView({ result }: { result: ToolResult }) {
         {result.status === "failed" ? <span className="badge bad mono">{result.error.code}</span> : null}
         <span className="muted small">{cut ? w.cut : w.tokens(Math.ceil(characters / 4))}</span>
         <span className="grow" />
-        <Link className="small" href={`/calls/${encodeURIComponent(result.callId)}`}>
+        <Link className="small" href={`/work/${encodeURIComponent(result.callId)}`}>
           {w.call}
         </Link>
       </p>

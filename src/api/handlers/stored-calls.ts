@@ -108,6 +108,8 @@ function wholeCallOf(entries: readonly AuditEntry[]): RecentCall {
   const described = entries.find(({ data }) => "subject" in data || "risk" in data);
   call.subject ??= described && subjectIn(described.data);
   call.risk ??= described && riskIn(described.data);
+  const judged = entries.findLast(({ data }) => isObject(data["verdict"]));
+  if (call.verdict && judged) call.verdict = { ...call.verdict, ...Object(judged.data["verdict"]) };
   call.approvalId ??= asked && textIn(asked.data["approvalId"]);
   call.input = entries.findLast(({ data }) => "input" in data)?.data["input"];
   call.isMasked = call.input !== undefined && JSON.stringify(call.input).includes("[hidden");

@@ -163,7 +163,8 @@ export class SqlAuditLog implements AuditLog {
   }
 
   endEntry(call: Call, result: ToolResult, isLate: boolean): ChangeEntry {
-    const timed = this.#timed(call, result);
+    // A late result was measured when it came.
+    const timed = isLate ? result : this.#timed(call, result);
     const recorded = RecordedCall.of(call);
     return {
       commitWith: async (apply) => {
@@ -222,7 +223,7 @@ export class SqlAuditLog implements AuditLog {
 
   /** The gate measures a call when it leaves the last stage. This entry is written before that. */
   #timed(call: Call, result: ToolResult): ToolResult {
-    if (result.durationMs !== undefined) return result;
+    if (result.status === "pending") return result;
     const now = this.#context.clock.monotonic();
     const completedAt = call.startedAt + Math.round(now - call.startedMonotonic);
     return { ...result, durationMs: elapsedMs(call, now), completedAt };

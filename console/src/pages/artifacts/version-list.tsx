@@ -43,7 +43,7 @@ export function VersionList(props: {
               {[author.agent, author.user, w.characters(characters)].filter(Boolean).join(" · ")}
             </span>
             {callId === undefined ? null : (
-              <Link className="small" href={`/calls/${encodeURIComponent(callId)}`}>
+              <Link className="small" href={`/work/${encodeURIComponent(callId)}`}>
                 {w.call}
               </Link>
             )}

@@ -1,80 +1,119 @@
 import { Download, ScrollText, Search, ShieldCheck, ShieldX } from "lucide-react";
-import { useDeferredValue, useState } from "react";
-import { Link, useLocation } from "wouter";
-import type { AuditCheck, AuditEntry, AuditQuery } from "../../../../src/contracts/audit.ts";
+import { useEffect, useMemo, useState } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
+import type { AuditCheck, AuditEntry, AuditFilter } from "../../../../src/contracts/audit.ts";
 import { endpointUrl, useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
+import { pathPart } from "../../hash-location.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { JsonView } from "../../parts/json-view.tsx";
+import { formatDateTime, formatNumber } from "../../parts/format.ts";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { TimeAgo } from "../../parts/time-ago.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { useSearchKey } from "../../parts/use-keys.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { downloadCsv } from "./audit-csv.ts";
+import { EntryView } from "./entry-view.tsx";
+import { useTypeNames } from "./entry-words.ts";
 import { Facets } from "./facets.tsx";
+import "./audit.css";
 
 const words = defineWords({
   en: {
     title: "Audit",
     lead: "Written before each effect and chained by hash: what was changed or removed afterwards shows.",
-    search: "Search in what was asked and answered",
-    export: "Export JSONL",
-    whole: (entries: number) => `Chain whole, ${entries} entries`,
+    search: "Search in inputs, results and reasons",
+    jsonl: "Export JSONL",
+    csv: "Export CSV",
+    exporting: (count: string) => `${count} entries…`,
+    whole: (entries: string) => `Chain whole, ${entries} entries`,
     broken: (id: string) => `Chain broken at ${id}`,
     checking: "Checking the chain…",
     none: "Nothing was found",
-    noneLead: "Take a word or a facet away.",
+    noneLead: "Remove a word or a filter.",
     empty: "Nothing is recorded yet",
-    emptyLead: "The first call will stand here, whoever makes it.",
-    more: "More",
-    back: "All entries",
-    call: "The call",
-    link: "Copy link",
+    emptyLead: "The first call will be here, whoever makes it.",
+    older: "Older",
     newest: "Newest",
+    unsearched: (count: string) => `${count} entries are not indexed yet and were not searched.`,
+    ofCall: "Entries of one call",
+    all: "All entries",
   },
   zh: {
     title: "审计",
     lead: "在每次生效之前写入，并以哈希相连：事后的改动或删除都会显现。",
-    search: "搜索请求与结果",
-    export: "导出 JSONL",
-    whole: (entries: number) => `链完整，${entries} 条`,
+    search: "搜索输入、结果与原因",
+    jsonl: "导出 JSONL",
+    csv: "导出 CSV",
+    exporting: (count: string) => `${count} 条…`,
+    whole: (entries: string) => `链完整，${entries} 条`,
     broken: (id: string) => `链在 ${id} 处断裂`,
     checking: "正在检查链…",
     none: "没有找到",
     noneLead: "去掉一个词或筛选条件。",
     empty: "还没有记录",
     emptyLead: "第一次调用会出现在这里，无论由谁发起。",
-    more: "更多",
-    back: "全部记录",
-    call: "该调用",
-    link: "复制链接",
+    older: "更早",
     newest: "最新",
+    unsearched: (count: string) => `${count} 条记录尚未建立索引，未被搜索。`,
+    ofCall: "一次调用的记录",
+    all: "全部记录",
   },
 });
 
 export default function AuditView() {
   const [path] = useLocation();
-  const wanted = path.split("/")[2];
-  return wanted ? <Entry id={decodeURIComponent(wanted)} /> : <AuditList />;
+  const id = pathPart(path, 2);
+  return id === "" ? <AuditList /> : <EntryView key={id} id={id} />;
 }
+
+const FIELDS = ["tool", "status", "decision", "user", "session", "call", "type"] as const;
+type Field = (typeof FIELDS)[number];
+
+/** The filter is in the address, so a link shows the same entries. */
+function useAuditFilter() {
+  const [params, setParams] = useSearchParams();
+  const text = params.toString();
+  const filter = useMemo(() => {
+    const read = new URLSearchParams(text);
+    const values = FIELDS.map((name) => [name, read.get(name) ?? undefined] as const);
+    // The server refuses values that do not exist, and says so.
+    return { ...Object.fromEntries(values), search: read.get("q")?.trim() || undefined } as AuditFilter;
+  }, [text]);
+  const set = (name: Field | "q" | "before", value: string | undefined): void => {
+    setParams(
+      (now) => {
+        const next = new URLSearchParams(now);
+        if (name !== "before") next.delete("before");
+        if (value === undefined || value === "") next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: name === "q" },
+    );
+  };
+  return { filter, set, before: params.get("before") ?? undefined };
+}
+
+const TYPING_MS = 150;
 
 function AuditList() {
   const w = useWords(words);
-  const [typed, setTyped] = useState("");
-  const [facets, setFacets] = useState<AuditQuery>({});
-  const [cursors, setCursors] = useState<readonly string[]>([]);
-  const box = useSearchKey();
-  const search = useDeferredValue(typed.trim());
-  const query = { ...facets, search: search || undefined, limit: 50 };
-  const { data, error, refetch } = useApi("audit", "search", [{ ...query, cursor: cursors.at(-1) }]);
-  const check = useApi("audit", "verify", []).data;
-  const entries = data?.items ?? [];
-  const isFiltered = search !== "" || Object.keys(facets).length > 0;
-  const narrow = (next: AuditQuery): void => {
-    setFacets(next);
-    setCursors([]);
-  };
+  const { language } = useLanguage();
+  const { filter, set, before } = useAuditFilter();
+  const box = useSearchKey(w.search);
+  const [typed, setTyped] = useState(filter.search ?? "");
+  useEffect(() => {
+    if (typed.trim() === (filter.search ?? "")) return;
+    const timer = setTimeout(() => set("q", typed.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const query = useApi("audit", "search", [{ ...filter, limit: 50, cursor: before }]);
+  const check = useApi("audit", "verify", [{ sinceCheckpoint: true }]).data;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   return (
     <PageFrame
       title={w.title}
@@ -82,9 +121,10 @@ function AuditList() {
       actions={
         <>
           <ChainBadge check={check} />
-          <a className="button" href={exportUrl(query)} download>
-            <Download size={15} aria-hidden /> {w.export}
+          <a className="button" href={exportUrl(filter)} download>
+            <Download size={15} aria-hidden /> {w.jsonl}
           </a>
+          <CsvButton filter={filter} />
         </>
       }
     >
@@ -97,109 +137,127 @@ function AuditList() {
           aria-label={w.search}
           placeholder={w.search}
           value={typed}
-          onChange={({ target }) => {
-            setTyped(target.value);
-            setCursors([]);
-          }}
+          onChange={({ target }) => setTyped(target.value)}
         />
         <kbd className="key">/</kbd>
       </label>
-      {data ? <Facets facets={data.facets} chosen={facets} onChoose={narrow} /> : null}
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {data && entries.length === 0 ? (
-        <div className="panel">
-          <Empty icon={ScrollText} title={isFiltered ? w.none : w.empty}>
-            <p>{isFiltered ? w.noneLead : w.emptyLead}</p>
-          </Empty>
-        </div>
-      ) : null}
-      {entries.length > 0 ? (
-        <div className="panel">
-          <ul className="rows entries">
-            {entries.map((entry) => (
-              <Row key={entry.id} entry={entry} />
-            ))}
-          </ul>
-        </div>
-      ) : null}
-      <div className="row">
-        {cursors.length > 0 ? (
-          <button className="button" onClick={() => setCursors([])}>
-            {w.newest}
+      {filter.call === undefined ? null : (
+        <p className="notice">
+          <span className="grow">
+            {w.ofCall}: <span className="mono">{filter.call}</span>
+          </span>
+          <button className="button small" onClick={() => set("call", undefined)}>
+            {w.all}
           </button>
-        ) : null}
-        {data?.next ? (
-          <button className="button" onClick={() => setCursors([...cursors, data.next!])}>
-            {w.more}
-          </button>
-        ) : null}
-      </div>
+        </p>
+      )}
+      {query.data ? (
+        <Facets facets={query.data.facets} chosen={filter} onChoose={(name, value) => set(name, value)} />
+      ) : null}
+      <Loaded query={query} lines={10}>
+        {({ items, next, unsearched }) => (
+          <>
+            {unsearched ? <p className="notice warn">{w.unsearched(formatNumber(unsearched, language))}</p> : null}
+            <div className="panel">
+              {items.length === 0 ? (
+                <Empty icon={ScrollText} title={isFiltered ? w.none : w.empty}>
+                  <p>{isFiltered ? w.noneLead : w.emptyLead}</p>
+                </Empty>
+              ) : (
+                <ul className="audit-rows">
+                  {items.map((entry) => (
+                    <Row key={entry.id} entry={entry} />
+                  ))}
+                </ul>
+              )}
+            </div>
+            <div className="row">
+              {before === undefined ? null : (
+                <button className="button" onClick={() => set("before", undefined)}>
+                  {w.newest}
+                </button>
+              )}
+              {next === undefined ? null : (
+                <button className="button" onClick={() => set("before", next)}>
+                  {w.older}
+                </button>
+              )}
+            </div>
+          </>
+        )}
+      </Loaded>
     </PageFrame>
+  );
+}
+
+function CsvButton({ filter }: { filter: AuditFilter }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const [count, setCount] = useState<number>();
+  const [problem, setProblem] = useState<Error>();
+  const start = (): void => {
+    setProblem(undefined);
+    setCount(0);
+    downloadCsv(filter, setCount)
+      .catch(setProblem)
+      .finally(() => setCount(undefined));
+  };
+  return (
+    <>
+      <button className="button" disabled={count !== undefined} onClick={start}>
+        <Download size={15} aria-hidden /> {count ? w.exporting(formatNumber(count, language)) : w.csv}
+      </button>
+      {problem ? <Failure error={problem} again={start} /> : null}
+    </>
   );
 }
 
 function ChainBadge({ check }: { check: AuditCheck | undefined }) {
   const w = useWords(words);
+  const { language } = useLanguage();
   if (!check) return <span className="badge pulse">{w.checking}</span>;
   const Icon = check.ok ? ShieldCheck : ShieldX;
+  const entries = Number(check.head.split(":")[0]);
   return (
     <span className={check.ok ? "badge ok" : "badge bad"} title={check.broken?.reason}>
       <Icon size={13} aria-hidden />
-      {check.ok ? w.whole(check.entries) : w.broken(check.broken?.id ?? "?")}
+      {check.ok ? w.whole(formatNumber(entries, language)) : w.broken(check.broken?.id ?? "?")}
     </span>
   );
 }
 
 function Row({ entry }: { entry: AuditEntry }) {
+  const { language } = useLanguage();
+  const typeName = useTypeNames();
   return (
     <li>
-      <Link href={`/audit/${encodeURIComponent(entry.id)}`}>
-        <span className="row">
-          <span className="mono small muted">{entry.id}</span>
-          <span className="badge">{entry.type}</span>
-          <strong className="mono grow cut">{entry.toolName}</strong>
+      <Link className="audit-row" href={`/audit/${encodeURIComponent(entry.id)}`}>
+        <span className="audit-type">{typeName(entry.type)}</span>
+        <span className="audit-what">
+          {entry.subject ? <CallSubject subject={entry.subject} /> : null}
+          <span className="mono small muted cut">
+            <VisibleText text={entry.toolName} />
+          </span>
+        </span>
+        <span className="audit-badges">
+          {entry.risk ? <RiskBadge level={entry.risk} short /> : null}
           {entry.verdict ? <DecisionBadge verdict={entry.verdict} /> : null}
           {entry.errorCode ? <span className="badge bad mono">{entry.errorCode}</span> : null}
-          <span className="small muted">
-            <TimeAgo at={entry.at} />
-          </span>
+        </span>
+        <span className="small muted cut">
+          <VisibleText text={entry.caller.agent ?? entry.caller.user ?? ""} />
+        </span>
+        <span className="audit-time small muted">
+          <time dateTime={new Date(entry.at).toISOString()}>{formatDateTime(entry.at, language)}</time>
+          <span className="mono"> #{entry.id}</span>
         </span>
       </Link>
     </li>
   );
 }
 
-function Entry({ id }: { id: string }) {
-  const w = useWords(words);
-  const { data: entry, error } = useApi("audit", "get", [id]);
-  return (
-    <PageFrame
-      title={`${w.title} ${id}`}
-      lead={entry ? `${entry.type} · ${entry.toolName}` : undefined}
-      actions={
-        <>
-          <CopyButton text={location.href} label={w.link} />
-          {entry ? (
-            <Link className="button" href={`/calls/${encodeURIComponent(entry.callId)}`}>
-              {w.call}
-            </Link>
-          ) : null}
-          <Link className="button" href="/audit">
-            {w.back}
-          </Link>
-        </>
-      }
-    >
-      {error ? <Failure error={error} /> : null}
-      {entry ? <JsonView value={entry} /> : null}
-    </PageFrame>
-  );
-}
-
 /** The whole log that matches, as a download. */
-function exportUrl({ limit: _limit, ...filter }: AuditQuery): string {
-  return endpointUrl(
-    "/api/audit/export",
-    Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, value?.toString()])),
-  ).href;
+function exportUrl(filter: AuditFilter): string {
+  const entries = Object.entries(filter).map(([name, value]) => [name, value?.toString()]);
+  return endpointUrl("/api/audit/export", Object.fromEntries(entries)).href;
 }

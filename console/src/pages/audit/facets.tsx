@@ -1,36 +1,65 @@
-import type { AuditPage, AuditQuery } from "../../../../src/contracts/audit.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import type { AuditFilter, AuditPage } from "../../../../src/contracts/audit.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { formatNumber } from "../../parts/format.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: { tool: "Tool", status: "Status", decision: "Verdict", user: "Caller" },
-  zh: { tool: "工具", status: "状态", decision: "裁决", user: "调用者" },
+  en: {
+    names: { tool: "Tool", status: "State", decision: "Verdict", user: "Caller" },
+    values: {
+      completed: "completed",
+      failed: "failed",
+      pending: "asked",
+      unknown: "outcome unknown",
+      allow: "allowed",
+      ask: "asked",
+      deny: "denied",
+    } as Record<string, string>,
+  },
+  zh: {
+    names: { tool: "工具", status: "状态", decision: "裁决", user: "调用者" },
+    values: {
+      completed: "完成",
+      failed: "失败",
+      pending: "已询问",
+      unknown: "结果未知",
+      allow: "允许",
+      ask: "询问",
+      deny: "拒绝",
+    } as Record<string, string>,
+  },
 });
+
+type Facet = AuditPage["facets"][number]["name"];
 
 /** The counts of the results by field. A click filters by a value; a second click removes the filter. */
 export function Facets(props: {
   facets: AuditPage["facets"];
-  chosen: AuditQuery;
-  onChoose: (query: AuditQuery) => void;
+  chosen: AuditFilter;
+  onChoose: (name: Facet, value: string | undefined) => void;
 }) {
   const w = useWords(words);
+  const { language } = useLanguage();
+  const textOf = (name: Facet, value: string): string =>
+    name !== "tool" && name !== "user" && Object.hasOwn(w.values, value) ? (w.values[value] ?? value) : value;
   return (
     <div className="facets">
       {props.facets
         .filter(({ values }) => values.length > 0)
         .map(({ name, values }) => (
           <div key={name} className="row">
-            <h3>{w[name]}</h3>
+            <h3>{w.names[name]}</h3>
             {values.slice(0, 12).map(({ value, count }) => {
               const isChosen = props.chosen[name] === value;
-              const { [name]: _old, ...others } = props.chosen;
               return (
                 <button
                   key={value}
                   className={isChosen ? "badge accent" : "badge"}
                   aria-pressed={isChosen}
-                  onClick={() => props.onChoose(isChosen ? others : { ...others, [name]: value })}
+                  onClick={() => props.onChoose(name, isChosen ? undefined : value)}
                 >
-                  {value} <span className="muted">{count}</span>
+                  <VisibleText text={textOf(name, value)} />{" "}
+                  <span className="muted">{formatNumber(count, language)}</span>
                 </button>
               );
             })}

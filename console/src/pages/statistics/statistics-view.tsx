@@ -1,67 +1,96 @@
 import { ChartColumn } from "lucide-react";
 import { useState } from "react";
+import { Link, useSearchParams } from "wouter";
+import type { StatisticsInfo } from "../../../../src/contracts/statistics.ts";
 import { useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { formatDuration, formatNumber } from "../../parts/format.ts";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
-import { TimeChart } from "./time-chart.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { axisDuration, TimeChart } from "./time-chart.tsx";
 import { TokenCosts } from "./token-costs.tsx";
+import "./statistics.css";
 
 const words = defineWords({
   en: {
     title: "Statistics",
-    lead: "How often each tool is called, how it ends and how long it takes.",
+    lead: "How often each tool is called, how it ends, how long it runs and how long it waits for people.",
     range: "Time range",
-    hour: "Hour",
-    day: "Day",
-    week: "Week",
+    ranges: { hour: "Hour", day: "Day", week: "Week", month: "30 days" },
+    by: "Table by",
+    byTool: "By tool",
+    byCaller: "By caller",
     calls: "Calls",
     failures: "Failed",
     denials: "Denied",
-    p50: "p50",
-    p95: "p95",
+    p50: "Half within (p50)",
+    p95: "95 % within (p95)",
+    short50: "p50",
+    short95: "p95",
+    waited: "Waited for people",
     tool: "Tool",
+    caller: "Agent, client or user",
+    nobody: "no name given",
     returned: "Returned",
     none: "No calls in this time",
     noneLead: "Choose a longer time, or call a tool.",
-    perTime: "Calls over time",
-    latency: "Time taken",
+    perTime: (each: string) => `Calls per ${each}`,
+    latency: "Run time, without waiting for people",
+    waiting: (each: string) => `Time waited for people per ${each}`,
+    noWait: "Nobody was waited for.",
+    runTime: "Run time leaves out the time in which a call waited for a person.",
+    total: (calls: string, share: string, waited: string) =>
+      `${calls} calls, ${share} failed. ${waited === "" ? "" : `Waited for people: ${waited}.`}`,
   },
   zh: {
     title: "统计",
-    lead: "每个工具的调用次数、结果与用时。",
+    lead: "每个工具的调用次数、结果、运行时间以及等待审批的时间。",
     range: "时间范围",
-    hour: "一小时",
-    day: "一天",
-    week: "一周",
+    ranges: { hour: "一小时", day: "一天", week: "一周", month: "30 天" },
+    by: "表格分组",
+    byTool: "按工具",
+    byCaller: "按调用者",
     calls: "调用",
     failures: "失败",
     denials: "拒绝",
-    p50: "p50",
-    p95: "p95",
+    p50: "半数以内 (p50)",
+    p95: "95 % 以内 (p95)",
+    short50: "p50",
+    short95: "p95",
+    waited: "等待审批",
     tool: "工具",
+    caller: "代理、客户端或用户",
+    nobody: "未命名",
     returned: "返回",
     none: "这段时间没有调用",
     noneLead: "选择更长的时间，或调用一个工具。",
-    perTime: "调用随时间变化",
-    latency: "用时",
+    perTime: (each: string) => `每 ${each} 的调用数`,
+    latency: "运行时间（不含等待审批）",
+    waiting: (each: string) => `每 ${each} 等待审批的时间`,
+    noWait: "没有等待过审批。",
+    runTime: "运行时间不含调用等待审批的时间。",
+    total: (calls: string, share: string, waited: string) =>
+      `共 ${calls} 次调用，${share} 失败。${waited === "" ? "" : `等待审批：${waited}。`}`,
   },
 });
 
-const RANGES = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const;
+const RANGES = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000, month: 30 * 86_400_000 } as const;
 type Range = keyof typeof RANGES;
 
 export default function StatisticsView() {
   const w = useWords(words);
-  const [range, setRange] = useState<Range>("hour");
+  const [params, setParams] = useSearchParams();
+  const range = readRange(params.get("range"));
+  const by = params.get("by") === "caller" ? "caller" : "tool";
   const [now, setNow] = useState(Date.now);
-  const { data, error, refetch } = useApi("statistics", "show", [
-    { from: now - RANGES[range], to: now + 60_000, buckets: 60 },
-  ]);
-  const total = data?.tools.reduce((sum, { count }) => sum + count, 0) ?? 0;
+  const query = useApi("statistics", "show", [{ from: now - RANGES[range], to: now + 60_000, buckets: 60 }]);
+  const choose = (name: string, value: string): void => {
+    setNow(Date.now());
+    setParams((old) => ({ ...Object.fromEntries(old), [name]: value }), { replace: true });
+  };
   return (
     <PageFrame
       title={w.title}
@@ -69,93 +98,158 @@ export default function StatisticsView() {
       actions={
         <Tabs
           label={w.range}
-          tabs={[
-            ["hour", w.hour],
-            ["day", w.day],
-            ["week", w.week],
-          ]}
+          tabs={(["hour", "day", "week", "month"] as const).map((each) => [each, w.ranges[each]])}
           chosen={range}
-          onChoose={(next) => {
-            setNow(Date.now());
-            setRange(next);
-          }}
+          onChoose={(next) => choose("range", next)}
         />
       }
     >
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
-      {data && total === 0 ? (
-        <div className="panel">
-          <Empty icon={ChartColumn} title={w.none}>
-            <p>{w.noneLead}</p>
-          </Empty>
-        </div>
-      ) : null}
-      {data && total > 0 ? (
-        <>
-          <div className="charts">
-            <section className="panel">
-              <header>
-                <h2>{w.perTime}</h2>
-              </header>
-              <TimeChart
-                label={w.perTime}
-                times={data.buckets.map(({ at }) => at)}
-                series={[
-                  { label: w.calls, tone: "--accent", values: data.buckets.map(({ count }) => count) },
-                  { label: w.failures, tone: "--bad", values: data.buckets.map(({ failures }) => failures) },
-                  { label: w.denials, tone: "--warn", values: data.buckets.map(({ denials }) => denials) },
-                ]}
-              />
-            </section>
-            <section className="panel">
-              <header>
-                <h2>{w.latency}</h2>
-              </header>
-              <TimeChart
-                label={w.latency}
-                times={data.buckets.map(({ at }) => at)}
-                unit="ms"
-                series={[
-                  { label: w.p50, tone: "--ok", values: data.buckets.map((b) => (b.count === 0 ? null : b.p50Ms)) },
-                  { label: w.p95, tone: "--accent", values: data.buckets.map((b) => (b.count === 0 ? null : b.p95Ms)) },
-                ]}
-              />
-            </section>
-          </div>
-          <div className="panel scroll-x">
-            <table className="table numbers">
-              <thead>
-                <tr>
-                  <th>{w.tool}</th>
-                  <th>{w.calls}</th>
-                  <th>{w.failures}</th>
-                  <th>{w.denials}</th>
-                  <th>{w.p50}</th>
-                  <th>{w.p95}</th>
-                  <th>{w.returned}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {[...data.tools]
-                  .filter(({ count }) => count > 0)
-                  .sort((a, b) => b.count - a.count)
-                  .map((row) => (
-                    <tr key={row.tool}>
-                      <td className="mono">{row.tool}</td>
-                      <td>{row.count}</td>
-                      <td className={row.failures > 0 ? "field-error" : "muted"}>{row.failures}</td>
-                      <td className={row.denials > 0 ? "field-error" : "muted"}>{row.denials}</td>
-                      <td className="mono">{formatDuration(row.p50Ms)}</td>
-                      <td className="mono">{formatDuration(row.p95Ms)}</td>
-                      <td className="mono muted">{(row.bytes / 1024).toFixed(1)} KB</td>
-                    </tr>
-                  ))}
-              </tbody>
-            </table>
-          </div>
-        </>
-      ) : null}
+      <Loaded query={query} lines={10}>
+        {(data) =>
+          data.tools.every(({ count }) => count === 0) ? (
+            <div className="panel">
+              <Empty icon={ChartColumn} title={w.none}>
+                <p>{w.noneLead}</p>
+              </Empty>
+            </div>
+          ) : (
+            <>
+              <Charts data={data} />
+              <Figures data={data} by={by} onChoose={(next) => choose("by", next)} />
+            </>
+          )
+        }
+      </Loaded>
       <TokenCosts from={now - RANGES[range]} to={now + 60_000} />
     </PageFrame>
+  );
+}
+
+function readRange(text: string | null): Range {
+  return text !== null && Object.hasOwn(RANGES, text) ? (text as Range) : "hour";
+}
+
+function Charts({ data }: { data: StatisticsInfo }) {
+  const w = useWords(words);
+  const { buckets, bucketMs } = data;
+  const times = buckets.map(({ at }) => at);
+  const each = axisDuration(bucketMs);
+  const hasWaits = buckets.some(({ waitedMs }) => waitedMs > 0);
+  const charts = [
+    {
+      title: w.perTime(each),
+      unit: "count" as const,
+      series: [
+        { label: w.calls, tone: "--accent", values: buckets.map(({ count }) => count) },
+        { label: w.failures, tone: "--bad", values: buckets.map(({ failures }) => failures) },
+        { label: w.denials, tone: "--warn", values: buckets.map(({ denials }) => denials) },
+      ],
+    },
+    {
+      title: w.latency,
+      unit: "duration" as const,
+      series: [
+        { label: w.p50, tone: "--ok", values: buckets.map((b) => (b.count === 0 ? null : b.p50Ms)) },
+        { label: w.p95, tone: "--accent", values: buckets.map((b) => (b.count === 0 ? null : b.p95Ms)) },
+      ],
+    },
+    {
+      title: w.waiting(each),
+      unit: "duration" as const,
+      series: hasWaits ? [{ label: w.waited, tone: "--warn", values: buckets.map(({ waitedMs }) => waitedMs) }] : [],
+    },
+  ];
+  return (
+    <div className="charts statistics-charts">
+      {charts.map(({ title, unit, series }) => (
+        <section key={title} className="panel">
+          <header>
+            <h2>{title}</h2>
+          </header>
+          {series.length === 0 ? (
+            <p className="empty">{w.noWait}</p>
+          ) : (
+            <TimeChart label={title} times={times} unit={unit} series={series} />
+          )}
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Figures(props: { data: StatisticsInfo; by: "tool" | "caller"; onChoose: (by: "tool" | "caller") => void }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const { data, by } = props;
+  const rows =
+    by === "tool"
+      ? data.tools.map(({ tool, ...numbers }) => ({
+          name: tool,
+          path: `/work?tool=${encodeURIComponent(tool)}`,
+          ...numbers,
+        }))
+      : data.callers.map(({ caller, ...numbers }) => ({ name: caller, path: undefined, ...numbers }));
+  const shown = rows.filter(({ count }) => count > 0).sort((a, b) => b.count - a.count);
+  const sum = (valueOf: (row: (typeof rows)[number]) => number): number =>
+    shown.reduce((total, row) => total + valueOf(row), 0);
+  const count = sum((row) => row.count);
+  const waited = sum(({ waitedMs }) => waitedMs);
+  const share = `${((sum(({ failures }) => failures) / Math.max(1, count)) * 100).toFixed(1)} %`;
+  return (
+    <section className="panel">
+      <header>
+        <p className="grow">
+          {w.total(formatNumber(count, language), share, waited > 0 ? formatDuration(waited) : "")}{" "}
+          <span className="small muted">{w.runTime}</span>
+        </p>
+        <Tabs
+          label={w.by}
+          tabs={[
+            ["tool", w.byTool],
+            ["caller", w.byCaller],
+          ]}
+          chosen={by}
+          onChoose={props.onChoose}
+        />
+      </header>
+      <div className="scroll-x">
+        <table className="table numbers">
+          <thead>
+            <tr>
+              <th>{by === "tool" ? w.tool : w.caller}</th>
+              <th>{w.calls}</th>
+              <th>{w.failures}</th>
+              <th>{w.denials}</th>
+              <th title={w.p50}>{w.short50}</th>
+              <th title={w.p95}>{w.short95}</th>
+              <th>{w.waited}</th>
+              <th>{w.returned}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row) => (
+              <tr key={row.name}>
+                <td className="mono">
+                  {row.path === undefined ? (
+                    <VisibleText text={row.name || w.nobody} />
+                  ) : (
+                    <Link href={row.path}>
+                      <VisibleText text={row.name} />
+                    </Link>
+                  )}
+                </td>
+                <td>{formatNumber(row.count, language)}</td>
+                <td className={row.failures > 0 ? "field-error" : "muted"}>{formatNumber(row.failures, language)}</td>
+                <td className={row.denials > 0 ? "field-error" : "muted"}>{formatNumber(row.denials, language)}</td>
+                <td className="mono">{formatDuration(row.p50Ms)}</td>
+                <td className="mono">{formatDuration(row.p95Ms)}</td>
+                <td className="mono">{row.waitedMs > 0 ? formatDuration(row.waitedMs) : "–"}</td>
+                <td className="mono muted">{(row.bytes / 1024).toFixed(1)} KB</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }

@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { formatNumber } from "../../parts/format.ts";
 
 const words = defineWords({
   en: {
@@ -49,6 +50,7 @@ const FIRST = 15;
 /** A model pays for definitions at every step, and for a result from the step after it. */
 export function TokenCosts({ from, to }: { from: number; to: number }) {
   const w = useWords(words);
+  const { language } = useLanguage();
   const [isWhole, setWhole] = useState(false);
   const { data, error, refetch } = useApi("statistics", "tokens", [{ from, to }]);
   if (error) return <Failure error={error} again={() => void refetch()} />;
@@ -62,8 +64,8 @@ export function TokenCosts({ from, to }: { from: number; to: number }) {
       </header>
       <div className="body">
         <p className="small muted">
-          {w.shown}: {shown} / {data.tools.length}, {data.shownTokens.toLocaleString()} {w.tokens}. {w.all}:{" "}
-          {data.allTokens.toLocaleString()}. {w.returned}: {w.about} {data.resultTokens.toLocaleString()}.{" "}
+          {w.shown}: {shown} / {data.tools.length}, {formatNumber(data.shownTokens, language)} {w.tokens}. {w.all}:{" "}
+          {formatNumber(data.allTokens, language)}. {w.returned}: {w.about} {formatNumber(data.resultTokens, language)}.{" "}
           {data.counter === "estimate" ? w.estimated : `${w.counted} ${data.counter}.`} {w.fromBytes}
         </p>
       </div>

@@ -3,11 +3,11 @@ import { defineWords } from "../../language.tsx";
 import { lazyPage } from "../../lazy-page.tsx";
 import type { Page } from "../../page.ts";
 
-export const callsPage: Page = {
+export const workPage: Page = {
   path: "work",
   aliases: ["calls"],
   section: "work",
   icon: Activity,
   words: defineWords({ en: { title: "Work" }, zh: { title: "工作" } }),
-  view: lazyPage(() => import("./calls-view.tsx")),
+  view: lazyPage(() => import("./work-view.tsx")),
 };

@@ -1,0 +1,298 @@
+import { ArrowLeft, Pencil, RotateCw, Square } from "lucide-react";
+import { useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { CallDetail } from "../../../../src/contracts/calls.ts";
+import { api, queries, useApi } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { formatDateTime, formatDuration } from "../../parts/format.ts";
+import { JsonView } from "../../parts/json-view.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
+import { PageFrame } from "../../parts/page-frame.tsx";
+import { ResultView } from "../../parts/result-view.tsx";
+import { RiskBadge } from "../../parts/risk-badge.tsx";
+import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
+import { callPath, useAnswerable, useCallActions } from "./call-actions.ts";
+import { CallState } from "./call-state.tsx";
+import { CallTimeline } from "./call-tree.tsx";
+import { CopyAs } from "./copy-as.tsx";
+import { UndoChanges } from "./undo-changes.tsx";
+import { News } from "./news.tsx";
+import { lastListPath } from "./work-filter.ts";
+
+const words = defineWords({
+  en: {
+    back: "All calls",
+    input: "Input",
+    noInput: "The record has no input of this call.",
+    result: "Result",
+    updates: "Output while it ran",
+    replay: "Replay",
+    replayHint: "The same call with the same input and a new id",
+    edit: "Run again…",
+    editHint: "Change the input first",
+    cancel: "Cancel",
+    caller: "Caller",
+    session: "Session",
+    nobody: "no name given",
+    state: "State",
+    verdicts: { allow: "Why it was allowed", ask: "Why it asks", deny: "Why it was refused" },
+    when: "When",
+    took: "Took",
+    ran: "ran",
+    waited: "waited for a person",
+    queued: "was queued",
+    approval: "Approval",
+    show: "Open the card",
+    approve: "Approve once",
+    deny: "Deny",
+    parent: "Part of",
+    entries: "Log entries",
+    id: "Id",
+    keys: { back: "back to the list", undo: "undo its changes", again: "run it again" },
+  },
+  zh: {
+    back: "全部调用",
+    input: "输入",
+    noInput: "记录中没有此调用的输入。",
+    result: "结果",
+    updates: "运行时的输出",
+    replay: "重放",
+    replayHint: "以相同输入和新 id 再次调用",
+    edit: "再次运行…",
+    editHint: "先修改输入",
+    cancel: "取消",
+    caller: "调用者",
+    session: "会话",
+    nobody: "未命名",
+    state: "状态",
+    verdicts: { allow: "为何允许", ask: "为何询问", deny: "为何拒绝" },
+    when: "时间",
+    took: "用时",
+    ran: "运行",
+    waited: "等待审批",
+    queued: "排队",
+    approval: "审批",
+    show: "打开卡片",
+    approve: "批准一次",
+    deny: "拒绝",
+    parent: "属于",
+    entries: "日志记录",
+    id: "Id",
+    keys: { back: "返回列表", undo: "撤销其修改", again: "再次运行" },
+  },
+});
+
+/** One call: what it did, why it was allowed, when each part happened, and what can be done with it. */
+export function CallDetailView({ callId }: { callId: string }) {
+  const w = useWords(words);
+  const [, go] = useLocation();
+  const query = useApi("calls", "get", [callId]);
+  const actions = useCallActions({ opensReplay: true });
+  const [problem, setProblem] = useState<Error>();
+  const call = query.data;
+  const isLive = call?.status === "running" || call?.status === "waiting";
+  const back = (): void => go(lastListPath());
+  useKeys({
+    Escape: { label: w.keys.back, run: back },
+    u: { label: w.keys.undo, run: () => call && actions.undo(call) },
+    r: { label: w.keys.again, run: () => call && actions.replay(call) },
+  });
+  return (
+    <PageFrame
+      title={call?.toolName ?? callId}
+      lead={call ? <Lead call={call} /> : undefined}
+      actions={
+        <>
+          <Link className="button plain" href={lastListPath()}>
+            <ArrowLeft size={15} aria-hidden /> {w.back}
+          </Link>
+          {isLive ? (
+            <button className="button danger" onClick={() => void api.calls.cancel(callId).catch(setProblem)}>
+              <Square size={14} aria-hidden /> {w.cancel}
+            </button>
+          ) : null}
+          {call ? (
+            <>
+              <button className="button" title={w.editHint} onClick={() => actions.edit(call)}>
+                <Pencil size={14} aria-hidden /> {w.edit}
+              </button>
+              <button className="button" title={w.replayHint} onClick={() => actions.replay(call)}>
+                <RotateCw size={14} aria-hidden /> {w.replay}
+              </button>
+            </>
+          ) : null}
+        </>
+      }
+    >
+      <News news={actions.news} />
+      {problem ? <Failure error={problem} /> : null}
+      <Loaded query={query}>{(loaded) => <Detail call={loaded} actions={actions} />}</Loaded>
+    </PageFrame>
+  );
+}
+
+function Lead({ call }: { call: CallDetail }) {
+  return call.subject ? <CallSubject subject={call.subject} /> : <VisibleText text={call.display ?? ""} />;
+}
+
+function Detail({ call, actions }: { call: CallDetail; actions: ReturnType<typeof useCallActions> }) {
+  const w = useWords(words);
+  const { callId, approvalId } = call;
+  const tree = useApi("calls", "tree", [callId]);
+  const isAnswerable = useAnswerable().has(approvalId ?? "");
+  const isBusy = actions.answering.has(approvalId ?? "");
+  const output = call.updates.flatMap(({ content = [] }) =>
+    content.map((part) => (part.type === "text" ? part.text : "")),
+  );
+  return (
+    <>
+      {isAnswerable && approvalId !== undefined ? (
+        <div className="notice warn call-question">
+          {call.risk ? <RiskBadge level={call.risk} /> : null}
+          <span className="grow" />
+          <Link className="button small" href={`/approvals/${encodeURIComponent(approvalId)}`}>
+            {w.show}
+          </Link>
+          {call.risk === undefined || call.risk === "critical" ? null : (
+            <>
+              <button className="button small" disabled={isBusy} onClick={() => actions.answer(call, "once")}>
+                {w.approve}
+              </button>
+              <button className="button small danger" disabled={isBusy} onClick={() => actions.answer(call, "deny")}>
+                {w.deny}
+              </button>
+            </>
+          )}
+        </div>
+      ) : null}
+      <section className="panel">
+        <div className="body">
+          <Facts call={call} />
+        </div>
+      </section>
+      {call.kind === "readonly" ? null : (
+        <UndoChanges callId={callId} onUndone={() => void queries.invalidateQueries()} />
+      )}
+      {tree.data ? <CallTimeline tree={tree.data} callId={callId} /> : null}
+      <section className="panel">
+        <header>
+          <h2 className="grow">{w.input}</h2>
+          <CopyAs toolName={call.toolName} input={call.input ?? {}} />
+        </header>
+        <div className="body">
+          {call.input === undefined ? <p className="muted">{w.noInput}</p> : <JsonView value={call.input} />}
+        </div>
+      </section>
+      {call.result === undefined && output.length > 0 ? (
+        <section className="panel">
+          <header>
+            <h2>{w.updates}</h2>
+          </header>
+          <div className="body">
+            <pre className="code output">
+              <TerminalText text={output.join("")} />
+            </pre>
+          </div>
+        </section>
+      ) : null}
+      {call.result ? (
+        <section className="panel">
+          <header>
+            <h2>{w.result}</h2>
+          </header>
+          <div className="body">
+            <ResultView result={call.result} />
+          </div>
+        </section>
+      ) : null}
+    </>
+  );
+}
+
+function Facts({ call }: { call: CallDetail }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const { caller, verdict, runMs, waitedMs, queuedMs } = call;
+  const times = [
+    runMs === undefined ? "" : `${w.ran} ${formatDuration(runMs)}`,
+    queuedMs === undefined ? "" : `${w.queued} ${formatDuration(queuedMs)}`,
+    waitedMs === undefined ? "" : `${w.waited} ${formatDuration(waitedMs)}`,
+  ].filter(Boolean);
+  return (
+    <dl className="facts">
+      <dt>{w.state}</dt>
+      <dd className="row">
+        <CallState call={call} />
+        {call.risk ? <RiskBadge level={call.risk} /> : null}
+        {call.kind ? <KindBadge kind={call.kind} /> : null}
+        {call.errorCode ? <span className="badge bad mono">{call.errorCode}</span> : null}
+      </dd>
+      {verdict ? (
+        <>
+          <dt>{w.verdicts[verdict.decision]}</dt>
+          <dd>
+            <DecisionBadge verdict={verdict} /> <VisibleText text={verdict.reason} />{" "}
+            {verdict.rule ? <code>{verdict.rule}</code> : null}{" "}
+            {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
+          </dd>
+        </>
+      ) : null}
+      {call.approvalId ? (
+        <>
+          <dt>{w.approval}</dt>
+          <dd>
+            <Link href={`/approvals/${encodeURIComponent(call.approvalId)}`}>{w.show}</Link>
+          </dd>
+        </>
+      ) : null}
+      <dt>{w.caller}</dt>
+      <dd>
+        <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody} />
+      </dd>
+      {caller.session === undefined ? null : (
+        <>
+          <dt>{w.session}</dt>
+          <dd>
+            <Link href={`/sessions/${encodeURIComponent(caller.session)}`}>
+              <VisibleText text={caller.session} />
+            </Link>
+          </dd>
+        </>
+      )}
+      {call.parentId ? (
+        <>
+          <dt>{w.parent}</dt>
+          <dd>
+            <Link className="mono" href={callPath(call.parentId)}>
+              <VisibleText text={call.parentId} />
+            </Link>
+          </dd>
+        </>
+      ) : null}
+      <dt>{w.when}</dt>
+      <dd>
+        {formatDateTime(call.requestedAt, language)} (<TimeAgo at={call.requestedAt} />)
+      </dd>
+      {times.length > 0 ? (
+        <>
+          <dt>{w.took}</dt>
+          <dd>{times.join(" · ")}</dd>
+        </>
+      ) : null}
+      <dt>{w.id}</dt>
+      <dd className="row">
+        <span className="mono small">
+          <VisibleText text={call.callId} />
+        </span>
+        <Link className="small" href={`/audit?call=${encodeURIComponent(call.callId)}`}>
+          {w.entries}
+        </Link>
+      </dd>
+    </dl>
+  );
+}

@@ -1,0 +1,216 @@
+import { useEffect, useState } from "react";
+import { Link } from "wouter";
+import type { CallInfo, CallTree } from "../../../../src/contracts/calls.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { CallSubject } from "../../parts/call-subject.tsx";
+import { formatDuration } from "../../parts/format.ts";
+import { useMedia } from "../../parts/use-media.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { callPath } from "./call-actions.ts";
+
+const words = defineWords({
+  en: {
+    title: "Timeline",
+    parts: { waiting: "waiting for a person", queued: "queued", running: "running" },
+    open: "not ended",
+    partial: "Only the first 500 calls are shown.",
+    skip: "Leave out waiting",
+    took: (name: string, time: string) => `${name}: ${time}`,
+  },
+  zh: {
+    title: "时间轴",
+    parts: { waiting: "等待审批", queued: "排队", running: "运行" },
+    open: "未结束",
+    partial: "只显示前 500 次调用。",
+    skip: "略去等待",
+    took: (name: string, time: string) => `${name}：${time}`,
+  },
+});
+
+type PartName = "waiting" | "queued" | "running";
+
+interface Part {
+  name: PartName;
+  from: number;
+  to: number;
+  /** It goes on: nobody knows yet how long it takes. */
+  isOpen: boolean;
+}
+
+interface Bar {
+  call: CallInfo;
+  depth: number;
+  parts: readonly Part[];
+}
+
+/** A call and everything it made, with a time axis: when each waited for a person, was queued and ran. */
+export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string }) {
+  const w = useWords(words);
+  const [isShort, setShort] = useState(false);
+  const isNarrow = useMedia("(max-width: 900px)");
+  const hasOpen = tree.calls.some(({ completedAt }) => completedAt === undefined);
+  const now = useNow(hasOpen);
+  const bars = barsOf(tree, now);
+  const parts = bars.flatMap((bar) => bar.parts);
+  const start = Math.min(...bars.map(({ call }) => call.requestedAt));
+  const end = Math.max(start + 1, ...parts.map(({ to }) => to));
+  const waits = isShort ? unionOf(parts.filter(({ name }) => name === "waiting")) : [];
+  const skipped = (time: number): number =>
+    waits.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(time, to) - from), 0);
+  const at = (time: number): number => time - start - skipped(time);
+  const length = Math.max(1, at(end));
+  const percent = (value: number): string => `${(value / length) * 100}%`;
+  return (
+    <section className="panel timeline" aria-label={w.title}>
+      <header>
+        <h2 className="grow">{w.title}</h2>
+        {(["waiting", "queued", "running"] as const).map((name) => (
+          <span key={name} className={`timeline-legend ${name}`}>
+            {w.parts[name]}
+          </span>
+        ))}
+        {parts.some(({ name }) => name === "waiting") ? (
+          <label className="row small">
+            <input type="checkbox" checked={isShort} onChange={({ target }) => setShort(target.checked)} />
+            {w.skip}
+          </label>
+        ) : null}
+      </header>
+      <div className="timeline-body">
+        <div className="timeline-row timeline-axis" aria-hidden>
+          <span />
+          <span className="timeline-track">
+            {ticksOf(length, isNarrow ? 2 : 5).map((tick) => (
+              <span key={tick} className="timeline-tick" style={{ left: percent(tick) }}>
+                {tick === 0 ? "0" : formatDuration(tick)}
+              </span>
+            ))}
+          </span>
+          <span />
+        </div>
+        <ol>
+          {bars.map(({ call, depth, parts: own }) => (
+            <li key={`${call.callId} ${call.caller.session ?? ""}`}>
+              <Link
+                className="timeline-row"
+                href={callPath(call.callId)}
+                aria-current={call.callId === callId ? "true" : undefined}
+              >
+                <span className="timeline-name" style={{ paddingLeft: `${Math.min(depth, 8) * 16}px` }}>
+                  <span className="mono">
+                    <VisibleText text={call.toolName} />
+                  </span>
+                  {call.subject ? <CallSubject subject={call.subject} /> : null}
+                </span>
+                <span className="timeline-track">
+                  {own.map(({ name, from, to, isOpen }) => {
+                    const isLeftOut = isShort && name === "waiting";
+                    const time = `${formatDuration(to - from)}${isOpen ? ` (${w.open})` : ""}`;
+                    return (
+                      <span
+                        key={name}
+                        role="img"
+                        aria-label={w.took(w.parts[name], time)}
+                        title={w.took(w.parts[name], time)}
+                        className={`timeline-bar ${name} ${isOpen ? "open" : ""} ${name === "running" ? call.status : ""}`}
+                        style={{
+                          left: percent(at(from)),
+                          width: isLeftOut ? "3px" : `max(3px, ${percent(at(to) - at(from))})`,
+                        }}
+                      />
+                    );
+                  })}
+                </span>
+                <span className="mono small muted timeline-time">{totalOf(own)}</span>
+              </Link>
+            </li>
+          ))}
+        </ol>
+        {tree.isPartial ? <p className="small muted">{w.partial}</p> : null}
+      </div>
+    </section>
+  );
+}
+
+function totalOf(parts: readonly Part[]): string {
+  const running = parts.filter(({ name }) => name === "running");
+  const shown = running.length > 0 ? running : parts;
+  return formatDuration(shown.reduce((sum, { from, to }) => sum + to - from, 0));
+}
+
+/** Each call below its parent, in the order of their requests. */
+function barsOf({ root, calls }: CallTree, now: number): Bar[] {
+  const byParent = new Map<string | undefined, CallInfo[]>();
+  for (const call of calls) {
+    const parent = call.callId === root ? undefined : call.parentId;
+    const known = byParent.get(parent);
+    if (known) known.push(call);
+    else byParent.set(parent, [call]);
+  }
+  const bars: Bar[] = [];
+  const seen = new Set<CallInfo>();
+  const add = (call: CallInfo, depth: number): void => {
+    if (seen.has(call)) return;
+    seen.add(call);
+    bars.push({ call, depth, parts: partsOf(call, now) });
+    const made = byParent.get(call.callId) ?? [];
+    for (const child of made.toSorted((a, b) => a.requestedAt - b.requestedAt)) add(child, depth + 1);
+  };
+  for (const call of byParent.get(undefined) ?? []) add(call, 0);
+  return bars;
+}
+
+function partsOf(call: CallInfo, now: number): Part[] {
+  const { requestedAt, askedAt, answeredAt, startedAt, completedAt, queuedMs, status } = call;
+  const parts: Part[] = [];
+  const isOpen = completedAt === undefined && status !== "failed" && status !== "completed";
+  const end = Math.max(completedAt ?? (isOpen ? now : (startedAt ?? requestedAt)), requestedAt);
+  const push = (name: PartName, from: number, to: number, goesOn: boolean): void => {
+    if (to > from || parts.length === 0) parts.push({ name, from, to: Math.max(from, to), isOpen: goesOn });
+  };
+  const isAsked = askedAt !== undefined && answeredAt === undefined && isOpen;
+  if (askedAt !== undefined) push("waiting", askedAt, answeredAt ?? end, isAsked);
+  if (isAsked) return parts;
+  const readyAt = Math.max(requestedAt, answeredAt ?? requestedAt);
+  if (startedAt === undefined && isOpen) {
+    push("queued", readyAt, end, true);
+    return parts;
+  }
+  // The gate's own work before the tool is a part of the run.
+  const began = queuedMs === undefined ? readyAt : Math.max(readyAt, startedAt ?? readyAt);
+  if (queuedMs !== undefined) push("queued", Math.max(readyAt, began - queuedMs), began, false);
+  if (startedAt !== undefined || parts.length === 0) push("running", began, end, isOpen);
+  return parts;
+}
+
+/** Overlapping times as few separate ones. */
+function unionOf(parts: readonly Part[]): [from: number, to: number][] {
+  const union: [number, number][] = [];
+  for (const { from, to } of parts.toSorted((a, b) => a.from - b.from)) {
+    const last = union.at(-1);
+    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+    else union.push([from, to]);
+  }
+  return union;
+}
+
+const STEPS = [1, 2, 5];
+
+/** Round times: zero and at most `max` others. */
+function ticksOf(length: number, max: number): number[] {
+  let step = 1;
+  for (let power = 1; length / step > max; power *= 10) {
+    step = STEPS.map((factor) => factor * power).find((each) => length / each <= max) ?? 10 * power;
+  }
+  return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
+}
+
+function useNow(isRunning: boolean): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  return isRunning ? Math.max(now, Date.now() - 500) : now;
+}

@@ -1,0 +1,205 @@
+import { X } from "lucide-react";
+import { useEffect, useId, useRef } from "react";
+import type { CallFacetName, CallFacets } from "../../../../src/contracts/calls.ts";
+import { useApi } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { useStatusNames } from "../../parts/badges.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { formatNumber } from "../../parts/format.ts";
+import { useRiskNames } from "../../parts/risk-badge.tsx";
+import { Skeleton } from "../../parts/skeleton.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { FACETS, type Span, SPANS, type WorkFilter } from "./work-filter.ts";
+
+const words = defineWords({
+  en: {
+    title: "Filters",
+    close: "Close",
+    time: "Time",
+    from: "From",
+    to: "To",
+    spans: { "15m": "15 min", "1h": "1 hour", "24h": "24 hours", "7d": "7 days" },
+    names: {
+      status: "State",
+      risk: "Risk",
+      tool: "Tool",
+      kind: "Kind",
+      agent: "Agent or client",
+      user: "User",
+      session: "Session",
+    },
+    kinds: { readonly: "reads", write: "changes files", execute: "executes" } as Record<string, string>,
+    partial: (count: string) => `Counts of the newest ${count} that match`,
+    clear: "Clear filters",
+    all: (count: number) => `All ${count}`,
+  },
+  zh: {
+    title: "筛选",
+    close: "关闭",
+    time: "时间",
+    from: "从",
+    to: "到",
+    spans: { "15m": "15 分钟", "1h": "1 小时", "24h": "24 小时", "7d": "7 天" },
+    names: {
+      status: "状态",
+      risk: "风险",
+      tool: "工具",
+      kind: "类型",
+      agent: "代理或客户端",
+      user: "用户",
+      session: "会话",
+    },
+    kinds: { readonly: "只读", write: "修改文件", execute: "执行" } as Record<string, string>,
+    partial: (count: string) => `最新 ${count} 条匹配调用的计数`,
+    clear: "清除筛选",
+    all: (count: number) => `全部 ${count} 个`,
+  },
+});
+
+/** How many calls there are of each tool, state, caller and so on. A click filters, a second click removes the filter. */
+export function FacetsPanel({ filter }: { filter: WorkFilter }) {
+  const w = useWords(words);
+  const { data, error, refetch } = useApi("calls", "facets", [filter.query]);
+  return (
+    <div className="work-facets">
+      <TimeFacet filter={filter} />
+      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      {data ? FACETS.map((name) => <Facet key={name} name={name} facets={data} filter={filter} />) : <Skeleton />}
+      {filter.count > 0 ? (
+        <button className="button small" onClick={filter.clear}>
+          {w.clear}
+        </button>
+      ) : null}
+    </div>
+  );
+}
+
+const FIRST = 8;
+
+function Facet({ name, facets, filter }: { name: CallFacetName; facets: CallFacets; filter: WorkFilter }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const text = useFacetText();
+  const facet = facets.facets.find((each) => each.name === name);
+  const values = facet?.values ?? [];
+  // A chosen value stays, also if nothing matches it now.
+  const chosen = chosenValues(filter, name).filter((value) => !values.some((each) => each.value === value));
+  const all = [...chosen.map((value) => ({ value, count: 0 })), ...values];
+  if (all.length === 0) return null;
+  const button = ({ value, count }: { value: string; count: number }) => (
+    <li key={value}>
+      <button
+        className="facet"
+        aria-pressed={filter.isChosen(name, value)}
+        onClick={() => filter.toggle(name, value)}
+        title={value}
+      >
+        <span className="cut">
+          <VisibleText text={text(name, value)} />
+        </span>
+        <span className="facet-count">{formatNumber(count, language)}</span>
+      </button>
+    </li>
+  );
+  return (
+    <section>
+      <h3 title={facet?.isPartial ? w.partial(formatNumber(Math.min(facets.counted, 5000), language)) : undefined}>
+        {w.names[name]}
+        {facet?.isPartial ? <span className="muted"> ≥</span> : null}
+      </h3>
+      <ul>{all.slice(0, FIRST).map(button)}</ul>
+      {all.length > FIRST ? (
+        <details>
+          <summary className="small muted">{w.all(all.length)}</summary>
+          <ul>{all.slice(FIRST).map(button)}</ul>
+        </details>
+      ) : null}
+    </section>
+  );
+}
+
+function chosenValues({ query }: WorkFilter, name: CallFacetName): readonly string[] {
+  const value = query[name];
+  return value === undefined ? [] : [value].flat();
+}
+
+/** The name of a value in the language of the user. */
+export function useFacetText(): (name: CallFacetName, value: string) => string {
+  const w = useWords(words);
+  const risks: Readonly<Record<string, string>> = useRiskNames();
+  const statuses: Readonly<Record<string, string>> = useStatusNames();
+  return (name, value) => {
+    const known = name === "risk" ? risks : name === "status" ? statuses : name === "kind" ? w.kinds : {};
+    return Object.hasOwn(known, value) ? (known[value] ?? value) : value;
+  };
+}
+
+function TimeFacet({ filter }: { filter: WorkFilter }) {
+  const w = useWords(words);
+  const { from, to } = filter.query;
+  const own = filter.span === undefined;
+  return (
+    <section>
+      <h3>{w.time}</h3>
+      <div className="row">
+        {Object.keys(SPANS).map((span) => (
+          <button
+            key={span}
+            className={filter.span === span ? "badge accent" : "badge"}
+            aria-pressed={filter.span === span}
+            onClick={() => filter.chooseSpan(filter.span === span ? undefined : (span as Span))}
+          >
+            {w.spans[span as Span]}
+          </button>
+        ))}
+      </div>
+      <TimeInput label={w.from} value={own ? from : undefined} onChange={(time) => filter.chooseTimes(time, to)} />
+      <TimeInput label={w.to} value={to} onChange={(time) => filter.chooseTimes(own ? from : undefined, time)} />
+    </section>
+  );
+}
+
+function TimeInput(props: { label: string; value: number | undefined; onChange: (time: number | undefined) => void }) {
+  const id = useId();
+  return (
+    <div className="facet-time">
+      <label className="small muted" htmlFor={id}>
+        {props.label}
+      </label>
+      <input
+        id={id}
+        className="input"
+        type="datetime-local"
+        value={props.value === undefined ? "" : localTime(props.value)}
+        onChange={({ target }) => {
+          const time = new Date(target.value).getTime();
+          props.onChange(Number.isNaN(time) ? undefined : time);
+        }}
+      />
+    </div>
+  );
+}
+
+/** As an input of the browser has it: in its time zone, without a name of the zone. */
+function localTime(at: number): string {
+  const offsetMs = new Date(at).getTimezoneOffset() * 60_000;
+  return new Date(at - offsetMs).toISOString().slice(0, 16);
+}
+
+/** On a phone the filters are a sheet. */
+export function FacetsSheet({ filter, onClose }: { filter: WorkFilter; onClose: () => void }) {
+  const w = useWords(words);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} className="work-sheet" aria-label={w.title} onClose={onClose}>
+      <header className="row">
+        <h2 className="grow">{w.title}</h2>
+        <button className="button plain" aria-label={w.close} onClick={() => dialog.current?.close()}>
+          <X size={18} aria-hidden />
+        </button>
+      </header>
+      <FacetsPanel filter={filter} />
+    </dialog>
+  );
+}

@@ -1,0 +1,298 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { Activity, ArrowUp } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Link, useLocation } from "wouter";
+import type { CallInfo } from "../../../../src/contracts/calls.ts";
+import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
+import { useApi } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Empty } from "../../parts/empty.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { formatNumber } from "../../parts/format.ts";
+import { Skeleton } from "../../parts/skeleton.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { useMedia } from "../../parts/use-media.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { SessionStateBadge } from "../sessions/session-state.tsx";
+import { type CallActions, callPath, useAnswerable } from "./call-actions.ts";
+import { type CallStream, keyOf, MAX_ROWS, useCallStream } from "./use-call-stream.ts";
+import type { WorkFilter } from "./work-filter.ts";
+import { WorkRow } from "./work-row.tsx";
+
+const words = defineWords({
+  en: {
+    list: "Calls, newest first",
+    subject: "What",
+    caller: "Caller, session",
+    risk: "Risk",
+    state: "State",
+    age: "Age, run, wait",
+    fresh: (count: string) => `${count} new`,
+    none: "No calls yet",
+    noneLead: "Call a tool from the Tools page, the command line or an agent. It shows here while it runs, and stays.",
+    noMatch: "No call matches",
+    noMatchLead: "Remove a filter or a word.",
+    clear: "Clear filters",
+    more: "Loading older calls…",
+    full: (count: string) => `${count} calls are loaded. Choose a time to see older ones.`,
+    noSession: "Without a session",
+    counts: (calls: number, failed: number, open: number) =>
+      [`${calls} calls`, failed > 0 ? `${failed} failed` : "", open > 0 ? `${open} open` : ""]
+        .filter(Boolean)
+        .join(" · "),
+    next: "next call",
+    previous: "previous call",
+    open: "open the call",
+    undo: "undo its changes",
+    again: "run it again",
+    leave: "leave the row",
+  },
+  zh: {
+    list: "调用，最新在前",
+    subject: "内容",
+    caller: "调用者、会话",
+    risk: "风险",
+    state: "状态",
+    age: "时间、运行、等待",
+    fresh: (count: string) => `${count} 条新调用`,
+    none: "还没有调用",
+    noneLead: "从工具页、命令行或代理调用一个工具，运行时就会显示在这里并保留下来。",
+    noMatch: "没有符合条件的调用",
+    noMatchLead: "去掉一个筛选条件或词语。",
+    clear: "清除筛选",
+    more: "正在加载更早的调用…",
+    full: (count: string) => `已加载 ${count} 次调用。请选择时间以查看更早的。`,
+    noSession: "无会话",
+    counts: (calls: number, failed: number, open: number) =>
+      [`${calls} 次调用`, failed > 0 ? `${failed} 次失败` : "", open > 0 ? `${open} 次未结束` : ""]
+        .filter(Boolean)
+        .join(" · "),
+    next: "下一个调用",
+    previous: "上一个调用",
+    open: "打开调用",
+    undo: "撤销其修改",
+    again: "再次运行",
+    leave: "离开此行",
+  },
+});
+
+/** Two lines on a narrow screen. */
+const ROW_PX = 52;
+const NARROW_ROW_PX = 78;
+/** The same width as in `work.css`. */
+export const NARROW = "(max-width: 900px)";
+/** How near to the end the next page is loaded. */
+const AHEAD = 30;
+
+type Line = { call: CallInfo } | { session: string | undefined; calls: readonly CallInfo[] };
+
+/** The calls that match. Only those on the screen are in the document. */
+export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: CallActions }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const [, go] = useLocation();
+  const scroller = useRef<HTMLDivElement>(null);
+  const isAtTop = useCallback(() => (scroller.current?.scrollTop ?? 0) < ROW_PX, []);
+  const { stream, error, again } = useCallStream(filter, isAtTop);
+  const answerable = useAnswerable();
+  const parts = useApi("server", "info", []).data?.parts;
+  const agentSessions = useApi("sessions", "list", parts?.includes("sessions") ? [{}] : undefined).data?.items ?? [];
+  /** Of an agent: its conversation. Of another client: its calls. */
+  const sessionPath = (session: string | undefined): string | undefined => {
+    if (session === undefined) return undefined;
+    const isKnown = agentSessions.some(({ key }) => key === session);
+    return isKnown ? `/sessions/${encodeURIComponent(session)}` : `/work?session=${encodeURIComponent(session)}`;
+  };
+  const isNarrow = useMedia(NARROW);
+  const [selected, setSelected] = useState<string>();
+  const lines = useLines(stream, filter.isGrouped);
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => sizeOf(lines.at(index), isNarrow),
+    getItemKey: (index) => lineKey(lines.at(index)),
+    overscan: 10,
+    initialOffset: stream.offset,
+  });
+  useEffect(() => rows.measure(), [isNarrow, filter.isGrouped]);
+  const visible = rows.getVirtualItems();
+  const lastVisible = visible.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (stream.isLoaded && lastVisible >= lines.length - AHEAD) stream.loadMore();
+  }, [lastVisible, lines.length, stream]);
+  useEffect(() => () => void (stream.offset = scroller.current?.scrollTop ?? 0), [stream]);
+
+  const at = selected === undefined ? -1 : lines.indexOf(selected);
+  const current = lines.at(at);
+  const call = current && "call" in current ? current.call : undefined;
+  const move = (step: number): void => {
+    let to = at < 0 ? (step > 0 ? (visible[0]?.index ?? 0) : -1) : at + step;
+    if (at < 0 && (scroller.current?.scrollTop ?? 0) === 0) to = 0;
+    let line = lines.at(to);
+    while (line && !("call" in line)) line = lines.at((to += step));
+    if (!line) return;
+    setSelected(keyOf(line.call));
+    rows.scrollToIndex(to);
+  };
+  useKeys({
+    j: { label: w.next, run: () => move(1) },
+    k: { label: w.previous, run: () => move(-1) },
+    Enter: { label: w.open, run: () => call && go(callPath(call.callId)) },
+    Escape: { label: w.leave, run: () => setSelected(undefined) },
+    u: { label: w.undo, run: () => call && actions.undo(call) },
+    r: { label: w.again, run: () => call && actions.replay(call) },
+  });
+  const select = useCallback((chosen: CallInfo) => setSelected(keyOf(chosen)), []);
+  const latest = useRef(actions);
+  latest.current = actions;
+  const answer = useCallback<CallActions["answer"]>((...args) => latest.current.answer(...args), []);
+  const undo = useCallback<CallActions["undo"]>((chosen) => latest.current.undo(chosen), []);
+
+  const isFiltered = filter.count > 0 || filter.query.search !== undefined;
+  return (
+    <section className="panel work-panel" aria-label={w.list}>
+      {error ? <Failure error={error} again={again} /> : null}
+      <div className="work-row work-titles" aria-hidden>
+        <span>{w.subject}</span>
+        <span>{w.caller}</span>
+        <span>{w.risk}</span>
+        <span>{w.state}</span>
+        <span className="work-times">{w.age}</span>
+      </div>
+      {stream.freshCount > 0 ? (
+        <button
+          className="button primary small work-fresh"
+          onClick={() => {
+            stream.showFresh();
+            scroller.current?.scrollTo({ top: 0 });
+          }}
+        >
+          <ArrowUp size={14} aria-hidden /> {w.fresh(formatNumber(stream.freshCount, language))}
+        </button>
+      ) : null}
+      <div className="work-scroll" ref={scroller} tabIndex={-1}>
+        {!stream.isLoaded && !error ? <Skeleton lines={12} /> : null}
+        {stream.isLoaded && lines.length === 0 ? (
+          <Empty icon={Activity} title={isFiltered ? w.noMatch : w.none}>
+            <p>{isFiltered ? w.noMatchLead : w.noneLead}</p>
+            {isFiltered ? (
+              <button className="button" onClick={filter.clear}>
+                {w.clear}
+              </button>
+            ) : null}
+          </Empty>
+        ) : null}
+        <ul className="work-rows" style={{ height: rows.getTotalSize() }}>
+          {visible.map(({ index, start, key }) => {
+            const line = lines.at(index);
+            if (!line) return null;
+            return (
+              <li key={key} style={{ transform: `translateY(${start}px)` }} aria-posinset={index + 1} aria-setsize={-1}>
+                {"call" in line ? (
+                  <WorkRow
+                    call={line.call}
+                    isSelected={keyOf(line.call) === selected}
+                    isAnswerable={line.call.approvalId !== undefined && answerable.has(line.call.approvalId)}
+                    isBusy={line.call.approvalId !== undefined && actions.answering.has(line.call.approvalId)}
+                    sessionPath={filter.isGrouped ? undefined : sessionPath(line.call.caller.session)}
+                    onAnswer={answer}
+                    onUndo={undo}
+                    onSelect={select}
+                  />
+                ) : (
+                  <SessionLine
+                    known={agentSessions.find(({ key: known }) => known === line.session)}
+                    path={sessionPath(line.session)}
+                    session={line.session}
+                    calls={line.calls}
+                  />
+                )}
+              </li>
+            );
+          })}
+        </ul>
+        {stream.isFull ? <p className="work-end muted small">{w.full(formatNumber(MAX_ROWS, language))}</p> : null}
+        {stream.hasMore && !stream.isFull && lines.length > 0 ? <p className="work-end muted small">{w.more}</p> : null}
+      </div>
+    </section>
+  );
+}
+
+function sizeOf(line: Line | undefined, isNarrow: boolean): number {
+  return isNarrow && line && "call" in line ? NARROW_ROW_PX : ROW_PX;
+}
+
+function lineKey(line: Line | undefined): string {
+  if (!line) return "";
+  return "call" in line ? keyOf(line.call) : `session ${line.session ?? ""}`;
+}
+
+/** The loaded calls, or each session with its calls below it. The session that was used last is first. */
+interface Lines {
+  length: number;
+  at(index: number): Line | undefined;
+  /** The line of the call with this key, or -1. */
+  indexOf(key: string): number;
+}
+
+function useLines(stream: CallStream, isGrouped: boolean): Lines {
+  const version = stream.version();
+  return useMemo(() => {
+    const { items } = stream;
+    // Without a copy: there may be very many.
+    if (!isGrouped) {
+      const at = (index: number): Line | undefined => {
+        const call = index < 0 ? undefined : items[index];
+        return call && { call };
+      };
+      return { length: items.length, at, indexOf: (key) => stream.indexOf(key) };
+    }
+    const sessions = new Map<string | undefined, CallInfo[]>();
+    for (const call of items) {
+      const { session } = call.caller;
+      const known = sessions.get(session);
+      if (known) known.push(call);
+      else sessions.set(session, [call]);
+    }
+    const all = Array.from(sessions, ([session, calls]): Line[] => [
+      { session, calls },
+      ...calls.map((call) => ({ call })),
+    ]).flat();
+    return {
+      length: all.length,
+      at: (index) => (index < 0 ? undefined : all[index]),
+      indexOf: (key) => all.findIndex((line) => "call" in line && keyOf(line.call) === key),
+    };
+    // The list is changed in place: its version tells when.
+  }, [stream, version, isGrouped]);
+}
+
+interface SessionLineProps {
+  /** If it is a conversation with an agent. */
+  known: AgentSessionInfo | undefined;
+  session: string | undefined;
+  path: string | undefined;
+  calls: readonly CallInfo[];
+}
+
+/** A session with its state and the number of its loaded calls. */
+function SessionLine({ known, session, path, calls }: SessionLineProps) {
+  const w = useWords(words);
+  const failed = calls.filter(({ status }) => status === "failed").length;
+  const open = calls.filter(({ status }) => status !== "failed" && status !== "completed").length;
+  return (
+    <div className="work-group">
+      <strong className="cut">
+        {path === undefined || session === undefined ? (
+          w.noSession
+        ) : (
+          <Link href={path}>
+            <VisibleText text={known?.label ?? session} />
+          </Link>
+        )}
+      </strong>
+      {known ? <SessionStateBadge session={known} /> : null}
+      <span className="muted small">{w.counts(calls.length, failed, open)}</span>
+    </div>
+  );
+}

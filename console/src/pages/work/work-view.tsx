@@ -1,0 +1,144 @@
+import { ListTree, Search, SlidersHorizontal } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+import { useLocation } from "wouter";
+import { pathPart } from "../../hash-location.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { useSearchKey } from "../../parts/use-keys.ts";
+import { useMedia } from "../../parts/use-media.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { useCallActions } from "./call-actions.ts";
+import { CallDetailView } from "./call-detail.tsx";
+import { News } from "./news.tsx";
+import { FacetsPanel, FacetsSheet, useFacetText } from "./facets-panel.tsx";
+import { FACETS, useWorkFilter, type WorkFilter } from "./work-filter.ts";
+import { NARROW, WorkStream } from "./work-stream.tsx";
+import "./work.css";
+
+const words = defineWords({
+  en: {
+    title: "Work",
+    search: "Search in commands, paths, inputs and results",
+    group: "By session",
+    filters: "Filters",
+    remove: (name: string) => `Remove ${name}`,
+  },
+  zh: {
+    title: "工作",
+    search: "搜索命令、路径、输入和结果",
+    group: "按会话",
+    filters: "筛选",
+    remove: (name: string) => `移除 ${name}`,
+  },
+});
+
+export default function WorkView() {
+  const [path] = useLocation();
+  const callId = pathPart(path, 2);
+  return callId === "" ? <WorkList /> : <CallDetailView key={callId} callId={callId} />;
+}
+
+/** Whether the filters are shown beside the list. */
+const SIDE = "haft.work.filters";
+
+function WorkList() {
+  const w = useWords(words);
+  const filter = useWorkFilter();
+  const actions = useCallActions({ opensReplay: false });
+  const isNarrow = useMedia(NARROW);
+  const [hasSheet, setSheet] = useState(false);
+  const [hasSide, setSide] = useState(() => localStorage.getItem(SIDE) !== "closed");
+  const closeSheet = useCallback(() => setSheet(false), []);
+  const toggleFilters = (): void => {
+    if (isNarrow) return setSheet(true);
+    localStorage.setItem(SIDE, hasSide ? "closed" : "open");
+    setSide(!hasSide);
+  };
+  return (
+    <div className="work">
+      <header className="page-head work-head">
+        <h1>{w.title}</h1>
+        <SearchBox filter={filter} />
+        <button
+          className="button"
+          aria-pressed={filter.isGrouped}
+          title={w.group}
+          onClick={() => filter.group(!filter.isGrouped)}
+        >
+          <ListTree size={15} aria-hidden /> <span className="wide">{w.group}</span>
+        </button>
+        <button className="button" aria-expanded={isNarrow ? hasSheet : hasSide} onClick={toggleFilters}>
+          <SlidersHorizontal size={15} aria-hidden /> {w.filters}
+          {filter.count > 0 ? <span className="count">{filter.count}</span> : null}
+        </button>
+      </header>
+      <Chosen filter={filter} />
+      <News news={actions.news} />
+      <div className="work-body" data-closed={!hasSide || undefined}>
+        {hasSide && !isNarrow ? (
+          <aside className="work-side" aria-label={w.filters}>
+            <FacetsPanel filter={filter} />
+          </aside>
+        ) : null}
+        <WorkStream key={filter.key} filter={filter} actions={actions} />
+      </div>
+      {hasSheet ? <FacetsSheet filter={filter} onClose={closeSheet} /> : null}
+    </div>
+  );
+}
+
+/** Waits for a pause in typing: each change of the address is another list. */
+const TYPING_MS = 150;
+
+function SearchBox({ filter }: { filter: WorkFilter }) {
+  const w = useWords(words);
+  const box = useSearchKey(w.search);
+  const wanted = filter.query.search ?? "";
+  const [typed, setTyped] = useState(wanted);
+  useEffect(() => {
+    if (typed.trim() === wanted) return;
+    const timer = setTimeout(() => filter.search(typed.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  // A link or Back changes the address.
+  useEffect(() => setTyped((now) => (now.trim() === wanted ? now : wanted)), [wanted]);
+  return (
+    <label className="search grow">
+      <Search size={15} aria-hidden />
+      <input
+        ref={box}
+        className="input"
+        type="search"
+        aria-label={w.search}
+        placeholder={w.search}
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+        onKeyDown={({ key }) => {
+          if (key === "Escape") box.current?.blur();
+        }}
+      />
+      <kbd className="key">/</kbd>
+    </label>
+  );
+}
+
+/** The chosen filters, each with a way to remove it. The filters themselves may be in a closed sheet. */
+function Chosen({ filter }: { filter: WorkFilter }) {
+  const w = useWords(words);
+  const text = useFacetText();
+  const chosen = FACETS.flatMap((name) => [filter.query[name] ?? []].flat().map((value) => ({ name, value })));
+  if (chosen.length === 0) return null;
+  return (
+    <div className="row work-chosen">
+      {chosen.map(({ name, value }) => (
+        <button
+          key={`${name} ${value}`}
+          className="badge accent"
+          title={w.remove(text(name, value))}
+          onClick={() => filter.toggle(name, value)}
+        >
+          <VisibleText text={text(name, value)} /> ×
+        </button>
+      ))}
+    </div>
+  );
+}

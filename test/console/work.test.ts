@@ -1,0 +1,218 @@
+// The work view, the audit log and the statistics in a real Chromium. Without a browser these tests are skipped with a
+// message, or fail if HAFT_REQUIRE lists the browser.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Locator, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findBrowser } from "./find-browser.ts";
+import { openConsole, type OpenConsole } from "./open-console.ts";
+
+const found = await findBrowser();
+
+describe.skipIf("missing" in found)("the work view", () => {
+  let console: OpenConsole;
+  let page: Page;
+  const caller = { user: "ada", agent: "mcp:claude-code", session: "release" };
+
+  beforeAll(async () => {
+    if ("missing" in found) return;
+    console = await openConsole(found);
+    page = await console.open();
+    page.setDefaultTimeout(15_000);
+  }, 120_000);
+  afterAll(async () => {
+    await console?.close();
+  });
+
+  const expectShown = (locator: Locator): Promise<void> => locator.first().waitFor();
+  const go = async (place: string, on = page): Promise<void> => {
+    await on.goto(`${console.url}/#${place}`);
+  };
+  const rows = (on = page): Locator => on.locator(".work-rows .work-row");
+  const row = (text: string, on = page): Locator => rows(on).filter({ hasText: text });
+  const onDisk = (name: string): string => readFileSync(join(console.folder, name), "utf8");
+
+  test("shows what each call is about, who made it and how it stands, and approves in place", async () => {
+    await console.host.haft.execute("list_files", { path: "." }, { caller });
+    await console.host.haft.execute("write", { path: "approve-me.txt", content: "yes\n" }, { caller });
+    await console.host.haft.execute("exec", { command: "git push --force origin main" }, { caller });
+    await go("/work");
+    const write = row("approve-me.txt");
+    await expectShown(write.getByText("claude-code"));
+    await expectShown(write.getByText("release"));
+    await expectShown(write.locator(".risk-medium"));
+    // A critical call is approved on its card, after its whole effect was read.
+    const push = row("git push --force");
+    await expectShown(push.getByRole("link", { name: "Review" }));
+    expect(await push.getByRole("button", { name: "Approve once" }).count()).toBe(0);
+    await write.getByRole("button", { name: "Approve once" }).click();
+    await expectShown(page.getByRole("status").getByText("write is approved."));
+    await expectShown(row("approve-me.txt").getByText("completed"));
+    expect(onDisk("approve-me.txt")).toBe("yes\n");
+  });
+
+  test("undoes a change and makes a call again, by keys", async () => {
+    await go("/work?tool=write");
+    await expectShown(row("approve-me.txt").getByRole("button", { name: "Undo" }));
+    await page.keyboard.press("j");
+    await expectShown(page.locator(".work-row[data-selected]"));
+    await page.keyboard.press("u");
+    await expectShown(page.getByRole("status").getByText("1 change was undone."));
+    expect(() => onDisk("approve-me.txt")).toThrow("ENOENT");
+    await go("/work?tool=list_files");
+    await expectShown(rows());
+    await page.keyboard.press("j");
+    await page.keyboard.press("r");
+    await expectShown(page.getByRole("status").getByText("list_files was started again."));
+    await expectShown(rows().nth(1));
+  });
+
+  test("keeps the search and the filters in the address, over a reload", async () => {
+    await go("/work");
+    await page.keyboard.press("/");
+    await page.keyboard.type("force");
+    await expectShown(row("git push --force"));
+    await expect.poll(() => row("list_files").count()).toBe(0);
+    await page
+      .getByRole("complementary")
+      .getByRole("button", { name: /^asked/ })
+      .click();
+    await page.waitForURL((url) => url.hash.includes("q=force") && url.hash.includes("status=pending"));
+    await page.reload();
+    await expectShown(row("git push --force"));
+    expect(await rows().count()).toBe(1);
+    expect(await page.getByRole("searchbox").inputValue()).toBe("force");
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await expectShown(row("list_files"));
+  });
+
+  test("goes back to the same list with one press", async () => {
+    await go("/work?tool=write");
+    await row("approve-me.txt").getByRole("link").first().click();
+    await expectShown(page.getByRole("heading", { name: "write", level: 1 }));
+    await page.goBack();
+    await expectShown(row("approve-me.txt"));
+    expect(page.url()).toContain("#/work?tool=write");
+    await row("approve-me.txt").getByRole("link").first().click();
+    await expectShown(page.getByRole("heading", { name: "write", level: 1 }));
+    await page.keyboard.press("Escape");
+    await expectShown(row("approve-me.txt"));
+    expect(page.url()).toContain("#/work?tool=write");
+  });
+
+  test("does not move what is read: new calls wait behind a button", async () => {
+    for (let at = 0; at < 40; at++) await console.host.haft.execute("list_files", { path: "." }, { caller });
+    await go("/work");
+    await expectShown(rows());
+    const scroller = page.locator(".work-scroll");
+    await scroller.hover();
+    await page.mouse.wheel(0, 600);
+    await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(600);
+    const read = await rows().nth(12).getAttribute("data-call");
+    const place = async () => (await page.locator(`[data-call="${read}"]`).boundingBox())!.y;
+    const before = await place();
+    await console.host.haft.execute("read", { path: "nothing-new.txt" }, { caller });
+    const fresh = page.getByRole("button", { name: "1 new" });
+    await expectShown(fresh);
+    expect(await place()).toBe(before);
+    await fresh.click();
+    await expectShown(row("nothing-new.txt"));
+  });
+
+  test("shows the calls of a program as a tree with a time axis, and how long a call waited for a person", async () => {
+    const code =
+      "await tools.list_files({ path: '.' }); return await tools.write({ path: 'nested.txt', content: 'n' });";
+    const { approvals } = console.host.haft;
+    const asks = async () => (await approvals.list("pending")).filter(({ toolName }) => toolName !== "exec");
+    void console.host.haft.execute("run_code", { code }, { id: "program", caller });
+    await expect.poll(asks, { timeout: 10_000 }).not.toEqual([]);
+    await go("/work/program");
+    const timeline = page.getByRole("region", { name: "Timeline" });
+    // An open question goes on: its end is not known.
+    await expectShown(timeline.getByRole("img", { name: /waiting for a person.*not ended/ }));
+    await expect
+      .poll(
+        async () => {
+          for (const { id } of await asks()) await console.host.haft.approve(id);
+          return (await console.host.store.audit.calls({ tool: "run_code" })).entries[0]?.status;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe("completed");
+    await expectShown(timeline.getByRole("link", { name: /list_files/ }));
+    await expectShown(timeline.getByRole("img", { name: /^running: / }));
+    await expectShown(timeline.getByRole("img", { name: /^waiting for a person: [\d.]+ (ms|s)$/ }));
+    await expectShown(timeline.locator(".timeline-tick", { hasText: /\d (ms|s)$/ }));
+  });
+
+  test("stays after a restart of the server, under an open page, and old links work", async () => {
+    writeFileSync(join(console.folder, "shot.png"), await page.screenshot());
+    const { callId } = await console.host.haft.execute("read", { path: "shot.png" }, { caller });
+    await go("/work");
+    await expectShown(row("shot.png"));
+    await console.stopServer();
+    await console.startServer();
+    await expectShown(page.getByText("Live", { exact: true }));
+    await console.host.haft.execute("read", { path: "after-restart.txt" }, { caller });
+    await expectShown(row("after-restart.txt"));
+    await expectShown(row("shot.png"));
+    await go(`/calls/${encodeURIComponent(callId)}`);
+    await page.waitForURL((url) => url.hash.startsWith(`#/work/${callId}`));
+    await expectShown(page.locator("img.picture[src^='data:image/png']"));
+    await expectShown(page.getByRole("button", { name: "curl" }));
+    const before = page.url();
+    await page.getByRole("button", { name: "Replay" }).click();
+    await page.waitForURL((url) => url.href !== before && url.hash.startsWith("#/work/"));
+    await expectShown(page.getByRole("region", { name: "completed" }));
+  });
+
+  test("is one list of two-line rows on a phone, with the filters in a sheet", async () => {
+    await page.setViewportSize({ width: 390, height: 780 });
+    await go("/work");
+    await expectShown(row("after-restart.txt"));
+    expect(await page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")).toBe(
+      false,
+    );
+    await page.getByRole("button", { name: "Filters" }).click();
+    await page
+      .getByRole("dialog", { name: "Filters" })
+      .getByRole("button", { name: /^failed/ })
+      .click();
+    await page.getByRole("dialog", { name: "Filters" }).getByRole("button", { name: "Close" }).click();
+    await page.waitForURL((url) => url.hash.includes("status=failed"));
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  test("finds entries of the audit log by what they are about, and shows them field by field", async () => {
+    await go("/audit");
+    await expectShown(page.getByText(/Chain whole, [\d,]+ entries/));
+    await page.getByRole("searchbox").fill("approve-me.txt");
+    await page.waitForURL((url) => url.hash.includes("q=approve-me.txt"));
+    const entry = page.getByRole("link", { name: /Call ended.*approve-me\.txt/ });
+    await expectShown(entry);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    const csv = readFileSync(await (await saved).path(), "utf8").split("\r\n");
+    expect(csv[0]).toMatch(/^id,time,type,tool,/);
+    expect(csv.join("\n")).toMatch(/^\d+,2\d{3}-.*,call_ended,write,/m);
+    await entry.first().click();
+    await expectShown(page.getByText("Waited for a person"));
+    expect(await page.locator(".facts").innerText()).not.toMatch(/\d{13}/);
+    await page.getByText("Raw entry").click();
+    await expectShown(page.getByText('"callId"'));
+  });
+
+  test("counts waiting for people apart from the run time, by tool and by caller, whatever the locale is", async () => {
+    await go("/statistics");
+    await expectShown(page.getByRole("heading", { name: "Time waited for people per 2 min" }));
+    await expectShown(page.getByRole("row", { name: /^write \d+ / }));
+    await page.getByRole("tab", { name: "By caller" }).click();
+    await expectShown(page.getByRole("row", { name: /^mcp:claude-code \d+/ }));
+    expect(page.url()).toContain("by=caller");
+    const costs = page.locator("section", { has: page.getByRole("heading", { name: "What tools cost the context" }) });
+    await expectShown(costs.getByText(/Shown to a model: \d+ \/ \d+, [\d,]+ tokens\./));
+    await costs.getByRole("button", { name: /^Show all/ }).click();
+    await expectShown(costs.getByRole("row", { name: /^session_status \d+ \d+ yes 0/ }));
+    expect(console.strays).toEqual([]);
+  });
+});
