@@ -132,6 +132,10 @@ describe("changes of files", () => {
     await expect(person.undo.run({ call: "w" })).rejects.toMatchObject({ status: 409 });
     await expect(person.undo.run({ call: "never" })).rejects.toMatchObject({ status: 404 });
     await expect(person.undo.run({})).rejects.toMatchObject({ status: 400 });
+    const long = Array.from({ length: 20_000 }, (_, at) => `line ${at}\n`).join("");
+    await workspace.files.narrow(undefined, { callId: "long" }).writeFileAtomic("long.txt", Buffer.from(long));
+    const [change] = (await person.undo.list({ call: "long" })).items;
+    expect((await person.undo.get(change!.id)).diff).toMatch(/\n\[not shown: a part of these 20000 changed lines\]$/);
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import type { ChangeInfo, undo as contract } from "../../contracts/undo.ts";
+import type { FileDiff } from "../../io/files/undo-plan.ts";
 import { rootCall } from "../../io/files/undo-store.ts";
 import type { ListedChange, Undo } from "../../io/files/undo.ts";
 
@@ -24,7 +25,7 @@ export function createUndoApi(undo: Undo): Handlers<typeof contract> {
       const change = await findChange(id);
       if (!change) throw new ApiError("not_found", "There is no such change, or it is no longer kept");
       const { did } = await undo.diffOf({ changeId: id });
-      const diff = did.map(({ text, what, path }) => (text === "" ? `${path}: ${what}` : text)).join("\n");
+      const diff = did.map(describeDiff).join("\n");
       return { ...infoOf(change), diff: diff === "" ? undefined : diff };
     },
     async run({ body: { call, session, user, agent, change, force }, identity: { name: by } }) {
@@ -57,6 +58,12 @@ export function undoableCalls(undo: Undo): (callIds: readonly string[]) => Promi
 
 function ownerOf({ session, user, agent }: ListedChange) {
   return { session, user, agent };
+}
+
+/** A part that is left out is named: a diff that ends early looks like a whole one. */
+function describeDiff({ path, what, text, truncated, added, removed }: FileDiff): string {
+  if (text === "") return `${path}: ${what}`;
+  return truncated ? `${text}[not shown: a part of these ${added + removed} changed lines]` : text;
 }
 
 function required(session: string | undefined): string {
