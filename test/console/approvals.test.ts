@@ -166,6 +166,43 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     });
   });
 
+  test("offers only choices that have an effect: a rule that asks is stronger than one that allows", async () => {
+    const asks = { rule: "Edit(asked/**)", decision: "ask" };
+    const headers = { origin: console.url };
+    const saved = await page.request.post(`${console.url}/api/policy/rules`, { data: asks, headers });
+    expect(saved.status()).toBe(200);
+    await askToWrite("asked/a.txt");
+    await go("/approvals");
+    await settled();
+    await expectShown(card().getByText(/asked/));
+    const session = card().getByRole("button", { name: /This session/ });
+    await expect.poll(async () => (await session.count()) === 0 || (await session.isDisabled())).toBe(true);
+    await page.keyboard.press("s");
+    await page.keyboard.press("n");
+    await expectShown(lines().getByText("Denied"));
+    const { origin } = (await (await page.request.get(`${console.url}/api/policy`)).json()).rules.find(
+      ({ rule }: { rule: string }) => rule === asks.rule,
+    );
+    await page.request.post(`${console.url}/api/policy/rules/change`, { data: { ...asks, origin }, headers });
+  });
+
+  test("says what changed since the question that a new one replaces", async () => {
+    writeFileSync(join(console.folder, "changing.txt"), "one\n");
+    const remove = { path: "changing.txt" };
+    const options = { id: "again", caller: { session: "again" } };
+    const first = await console.host.haft.execute("delete_file", remove, options);
+    writeFileSync(join(console.folder, "changing.txt"), "two\n");
+    const second = await console.host.haft.execute("delete_file", remove, options);
+    if (first.status !== "pending" || second.status !== "pending") throw new Error(second.display);
+    asked.push(second.pending.id);
+    expect(second.pending.id).not.toBe(first.pending.id);
+    await go(`/approvals/${second.pending.id}`);
+    await expectShown(card().getByText("What changed since:"));
+    await expectShown(card().getByText("what the preview shows"));
+    await card().getByRole("link", { name: "the earlier question" }).click();
+    await expectShown(card().getByText("Replaced: what it shows is no longer true"));
+  });
+
   test("approves what is critical only after a separate confirmation", async () => {
     writeFileSync(join(console.folder, "precious.txt"), "precious\n");
     const id = await ask("exec", { command: "echo start && rm -rf precious.txt" });

@@ -37,10 +37,13 @@ const words = defineWords({
     request: "The exact request",
     hash: "Fingerprint",
     answered: "Answered",
-    state: { approved: "Approved", denied: "Denied", expired: "Expired: nobody answered in time" } as Record<
-      string,
-      string
-    >,
+    state: {
+      approved: "Approved",
+      denied: "Denied",
+      expired: "Expired: nobody answered in time",
+      cancelled: "Cancelled: the caller no longer wants the call",
+      changed: "Replaced: what it shows is no longer true",
+    } as Record<string, string>,
     answeredBy: (by: string) => `by ${by}`,
     call: "The call",
     running: "The call is running.",
@@ -62,7 +65,13 @@ const words = defineWords({
     request: "完整请求",
     hash: "指纹",
     answered: "已处理",
-    state: { approved: "已批准", denied: "已拒绝", expired: "已过期：没有人及时处理" } as Record<string, string>,
+    state: {
+      approved: "已批准",
+      denied: "已拒绝",
+      expired: "已过期：没有人及时处理",
+      cancelled: "已取消：调用者不再需要此调用",
+      changed: "已被取代：所示内容已不再属实",
+    } as Record<string, string>,
     answeredBy: (by: string) => `由 ${by}`,
     call: "该调用",
     running: "调用正在运行。",
@@ -224,7 +233,7 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
   return (
     <section className="stack">
       <p className="row">
-        <span className={isApproved ? "badge ok" : "badge bad"}>{w.state[approval.state] ?? w.answered}</span>
+        <span className={isApproved ? "badge ok" : "badge bad"}>{w.state[endOf(approval)] ?? w.answered}</span>
         {approval.answeredBy ? <span className="muted">{w.answeredBy(approval.answeredBy)}</span> : null}
         {approval.answeredAt ? <TimeAgo at={approval.answeredAt} /> : null}
         {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
@@ -234,6 +243,11 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
       {data?.result ? <ResultView result={data.result} /> : null}
     </section>
   );
+}
+
+/** An `expired` question may also have been cancelled or replaced: its call says so. */
+export function endOf({ state, call }: ApprovalInfo): string {
+  return state === "expired" ? (call.outcome ?? state) : state;
 }
 
 function isDiff(block: Content[number]): boolean {

@@ -1,10 +1,11 @@
 import { Bell, BellRing, Keyboard, ShieldCheck, Sparkles } from "lucide-react";
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { loadWithRetry } from "../../lazy-page.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -17,7 +18,6 @@ import { ApprovalCard } from "./approval-card.tsx";
 import "./approvals.css";
 import { BatchDialog } from "./batch-dialog.tsx";
 import { HistoryList } from "./history-list.tsx";
-import { QuestionCard } from "./question-card.tsx";
 import type { QueueItem } from "./queue.ts";
 import { QueueFilters } from "./queue-filters.tsx";
 import { QueueList } from "./queue-list.tsx";
@@ -91,6 +91,9 @@ const words = defineWords({
     said: { approved: "已批准", denied: "已拒绝", refused: "未处理" },
   },
 });
+
+/** Its form is a third of the code of this page, and few servers ask. */
+const QuestionCard = lazy(() => loadWithRetry(() => import("./question-card.tsx")));
 
 export default function ApprovalsView() {
   const w = useWords(words);
@@ -267,7 +270,9 @@ function OpenApprovals({ answers }: { answers: Answers }) {
         </section>
         <div className="card-place">
           {current?.question ? (
-            <QuestionCard key={current.id} question={current.question} backTo={addressOf()} />
+            <Suspense key={current.id} fallback={<Skeleton lines={6} />}>
+              <QuestionCard question={current.question} backTo={addressOf()} />
+            </Suspense>
           ) : wanted !== "" && !wanted.startsWith("question-") ? (
             <LoadedCard key={wanted} id={wanted} backTo={addressOf()} onAnswer={answer} />
           ) : null}

@@ -21,16 +21,25 @@ const words = defineWords({
   },
 });
 
+/** The time left, for a row: rough, and exact in the last hour. */
+export function TimeLeft({ until }: { until: number }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const seconds = useSecondsTo(until);
+  const title = w.until(new Date(until).toLocaleString(language));
+  return (
+    <span className={seconds < 60 ? "time-left soon" : "time-left"} title={title}>
+      <Clock size={11} aria-hidden />{" "}
+      {seconds === 0 ? w.over : seconds >= 3600 ? `${Math.round(seconds / 3600)} h` : spell(seconds)}
+    </span>
+  );
+}
+
 /** How long the question can be answered, or how long its caller waits. The server enforces the same time. */
 export function Countdown({ until, what = "answer" }: { until: number; what?: "answer" | "caller" }) {
   const w = useWords(words);
   const { language } = useLanguage();
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  const seconds = Math.max(0, Math.round((until - now) / 1000));
+  const seconds = useSecondsTo(until);
   const exact = new Date(until).toLocaleString(language);
   const isAnswer = what === "answer";
   const text = seconds === 0 ? (isAnswer ? w.over : w.stopped) : (isAnswer ? w.left : w.waits)(spell(seconds));
@@ -39,6 +48,15 @@ export function Countdown({ until, what = "answer" }: { until: number; what?: "a
       <Clock size={12} aria-hidden /> {text}
     </span>
   );
+}
+
+function useSecondsTo(until: number): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return Math.max(0, Math.round((until - now) / 1000));
 }
 
 function spell(seconds: number): string {

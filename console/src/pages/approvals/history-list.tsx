@@ -5,21 +5,31 @@ import { CallSubject } from "../../parts/call-subject.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { endOf } from "./approval-card.tsx";
 import { VirtualRows } from "./virtual-rows.tsx";
 
 const words = defineWords({
   en: {
-    states: { pending: "pending", approved: "approved", denied: "denied", expired: "expired" } as Record<
-      string,
-      string
-    >,
-    outcomes: { failed: "failed", completed: "completed", unknown: "unknown outcome" } as Record<string, string>,
+    states: {
+      approved: "approved",
+      denied: "denied",
+      expired: "expired",
+      cancelled: "cancelled",
+      changed: "replaced",
+    } as Record<string, string>,
+    failed: "failed",
     by: (name: string) => `by ${name}`,
     nobody: "nobody",
   },
   zh: {
-    states: { pending: "待处理", approved: "已批准", denied: "已拒绝", expired: "已过期" } as Record<string, string>,
-    outcomes: { failed: "失败", completed: "完成", unknown: "结果未知" } as Record<string, string>,
+    states: {
+      approved: "已批准",
+      denied: "已拒绝",
+      expired: "已过期",
+      cancelled: "已取消",
+      changed: "已被取代",
+    } as Record<string, string>,
+    failed: "失败",
     by: (name: string) => `由 ${name}`,
     nobody: "无人",
   },
@@ -34,8 +44,6 @@ export function HistoryList(props: {
   currentId: string | undefined;
   addressOf: (id: string) => string;
 }) {
-  const w = useWords(words);
-  const titleOf = useToolTitle();
   return (
     <VirtualRows
       label={props.label}
@@ -44,33 +52,45 @@ export function HistoryList(props: {
       heightOf={() => ROW_HEIGHT}
       currentKey={props.currentId}
     >
-      {({ id, state, subject, toolName, title, answeredBy, answeredAt, askedAt, note, call }) => (
-        <Link href={props.addressOf(id)} className="queue-link" aria-current={id === props.currentId}>
-          <span className="queue-line">
-            <span className={state === "approved" ? "badge ok" : "badge bad"}>{w.states[state] ?? state}</span>
-            <span className="queue-subject">
-              <CallSubject subject={subject} />
-            </span>
-            <span className="queue-age">
-              <TimeAgo at={answeredAt ?? askedAt} />
-            </span>
-          </span>
-          <span className="queue-line small muted">
-            <span className="cut">
-              {titleOf({ toolName, title }) ?? toolName} · {w.by(answeredBy ?? w.nobody)}
-              {note === undefined || note === "" ? null : (
-                <>
-                  {" · "}
-                  <VisibleText text={`“${note}”`} />
-                </>
-              )}
-            </span>
-            {state === "approved" && call.outcome === "failed" ? (
-              <span className="badge bad">{w.outcomes[call.outcome]}</span>
-            ) : null}
-          </span>
-        </Link>
+      {(approval) => (
+        <HistoryRow
+          approval={approval}
+          href={props.addressOf(approval.id)}
+          isCurrent={approval.id === props.currentId}
+        />
       )}
     </VirtualRows>
+  );
+}
+
+function HistoryRow({ approval, href, isCurrent }: { approval: ApprovalInfo; href: string; isCurrent: boolean }) {
+  const w = useWords(words);
+  const title = useToolTitle()(approval);
+  const { state, subject, toolName, answeredBy, answeredAt, askedAt, note = "", call } = approval;
+  const end = endOf(approval);
+  return (
+    <Link href={href} className="queue-link" aria-current={isCurrent}>
+      <span className="queue-line">
+        <span className={state === "approved" ? "badge ok" : "badge bad"}>{w.states[end] ?? end}</span>
+        <span className="queue-subject">
+          <CallSubject subject={subject} />
+        </span>
+        <span className="queue-age">
+          <TimeAgo at={answeredAt ?? askedAt} />
+        </span>
+      </span>
+      <span className="queue-line small muted">
+        <span className="cut">
+          {title ?? toolName} · {w.by(answeredBy ?? w.nobody)}
+          {note === "" ? null : (
+            <>
+              {" · "}
+              <VisibleText text={`“${note}”`} />
+            </>
+          )}
+        </span>
+        {state === "approved" && call.outcome === "failed" ? <span className="badge bad">{w.failed}</span> : null}
+      </span>
+    </Link>
   );
 }

@@ -37,7 +37,7 @@ const words = defineWords({
   },
 });
 
-export function QuestionCard({ question, backTo }: { question: QuestionInfo; backTo: string }) {
+export default function QuestionCard({ question, backTo }: { question: QuestionInfo; backTo: string }) {
   const w = useWords(words);
   const [value, setValue] = useState<unknown>(undefined);
   const [busy, setBusy] = useState(false);

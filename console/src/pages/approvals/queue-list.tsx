@@ -6,7 +6,7 @@ import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { Countdown } from "./countdown.tsx";
+import { TimeLeft } from "./countdown.tsx";
 import { type QueueItem, sessionOf } from "./queue.ts";
 import { VirtualRows } from "./virtual-rows.tsx";
 
@@ -44,8 +44,6 @@ type Row = { item: QueueItem } | { session: string; ids: string[] };
 
 const ROW_HEIGHT = 62;
 const HEAD_HEIGHT = 36;
-/** Shown with time to go only if there is little of it. */
-const SOON_MS = 15 * 60_000;
 
 export function QueueList(props: QueueListProps) {
   const { items, bySession, currentId } = props;
@@ -75,7 +73,6 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
   const { id, level, subject, toolName, caller, askedAt, expiresAt, isGone } = item;
   const title = useToolTitle()(item);
   const who = caller.agent ?? caller.user;
-  const isSoon = expiresAt !== undefined && expiresAt - Date.now() < SOON_MS;
   return (
     <>
       {item.approval && !isGone ? (
@@ -124,7 +121,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
           </span>
           <span className="queue-age">
             {isGone ? <span className="badge">{w.gone}</span> : null}
-            {!isGone && isSoon ? <Countdown until={expiresAt} /> : null}
+            {!isGone && expiresAt !== undefined ? <TimeLeft until={expiresAt} /> : null}
           </span>
         </span>
       </Link>
