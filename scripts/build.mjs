@@ -43,12 +43,17 @@ const COMMAND_LINE = {
   ],
   /**
    * What the most frequent commands load, each in one file: every command, those that a running server answers,
-   * `config show`, `tools call`, `tools list`.
+   * `config show`, `audit query`, `tools call`, `tools list`.
    */
   layers: {
     start: ["cli/run-cli", "cli/terminal", "cli/help", "io/files/package-folder"],
+    // Also what `remote` and `client` share: otherwise each would load the other.
+    connect: [
+      ...["cli/connect", "cli/command", "contracts/errors"],
+      ...["api/client", "api/query", "core/clock", "io/files/state-folder"],
+    ],
     remote: [
-      ...["cli/connect", "cli/running-server", "cli/fetch-by-http", "api/http-client"],
+      ...["cli/running-server", "cli/fetch-by-http", "api/http-client"],
       ...["server", "approvals", "calls", "tools", "questions", "mcp", "audit", "policy", "undo"].map(
         (name) => `contracts/${name}`,
       ),
@@ -58,9 +63,10 @@ const COMMAND_LINE = {
       ...["cli/in-process", "config/load-config", "cli/commands/config"],
       ...["contracts/configuration", "api/handlers/configuration"],
     ],
+    store: ["store/store", "store/sqlite", "store/open-state-folder", "api/handlers/audit"],
     host: [
       ...["capabilities/open-host", "capabilities/base", "capabilities/confinement", "capabilities/jobs"],
-      ...["capabilities/plugins", "api/host-api", "api/handlers/calls", "api/handlers/undo", "store/sqlite"],
+      ...["capabilities/plugins", "api/host-api", "api/handlers/calls", "api/handlers/undo"],
     ],
     tools: [
       ...["artifacts", "browser", "web", "canvas", "messages", "mcp", "agents", "sessions", "schedules", "tokens"].map(

@@ -134,3 +134,20 @@ async function findServer(target: ConnectionTarget): Promise<ServerAddress | und
   const { findRunningServer } = await import("./running-server.ts");
   return findRunningServer(folder, { env: terminal.env, warn: (text) => output.warn(text) });
 }
+
+/** Tools that read from MCP servers, or make calls of any tool. */
+const MCP_TOOLS: ReadonlySet<string> = new Set([
+  "list_mcp_resources",
+  "read_mcp_resource",
+  "run_code",
+  "tool_search",
+  "call_subagent",
+  "sessions_spawn",
+  "sessions_send",
+  "cron",
+]);
+
+/** Whether a call of this tool may need an MCP server. */
+export function usesMcp(tool: string): boolean {
+  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
+}

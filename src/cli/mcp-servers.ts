@@ -87,20 +87,3 @@ export async function selectServers(
     return [];
   });
 }
-
-/** Tools that read from MCP servers, or make calls of any tool. */
-const MCP_TOOLS: ReadonlySet<string> = new Set([
-  "list_mcp_resources",
-  "read_mcp_resource",
-  "run_code",
-  "tool_search",
-  "call_subagent",
-  "sessions_spawn",
-  "sessions_send",
-  "cron",
-]);
-
-/** Whether a call of this tool may need an MCP server. */
-export function usesMcp(tool: string): boolean {
-  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
-}

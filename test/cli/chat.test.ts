@@ -42,6 +42,21 @@ test("a chat goes on from line to line, asks for a yes between them, and ends wi
   expect(requests[1]!.messages.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
 }, 60_000);
 
+test("Ctrl-C at the reason of a no goes back to the choices; the question is not printed again", async () => {
+  const { terminal } = await atTerminal(["chat"], [touch, { text: "It is made." }]);
+  await terminal.waitForScreen(/› /);
+  terminal.type("Make made.txt\r");
+  await terminal.waitForScreen(/touch made\.txt[\s\S]*q = leave open/);
+  await terminal.press("n", /why not\?/);
+  terminal.type("\x03");
+  await terminal.waitForScreen(/why not\?[\s\S]*q = leave open/);
+  expect(terminal.text.match(/asks for permission/g)).toHaveLength(1);
+  await terminal.press("y", /It is made\.[\s\S]*› /);
+  expect(made()).toBe(true);
+  terminal.type("\x04");
+  expect(await terminal.ended).toBe(0);
+}, 60_000);
+
 test("Ctrl-C stops the turn of a chat and not the chat; at the prompt it ends it", async () => {
   const { terminal, requests } = await atTerminal(["chat"], [{ hang: true }, { text: "Here again." }]);
   await terminal.waitForScreen(/› /);
