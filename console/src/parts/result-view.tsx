@@ -78,6 +78,3 @@ export function ResultView({ result }: { result: ToolResult }) {
     </section>
   );
 }
-
-/** @deprecated Use `formatDuration` of `format.ts`. */
-export { formatDuration as readableTime } from "./format.ts";

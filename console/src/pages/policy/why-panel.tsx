@@ -21,6 +21,8 @@ const words = defineWords({
     badJson: "The input is not valid JSON",
     before: "At the time it was",
     call: "The call",
+    passes: "does not decide",
+    by: {} as Record<string, string>,
   },
   zh: {
     title: "这次调用会怎样，为什么？",
@@ -35,6 +37,17 @@ const words = defineWords({
     badJson: "输入不是有效的 JSON",
     before: "当时的裁决",
     call: "查看调用",
+    passes: "不作裁决",
+    by: {
+      "deny rules": "拒绝规则",
+      "ask rules": "询问规则",
+      "allow rules": "允许规则",
+      "plan mode": "计划模式",
+      "protected paths": "受保护的路径",
+      "unreadable parts": "无法读取的部分",
+      mode: "模式",
+      "the tool itself": "工具本身",
+    } as Record<string, string>,
   },
 });
 
@@ -161,22 +174,21 @@ function Answer({ explained: { verdict, steps } }: { explained: Explanation }) {
         <span>
           <Localized text={{ key: verdict.key ?? "", values: verdict.values, text: verdict.reason }} />
         </span>
-        {verdict.rule ? <code>{verdict.rule}</code> : null}
-        {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
+        {verdict.rule && !verdict.reason.includes(verdict.rule) ? <code>{verdict.rule}</code> : null}
       </p>
       <h3>{w.steps}</h3>
       <ol className="steps">
         {steps.map((step, at) => (
           <li key={at}>
-            <span className="badge">{step.by}</span>{" "}
+            <span className="badge">{w.by[step.by] ?? step.by}</span>{" "}
             {step.decision === "none" ? (
-              <span className="muted">—</span>
+              <span className="muted">{w.passes}</span>
             ) : (
-              <DecisionBadge verdict={{ decision: step.decision }} />
-            )}{" "}
-            <Localized text={{ key: step.key ?? "", values: step.values, text: step.reason }} />{" "}
-            {step.rule ? <code>{step.rule}</code> : null}{" "}
-            {step.origin ? <span className="muted small">{step.origin}</span> : null}
+              <>
+                <DecisionBadge verdict={{ decision: step.decision }} />{" "}
+                <Localized text={{ key: step.key ?? "", values: step.values, text: step.reason }} />
+              </>
+            )}
           </li>
         ))}
       </ol>

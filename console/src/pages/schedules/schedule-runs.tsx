@@ -24,7 +24,7 @@ const words = defineWords({
     },
     missed: (count: number) => `${count < 1000 ? count : "1000 or more"} missed while Haft was not running`,
     none: "It has not run yet.",
-    requested: (by: string) => `requested by ${by}`,
+    requested: (by: string | undefined) => (by === undefined ? "requested" : `requested by ${by}`),
     call: "The call",
     job: "The job",
     answer: "Answer",
@@ -46,7 +46,7 @@ const words = defineWords({
     },
     none: "还没有运行过。",
     missed: (count: number) => `Haft 未运行时错过 ${count < 1000 ? count : "1000 或更多"} 次`,
-    requested: (by: string) => `由 ${by} 要求`,
+    requested: (by: string | undefined) => (by === undefined ? "手动运行" : `由 ${by} 要求`),
     call: "查看调用",
     job: "查看作业",
     answer: "去处理",
@@ -127,7 +127,7 @@ function RunTable({ runs }: { runs: readonly ScheduleRun[] }) {
               <td>
                 <span className="row">
                   {run.missed > 0 ? <span className="badge warn">{w.missed(run.missed)}</span> : null}
-                  {run.trigger === "request" ? <span className="badge">{w.requested(run.by ?? "?")}</span> : null}
+                  {run.trigger === "request" ? <span className="badge">{w.requested(run.by)}</span> : null}
                   {run.outcome ? <VisibleText text={run.outcome} /> : null}
                   <RunLinks run={run} />
                 </span>
