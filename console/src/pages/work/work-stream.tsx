@@ -150,7 +150,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
 
   const isFiltered = filter.count > 0 || filter.query.search !== undefined;
   return (
-    <section className="panel work-panel" aria-label={w.list}>
+    <section className="panel work-panel" aria-label={w.list} data-filter={stream.isLoaded ? filter.key : undefined}>
       {error ? <Failure error={error} again={again} /> : null}
       <div className="work-row work-titles" aria-hidden>
         <span>{w.subject}</span>
