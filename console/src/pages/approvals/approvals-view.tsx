@@ -107,7 +107,7 @@ export default function ApprovalsView() {
       actions={
         <>
           <AlertChoice />
-          <button className="button plain" title={w.keys} aria-label={w.keys} onClick={showKeys}>
+          <button className="button plain show-keys" title={w.keys} aria-label={w.keys} onClick={showKeys}>
             <Keyboard size={16} aria-hidden /> <kbd className="key">?</kbd>
           </button>
           <Tabs
