@@ -61,12 +61,12 @@ async function openConnection(target: ConnectionTarget, options: ConnectOptions)
   const contracts = await loadContracts(uses);
   const server = url === undefined ? await findServer(target) : serverAt(url, terminal, output);
   if (server) {
-    const [{ createHttpClient }, { fetchByHttp }] = await Promise.all([
+    const [{ createHttpClient }, { fetchFor }] = await Promise.all([
       import("../api/http-client.ts"),
       import("./fetch-by-http.ts"),
     ]);
     // The type of `connect` limits a command to the resources that it uses.
-    const client = createHttpClient(contracts, { ...server, fetch: fetchByHttp }) as unknown as ApiClient;
+    const client = createHttpClient(contracts, { ...server, fetch: fetchFor(server.url) }) as unknown as ApiClient;
     return { client, close: () => Promise.resolve() };
   }
   const { InProcessHost } = await import("./in-process.ts");

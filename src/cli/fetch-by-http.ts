@@ -4,12 +4,11 @@ import { text as readText } from "node:stream/consumers";
 
 /**
  * `fetch` for requests to a server over plain HTTP. Node's own compiles a parser first: 280 ms of CPU time, more than the
- * rest of a command. Other addresses go to Node's own.
+ * rest of a command.
  */
 export const fetchByHttp: typeof globalThis.fetch = (address, init = {}) => {
   // A request object is not used here, and naming its class would load what this avoids.
   const url = new URL(String(address));
-  if (url.protocol !== "http:") return globalThis.fetch(address, init);
   const { method = "GET", headers, body, signal } = init;
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown): void =>
@@ -31,6 +30,11 @@ export const fetchByHttp: typeof globalThis.fetch = (address, init = {}) => {
     sent.end(body);
   });
 };
+
+/** Undefined for addresses that need Node's own. */
+export function fetchFor(url: string): typeof globalThis.fetch | undefined {
+  return url.startsWith("http:") ? fetchByHttp : undefined;
+}
 
 /** The members of a response that the client uses; the class itself belongs to Node's `fetch`. */
 function toResponse(incoming: IncomingMessage, status: number): Response {

@@ -149,13 +149,13 @@ function isAlive(pid: number): boolean {
 
 async function requestInfo(url: string, token: string): Promise<ServerInfo | undefined> {
   // Loaded only if a server has left its address.
-  const [{ createHttpClient }, { server }, { fetchByHttp }] = await Promise.all([
+  const [{ createHttpClient }, { server }, { fetchFor }] = await Promise.all([
     import("../api/http-client.ts"),
     import("../contracts/server.ts"),
     import("./fetch-by-http.ts"),
   ]);
   try {
-    const client = createHttpClient({ server }, { url, token, fetch: fetchByHttp });
+    const client = createHttpClient({ server }, { url, token, fetch: fetchFor(url) });
     return await client.server.info({ signal: AbortSignal.timeout(MAX_WAIT_MS) });
   } catch {
     return undefined;
