@@ -2,8 +2,6 @@
 // message, or fail if HAFT_REQUIRE lists the browser.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findBrowser } from "./find-browser.ts";
@@ -202,20 +200,6 @@ describe.skipIf(isMissing)("the console", () => {
     }
     expect(faults).toEqual([]);
   }, 90_000);
-
-  test("shows what an MCP server asks, as a form, and sends what is filled in", async () => {
-    const args = [fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url))];
-    console.host.mcp.add({ name: "modern", transport: "stdio", command: process.execPath, args });
-    await console.host.mcp.settled();
-    const result = console.host.haft.execute("mcp__modern__delete_all", {}, { mode: "bypassPermissions" });
-    await go("/approvals");
-    const question = page.getByRole("article", { name: /modern asks you/ });
-    await expectShown(question.getByText("Really"));
-    await question.getByRole("checkbox").check();
-    await question.getByRole("button", { name: "Send" }).click();
-    expect(await result).toMatchObject({ details: "deleted" });
-    await question.waitFor({ state: "detached" });
-  });
 
   test("asked nobody else for anything, and met no error", () => {
     expect(console.strays).toEqual([]);
