@@ -56,10 +56,19 @@ export async function waitForTools(
 
 type WaitForToolsOptions = Pick<Invocation, "url" | "interrupted" | "output"> & { maxMs?: number };
 
+const WHY: Readonly<Record<McpServerInfo["state"], string>> = {
+  connecting: "it is still connecting",
+  ready: "it is ready",
+  unavailable: "it is not available",
+  needs_sign_in: "it needs a sign-in",
+  needs_approval: "nobody has approved it",
+  stopped: "it was stopped",
+};
+
 function warnAboutMissing({ name, state, error }: McpServerInfo, output: Output): void {
   if (state === "ready" || state === "stopped") return;
   const shown = safeLine(name);
-  const why = error === undefined ? state.replaceAll("_", " ") : safeLine(error).replace(/\.$/, "");
+  const why = error === undefined ? WHY[state] : safeLine(error).replace(/\.$/, "");
   const next =
     state === "connecting"
       ? "`--wait 30s` waits longer; `haft serve` keeps servers connected."
