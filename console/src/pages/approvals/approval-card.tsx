@@ -1,5 +1,5 @@
 import { ArrowLeft, History } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { useApi } from "../../api.ts";
@@ -226,10 +226,18 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
+const RESULT_INTERVAL_MS = 1_000;
+
 function Answered({ approval }: { approval: ApprovalInfo }) {
   const w = useWords(words);
   const isApproved = approval.state === "approved";
-  const { data } = useApi("approvals", "result", [approval.id, { waitMs: 0 }]);
+  const [isEnded, setEnded] = useState(false);
+  // The question is answered before its call has ended, and no event about approvals follows.
+  const { data } = useApi("approvals", "result", [approval.id, { waitMs: 0 }], {
+    everyMs: isEnded ? undefined : RESULT_INTERVAL_MS,
+  });
+  const hasEnded = data !== undefined && (data.result !== undefined || data.approval.call.state === "ended");
+  useEffect(() => setEnded(hasEnded), [hasEnded]);
   return (
     <section className="stack">
       <p className="row">
@@ -239,7 +247,7 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
         {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
         <Link href={`/work/${encodeURIComponent(approval.callId)}`}>{w.call}</Link>
       </p>
-      {approval.call.state === "running" ? <p className="muted">{w.running}</p> : null}
+      {data?.approval.call.state === "running" ? <p className="muted">{w.running}</p> : null}
       {data?.result ? <ResultView result={data.result} /> : null}
     </section>
   );
