@@ -1,7 +1,8 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
 import type { CallFacetName, CallFacets } from "../../../../src/contracts/calls.ts";
-import { useApi } from "../../api.ts";
+import { api } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { useStatusNames } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -56,10 +57,18 @@ const words = defineWords({
   },
 });
 
+const REFRESH_MS = 5000;
+
 /** How many calls there are of each tool, state, caller and so on. A click filters, a second click removes the filter. */
 export function FacetsPanel({ filter }: { filter: WorkFilter }) {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("calls", "facets", [filter.query]);
+  // Not with every call, as the list: the server counts thousands of calls for it.
+  const { data, error, refetch } = useQuery({
+    queryKey: ["call facets", filter.query],
+    queryFn: ({ signal }) => api.calls.facets(filter.query, { signal }),
+    refetchInterval: REFRESH_MS,
+    placeholderData: keepPreviousData,
+  });
   return (
     <div className="work-facets">
       <TimeFacet filter={filter} />

@@ -7,6 +7,7 @@ const PAGE = 100;
 export const MAX_ROWS = 200_000;
 /** Rows of calls that have not ended: their end may be older than the newest page. */
 const MAX_LOOKED_UP = 20;
+const LOOK_UP_MS = 3000;
 
 /** Two callers may use the same id. */
 export function keyOf({ callId, caller }: CallInfo): string {
@@ -40,6 +41,7 @@ export class CallStream {
   #hasGap = false;
   #newest: CallPage | undefined;
   #version = 0;
+  #lookedUpAt = 0;
 
   constructor(
     readonly key: string,
@@ -153,6 +155,8 @@ export class CallStream {
   }
 
   #lookUpOpen(page: CallPage): void {
+    if (Date.now() - this.#lookedUpAt < LOOK_UP_MS) return;
+    this.#lookedUpAt = Date.now();
     const newest = new Set(page.items.map(keyOf));
     const open = this.items.slice(0, 1000).filter((call) => isOpen(call) && !newest.has(keyOf(call)));
     for (const { callId } of open.slice(0, MAX_LOOKED_UP)) {
