@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import type { PendingResult } from "haft";
 import { openHaft } from "haft/host";
 import { openWorkspace } from "haft/workspace";
 import { createDirectClient } from "../../src/api/direct-client.ts";
@@ -214,6 +215,12 @@ test("rules are saved, changed and revoked, with how often each decided", async 
   expect(readFileSync(origin, "utf8")).toContain("- Edit(a.txt)");
   await client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin });
   expect(await client.policy.explain(write)).toMatchObject({ verdict: { decision: "ask" } });
+  // A call that was asked about and denied counts once.
+  const pending = await client.calls.execute({ tool: "write", input: { path: "c.txt", content: "x" } });
+  await client.approvals.answer((pending as PendingResult).pending.id, { decision: "deny" });
+  await host.store.audit.flush();
+  const effect = await client.policy.effect({ rule: "Edit(c.txt)", tool: "write" });
+  expect(effect).toMatchObject({ judged: 2, matched: 1, changed: 1, samples: [{ subject: { text: "c.txt" } }] });
   await expect(client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin })).rejects.toMatchObject({
     code: "not_found",
   });

@@ -315,6 +315,7 @@ function layersOf(haft: Haft): PolicyLayer[] {
 const INPUT_KINDS = ["call_begun", "call_ended", "call_refused", "call_waiting"] as const;
 const PAGE_SIZE = 500;
 const HIT_CALLS = 5000;
+const MAX_SEEN = 20_000;
 
 function pastCallOf({ callId, toolName, data, at }: AuditEntry): PastCall[] {
   const { input } = data;
@@ -328,10 +329,19 @@ export function pastCallsOf(log: AuditLog): PastCalls {
     const { count } = await log.head();
     let cursor: string | undefined;
     let last = count;
+    // A call that waited has several entries with its input, near to each other.
+    let seen = new Set<string>();
+    let older = new Set<string>();
+    const isNew = ({ callId }: PastCall): boolean => {
+      if (seen.has(callId) || older.has(callId)) return false;
+      if (seen.size >= MAX_SEEN) [older, seen] = [seen, new Set()];
+      seen.add(callId);
+      return true;
+    };
     do {
       const page = await log.query({ ...filter, kind: INPUT_KINDS, limit: PAGE_SIZE, cursor });
       const lowest = page.entries.at(-1)?.seq ?? 0;
-      yield { calls: page.entries.flatMap(pastCallOf), entries: Math.max(last - lowest, 0), of: count };
+      yield { calls: page.entries.flatMap(pastCallOf).filter(isNew), entries: Math.max(last - lowest, 0), of: count };
       last = lowest;
       ({ cursor } = page);
     } while (cursor !== undefined);
