@@ -10,7 +10,7 @@ interface ConnectionState {
 let state: ConnectionState = { isReachable: true, isSignedIn: true };
 const listeners = new Set<() => void>();
 
-export function connectionState(): ConnectionState {
+function connectionState(): ConnectionState {
   return state;
 }
 

@@ -176,7 +176,7 @@ export function reasonText(key: TextKey, values?: Values): { reason: string; key
 const PARTS = new Map<string, readonly string[]>();
 
 /** Replaces `{name}` by the value with this name. */
-export function fillText(template: string, values: Values = {}): string {
+function fillText(template: string, values: Values = {}): string {
   let parts = PARTS.get(template);
   if (!parts) PARTS.set(template, (parts = template.split(/\{(\w+)\}/)));
   if (parts.length === 1) return template;

@@ -33,7 +33,7 @@ function signatureOrNone(tool: AnyTool, input: unknown): Signature | undefined {
 }
 
 /** The command, the path, the address or the amount. For a foreign tool: what its input names so. */
-export function subjectOf(input: unknown, signature?: Signature): CallSubject {
+function subjectOf(input: unknown, signature?: Signature): CallSubject {
   const { command, changes = [], reads = [], urls = [] } = signature ?? {};
   if (command) return subject("command", command.text);
   const paths = changes.length > 0 ? changes : reads;
