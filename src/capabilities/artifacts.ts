@@ -107,6 +107,16 @@ export function createArtifactsApi(manager: ArtifactManager): Handlers<Contracts
         const { content, ...shown } = read.version;
         return { ...infoOf(read.artifact), shown, content };
       }),
+    document: ({ params: { id }, query: { session = "", version }, setHeader }) =>
+      orNotFound(async () => {
+        const { artifact, version: shown } = await manager.read({ id, session }, version);
+        const { drawArtifact } = await import("./canvas.ts");
+        const drawn = await drawArtifact({ ...artifact, content: shown.content }, setHeader);
+        if (drawn === undefined) {
+          throw new ApiError("not_found", `Documents of the type ${artifact.contentType} are not drawn`);
+        }
+        return drawn;
+      }),
     versions: ({ params: { id }, query: { session = "" } }) =>
       orNotFound(async () => ({ items: await manager.versions({ id, session }) })),
     diff: ({ params: { id }, query: { session = "", from, to } }) =>

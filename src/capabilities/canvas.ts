@@ -11,9 +11,11 @@ import { sessionOf } from "../tools/artifacts/artifact-store.ts";
 import { authorshipOf } from "../tools/artifacts/artifact-tools.ts";
 import { createCanvasBoard, createCanvasTool } from "../tools/canvas/canvas.ts";
 import {
+  CONTENT_TYPES,
   type LoadLibrary,
   renderDocument,
   type RenderedDocument,
+  SURFACE_KINDS,
   type Surface,
   type SurfaceStore,
 } from "../tools/canvas/render-document.ts";
@@ -109,10 +111,24 @@ export function createCanvasApi(shown: HostCanvas): Handlers<Contracts["canvas"]
     async document({ query: { session = "" }, setHeader }) {
       const document = await shown.document(session);
       if (!document) throw new ApiError("not_found", "Nothing is on this canvas");
-      setHeader("x-frame-options", "SAMEORIGIN");
-      // Without an origin, wherever it is opened: it cannot use the rights of the console.
-      setHeader("content-security-policy", `${document.policy}; sandbox allow-scripts; frame-ancestors 'self'`);
-      return document.html;
+      return sealed(document, setHeader);
     },
   };
+}
+
+/** For a frame of the console. Without an origin, wherever it is opened: it cannot use the rights of the console. */
+function sealed({ html, policy }: RenderedDocument, setHeader: (name: string, value: string) => void): string {
+  setHeader("x-frame-options", "SAMEORIGIN");
+  setHeader("content-security-policy", `${policy}; sandbox allow-scripts; frame-ancestors 'self'`);
+  return html;
+}
+
+/** An artifact as the canvas would show it. Undefined if its content type is not drawn. */
+export async function drawArtifact(
+  { title, contentType, content }: { title: string; contentType: string; content: string },
+  setHeader: (name: string, value: string) => void,
+): Promise<string | undefined> {
+  const type = contentType.split(";")[0]?.trim().toLowerCase();
+  const kind = SURFACE_KINDS.find((one) => one !== "url" && CONTENT_TYPES[one] === type);
+  return kind && sealed(await renderDocument({ kind, title, content }, loadCanvasLibrary), setHeader);
 }

@@ -76,6 +76,12 @@ export const artifacts = {
     query: z.strictObject({ session, version: version.describe("From 1; default: the newest") }),
     output: ArtifactDetail,
   }),
+  document: endpoint("GET /api/artifacts/{id}/document", {
+    summary: "A version as a document for a sandboxed frame of the console: Markdown, HTML, SVG and Mermaid are drawn",
+    scope: "read",
+    query: z.strictObject({ session, version: version.describe("From 1; default: the newest") }),
+    text: "text/html",
+  }),
   versions: endpoint("GET /api/artifacts/{id}/versions", {
     summary: "The versions of a document, newest first",
     scope: "read",

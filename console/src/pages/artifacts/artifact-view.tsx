@@ -1,22 +1,28 @@
 import { History } from "lucide-react";
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import type { ArtifactDetail, ArtifactVersionInfo } from "../../../../src/contracts/artifacts.ts";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
-import { api, queries, useApi } from "../../api.ts";
+import { api, endpointUrl, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { CodeText } from "../../parts/code-text.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { languageOf } from "../../parts/highlight.ts";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { VersionList } from "./version-list.tsx";
 
 const words = defineWords({
   en: {
     views: "What to show",
-    content: "Text",
+    rendered: "Document",
+    source: "Source",
+    frame: "The document, sealed off from this console",
     changes: "Changes",
     compare: "Compare with",
     copy: "Copy text",
@@ -31,7 +37,9 @@ const words = defineWords({
   },
   zh: {
     views: "显示内容",
-    content: "正文",
+    rendered: "文档",
+    source: "源码",
+    frame: "文档，与此控制台隔离",
     changes: "改动",
     compare: "对比版本",
     copy: "复制正文",
@@ -54,48 +62,131 @@ interface Shown {
 /** One version of a document, and the difference to another version. */
 export function ArtifactView({ id, session }: Shown) {
   const w = useWords(words);
-  const [chosen, setChosen] = useState<number>();
-  const [tab, setTab] = useState<"content" | "changes">("content");
-  const { data, error } = useApi("artifacts", "get", [id, { session, version: chosen }]);
+  const mayCall = useScope("call");
+  const [params, setParams] = useSearchParams();
+  const chosen = Number(params.get("version")) || undefined;
+  const query = useApi("artifacts", "get", [id, { session, version: chosen }]);
+  const { data } = query;
+  const look = data ? lookOf(data) : "source";
+  const tab = TABS.find((one) => one === params.get("view")) ?? (look === "source" ? "source" : "rendered");
+  const set = (name: string, value: string | undefined): void =>
+    setParams(
+      (now) => {
+        if (value === undefined) now.delete(name);
+        else now.set(name, value);
+        return now;
+      },
+      { replace: true },
+    );
   const versions = useApi("artifacts", "versions", [id, { session }]).data?.items ?? [];
   return (
     <PageFrame
-      title={id}
-      lead={data ? <VisibleText text={`${data.title} · ${w.version(data.shown.version, data.version)}`} /> : undefined}
+      title={data?.title ?? id}
+      lead={
+        data ? (
+          <VisibleText text={`${id} · ${w.version(data.shown.version, data.version)} · ${data.contentType}`} />
+        ) : undefined
+      }
       actions={
         <>
           {data ? <CopyButton text={data.content} label={w.copy} /> : null}
-          {data && data.shown.version < data.version ? <Restore artifact={data} session={session} /> : null}
+          {mayCall && data && data.shown.version < data.version ? <Restore artifact={data} session={session} /> : null}
           <Link className="button" href="/artifacts">
             {w.back}
           </Link>
         </>
       }
     >
-      {error ? <Failure error={error} /> : null}
-      <VersionList
-        versions={versions}
-        shown={data?.shown.version}
-        onChoose={(version) => setChosen(version === versions[0]?.version ? undefined : version)}
-      />
-      <Tabs
-        label={w.views}
-        tabs={[
-          ["content", w.content],
-          ["changes", w.changes],
-        ]}
-        chosen={tab}
-        onChoose={setTab}
-      />
-      {data && tab === "content" ? (
-        <pre className="code artifact" tabIndex={0} aria-label={w.content}>
-          <VisibleText text={data.content} />
-        </pre>
-      ) : null}
-      {data && tab === "changes" ? (
-        <Changes key={data.shown.version} id={id} session={session} to={data.shown.version} versions={versions} />
-      ) : null}
+      <Loaded query={query}>
+        {(shown) => (
+          <>
+            <VersionList
+              versions={versions}
+              shown={shown.shown.version}
+              onChoose={(version) => set("version", version === versions[0]?.version ? undefined : String(version))}
+            />
+            <Tabs
+              label={w.views}
+              tabs={TABS.filter((one) => one !== "rendered" || look !== "source").map((one) => [one, w[one]] as const)}
+              chosen={tab}
+              onChoose={(one) => set("view", one)}
+            />
+            {tab === "rendered" ? <Rendered artifact={shown} session={session} /> : null}
+            {tab === "source" ? <Source artifact={shown} /> : null}
+            {tab === "changes" ? (
+              <Changes
+                key={shown.shown.version}
+                id={id}
+                session={session}
+                to={shown.shown.version}
+                versions={versions}
+              />
+            ) : null}
+          </>
+        )}
+      </Loaded>
     </PageFrame>
+  );
+}
+
+const TABS = ["rendered", "source", "changes"] as const;
+/** The server draws these. */
+const DRAWN = /^(?:text\/(?:markdown|html|vnd\.mermaid)|image\/svg\+xml)\b/i;
+const PICTURE = /^image\/(?:png|jpeg|gif|webp|avif|bmp)\b/i;
+const LANGUAGE_OF_TYPE: Readonly<Record<string, string>> = {
+  json: "json",
+  html: "xml",
+  xml: "xml",
+  "svg+xml": "xml",
+  markdown: "markdown",
+  css: "css",
+  yaml: "yaml",
+  "x-yaml": "yaml",
+  javascript: "javascript",
+  typescript: "typescript",
+  "x-typescript": "typescript",
+  "x-python": "python",
+  "x-sh": "bash",
+  "x-shellscript": "bash",
+  "x-rust": "rust",
+  "x-go": "go",
+  sql: "sql",
+};
+
+/** How a document can be shown: drawn in a sealed frame, as a picture, or as its source. */
+function lookOf({ contentType, content }: ArtifactDetail): "frame" | "picture" | "source" {
+  if (DRAWN.test(contentType)) return "frame";
+  return PICTURE.test(contentType) && /^[\w+/=\s]+$/.test(content) ? "picture" : "source";
+}
+
+function Rendered({ artifact, session }: { artifact: ArtifactDetail; session: string }) {
+  const w = useWords(words);
+  const { id, title, contentType, content, shown } = artifact;
+  if (lookOf(artifact) === "picture") {
+    return <img className="picture" src={`data:${contentType};base64,${content.replaceAll(/\s/g, "")}`} alt={title} />;
+  }
+  const query = { session: session || undefined, version: String(shown.version) };
+  return (
+    // Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page.
+    <iframe
+      key={shown.version}
+      className="canvas"
+      title={w.frame}
+      sandbox="allow-scripts"
+      referrerPolicy="no-referrer"
+      src={endpointUrl(`/api/artifacts/${encodeURIComponent(id)}/document`, query).href}
+    />
+  );
+}
+
+function Source({ artifact: { id, contentType, content } }: { artifact: ArtifactDetail }) {
+  const w = useWords(words);
+  const type = contentType.split(/[/;]/)[1]?.trim().toLowerCase() ?? "";
+  const known = Object.hasOwn(LANGUAGE_OF_TYPE, type) ? LANGUAGE_OF_TYPE[type] : undefined;
+  return (
+    <pre className="code artifact" tabIndex={0} aria-label={w.source}>
+      <CodeText text={content} language={known ?? languageOf(id) ?? ""} />
+    </pre>
   );
 }
 

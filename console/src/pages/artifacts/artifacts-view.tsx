@@ -1,11 +1,12 @@
 import { FileStack } from "lucide-react";
 import { useState } from "react";
-import { Link, useLocation } from "wouter";
+import { Link, useLocation, useSearchParams } from "wouter";
 import type { ArtifactInfo } from "../../../../src/contracts/artifacts.ts";
 import { useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -39,16 +40,18 @@ const words = defineWords({
 /** `/artifacts/{id}/{session}`. The session is optional. */
 export default function ArtifactsView() {
   const [location] = useLocation();
-  const [, , id, session = ""] = location.split("/");
-  if (!id) return <ArtifactList />;
-  return <ArtifactView key={location} id={decodeURIComponent(id)} session={decodeURIComponent(session)} />;
+  const id = pathPart(location, 2);
+  if (id === "") return <ArtifactList />;
+  return <ArtifactView key={location} id={id} session={pathPart(location, 3)} />;
 }
 
 function ArtifactList() {
   const w = useWords(words);
-  const [session, setSession] = useState("");
+  const [params, setParams] = useSearchParams();
+  const session = params.get("session") ?? "";
   const [cursor, setCursor] = useState<string>();
-  const { data, error, refetch } = useApi("artifacts", "list", [{ session: session || undefined, cursor, limit: 100 }]);
+  const query = useApi("artifacts", "list", [{ session: session || undefined, cursor, limit: 100 }]);
+  const { data } = query;
   const artifacts = data?.items ?? [];
   const sessions = [
     ...new Set([...artifacts.flatMap((one) => one.session ?? []), ...(session ? [session] : [])]),
@@ -64,7 +67,7 @@ function ArtifactList() {
             aria-label={w.session}
             value={session}
             onChange={({ target }) => {
-              setSession(target.value);
+              setParams(target.value === "" ? {} : { session: target.value }, { replace: true });
               setCursor(undefined);
             }}
           >
@@ -76,7 +79,7 @@ function ArtifactList() {
         ) : null
       }
     >
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      <Loaded query={query}>{() => null}</Loaded>
       {data && artifacts.length === 0 ? (
         <div className="panel">
           <Empty icon={FileStack} title={w.none}>
@@ -115,10 +118,12 @@ function Row({ artifact: { id, session = "", title, version, origin, updatedAt }
     <li>
       <Link href={`/artifacts/${encodeURIComponent(id)}/${encodeURIComponent(session)}`}>
         <span className="row">
-          <strong className="mono cut">{id}</strong>
+          <strong className="cut">
+            <VisibleText text={title} />
+          </strong>
           <span className="badge">v{version}</span>
           {origin === "output" ? <span className="badge">{w.output}</span> : null}
-          <span className="grow cut muted">{title === id ? "" : <VisibleText text={title} />}</span>
+          <span className="grow cut muted mono">{title === id ? "" : <VisibleText text={id} />}</span>
           {session === "" ? null : <span className="small muted mono cut">{session}</span>}
           <span className="small muted">
             <TimeAgo at={updatedAt} />

@@ -1,13 +1,15 @@
 import { EyeOff, Presentation } from "lucide-react";
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useSearchParams } from "wouter";
 import type { CanvasSurface } from "../../../../src/contracts/canvas.ts";
 import { api, endpointUrl, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -39,8 +41,10 @@ const words = defineWords({
 
 export default function CanvasView() {
   const w = useWords(words);
-  const [chosen, setChosen] = useState<string>();
-  const { data, error, refetch } = useApi("canvas", "list", []);
+  const [params, setParams] = useSearchParams();
+  const chosen = params.get("session") ?? undefined;
+  const query = useApi("canvas", "list", []);
+  const { data } = query;
   const surfaces = data?.items ?? [];
   const surface = surfaces.find(({ session = "" }) => session === chosen) ?? surfaces[0];
   return (
@@ -53,7 +57,7 @@ export default function CanvasView() {
             className="select narrow"
             aria-label={w.session}
             value={surface?.session ?? ""}
-            onChange={({ target }) => setChosen(target.value)}
+            onChange={({ target }) => setParams({ session: target.value }, { replace: true })}
           >
             {surfaces.map(({ session = "" }) => (
               <option key={session} value={session}>
@@ -64,7 +68,7 @@ export default function CanvasView() {
         ) : null
       }
     >
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      <Loaded query={query}>{() => null}</Loaded>
       {data && !surface ? (
         <div className="panel">
           <Empty icon={Presentation} title={w.none}>
@@ -80,6 +84,7 @@ export default function CanvasView() {
 function Shown({ surface }: { surface: CanvasSurface }) {
   const w = useWords(words);
   const [error, setError] = useState<Error>();
+  const mayCall = useScope("call");
   const { session = "", artifact, version, kind, title, url, at } = surface;
   const v = `${artifact}-${version}-${at}`;
   const hide = async (): Promise<void> => {
@@ -111,7 +116,7 @@ function Shown({ surface }: { surface: CanvasSurface }) {
         >
           {w.artifact}
         </Link>
-        <button className="button small" onClick={() => void hide()}>
+        <button className="button small" disabled={!mayCall} onClick={() => void hide()}>
           <EyeOff size={15} aria-hidden /> {w.hide}
         </button>
       </p>

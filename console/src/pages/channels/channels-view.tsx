@@ -6,8 +6,10 @@ import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
+import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -46,10 +48,11 @@ const EXAMPLE = `message:
 
 export default function ChannelsView() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("channels", "list", []);
+  const query = useApi("channels", "list", []);
+  const { data } = query;
   return (
     <PageFrame title={w.title} lead={w.lead}>
-      {error ? <Failure error={error} again={() => void refetch()} /> : null}
+      <Loaded query={query}>{() => null}</Loaded>
       {data?.items.length === 0 ? (
         <Empty icon={Send} title={w.none}>
           <p>{w.noneLead}</p>
@@ -65,6 +68,7 @@ export default function ChannelsView() {
 
 function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { channel: ChannelInfo }) {
   const w = useWords(words);
+  const mayCall = useScope("call");
   const [to, setTo] = useState(targets[0] ?? "");
   const [isSending, setSending] = useState(false);
   const [result, setResult] = useState<ToolResult>();
@@ -110,7 +114,7 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
               <option key={each}>{each}</option>
             ))}
           </select>
-          <button className="button" disabled={problem !== undefined || isSending} onClick={test}>
+          <button className="button" disabled={!mayCall || problem !== undefined || isSending} onClick={test}>
             <Send size={14} aria-hidden /> {isSending ? w.sending : w.test}
           </button>
         </div>

@@ -8,6 +8,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
+import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -39,6 +40,7 @@ const words = defineWords({
 export function PlayedCall({ call }: { call: JudgedCall }) {
   const w = useWords(words);
   const running = useRunningCall();
+  const mayCall = useScope("call");
   const answered = useAnswer(running.result?.callId, call.format);
   const { name, input, failure, problem, explanation, repairs = [] } = call;
   const verdict = explanation?.verdict;
@@ -60,7 +62,7 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
             <Square size={14} aria-hidden /> {w.cancel}
           </button>
         ) : (
-          <button className="button primary" onClick={() => running.start({ tool: name, input })}>
+          <button className="button primary" disabled={!mayCall} onClick={() => running.start({ tool: name, input })}>
             <Play size={14} aria-hidden /> {running.state === "done" ? w.again : w.run}
           </button>
         )}

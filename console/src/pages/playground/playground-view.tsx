@@ -1,10 +1,12 @@
 import { FlaskConical } from "lucide-react";
 import { useState } from "react";
-import type { ParsedAnswer, ParseRequest } from "../../../../src/contracts/playground.ts";
+import { useSearchParams } from "wouter";
+import type { ParsedAnswer, ParseRequest, TextFormatInfo } from "../../../../src/contracts/playground.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { PlayedCall } from "./played-call.tsx";
@@ -48,12 +50,22 @@ const words = defineWords({
 });
 
 type Format = NonNullable<ParseRequest["format"]>;
+const NO_FORMATS: readonly TextFormatInfo[] = [];
+
+function formatOf(name: string | null, formats: readonly TextFormatInfo[]): Format {
+  return formats.find((format) => format.name === name)?.name ?? "auto";
+}
 
 export default function PlaygroundView() {
   const w = useWords(words);
-  const formats = useApi("playground", "formats", []).data?.items ?? [];
-  const [text, setText] = useState("");
-  const [format, setFormat] = useState<Format>("auto");
+  const query = useApi("playground", "formats", []);
+  const formats = query.data?.items ?? NO_FORMATS;
+  const [params, setParams] = useSearchParams();
+  const format = formatOf(params.get("format"), formats);
+  const [edited, setText] = useState<string>();
+  const example = (formats.find(({ name }) => name === format) ?? formats[0])?.example ?? "";
+  const text = edited ?? example;
+  const detected = edited === undefined || edited === example;
   const [startsInReasoning, setStartsInReasoning] = useState(false);
   const [parsed, setParsed] = useState<ParsedAnswer & { round: number }>();
   const [problem, setProblem] = useState<Error>();
@@ -63,9 +75,9 @@ export default function PlaygroundView() {
     const show = (answer: ParsedAnswer): void => setParsed((now) => ({ ...answer, round: (now?.round ?? 0) + 1 }));
     api.playground.parse(request).then(show, setProblem);
   };
+  const choose = (name: string): void => setParams(name === "auto" ? {} : { format: name }, { replace: true });
   const showExample = (): void => {
-    const { example } = formats.find(({ name }) => name === format) ?? formats[0] ?? { example: "" };
-    setText(example);
+    setText(undefined);
     read(example);
   };
   return (
@@ -78,6 +90,19 @@ export default function PlaygroundView() {
         }}
       >
         <div className="body">
+          <div className="row">
+            <h2 className="grow">{w.text}</h2>
+            {detected && formats.length > 0 ? (
+              <span className="badge">
+                {w.example}: {formats.find(({ name }) => name === format)?.name ?? formats[0]?.name}
+              </span>
+            ) : null}
+          </div>
+          {query.data ? null : (
+            <Loaded query={query} lines={4}>
+              {() => null}
+            </Loaded>
+          )}
           <textarea
             className="textarea tall"
             aria-label={w.text}
@@ -91,14 +116,14 @@ export default function PlaygroundView() {
               className="select narrow"
               aria-label={w.format}
               value={format}
-              onChange={({ target }) => setFormat(target.value as Format)}
+              onChange={({ target }) => choose(target.value)}
             >
               <option value="auto">auto: {w.auto}</option>
               {formats.map(({ name }) => (
                 <option key={name}>{name}</option>
               ))}
             </select>
-            <label className="row">
+            <label className="check">
               <input
                 type="checkbox"
                 checked={startsInReasoning}

@@ -4,6 +4,7 @@ import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
+import { useScope } from "../../use-scope.ts";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 
 const words = defineWords({
@@ -16,6 +17,7 @@ const words = defineWords({
     cancel: "Cancel",
     invalid: "This is not valid JSON yet",
     nothing: "This tool takes no input.",
+    notAllowed: "You are signed in without the right to call tools.",
   },
   zh: {
     input: "输入",
@@ -26,6 +28,7 @@ const words = defineWords({
     cancel: "取消",
     invalid: "还不是有效的 JSON",
     nothing: "此工具不需要输入。",
+    notAllowed: "当前登录没有调用工具的权限。",
   },
 });
 
@@ -33,7 +36,7 @@ const words = defineWords({
 export function CallForm({ tool }: { tool: ToolInfo }) {
   const w = useWords(words);
   const examples = tool.description.examples ?? [];
-  const [value, setValue] = useState<unknown>(() => takeEdited(tool.name) ?? {});
+  const [value, setValue] = useState<unknown>(() => takeEdited(tool.name) ?? firstExample(tool));
   const [view, setView] = useState<"form" | "json">("form");
   const [json, setJson] = useState("");
   const [problem, setProblem] = useState<string>();
@@ -58,9 +61,10 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
     setJson(JSON.stringify(input, null, 2));
     setProblem(undefined);
   };
+  const mayCall = useScope("call");
   const run = (): void => running.start({ tool: tool.name, input: value ?? {} });
   const isBusy = running.state === "running";
-  const mayRun = problem === undefined && isValidInput(tool.parameters as object, value ?? {});
+  const mayRun = mayCall && problem === undefined && isValidInput(tool.parameters as object, value ?? {});
 
   return (
     <div className="stack">
@@ -124,9 +128,16 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
           </button>
         ) : null}
       </div>
+      {mayCall ? null : <p className="small muted">{w.notAllowed}</p>}
       <RunningCall call={running} />
     </div>
   );
+}
+
+/** For a tool that needs input. One that needs none is best tried without. */
+function firstExample({ parameters, description: { examples = [] } }: ToolInfo): unknown {
+  const required = parameters["required"];
+  return Array.isArray(required) && required.length > 0 ? (examples[0]?.input ?? {}) : {};
 }
 
 const EDITED = "haft.edited-call";

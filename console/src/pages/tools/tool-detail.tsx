@@ -1,9 +1,13 @@
 import { ArrowLeft } from "lucide-react";
 import { Link } from "wouter";
+import type { Verdict } from "../../../../src/contracts/basics.ts";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
+import { useLocalized } from "../../parts/localized.tsx";
+import { useToolText } from "../../parts/tool-text.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
 import { CallForm } from "./call-form.tsx";
 
 const words = defineWords({
@@ -12,6 +16,7 @@ const words = defineWords({
     also: "Also called",
     calls: (count: number, failures: number) => `${count} calls, ${failures} failed`,
     notes: "Notes",
+    more: "More about this tool",
     origin: "From",
     asksByInput: "asks, depending on the input",
   },
@@ -20,39 +25,54 @@ const words = defineWords({
     also: "别名",
     calls: (count: number, failures: number) => `${count} 次调用，${failures} 次失败`,
     notes: "说明",
+    more: "更多说明",
     origin: "来源",
     asksByInput: "视输入决定是否询问",
   },
 });
 
-export function ToolDetail({ tool }: { tool: ToolInfo }) {
+export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
   const w = useWords(words);
+  const { short } = useToolText()(tool);
+  const localized = useLocalized();
   const { description, statistics, origin } = tool;
   const notes = [...(description.important ?? []), ...(description.usageNotes ?? [])];
   return (
     <section className="panel detail" aria-labelledby="tool-name">
       <header>
-        <Link className="button plain small back" href="/tools">
+        <Link className="button plain small back" href={back}>
           <ArrowLeft size={15} aria-hidden /> {w.back}
         </Link>
         <h2 id="tool-name" className="mono grow">
-          {tool.name}
+          <VisibleText text={tool.name} />
         </h2>
         <KindBadge kind={tool.kind} />
         {tool.verdict ? <DecisionBadge verdict={tool.verdict} /> : null}
       </header>
       <div className="body">
-        <p>{description.short}</p>
-        {description.long ? <p className="muted prose">{description.long}</p> : null}
+        <p>
+          <VisibleText text={short} />
+        </p>
+        {tool.verdict ? <Reason verdict={tool.verdict} text={localized} /> : null}
         {tool.annotations ? (
           <AnnotationBadges annotations={tool.annotations} isTrusted={tool.annotations.isTrusted} />
+        ) : null}
+        {description.long ? (
+          <details>
+            <summary className="muted">{w.more}</summary>
+            <p className="muted prose" lang="en">
+              <VisibleText text={description.long} />
+            </p>
+          </details>
         ) : null}
         {notes.length > 0 ? (
           <details>
             <summary className="muted">{w.notes}</summary>
             <ul className="notes">
               {notes.map((note) => (
-                <li key={note}>{note}</li>
+                <li key={note} lang="en">
+                  <VisibleText text={note} />
+                </li>
               ))}
             </ul>
           </details>
@@ -79,5 +99,20 @@ export function ToolDetail({ tool }: { tool: ToolInfo }) {
         <CallForm tool={tool} />
       </div>
     </section>
+  );
+}
+
+/** What the policy says before the input is known. */
+function Reason({ verdict, text }: { verdict: Verdict; text: ReturnType<typeof useLocalized> }) {
+  const { reason, key, values, rule } = verdict;
+  return (
+    <p className="small muted">
+      <VisibleText text={key === undefined ? reason : text({ key, values, text: reason })} />{" "}
+      {rule === undefined ? null : (
+        <code>
+          <VisibleText text={rule} />
+        </code>
+      )}
+    </p>
   );
 }

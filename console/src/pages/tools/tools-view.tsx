@@ -1,14 +1,17 @@
 import { PackageOpen, Search, Wrench } from "lucide-react";
-import { useMemo, useState } from "react";
-import { Link, useLocation } from "wouter";
+import { useMemo } from "react";
+import { Link, useLocation, useSearchParams } from "wouter";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { useApi } from "../../api.ts";
+import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { useToolText } from "../../parts/tool-text.ts";
 import { useSearchKey } from "../../parts/use-keys.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
 
 const words = defineWords({
@@ -21,6 +24,8 @@ const words = defineWords({
     noneLead: "Search for another word, or show all groups.",
     empty: "No tools yet",
     emptyLead: "Start Haft in a folder with `haft`, or register your own tools in haft.config.ts.",
+    unknown: (name: string) => `There is no tool "${name}"`,
+    back: "All tools",
     pick: "Choose a tool to see what it does and to call it.",
   },
   zh: {
@@ -32,6 +37,8 @@ const words = defineWords({
     noneLead: "换个词搜索，或显示全部分组。",
     empty: "还没有工具",
     emptyLead: "在一个文件夹里用 `haft` 启动，或在 haft.config.ts 中注册自己的工具。",
+    unknown: (name: string) => `没有工具“${name}”`,
+    back: "全部工具",
     pick: "选择一个工具，查看说明并调用它。",
   },
 });
@@ -39,25 +46,42 @@ const words = defineWords({
 export default function ToolsView() {
   const w = useWords(words);
   const [location] = useLocation();
-  const chosen = decodeURIComponent(location.split("/")[2] ?? "");
-  const [search, setSearch] = useState("");
-  const [group, setGroup] = useState("");
+  const chosen = pathPart(location, 2);
+  const [filter, setFilter] = useSearchParams();
+  const search = filter.get("search") ?? "";
+  const group = filter.get("group") ?? "";
   const box = useSearchKey(w.search);
-  const { data, error, refetch } = useApi("tools", "list", []);
+  const toolText = useToolText();
+  const query = useApi("tools", "list", []);
+  const { data } = query;
+  const set = (name: string, value: string): void =>
+    setFilter(
+      (now) => {
+        if (value === "") now.delete(name);
+        else now.set(name, value);
+        return now;
+      },
+      { replace: true },
+    );
   const tools = useMemo(() => data?.items ?? [], [data]);
   const groups = useMemo(() => [...new Set(tools.flatMap((tool) => tool.groups))].sort(), [tools]);
-  const shown = tools.filter((tool) => fits(tool, search) && (group === "" || tool.groups.includes(group)));
+  const shown = tools.filter(
+    (tool) => fits(tool, toolText(tool), search) && (group === "" || tool.groups.includes(group)),
+  );
   const tool = tools.find(({ name }) => name === chosen);
-  if (error) {
+  const kept = filter.size > 0 ? `?${filter.toString()}` : "";
+  if (!data) {
     return (
       <PageFrame title={w.title}>
-        <Failure error={error} again={() => void refetch()} />
+        <Loaded query={query} lines={8}>
+          {() => null}
+        </Loaded>
       </PageFrame>
     );
   }
   return (
-    <PageFrame title={w.title} lead={data ? w.lead(tools.length) : undefined}>
-      {data && tools.length === 0 ? (
+    <PageFrame title={w.title} lead={w.lead(tools.length)}>
+      {tools.length === 0 ? (
         <Empty icon={PackageOpen} title={w.empty}>
           <p>{w.emptyLead}</p>
         </Empty>
@@ -74,7 +98,7 @@ export default function ToolsView() {
                   aria-label={w.search}
                   placeholder={w.search}
                   value={search}
-                  onChange={({ target }) => setSearch(target.value)}
+                  onChange={({ target }) => set("search", target.value)}
                 />
                 <kbd className="key">/</kbd>
               </label>
@@ -82,7 +106,7 @@ export default function ToolsView() {
                 className="select narrow"
                 aria-label={w.all}
                 value={group}
-                onChange={({ target }) => setGroup(target.value)}
+                onChange={({ target }) => set("group", target.value)}
               >
                 <option value="">{w.all}</option>
                 {groups.map((name) => (
@@ -95,25 +119,37 @@ export default function ToolsView() {
             <ul className="rows">
               {shown.map((one) => (
                 <li key={one.name}>
-                  <Link href={`/tools/${encodeURIComponent(one.name)}`} aria-current={one.name === chosen}>
+                  <Link href={`/tools/${encodeURIComponent(one.name)}${kept}`} aria-current={one.name === chosen}>
                     <span className="row">
-                      <strong className="mono grow cut">{one.name}</strong>
+                      <strong className="mono grow cut">
+                        <VisibleText text={one.name} />
+                      </strong>
                       <KindBadge kind={one.kind} />
                       {one.verdict && one.verdict.decision !== "allow" ? <DecisionBadge verdict={one.verdict} /> : null}
                     </span>
-                    <span className="muted small cut">{one.description.short}</span>
+                    <span className="muted small cut">
+                      <VisibleText text={toolText(one).short} />
+                    </span>
                   </Link>
                 </li>
               ))}
             </ul>
-            {data && shown.length === 0 ? (
+            {shown.length === 0 ? (
               <Empty icon={Search} title={w.none}>
                 <p>{w.noneLead}</p>
               </Empty>
             ) : null}
           </section>
           {tool ? (
-            <ToolDetail key={tool.name} tool={tool} />
+            <ToolDetail key={tool.name} tool={tool} back={`/tools${kept}`} />
+          ) : chosen !== "" ? (
+            <div className="panel">
+              <Empty icon={Search} title={w.unknown(chosen)}>
+                <Link className="button" href={`/tools${kept}`}>
+                  {w.back}
+                </Link>
+              </Empty>
+            </div>
           ) : (
             <div className="panel pick">
               <Empty icon={Wrench} title={w.pick} />
@@ -125,8 +161,12 @@ export default function ToolsView() {
   );
 }
 
-function fits({ name, title, aliases, description, tags }: ToolInfo, search: string): boolean {
-  const all = [name, title, ...aliases, ...tags, description.short].join("\n").toLowerCase();
+function fits(
+  { name, title, aliases, description, tags }: ToolInfo,
+  text: { title: string; short: string },
+  search: string,
+): boolean {
+  const all = [name, title, ...aliases, ...tags, description.short, text.title, text.short].join("\n").toLowerCase();
   return search
     .toLowerCase()
     .split(/\s+/)
