@@ -1,6 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import Form from "@rjsf/core";
 import {
+  type DescriptionFieldProps,
   type ErrorSchema,
   type FieldTemplateProps,
   type ObjectFieldTemplateProps,
@@ -10,6 +11,10 @@ import {
   type ValidatorType,
 } from "@rjsf/utils";
 import { useMemo } from "react";
+import { defineWords, useWords } from "../language.tsx";
+import { VisibleText } from "./visible-text.tsx";
+
+const words = defineWords({ en: { required: "required" }, zh: { required: "必填" } });
 
 /** The default validator of these forms generates code, which our content security policy forbids. */
 const validator: ValidatorType = {
@@ -56,6 +61,7 @@ export function isValidInput(schema: object, value: unknown): boolean {
 
 function Field(props: FieldTemplateProps) {
   const { id, label, required, children, rawDescription, rawErrors, hidden, schema, displayLabel } = props;
+  const w = useWords(words);
   if (hidden) return <div hidden>{children}</div>;
   const isRoot = id === "root";
   // A check box has its own label.
@@ -66,15 +72,15 @@ function Field(props: FieldTemplateProps) {
         <label htmlFor={id}>
           <span className="mono">{label}</span>
           {required ? (
-            <span className="required" aria-label="required">
-              {" "}
-              *
+            <span className="required">
+              {" *"}
+              <span className="sr-only"> {w.required}</span>
             </span>
           ) : null}
         </label>
       )}
       {children}
-      {!isRoot && !isCheck && rawDescription ? <p className="muted small">{rawDescription}</p> : null}
+      {!isRoot && !isCheck && rawDescription ? <DescriptionText text={rawDescription} /> : null}
       {rawErrors?.map((error) => (
         <p key={error} className="field-error small" role="alert">
           {error}
@@ -82,6 +88,19 @@ function Field(props: FieldTemplateProps) {
       ))}
     </div>
   );
+}
+
+/** Written by the author of the tool, for models: in English. */
+function DescriptionText({ text }: { text: string }) {
+  return (
+    <p className="muted small" lang="en">
+      <VisibleText text={text} />
+    </p>
+  );
+}
+
+function Description({ description }: DescriptionFieldProps) {
+  return typeof description === "string" && description !== "" ? <DescriptionText text={description} /> : null;
 }
 
 function Fields({ properties, title, fieldPathId, optionalDataControl }: ObjectFieldTemplateProps) {
@@ -133,7 +152,7 @@ export function SchemaForm({ id, schema, value, disabled, onChange, onSubmit }: 
       showErrorList={false}
       noHtml5Validate
       uiSchema={{ "ui:submitButtonOptions": { norender: true }, ...widgetsOf(shape) }}
-      templates={{ FieldTemplate: Field, ObjectFieldTemplate: Fields }}
+      templates={{ FieldTemplate: Field, ObjectFieldTemplate: Fields, DescriptionFieldTemplate: Description }}
       experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
       onChange={({ formData }) => onChange(formData)}
       onSubmit={onSubmit}

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { ChannelInfo } from "../../../../src/contracts/channels.ts";
 import { api, useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -18,6 +18,7 @@ const words = defineWords({
     lead: "Where agents may write to people: only these channels, and only the targets that the configuration names.",
     ready: "ready",
     notReady: "not ready",
+    incomplete: "The configuration is incomplete:",
     target: "Target",
     test: "Send a test message",
     sending: "Sending…",
@@ -30,6 +31,7 @@ const words = defineWords({
     lead: "代理可以给人发消息的地方：只有这些渠道，且只有配置中写明的目标。",
     ready: "就绪",
     notReady: "未就绪",
+    incomplete: "配置不完整：",
     target: "目标",
     test: "发送测试消息",
     sending: "发送中…",
@@ -69,6 +71,7 @@ export default function ChannelsView() {
 function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { channel: ChannelInfo }) {
   const w = useWords(words);
   const mayCall = useScope("call");
+  const { language } = useLanguage();
   const [to, setTo] = useState(targets[0] ?? "");
   const [isSending, setSending] = useState(false);
   const [result, setResult] = useState<ToolResult>();
@@ -94,13 +97,16 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
         </span>
         <span className="grow" />
         <span className="small muted">
-          {w.can}: {actions.join(", ")}
+          {w.can}: <span className="mono">{actions.join(", ")}</span>
         </span>
       </header>
       <div className="body">
         {problem === undefined ? null : (
           <p className="notice warn">
-            <VisibleText text={problem} />
+            {language === "zh" ? `${w.incomplete} ` : ""}
+            <span lang="en">
+              <VisibleText text={problem} />
+            </span>
           </p>
         )}
         <div className="row">

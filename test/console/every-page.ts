@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { ROOT } from "../architecture/read-entries.ts";
+
+const PAGES = join(ROOT, "console", "src", "pages");
+
+/** The first part of the address of every page, read from the route files: a new page is checked without a line here. */
+export function pagePaths(): string[] {
+  return readdirSync(PAGES, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith("-route.ts"))
+    .flatMap((name) => /^ {2}path: "([\w-]+)"/m.exec(readFileSync(join(PAGES, name), "utf8"))?.[1] ?? [])
+    .sort();
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeResult {
+  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[];
+}
+
+/** What axe finds, of any impact. The structure is the same in both themes: `onlyColours` looks at the contrast alone. */
+export async function findAxeFaults(page: Page, { onlyColours = false } = {}): Promise<string[]> {
+  if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(AXE);
+  const options = onlyColours
+    ? { resultTypes: ["violations"], runOnly: ["color-contrast"] }
+    : { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } };
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResult;
+  return violations.flatMap(({ id, nodes }) => nodes.slice(0, 2).map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}
+
+export function scrollsSideways(page: Page): Promise<boolean> {
+  return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
+}
+
+/**
+ * English sentences that a page shows to who reads Chinese: four words in a row, outside of code, input and what is marked
+ * as English. `allowed` are texts of tests, which nobody translates.
+ */
+export async function findEnglish(page: Page, allowed: readonly string[]): Promise<string[]> {
+  const texts = (await page.evaluate(`(() => {
+    const found = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode.parentElement;
+      if (element.closest("script, style, code, pre, kbd, textarea, .mono, [lang=en]") || !element.checkVisibility()) continue;
+      found.push(walker.currentNode.textContent.trim());
+    }
+    return found;
+  })()`)) as string[];
+  return texts.filter(
+    (text) =>
+      /(?:\b[A-Za-z][a-z']+[,;:]? ){3,}[A-Za-z][a-z']+/.test(text) && !allowed.some((one) => text.includes(one)),
+  );
+}
