@@ -39,8 +39,6 @@ export interface OpenOptions {
   dark?: boolean;
   language?: "en-US" | "zh-CN";
   scopes?: readonly Scope[];
-  /** Runs in the page before anything else. */
-  initScript?: string;
 }
 
 const HOSTILE =
@@ -82,7 +80,7 @@ export async function openConsole(
     strays,
     loginUrl,
     issueToken: (scopes) => server.issueToken({ name: "a program", scopes }),
-    async open({ width = 1280, height = 860, dark = false, language = "en-US", scopes, initScript } = {}) {
+    async open({ width = 1280, height = 860, dark = false, language = "en-US", scopes } = {}) {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: dark ? "dark" : "light",
@@ -90,7 +88,6 @@ export async function openConsole(
       });
       contexts.push(context);
       const page = await context.newPage();
-      if (initScript !== undefined) await page.addInitScript(initScript);
       page.on("request", (request) => {
         if (!request.url().startsWith(url) && !request.url().startsWith("data:")) strays.push(request.url());
       });

@@ -14,12 +14,16 @@ const found = await findBrowser();
 describe.skipIf("missing" in found)("the frame of the console", () => {
   let console: OpenConsole;
   let page: Page;
+  /** Another browser, for what must not change the first one. */
+  let other: Page;
 
   beforeAll(async () => {
     if ("missing" in found) return;
     console = await openConsole(found);
     page = await console.open();
     page.setDefaultTimeout(15_000);
+    other = await console.open();
+    other.setDefaultTimeout(15_000);
   }, 120_000);
   afterAll(async () => {
     await console?.close();
@@ -160,7 +164,6 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
   });
 
   test("offers a reload if the code of a page cannot be loaded, and leaves the other pages usable", async () => {
-    const other = await console.open();
     let isBroken = true;
     await other.route(/\/assets\/policy-view-.*\.js/, (route) =>
       isBroken ? route.fulfill({ status: 404, body: "" }) : route.continue(),
@@ -175,11 +178,9 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     isBroken = false;
     await other.getByRole("button", { name: "Try again" }).click();
     await expectShown(heading("Policy", other));
-    await other.context().close();
   });
 
   test("shows a page that throws as broken, and shows it again after a retry", async () => {
-    const other = await console.open();
     let isBroken = true;
     await other.route("**/api/tools", async (route) => {
       if (!isBroken) return route.continue();
@@ -195,7 +196,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     isBroken = false;
     await other.getByRole("button", { name: "Try again" }).click();
     await expectShown(heading("Tools", other));
-    await other.context().close();
+    await other.unrouteAll();
   });
 
   test("asks for the sign-in over the page when it is lost, and continues at the same address", async () => {
@@ -231,26 +232,111 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
 
   test("says that a link was used", async () => {
     const link = await console.loginUrl();
-    const [first, second] = [await console.browser.newPage(), await console.browser.newPage()];
-    await first.goto(link);
-    await expectShown(first.getByRole("navigation"));
-    await second.goto(link);
-    await expectShown(second.getByText("This link was used or has expired. Run: haft login"));
-    expect(second.url()).not.toContain("login=");
-    await first.close();
-    await second.close();
+    const headers = { "content-type": "application/json", origin: console.url };
+    const body = JSON.stringify({ token: link.split("#login=")[1] });
+    expect((await fetch(`${console.url}/api/session`, { method: "POST", headers, body })).status).toBe(200);
+    await other.context().clearCookies();
+    await other.goto("about:blank");
+    await other.goto(link);
+    await expectShown(other.getByText("This link was used or has expired. Run: haft login"));
+    expect(other.url()).not.toContain("login=");
   });
 
   test("works in a browser with a malformed locale", async () => {
-    const initScript = `for (const name of ["language", "languages"])
-      Object.defineProperty(navigator, name, { value: name === "language" ? "en-US@posix" : ["en-US@posix"], configurable: true });`;
-    const other = await console.open({ initScript });
+    await other.addInitScript(`for (const name of ["language", "languages"])
+      Object.defineProperty(navigator, name, { value: name === "language" ? "en-US@posix" : ["en-US@posix"], configurable: true });`);
+    await other.goto("about:blank");
+    await other.goto(await console.loginUrl());
     for (const place of ["statistics", "schedules", "work", "audit"]) {
       await go(`/${place}`, other);
       await expectShown(other.locator(".page-head h1"));
       expect(await heading("This page failed", other).count()).toBe(0);
     }
-    await other.context().close();
+  });
+
+  test("finds a tool by its words, in an address that can be shared", async () => {
+    await go("/tools");
+    await expectShown(page.getByRole("heading", { name: "Tools", level: 1 }));
+    await expectShown(page.getByRole("link", { name: /^read / }));
+    await page.getByRole("searchbox").fill("patch");
+    await expectShown(page.getByRole("link", { name: /^apply_patch / }));
+    expect(await page.getByRole("link", { name: /^read / }).count()).toBe(0);
+    await page.waitForURL(/\?search=patch$/);
+    await page.getByRole("searchbox").fill("");
+  });
+
+  test("calls a tool through the form that its schema makes", async () => {
+    await go("/tools/list_files");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expectShown(page.getByRole("region", { name: "completed" }));
+  });
+
+  test("shows output while it comes, and cancels", async () => {
+    await go("/tools/count_slowly");
+    await page.locator("#root_to").fill("200");
+    await page.getByRole("button", { name: "Run" }).click();
+    await expectShown(page.getByLabel("Output so far").getByText("number 2"));
+    await expectShown(page.getByRole("progressbar"));
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await expectShown(page.getByRole("region", { name: "failed" }).getByText("cancelled"));
+  });
+
+  test("reads what a model wrote, runs it, and shows what goes back", async () => {
+    await go("/playground");
+    const written = '<tool_call>{"name": "list_files", "arguments": {}}</tool_call><tool_call>{"name": "write", "ar';
+    await page.getByLabel("What the model said").fill(`Look.\n${written}`);
+    await page.getByRole("button", { name: "Read" }).click();
+    const call = page.getByRole("region", { name: "list_files" });
+    await expectShown(call.getByText("allowed"));
+    await expectShown(page.getByRole("region", { name: "Text for a person" }).getByText("Look."));
+    const broken = page.getByRole("region", { name: "write" });
+    await expectShown(broken.getByText("could not be read"));
+    await expectShown(broken.getByRole("region", { name: "What goes back" }).getByText("<tool_response>"));
+    expect(await broken.getByRole("button", { name: "Run" }).count()).toBe(0);
+    await call.getByRole("button", { name: "Run" }).click();
+    await expectShown(call.getByRole("region", { name: "completed" }));
+    await expectShown(call.getByRole("region", { name: "What goes back" }).getByText("<tool_response>"));
+    await page.getByLabel("Format").selectOption("glm");
+    await page.getByRole("button", { name: "Example" }).click();
+    await expectShown(page.getByRole("region", { name: "read" }).getByText("glm"));
+  });
+
+  test("shows what an agent presents in a frame without origin, and hides it", async () => {
+    const { haft } = console.host;
+    const options = { caller: { session: "painter" } };
+    await go("/canvas");
+    await expectShown(page.getByText("Nothing is shown"));
+    const content = `# Plan\n\n<script>parent.document.title = "owned"</script>\n\n\`\`\`mermaid\ngraph LR; Tea-->Cup\n\`\`\``;
+    await haft.execute("canvas", { action: "present", content, title: "The plan" }, options);
+    const frame = page.frameLocator("iframe.canvas");
+    await expectShown(frame.locator("svg .nodeLabel", { hasText: "Cup" }));
+    expect(await page.title()).not.toBe("owned");
+    const html = "<h1>?</h1><script>document.querySelector('h1').textContent = origin</script>";
+    await haft.execute("canvas", { action: "present", content: html }, options);
+    await expectShown(frame.getByRole("heading", { name: "null" }));
+    await page.getByRole("button", { name: "Hide" }).click();
+    await expectShown(page.getByText("Nothing is shown"));
+  });
+
+  test("lists message channels, and sends a test message through the gate", async () => {
+    await go("/channels");
+    const broken = page.getByRole("region", { name: "team" });
+    await expectShown(broken.getByText("set `token`"));
+    expect(await broken.getByRole("button", { name: "Send a test message" }).isDisabled()).toBe(true);
+    const notes = page.getByRole("region", { name: "notes" });
+    await notes.getByLabel("Target: notes").selectOption("bob");
+    await notes.getByRole("button", { name: "Send a test message" }).click();
+    await expectShown(notes.getByRole("region", { name: "completed" }).getByText("Kept for bob."));
+  });
+
+  test("shows hostile output as text", async () => {
+    await go("/tools/speak_evil");
+    await page.getByRole("button", { name: "Run" }).click();
+    const shown = page.getByRole("region", { name: "completed" });
+    await expectShown(shown.getByText("<script>alert(1)</script>"));
+    await expectShown(shown.getByText("U+202E"));
+    await expectShown(shown.getByText("U+200B"));
+    expect(await page.title()).not.toContain("owned");
   });
 
   test("shows a document drawn in a sealed frame, its source and its versions", async () => {
@@ -283,14 +369,16 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
   });
 
   test("lets somebody who only reads look at everything and change nothing", async () => {
-    const reader = await console.open({ scopes: ["read"] });
+    const reader = other;
+    await reader.context().clearCookies();
+    await reader.goto("about:blank");
+    await reader.goto(await console.loginUrl(["read"]));
     await go("/tools/write", reader);
     await expectShown(reader.getByText("without the right to call tools"));
     expect(await reader.getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
     await go("/settings", reader);
     await expectShown(reader.getByRole("region", { name: "Server" }));
     expect(await reader.getByRole("region", { name: "API tokens" }).count()).toBe(0);
-    await reader.context().close();
   });
 
   test("creates a token, shows it once, and revokes it", async () => {

@@ -1,7 +1,7 @@
 import { LogOut } from "lucide-react";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -140,9 +140,9 @@ function BrowserSettings() {
 
 function ServerFacts() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("server", "info", []);
-  if (error && !data) return <Failure error={error} again={() => void refetch()} />;
-  if (!data) return null;
+  const query = useApi("server", "info", []);
+  const { data } = query;
+  if (!data) return <Loaded query={query}>{() => null}</Loaded>;
   const { store, sandbox, load, warnings } = data;
   return (
     <section className="panel" aria-label={w.server}>

@@ -6,6 +6,7 @@ import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -51,7 +52,8 @@ const DAY_MS = 86_400_000;
 
 export function Tokens() {
   const w = useWords(words);
-  const { data, error, refetch } = useApi("tokens", "list", []);
+  const query = useApi("tokens", "list", []);
+  const { data } = query;
   const [fresh, setFresh] = useState<NewToken>();
   const [problem, setProblem] = useState<Error>();
   const reload = (): void => {
@@ -66,7 +68,6 @@ export function Tokens() {
         <p className="muted small grow">{w.lead}</p>
       </header>
       <div className="body">
-        {error && !data ? <Failure error={error} again={() => void refetch()} /> : null}
         {problem ? <Failure error={problem} /> : null}
         <NewTokenForm
           onCreated={(token) => {
@@ -84,6 +85,9 @@ export function Tokens() {
             <CopyButton text={fresh.token} />
           </div>
         ) : null}
+        <Loaded query={query} lines={2}>
+          {() => null}
+        </Loaded>
         {data?.items.length === 0 ? <p className="muted">{w.none}</p> : null}
         {data && data.items.length > 0 ? (
           <div className="scroll-x" tabIndex={0} role="region" aria-label={w.title}>
