@@ -340,7 +340,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
   });
 
   test("shows a document drawn in a sealed frame, its source and its versions", async () => {
-    await go("/artifacts");
+    await go("/artifacts?session=walk");
     await expectShown(page.getByRole("heading", { name: "No artifacts yet" }));
     const call = (tool: string, input: object) =>
       console.host.haft.execute(tool, { id: "report", ...input }, { caller: { session: "walk", agent: "lead" } });
