@@ -241,7 +241,9 @@ function OpenApprovals({ answers }: { answers: Answers }) {
         <section className="panel queue-panel" aria-label={w.open}>
           <QueueFilters view={view} all={queue.all} onChange={change} />
           <FreshBar queue={queue} isSorted={view.sort === "age" && !view.bySession} />
-          {isEmpty ? (
+          {!queue.isLoaded && !queue.error ? (
+            <Skeleton lines={6} />
+          ) : isEmpty ? (
             <Empty icon={ShieldCheck} title={isFiltered ? w.noneFound : w.nothing}>
               {isFiltered ? null : <p>{w.nothingLead}</p>}
             </Empty>

@@ -131,8 +131,8 @@ function CallView(props: {
           {w.call}
         </Link>
       </div>
-      {result ? (
-        <p className="small muted cut">
+      {result && !isAsked && result.status !== "pending" ? (
+        <p className="small muted cut" lang="en">
           <VisibleText text={result.display} />
         </p>
       ) : null}

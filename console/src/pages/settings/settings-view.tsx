@@ -7,6 +7,7 @@ import { Tabs } from "../../parts/tabs.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { signOut } from "../../sign-in.tsx";
+import { useAlertSetting } from "../approvals/use-alerts.ts";
 import { useTheme } from "../../theme.ts";
 import { useScope } from "../../use-scope.ts";
 import { Tokens } from "./tokens.tsx";
@@ -19,6 +20,8 @@ const words = defineWords({
     language: "Language",
     theme: "Theme",
     themes: { light: "Light", dark: "Dark", system: "Like the system" },
+    alerts: "Notifications",
+    alertChoices: { off: "Off", plain: "Without details", details: "With details" },
     you: "Signed in as",
     scopes: "May",
     until: "Until",
@@ -43,6 +46,8 @@ const words = defineWords({
     language: "语言",
     theme: "主题",
     themes: { light: "浅色", dark: "深色", system: "跟随系统" },
+    alerts: "通知",
+    alertChoices: { off: "关闭", plain: "不含详情", details: "包含详情" },
     you: "登录身份",
     scopes: "权限",
     until: "有效期至",
@@ -78,6 +83,7 @@ function BrowserSettings() {
   const w = useWords(words);
   const { language, choose } = useLanguage();
   const [theme, setTheme] = useTheme();
+  const [alerts, setAlerts] = useAlertSetting();
   const session = useApi("session", "show", []).data;
   return (
     <section className="panel" aria-label={w.browser}>
@@ -112,6 +118,19 @@ function BrowserSettings() {
               ]}
               chosen={theme}
               onChoose={setTheme}
+            />
+          </dd>
+          <dt>{w.alerts}</dt>
+          <dd>
+            <Tabs
+              label={w.alerts}
+              tabs={[
+                ["off", w.alertChoices.off],
+                ["plain", w.alertChoices.plain],
+                ["details", w.alertChoices.details],
+              ]}
+              chosen={alerts}
+              onChoose={(setting) => void setAlerts(setting)}
             />
           </dd>
           {session ? (
