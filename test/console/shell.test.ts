@@ -13,6 +13,17 @@ import { openConsole, type OpenConsole } from "./open-console.ts";
 
 const found = await findBrowser();
 
+/** What the tools, servers and agents of the tests say. */
+const UNTRANSLATED = [
+  "Counts, and says",
+  "Answers with what",
+  "You said:",
+  "This is a test message",
+  "All kinds of content",
+  "Gives back what came",
+  "Waits until it is cancelled",
+];
+
 describe.skipIf("missing" in found)("the frame of the console", () => {
   let console: OpenConsole;
   let page: Page;
@@ -144,7 +155,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
 
   test("leads an address of before to the page of today", async () => {
     await go("/calls/abc");
-    await page.waitForURL(/#\/work\/abc$/);
+    await expect.poll(() => page.url()).toBe(`${console.url}/#/work/abc`);
   });
 
   test("keeps what it shows while the server is away, and continues when it is back", async () => {
@@ -480,9 +491,9 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
         await go(place);
         await page.reload();
         await page
-          .locator(".page:has(.page-head) .skeleton")
+          .locator("main:has(h1) .skeleton")
           .first()
-          .waitFor({ timeout: 5000 })
+          .waitFor()
           .catch(() => faults.push(`${place}: does not show that it loads`));
         if (new URL(page.url()).hash.split("?")[0] !== `#${place}`) faults.push(`${place}: is now ${page.url()}`);
         release?.();
@@ -490,7 +501,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
           .getByRole("alert")
           .filter({ hasText: "Broken for the test" })
           .first()
-          .waitFor({ timeout: 5000 })
+          .waitFor()
           .catch(() => faults.push(`${place}: does not say what failed`));
       }
       await page.unroute(/\/api\//);
@@ -504,7 +515,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
       const faults: string[] = [];
       for (const place of places) {
         await visit(place);
-        for (const text of await findEnglish(page, ["Counts, and says", "Answers with what", "You said:"])) {
+        for (const text of await findEnglish(page, UNTRANSLATED)) {
           faults.push(`${place}: ${text}`);
         }
       }

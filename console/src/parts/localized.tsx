@@ -1,5 +1,5 @@
 import { useCallback } from "react";
-import type { LocalizedText } from "../../../src/contracts/basics.ts";
+import type { LocalizedText, Verdict } from "../../../src/contracts/basics.ts";
 import { useLanguage } from "../language.tsx";
 import { TEXTS_ZH } from "../localized-texts.zh.ts";
 import { VisibleText } from "./visible-text.tsx";
@@ -23,4 +23,15 @@ export function useLocalized(): (text: LocalizedText) => string {
 /** A sentence of the server in the language of the user. Hidden characters in its values are shown. */
 export function Localized({ text }: { text: LocalizedText }) {
   return <VisibleText text={useLocalized()(text)} />;
+}
+
+/** Why a call was allowed, asked about or refused. A sentence without a translation is marked as English. */
+export function VerdictText({ verdict }: { verdict: Pick<Verdict, "reason" | "key" | "values"> }) {
+  const { reason, key = "", values } = verdict;
+  const text = useLocalized()({ key, values, text: reason });
+  return (
+    <span lang={text === reason ? "en" : undefined}>
+      <VisibleText text={text} />
+    </span>
+  );
 }

@@ -48,7 +48,7 @@ export function Facets(props: {
         .filter(({ values }) => values.length > 0)
         .map(({ name, values }) => (
           <div key={name} className="row">
-            <h3>{w.names[name]}</h3>
+            <h2 className="facet-title">{w.names[name]}</h2>
             {values.slice(0, 12).map(({ value, count }) => {
               const isChosen = props.chosen[name] === value;
               return (

@@ -7,6 +7,7 @@ import { DecisionBadge } from "../../parts/badges.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
+import { VerdictText } from "../../parts/localized.tsx";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -70,7 +71,7 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
       <div className="body">
         {verdict ? (
           <p className="small">
-            <VisibleText text={verdict.reason} /> {verdict.rule ? <code>{verdict.rule}</code> : null}
+            <VerdictText verdict={verdict} /> {verdict.rule ? <code>{verdict.rule}</code> : null}
           </p>
         ) : null}
         {(failure?.message ?? problem) !== undefined ? (

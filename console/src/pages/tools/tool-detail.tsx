@@ -5,7 +5,7 @@ import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
-import { useLocalized } from "../../parts/localized.tsx";
+import { VerdictText } from "../../parts/localized.tsx";
 import { useToolText } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { CallForm } from "./call-form.tsx";
@@ -34,7 +34,6 @@ const words = defineWords({
 export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
   const w = useWords(words);
   const { short } = useToolText()(tool);
-  const localized = useLocalized();
   const { description, statistics, origin } = tool;
   const notes = [...(description.important ?? []), ...(description.usageNotes ?? [])];
   return (
@@ -53,7 +52,7 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
         <p>
           <VisibleText text={short} />
         </p>
-        {tool.verdict ? <Reason verdict={tool.verdict} text={localized} /> : null}
+        {tool.verdict ? <Reason verdict={tool.verdict} /> : null}
         {tool.annotations ? (
           <AnnotationBadges annotations={tool.annotations} isTrusted={tool.annotations.isTrusted} />
         ) : null}
@@ -103,14 +102,13 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
 }
 
 /** What the policy says before the input is known. */
-function Reason({ verdict, text }: { verdict: Verdict; text: ReturnType<typeof useLocalized> }) {
-  const { reason, key, values, rule } = verdict;
+function Reason({ verdict }: { verdict: Verdict }) {
   return (
     <p className="small muted">
-      <VisibleText text={key === undefined ? reason : text({ key, values, text: reason })} />{" "}
-      {rule === undefined ? null : (
+      <VerdictText verdict={verdict} />{" "}
+      {verdict.rule === undefined ? null : (
         <code>
-          <VisibleText text={rule} />
+          <VisibleText text={verdict.rule} />
         </code>
       )}
     </p>

@@ -15,6 +15,7 @@ import { ResultView } from "../../parts/result-view.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
+import { VerdictText } from "../../parts/localized.tsx";
 import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
 import { callPath, useAnswerable, useCallActions } from "./call-actions.ts";
 import { CallState } from "./call-state.tsx";
@@ -236,7 +237,7 @@ function Facts({ call }: { call: CallDetail }) {
         <>
           <dt>{w.verdicts[verdict.decision]}</dt>
           <dd>
-            <DecisionBadge verdict={verdict} /> <VisibleText text={verdict.reason} />{" "}
+            <DecisionBadge verdict={verdict} /> <VerdictText verdict={verdict} />{" "}
             {verdict.rule ? <code>{verdict.rule}</code> : null}{" "}
             {verdict.origin ? <span className="muted small">{verdict.origin}</span> : null}
           </dd>

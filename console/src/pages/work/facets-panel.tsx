@@ -112,10 +112,13 @@ function Facet({ name, facets, filter }: { name: CallFacetName; facets: CallFace
   );
   return (
     <section>
-      <h3 title={facet?.isPartial ? w.partial(formatNumber(Math.min(facets.counted, 5000), language)) : undefined}>
+      <h2
+        className="facet-title"
+        title={facet?.isPartial ? w.partial(formatNumber(Math.min(facets.counted, 5000), language)) : undefined}
+      >
         {w.names[name]}
         {facet?.isPartial ? <span className="muted"> ≥</span> : null}
-      </h3>
+      </h2>
       <ul>{all.slice(0, FIRST).map(button)}</ul>
       {all.length > FIRST ? (
         <details>
@@ -149,7 +152,7 @@ function TimeFacet({ filter }: { filter: WorkFilter }) {
   const own = filter.span === undefined;
   return (
     <section>
-      <h3>{w.time}</h3>
+      <h2 className="facet-title">{w.time}</h2>
       <div className="row">
         {Object.keys(SPANS).map((span) => (
           <button
