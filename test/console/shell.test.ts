@@ -2,8 +2,6 @@
 // with a message, or fail if HAFT_REQUIRE lists the browser.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
-import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TOOL_TEXTS_ZH } from "../../console/src/tool-texts.zh.ts";
@@ -14,15 +12,7 @@ import { openConsole, type OpenConsole } from "./open-console.ts";
 const found = await findBrowser();
 
 /** What the tools, servers and agents of the tests say. */
-const UNTRANSLATED = [
-  "Counts, and says",
-  "Answers with what",
-  "You said:",
-  "This is a test message",
-  "All kinds of content",
-  "Gives back what came",
-  "Waits until it is cancelled",
-];
+const UNTRANSLATED = ["Counts, and says", "Answers with what", "You said:", "This is a test message"];
 
 describe.skipIf("missing" in found)("the frame of the console", () => {
   let console: OpenConsole;
@@ -350,20 +340,6 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await expectShown(shown.getByText("U+202E"));
     await expectShown(shown.getByText("U+200B"));
     expect(await page.title()).not.toContain("owned");
-  });
-
-  test("shows what an MCP server asks, as a form, and sends what is filled in", async () => {
-    const args = [fileURLToPath(new URL("../mcp/modern-server.mjs", import.meta.url))];
-    console.host.mcp.add({ name: "modern", transport: "stdio", command: process.execPath, args });
-    await console.host.mcp.settled();
-    const result = console.host.haft.execute("mcp__modern__delete_all", {}, { mode: "bypassPermissions" });
-    await go("/approvals");
-    const question = page.getByRole("article", { name: /modern asks you/ });
-    await expectShown(question.getByText("Really"));
-    await question.getByRole("checkbox").check();
-    await question.getByRole("button", { name: "Send" }).click();
-    expect(await result).toMatchObject({ details: "deleted" });
-    await question.waitFor({ state: "detached" });
   });
 
   test("shows a document drawn in a sealed frame, its source and its versions", async () => {
