@@ -58,6 +58,7 @@ const words = defineWords({
 });
 
 const REFRESH_MS = 5000;
+const AFTER_LIST_MS = 150;
 
 /** How many calls there are of each tool, state, caller and so on. A click filters, a second click removes the filter. */
 export function FacetsPanel({ filter }: { filter: WorkFilter }) {
@@ -65,7 +66,11 @@ export function FacetsPanel({ filter }: { filter: WorkFilter }) {
   // Not with every call, as the list: the server counts thousands of calls for it.
   const { data, error, refetch } = useQuery({
     queryKey: ["call facets", filter.query],
-    queryFn: ({ signal }) => api.calls.facets(filter.query, { signal }),
+    queryFn: async ({ signal }) => {
+      // The list first: both wait for one thread of the store.
+      await new Promise((resolve) => setTimeout(resolve, AFTER_LIST_MS));
+      return api.calls.facets(filter.query, { signal });
+    },
     refetchInterval: REFRESH_MS,
     placeholderData: keepPreviousData,
   });

@@ -87,7 +87,7 @@ function WorkList() {
 }
 
 /** Waits for a pause in typing: each change of the address is another list. */
-const TYPING_MS = 150;
+const TYPING_MS = 100;
 
 function SearchBox({ filter }: { filter: WorkFilter }) {
   const w = useWords(words);
