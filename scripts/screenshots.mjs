@@ -90,7 +90,6 @@ async function takePictures(browser, { url, login }) {
     await page.goto(`${url}/#${place}`);
     await page.locator(".page-head h1, h1").first().waitFor();
     await page.locator(".skeleton").first().waitFor({ state: "detached" });
-    await page.waitForLoadState("networkidle").catch(() => undefined);
   };
   const openApproval = async (subject) => {
     await show("/approvals");

@@ -1,6 +1,7 @@
 import { Clock } from "lucide-react";
 import { useEffect, useState } from "react";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { formatDateTime } from "../../parts/format.ts";
 
 const words = defineWords({
   en: {
@@ -26,7 +27,7 @@ export function TimeLeft({ until }: { until: number }) {
   const w = useWords(words);
   const { language } = useLanguage();
   const seconds = useSecondsTo(until);
-  const title = w.until(new Date(until).toLocaleString(language));
+  const title = w.until(formatDateTime(until, language));
   return (
     <span className={seconds < 60 ? "time-left soon" : "time-left"} title={title}>
       <Clock size={11} aria-hidden />{" "}
@@ -40,7 +41,7 @@ export function Countdown({ until, what = "answer" }: { until: number; what?: "a
   const w = useWords(words);
   const { language } = useLanguage();
   const seconds = useSecondsTo(until);
-  const exact = new Date(until).toLocaleString(language);
+  const exact = formatDateTime(until, language);
   const isAnswer = what === "answer";
   const text = seconds === 0 ? (isAnswer ? w.over : w.stopped) : (isAnswer ? w.left : w.waits)(spell(seconds));
   return (
