@@ -16,6 +16,7 @@ const PARTS = {
   schedules: ["test/schedules"],
   sessions: ["test/sessions"],
   code: ["test/code"],
+  console: ["test/console"],
 };
 
 const given = process.argv.slice(2);
