@@ -85,9 +85,9 @@ export interface HaftOptions {
   /** Why calls of a tool must ask even if a rule allows them: its definition changed since a person reviewed it. */
   requiresApproval?: (tool: AnyTool) => string | undefined;
   /** Saves a rule that a person granted for always or wrote. Returns the name of the file, which becomes its origin. */
-  saveRule?: (rule: string, list: RuleList) => Promise<string | void> | string | void;
+  saveRule?: (rule: string, list: RuleList, by?: string) => Promise<string | void> | string | void;
   /** Removes a rule from the file that `saveRule` writes. False if the rule is not in it. */
-  removeRule?: (rule: string, list: RuleList, origin: string) => Promise<boolean> | boolean;
+  removeRule?: (rule: string, list: RuleList, origin: string, by?: string) => Promise<boolean> | boolean;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
   approver?: Approver;
   /** How long a call that asks waits for an answer; without one it is denied. */

@@ -17,6 +17,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
 
   "does.changeFolder": "切换当前文件夹。",
   "does.print": "输出文本。",
+  "does.check": "检查条件。",
   "does.readFiles": "读取文件。",
   "does.readSystem": "显示本机信息。",
   "does.createFiles": "创建文件或文件夹。",

@@ -231,6 +231,7 @@ export class HostApi {
         const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
         const file = stateFolder === undefined ? undefined : join(stateFolder, STATE_FILES.rules);
         return createPolicyApi(haft, {
+          record: this.record,
           pastCalls: pastCallsOf(audit),
           ruleHits: ruleHitsOf(audit),
           lineOf: config && ruleLinesOf(config.sources),

@@ -20,6 +20,7 @@ const TIMEOUT_MS = 10_000;
 const RETRY_MS = [1_000, 5_000];
 /** More questions than this at once are not announced one by one. */
 const MAX_OPEN = 100;
+const ESCAPED: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 /** Posts a message when a call of this process starts to wait for a person. The call never waits for it. */
 export class ApprovalWebhook {
@@ -64,7 +65,7 @@ export class ApprovalWebhook {
     }
   }
 
-  /** Without a secret of the call, unless details are wanted. Undefined if it was answered meanwhile. */
+  /** Only the tool and the risk, unless `details` is set. Undefined if it was answered meanwhile. */
   async #bodyOf(id: string): Promise<string | undefined> {
     const approval = await this.#haft.approvals.get(id);
     if (approval?.state !== "pending") return undefined;
@@ -73,8 +74,8 @@ export class ApprovalWebhook {
     const subject = summary?.subject.text;
     const details = this.#options.settings.details ? { subject, reason, session: caller.session } : {};
     const what = details.subject ? `${toolName}: ${details.subject}` : toolName;
-    // Chat services show `text`.
-    const text = `Approval needed (risk: ${risk}): ${what}`;
+    // Chat services show `text`, and read `<…>` in it as a link or a mention.
+    const text = `Approval needed (risk: ${risk}): ${what.replace(/[&<>]/g, (character) => ESCAPED[character] ?? "")}`;
     return JSON.stringify({
       type: "approval_requested",
       text,

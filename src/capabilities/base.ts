@@ -131,14 +131,14 @@ export const runtime = defineCapability({
         return undefined;
       },
       onWarning: warn,
-      async saveRule(rule, list) {
-        await audit.append({ kind: "rule_added", data: { rule, list } }, { synced: true });
+      async saveRule(rule, list, by) {
+        await audit.append({ kind: "rule_added", caller: { user: by }, data: { rule, list } }, { synced: true });
         return saveLocalRule(config.folder, list, rule, user);
       },
-      async removeRule(rule, list, origin) {
-        const isRemoved = await removeLocalRule(config.folder, { list, rule, file: origin }, user);
-        if (isRemoved) await audit.append({ kind: "rule_removed", data: { rule, list } }, { synced: true });
-        return isRemoved;
+      async removeRule(rule, list, origin, by) {
+        const data = { rule, list, origin };
+        await audit.append({ kind: "rule_removed", caller: { user: by }, data }, { synced: true });
+        return removeLocalRule(config.folder, { list, rule, file: origin }, user);
       },
     });
     if (guard) bindGuard(value, guard);

@@ -18,6 +18,7 @@ export const TEXTS = {
 
   "does.changeFolder": "Changes the current folder.",
   "does.print": "Prints text.",
+  "does.check": "Checks a condition.",
   "does.readFiles": "Reads files.",
   "does.readSystem": "Shows facts about this machine.",
   "does.createFiles": "Creates files or folders.",

@@ -72,6 +72,8 @@ describe("the summary of a call", () => {
     const { subject } = summarizeCall(undefined, { command: `a\n\n  b${"c".repeat(10_000)}` });
     expect(subject.text).toMatch(/^a ⏎ bc+…$/);
     expect(subject.text.length).toBe(300);
+    expect(summarizeCall(undefined, { text: " \n".repeat(5_000_000) }).subject.text).toBe("");
+    expect(summarizeCall(undefined, { text: `a${" ".repeat(10_000_000)}` }).subject.text).toBe("a");
     for (const input of [null, undefined, 7, [], { path: {} }])
       expect(summarizeCall(undefined, input).subject.type).toBe("text");
   });

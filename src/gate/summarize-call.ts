@@ -60,7 +60,12 @@ const NAMED: readonly (readonly [CallSubject["type"], readonly string[]])[] = [
 ];
 
 function subject(type: CallSubject["type"], text: string): CallSubject {
-  const line = text.replace(/\s*\n\s*/g, " ⏎ ").trim();
+  // Cut first: the text may have any length, and the pattern is slow for long runs of blanks.
+  const line = text
+    .trimStart()
+    .slice(0, 4 * MAX_SUBJECT_LENGTH)
+    .replace(/\s*\n\s*/g, " ⏎ ")
+    .trimEnd();
   return { type, text: line.length > MAX_SUBJECT_LENGTH ? `${line.slice(0, MAX_SUBJECT_LENGTH - 1)}…` : line };
 }
 

@@ -39,7 +39,7 @@ export function scrollsSideways(page: Page): Promise<boolean> {
 }
 
 /**
- * English sentences that a page shows to who reads Chinese: four words in a row, outside of code, input and what is marked
+ * English sentences that a page shows to readers of Chinese: four words in a row, outside of code, input and what is marked
  * as English. `allowed` are texts of tests, which nobody translates.
  */
 export async function findEnglish(page: Page, allowed: readonly string[]): Promise<string[]> {

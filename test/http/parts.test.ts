@@ -215,6 +215,20 @@ test("rules are saved, changed and revoked, with how often each decided", async 
   expect(readFileSync(origin, "utf8")).toContain("- Edit(a.txt)");
   await client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin });
   expect(await client.policy.explain(write)).toMatchObject({ verdict: { decision: "ask" } });
+  // A rule of a session stays one when it is edited, and nothing is saved for a rule that does not exist.
+  host.haft.policy.grants.add("Edit(s.txt)", { session: "s" });
+  host.haft.policy.grants.add("Edit(n.txt)", {});
+  const grant = { rule: "Edit(s.txt)", decision: "allow", origin: "session", session: "s" } as const;
+  await client.policy.changeRule({ ...grant, to: { rule: "Edit(t.txt)", decision: "allow" } });
+  expect(await find("Edit(t.txt)")).toMatchObject({ lasts: "session", session: "s" });
+  await client.policy.changeRule({ rule: "Edit(n.txt)", decision: "allow", origin: "session" });
+  expect(await find("Edit(n.txt)")).toBeUndefined();
+  await expect(
+    client.policy.changeRule({ ...grant, origin: "elsewhere.yml", to: { rule: "Edit(z.txt)", decision: "allow" } }),
+  ).rejects.toMatchObject({ code: "not_found" });
+  expect(await find("Edit(z.txt)")).toBeUndefined();
+  const { entries } = await host.store.audit.query({ kind: "rule_removed" });
+  expect(entries.map(({ caller }) => caller?.user)).toContain("ada");
   // A call that was asked about and denied counts once.
   const pending = await client.calls.execute({ tool: "write", input: { path: "c.txt", content: "x" } });
   await client.approvals.answer((pending as PendingResult).pending.id, { decision: "deny" });

@@ -8,13 +8,14 @@ import type {
   ExplainRequest,
   Explanation,
   policy,
+  NewRuleRequest,
   RuleEffect,
   RuleInfo,
   SimulateRequest,
   Simulation,
 } from "../../contracts/policy.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import type { AuditEntry, AuditLog } from "../../gate/audit-log.ts";
+import type { AuditEntry, AuditFact, AuditLog } from "../../gate/audit-log.ts";
 import type { PolicyLayer } from "../../gate/permit/policy-layers.ts";
 import { lintRules } from "../../gate/permit/rules/lint-rules.ts";
 import { type Rule, RULE_LISTS, type RuleList } from "../../gate/permit/rules/rule.ts";
@@ -34,7 +35,7 @@ export interface PastCall {
   at: number;
 }
 
-/** A page of the log: its calls, newest first, and what rules decided. */
+/** A page of the log: its calls, newest first. */
 interface PastPage {
   calls: PastCall[];
   /** Entries in the page, and in the whole log. */
@@ -49,6 +50,8 @@ export type PastCalls = (filter?: { tool?: string; session?: string }) => AsyncI
 export type RuleHits = () => Promise<{ calls: number; hits: ReadonlyMap<string, { count: number; at: number }> }>;
 
 export interface PolicyApiOptions {
+  /** Records what a person does, before it takes effect. */
+  record(fact: AuditFact): Promise<void>;
   pastCalls: PastCalls;
   ruleHits: RuleHits;
   /** The lines of rules in their files, as they were read. */
@@ -74,7 +77,7 @@ interface JudgedCall {
 /** The rules of a runtime. */
 export function createPolicyApi(
   haft: Haft,
-  { pastCalls, ruleHits, lineOf, savedLines, file }: PolicyApiOptions,
+  { record, pastCalls, ruleHits, lineOf, savedLines, file }: PolicyApiOptions,
 ): Handlers<typeof policy> {
   const cwd = haft.folder;
   const ruleSet = haft.policy.rules;
@@ -160,7 +163,7 @@ export function createPolicyApi(
         rules: [
           ...ruleSet.rules().map((rule) => describeRule(rule, facts)),
           ...haft.policy.grants.list().map(({ rule, session }): RuleInfo => ({
-            ...describeRule({ text: rule, list: "allow", origin: "session" }, facts),
+            ...describeRule({ text: rule, list: "allow", origin: SESSION }, facts),
             lasts: "session",
             session,
             canEdit: true,
@@ -212,18 +215,38 @@ export function createPolicyApi(
         yield { type: "progress", ...value } as const;
       }
     },
-    async addRule({ body: { rule, decision } }) {
-      return describeRule(await addRule(haft, rule, decision), await ruleFacts());
+    async addRule({ body: { rule, decision }, identity }) {
+      return describeRule(await addRule(haft, { rule, decision }, identity.name), await ruleFacts());
     },
-    async changeRule({ body: { rule, decision, origin, session, to } }) {
+    async changeRule({ body: { rule, decision, origin = SESSION, session, to }, identity }) {
+      const { grants } = haft.policy;
+      const isGrant = origin === SESSION;
+      const exists = isGrant
+        ? decision === "allow" && grants.list().some((grant) => grant.rule === rule && grant.session === session)
+        : isSaved(origin) &&
+          ruleSet.rules().some(({ text, list, origin: from }) => text === rule && list === decision && from === origin);
+      if (!exists)
+        throw new ApiError("not_found", "This rule was not saved here", "Edit its file, or look at GET /api/policy.");
+      if (isGrant) {
+        if (to && to.decision !== "allow")
+          throw new ApiError("bad_request", "A rule of a session can only allow", "Revoke it, and add another rule.");
+        if (to) rejectMalformed(to);
+        await record({
+          kind: "rule_removed",
+          caller: { user: identity.name },
+          data: { rule, list: decision, session },
+        });
+        grants.remove(rule, session, to?.rule.trim());
+        return { status: "ok" };
+      }
       // The new one first: a rule that cannot be read loses nothing.
-      if (to) await addRule(haft, to.rule, to.decision);
-      const isSame = to?.rule.trim() === rule.trim() && to?.decision === decision;
-      if (isSame || (await haft.policy.remove(rule, decision, { origin, session }))) return { status: "ok" };
-      throw new ApiError("not_found", "This rule was not saved here", "Edit its file, or look at GET /api/policy.");
+      if (to) await addRule(haft, to, identity.name);
+      const isSame = to?.rule.trim() === rule && to.decision === decision;
+      if (!isSame) await haft.policy.remove(rule, decision, origin, identity.name);
+      return { status: "ok" };
     },
     /** Judged through all other rules, and with what must ask in spite of them. */
-    async effect({ query: { rule, decision = "allow", tool, session } }) {
+    async effect({ query: { rule, decision = "allow", tool, session }, signal }) {
       const effect: RuleEffect = { rule, tool, judged: 0, matched: 0, changed: 0, samples: [] };
       const lines = rule.split("\n").filter((line) => line.trim() !== "");
       let trial: RuleSet;
@@ -232,8 +255,11 @@ export function createPolicyApi(
       } catch (error) {
         return { ...effect, problem: errorMessage(error) };
       }
+      let looked = 0;
       for await (const page of pastCalls({ tool, session })) {
-        for (const call of page.calls.slice(0, EFFECT_CALLS - effect.judged)) {
+        const calls = page.calls.slice(0, EFFECT_CALLS - looked);
+        looked += calls.length;
+        for (const call of calls) {
           const one = readCall(call);
           if (!one) continue;
           if (++effect.judged % YIELD_EVERY === 0) await setImmediate();
@@ -248,7 +274,7 @@ export function createPolicyApi(
           if (effect.samples.length < MAX_SAMPLES)
             effect.samples.push({ callId, toolName, subject: summarizeCall(one.tool, one.input).subject, at });
         }
-        if (effect.judged >= EFFECT_CALLS) break;
+        if (looked >= EFFECT_CALLS || signal.aborted) break;
       }
       return effect;
     },
@@ -258,9 +284,17 @@ export function createPolicyApi(
 /** Calls run between this many judgements. */
 const YIELD_EVERY = 50;
 
-async function addRule(haft: Haft, rule: string, decision: RuleList): Promise<Rule> {
+/** The origin of rules that last until a session ends. */
+const SESSION = "session";
+
+function addRule(haft: Haft, request: NewRuleRequest, by: string): Promise<Rule> {
+  rejectMalformed(request);
+  return haft.policy.add(request.rule, request.decision, by);
+}
+
+function rejectMalformed({ rule, decision }: NewRuleRequest): void {
   try {
-    return await haft.policy.add(rule, decision);
+    new RuleSet().add(rule, decision, "trial");
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new ApiError("bad_request", errorMessage(error), "Correct the rule.");

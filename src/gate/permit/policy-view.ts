@@ -33,10 +33,10 @@ export interface PolicyView {
   lint(): RuleFinding[];
   /** The verdict of rules, made stricter if calls of the tool must ask in spite of them. */
   required(tool: AnyTool, verdict: Verdict): Verdict;
-  /** Saves a rule. It applies at once in this process. Throws a TypeError if it is not a rule. */
-  add(rule: string, list: RuleList): Promise<Rule>;
-  /** Revokes a saved rule, or with `session` one that lasts until the session ends. False if it was not saved here. */
-  remove(rule: string, list: RuleList, of: { origin?: string; session?: string }): Promise<boolean>;
+  /** Saves a rule. It applies at once in this process. Throws a TypeError if it is not a rule. `by`: the person. */
+  add(rule: string, list: RuleList, by?: string): Promise<Rule>;
+  /** Revokes a saved rule. False if it was not saved here. Rules of sessions are in `grants`. */
+  remove(rule: string, list: RuleList, origin: string, by?: string): Promise<boolean>;
   /** Checks examples against the rules. */
   test(examples: readonly RuleExample[]): Promise<ExampleOutcome[]>;
 }
@@ -50,8 +50,8 @@ export interface PolicyViewOptions {
   /** Why a tool must ask in spite of the rules; the same function that judges calls. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
   /** As in the options of the runtime. */
-  saveRule?: ((rule: string, list: RuleList) => MaybePromise<string | void>) | undefined;
-  removeRule?: ((rule: string, list: RuleList, origin: string) => MaybePromise<boolean>) | undefined;
+  saveRule?: ((rule: string, list: RuleList, by?: string) => MaybePromise<string | void>) | undefined;
+  removeRule?: ((rule: string, list: RuleList, origin: string, by?: string) => MaybePromise<boolean>) | undefined;
 }
 
 export function createPolicyView({
@@ -87,16 +87,15 @@ export function createPolicyView({
       const reason = verdict.decision === "deny" ? undefined : requiresApproval?.(tool);
       return reason === undefined ? verdict : stricter(verdict, { decision: "ask", by: "policy", reason });
     },
-    async add(rule, list) {
+    async add(rule, list, by) {
       // Checked before it is saved.
       new RuleSet().add(rule, list, "trial");
-      const file = await saveRule?.(rule.trim(), list);
+      const file = await saveRule?.(rule.trim(), list, by);
       return rules.add(rule, list, file ?? "local", cwd);
     },
-    async remove(rule, list, { origin, session }) {
-      if (origin === undefined) return list === "allow" && grants.remove(rule, session);
+    async remove(rule, list, origin, by) {
       // Rules without a file exist in this process only.
-      if (origin !== "local" && !(await removeRule?.(rule, list, origin))) return false;
+      if (origin !== "local" && !(await removeRule?.(rule, list, origin, by))) return false;
       return rules.remove(rule, list, origin);
     },
     test: (examples) => testRules(rules, examples, { cwd, findTool: find }),

@@ -49,13 +49,15 @@ export class SessionGrants {
     });
   }
 
-  /** Removes a rule from every caller of the session; false if none has it. */
-  remove(rule: string, session: string | undefined): boolean {
+  /** Removes a rule from every caller of the session, or replaces it; false if none has it. */
+  remove(rule: string, session: string | undefined, to?: string): boolean {
+    if (to !== undefined) new RuleSet().add(to, "allow", "session");
     let isRemoved = false;
     for (const [key, grants] of this.#sessions) {
       const [of] = JSON.parse(key) as (string | null)[];
       if ((of ?? undefined) !== session || !grants.rules.includes(rule)) continue;
-      grants.rules = grants.rules.filter((text) => text !== rule);
+      const others = grants.rules.filter((text) => text !== rule && text !== to);
+      grants.rules = to === undefined ? others : [...others, to];
       delete grants.ruleSet;
       if (grants.rules.length === 0) this.#sessions.delete(key);
       isRemoved = true;

@@ -59,7 +59,8 @@ function splitSteps(text: string): Step[] {
   return steps;
 }
 
-const BETWEEN_STEPS = /^(?:\s|\\\n|&&|\|\||[;|&]|#[^\n]*(?:\n|$))*$/;
+/** Each character can match in one way only: the text may be hostile. */
+const BETWEEN_STEPS = /^(?:[\s;|&]|\\\n|#[^\n]*(?:\n|$))*$/;
 
 function operatorOf(operator: string | undefined): Step["operator"] {
   return operator === "&&" || operator === "||" ? operator : "|";
@@ -83,7 +84,8 @@ const PROGRAMS: ReadonlyMap<string, Explained> = new Map(
   (
     [
       ["cd pushd popd", { does: "does.changeFolder", level: "low" }],
-      ["echo printf true false : test [", { does: "does.print", level: "low" }],
+      ["echo printf", { does: "does.print", level: "low" }],
+      ["true false : test [", { does: "does.check", level: "low" }],
       [
         "cat head tail less more grep egrep fgrep rg ag fd ls tree wc sort uniq cut tr diff cmp comm nl od xxd strings jq yq column fold paste join basename dirname realpath readlink md5sum sha1sum sha256sum cksum stat file du bat",
         READS,
@@ -144,7 +146,15 @@ const PACKAGE_MANAGERS = new Set([
 ]);
 const WRAPPERS = new Set(["env", "timeout", "nice", "time", "nohup", "stdbuf", "command", "builtin"]);
 const OTHER_USER = new Set(["sudo", "su", "doas", "runuser", "setpriv"]);
-const SENDS_BODY = /^(?:-d|--data.*|-F|--form|-T|--upload-file|--post-.*|--body.*)$/;
+/** Options of curl and wget that send a body; short ones may be combined, and joined with their value. */
+const SENDS_BODY = /^(?:-[a-zA-Z]*[dFT]|--(?:data|form|json|upload-file|post-|body|url-query))/;
+const METHOD_OPTION = /^(?:-[a-zA-Z]*X|--request=?|--method=?)(.*)$/;
+
+function sendsData(word: string, next: string | undefined): boolean {
+  const method = METHOD_OPTION.exec(word);
+  if (method) return !/^(?:GET|HEAD)$/i.test(method[1] || (next ?? ""));
+  return SENDS_BODY.test(word);
+}
 
 function explain(text: string): Pick<CommandStep, "does" | "asks" | "level"> {
   const parsed = parseCommand(text);
@@ -155,7 +165,7 @@ function explain(text: string): Pick<CommandStep, "does" | "asks" | "level"> {
   if (redirect) parts.push({ level: "medium", asks: redirect });
   if (!complete || parsed.problem) parts.push({ level: "high", asks: localizedText("asks.unclear") });
   const worst = parts.reduce((one, other) => (LEVEL[other.level] > LEVEL[one.level] ? other : one), parts[0] ?? EMPTY);
-  const isGroup = parsed.constructs.has("compound command");
+  const isGroup = parsed.constructs.has("compound command") || parsed.commands.length > 1;
   const does = isGroup ? localizedText("does.group") : (parts.find((part) => part.does)?.does ?? worst.does);
   return danger ? { does, asks: danger, level: "critical" } : { does, asks: worst.asks, level: worst.level };
 }
@@ -190,7 +200,9 @@ function explainProgram(seen: SeenCommand): ExplainedPart {
 }
 
 function isHarmlessBuiltin(name: string): boolean {
-  return ["cd", "pushd", "popd", "echo", "printf", "true", "false", ":", "sleep", "wait", "pwd"].includes(name);
+  return ["cd", "pushd", "popd", "echo", "printf", "true", "false", ":", "test", "[", "sleep", "wait", "pwd"].includes(
+    name,
+  );
 }
 
 function subcommandOf(name: string, words: readonly string[]): Explained | undefined {
@@ -201,7 +213,8 @@ function subcommandOf(name: string, words: readonly string[]): Explained | undef
     return words.some((word) => /^-(?:exec|ok|delete|fprint)/.test(word)) ? { does: "does.runCode", ...CODE } : READS;
   if (!PACKAGE_MANAGERS.has(name)) return undefined;
   const first = words.find((word) => !word.startsWith("-")) ?? "";
-  if (first === "publish") return { does: "does.publish", ...SENDS };
+  // The value of an option may come first: `npm -w app publish`.
+  if (words.includes("publish")) return { does: "does.publish", ...SENDS };
   if (/^(?:i|install|ci|add|update|upgrade|sync|get|remove|uninstall)$/.test(first))
     return { does: "does.installPackages", ...NETWORK };
   if (/^(?:exec|dlx|x)$/.test(first)) return { does: "does.runPackage", ...CODE };
@@ -220,11 +233,8 @@ function explainGit([subcommand = ""]: readonly string[]): Explained {
 }
 
 function explainTransfer(name: string, words: readonly string[]): ExplainedPart {
-  const method = words[words.findIndex((word) => word === "-X" || word === "--request") + 1] ?? "";
-  const isCurl = name === "curl" || name === "wget";
-  const sends = isCurl
-    ? words.some((word) => SENDS_BODY.test(word)) || /^(?:POST|PUT|PATCH|DELETE)$/i.test(method)
-    : !/:/.test(words.find((word) => !word.startsWith("-")) ?? "");
+  // Copies between machines name both sides; which one is remote depends on options, so sending is assumed.
+  const sends = name === "curl" || name === "wget" ? words.some((word, at) => sendsData(word, words[at + 1])) : true;
   const host = hostOf(words) ?? name;
   return sends
     ? { does: localizedText("does.upload", { host }), asks: localizedText("asks.sends"), level: "high" }

@@ -19,10 +19,14 @@ export function findDanger(command: string | readonly string[]): LocalizedText |
   }
   const downloads = commands.some(({ name }) => name === "curl" || name === "wget");
   const readsInput = commands.some(({ name, argv }) => (SHELLS.has(name) || INTERPRETERS.has(name)) && runsInput(argv));
-  return downloads && readsInput ? localizedText("danger.runsDownload") : undefined;
+  // `bash <(curl …)`, `eval "$(curl …)"`: the words of a command hold the download.
+  const evaluates = commands.some(({ name, open }) => RUNS_WORDS.has(name) && open.some((word) => DOWNLOAD.test(word)));
+  return downloads && (readsInput || evaluates) ? localizedText("danger.runsDownload") : undefined;
 }
 
 const INTERPRETERS = new Set(["python", "python3", "node", "perl", "ruby"]);
+const RUNS_WORDS = new Set([...SHELLS, ...INTERPRETERS, "eval", "source", "."]);
+const DOWNLOAD = /[$<]\(\s*(?:curl|wget)\b|`\s*(?:curl|wget)\b/;
 const STOPS_MACHINE = new Set(["shutdown", "reboot", "halt", "poweroff"]);
 const RESOURCE_PROGRAMS = new Set(["kubectl", "helm", "terraform", "tofu", "pulumi", "aws", "gcloud", "az", "docker"]);
 const DELETES_RESOURCES = /^(?:delete|destroy|uninstall|prune|rb|purge|terminate-instances|delete-[a-z-]+)$/;

@@ -153,7 +153,7 @@ function RuleRow(props: {
   const [isSure, setSure] = useState(false);
   const name = keyOf(rule);
   const { decision, origin, session } = rule;
-  const change = { rule: rule.rule, decision, origin: session === undefined ? origin : undefined, session };
+  const change = { rule: rule.rule, decision, origin, session };
   const revoke = (): void => {
     if (!isSure) return setSure(true);
     setProblem(undefined);
