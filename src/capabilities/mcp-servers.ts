@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { loadConfig } from "../config/load-config.ts";
-import { readMcpServers } from "../config/mcp-entries.ts";
+import { type McpDialect, readMcpServers } from "../config/mcp-entries.ts";
 import {
   addMcpServer,
   type ImportedServer,
@@ -12,6 +12,7 @@ import {
   removeMcpServer,
 } from "../config/mcp-json.ts";
 import { ConfigError, showPath } from "../config/problems.ts";
+import { mcpServerDigest } from "../config/trust-items.ts";
 import { openTrustStore, trustStatus } from "../config/trust.ts";
 import { type UserOptions, userPaths } from "../config/user-paths.ts";
 import { ApiError } from "../contracts/errors.ts";
@@ -93,8 +94,10 @@ export class ServerEntries {
     const { folder, user } = this.#options;
     const text = JSON.stringify({ mcpServers: { [name]: entry } });
     const { env, home } = userPaths(user);
-    const { servers, notes } = await readable(readMcpServers({ text }, { env, home, folder, dialect: "claude" }));
-    const [server] = servers;
+    const read = (dialect: McpDialect) => readable(readMcpServers({ text }, { env, home, folder, dialect }));
+    const { notes } = await read("claude");
+    // The values of variables are secrets. Files of Codex have none, so its reader shows them as written.
+    const [server] = (await read("codex")).servers;
     const messages = notes.map(({ message }) => message);
     if (!server) throw new ApiError("bad_request", messages.join(" "), "Correct it.");
     return { ...this.#describe(server), notes: messages };
@@ -198,9 +201,15 @@ export class ServerEntries {
   }
 
   async #write(name: string, entry: McpJsonServer): Promise<McpServerInfo> {
-    await readable(addMcpServer(this.#options.folder, name, entry));
-    const written = (await this.list()).find((each) => each.name === name && each.canRemove);
-    if (!written) throw new ApiError("internal", `"${name}" was not written to .mcp.json`);
+    const { folder } = this.#options;
+    await readable(addMcpServer(folder, name, entry));
+    // Trust is for what the person saw: another program may have rewritten the file.
+    const digest = await mcpServerDigest(folder, name, entry);
+    const written = (await this.list()).find((each) => each.digest === digest && each.canRemove);
+    if (!written) {
+      const next = "Nothing was trusted. Look at the file, and try again.";
+      throw new ApiError("conflict", `Another program has changed "${name}" in .mcp.json`, next);
+    }
     return this.#connect(name, written.digest);
   }
 

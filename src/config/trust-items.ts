@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { canonicalJson } from "../core/json.ts";
 import { hideSecrets, isSecretName, maskSecret } from "../core/mask-secrets.ts";
@@ -185,6 +185,15 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
 /** Recognises a saved rule at any position in the file. */
 export function allowDigest(rule: string): string {
   return digestOf(canonicalJson({ kind: "permission", content: allowContent(rule), files: {} }));
+}
+
+/** The digest that a server has when it is written to a file of the folder exactly like this. */
+export async function mcpServerDigest(folder: string, name: string, entry: object): Promise<string | undefined> {
+  // As a reader of the file gets it: without fields that are undefined.
+  const value: unknown = JSON.parse(JSON.stringify({ mcpServers: { [name]: entry } }));
+  const source: RawSource = { origin: "project", kind: "mcp", folder, value, positionOf: () => undefined };
+  const [item] = await listTrustItems(source, await realpath(folder));
+  return item?.digest;
 }
 
 function allowContent(rule: unknown): unknown {

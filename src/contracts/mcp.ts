@@ -286,7 +286,7 @@ export const mcp = {
   }),
   preview: endpoint("POST /api/mcp/{server}/preview", {
     summary: "What a new server would run and may do; nothing is saved",
-    scope: "read",
+    scope: "admin",
     body: McpServerRequest,
     output: McpServerPreview,
   }),

@@ -4,18 +4,19 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createDirectClient } from "../../src/api/direct-client.ts";
 import { HostApi } from "../../src/api/host-api.ts";
+import type { Scope } from "../../src/contracts/identity.ts";
 import { contracts } from "../../src/contracts/index.ts";
 import { openHaft } from "../../src/host.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const MODERN = fileURLToPath(new URL("modern-server.mjs", import.meta.url));
 
-async function open() {
+async function open({ env = {} }: { env?: Record<string, string> } = {}) {
   const root = temporaryFolder("haft-mcp-servers-");
   const home = join(root, "home");
   const folder = realpathSync(temporaryFolder("haft-work-"));
   mkdirSync(home, { recursive: true });
-  const host = await openHaft(folder, { home, env: {} });
+  const host = await openHaft(folder, { home, env });
   onTestFinished(() => host.close());
   const identity = { id: "1", name: "ada", scopes: ["read", "call", "approve", "admin"], kind: "session" } as const;
   const handlers = new HostApi(host);
@@ -24,7 +25,9 @@ async function open() {
   const written = (): unknown => JSON.parse(readFileSync(join(folder, ".mcp.json"), "utf8")).mcpServers;
   const isReady = (name: string) =>
     vi.waitFor(() => expect(host.mcp.statusOf(name).state).toBe("ready"), { timeout: 20_000, interval: 50 });
-  return { host, home, folder, api, written, isReady };
+  const apiOf = (...scopes: Scope[]) =>
+    createDirectClient(contracts, { identity: { ...identity, scopes }, handlersOf: handlers.handlersOf });
+  return { host, home, folder, api, apiOf, written, isReady };
 }
 
 describe("servers that a person adds", () => {
@@ -45,6 +48,36 @@ describe("servers that a person adds", () => {
     expect(written()).toEqual({});
     expect(host.mcp.status()).toEqual([]);
     expect(host.haft.registry.get("mcp__modern__add")).toBeUndefined();
+  });
+
+  test("are shown to administrators only, and without the values of variables", async () => {
+    const { api, apiOf } = await open({ env: { KEY: "s3cret" } });
+    const request = { command: "x", args: ["${KEY}", "${KEY:-y}", "${ABSENT}"], env: { A: "${KEY}" } };
+    const preview = await api.mcp.preview("x", request);
+    expect(JSON.stringify(preview)).not.toContain("s3cret");
+    expect(preview.launch).toContain('x "${KEY}" "${KEY:-y}" "${ABSENT}"');
+    expect(preview.notes).toEqual([expect.stringContaining("Not set: ABSENT")]);
+    const url = await api.mcp.preview("y", { url: "https://e.org/${KEY}" });
+    expect(url.launch).toBe("https://e.org/${KEY}");
+    const limited = apiOf("read", "call", "approve");
+    await expect(limited.mcp.preview("x", request)).rejects.toMatchObject({ status: 403 });
+    await expect(limited.mcp.importSources()).rejects.toMatchObject({ status: 403 });
+    await expect(limited.mcp.importPreview({ text: "{}" })).rejects.toMatchObject({ status: 403 });
+  });
+
+  test("are not trusted if another program rewrites the file while they are added", async () => {
+    const { api, host, folder } = await open();
+    const file = join(folder, ".mcp.json");
+    const theirs = JSON.stringify({ mcpServers: { mine: { command: "theirs" } } });
+    // Runs between any two steps of the file system.
+    const rewrite = (): void => {
+      if (existsSync(file)) writeFileSync(file, theirs);
+      else setImmediate(rewrite);
+    };
+    rewrite();
+    await expect(api.mcp.add("mine", { command: "mine" })).rejects.toThrow('Another program has changed "mine"');
+    expect((await api.mcp.entries()).items).toMatchObject([{ name: "mine", isTrusted: false }]);
+    expect(host.mcp.status()).toEqual([]);
   });
 
   test("say why they failed, also during the next attempt", async () => {
