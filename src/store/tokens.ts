@@ -26,7 +26,7 @@ export interface StoredToken {
 export interface TokenStore {
   add(token: StoredToken): MaybePromise<void>;
   find(hash: string): MaybePromise<StoredToken | undefined>;
-  /** With the sessions that were opened with it. Returns whether it existed. If several remove one at the same time, exactly one gets true. */
+  /** With the sessions and links that were made with it. Returns whether it existed. If several remove one at the same time, exactly one gets true. */
   remove(id: string): MaybePromise<boolean>;
   /** Oldest first. */
   list(): MaybePromise<readonly StoredToken[]>;
@@ -38,7 +38,7 @@ export interface NewTokenOptions {
   /** Default: `token`. */
   kind?: StoredToken["kind"];
   expiresInMs?: number;
-  /** The id of the token that a session is opened with: the session ends with it. */
+  /** The id of the token that a session or link is made with: it ends with that token. */
   parent?: string;
   /** One that exists already, such as an environment variable. Default: a random one. */
   token?: string;
@@ -94,9 +94,15 @@ export function findToken(
   return found instanceof Promise ? found.then(check) : check(found);
 }
 
-/** The ids of the sessions that were opened with a token begin with this. */
+/** The ids of the sessions and links that were made with a token begin with this. */
 export function childPrefix(parent: string | undefined): string {
   return parent === undefined ? "" : `${parent}.`;
+}
+
+/** The id of the token that a session or link was made with. */
+export function parentOf(id: string): string | undefined {
+  const end = id.lastIndexOf(".");
+  return end < 0 ? undefined : id.slice(0, end);
 }
 
 function hashToken(token: string): string {

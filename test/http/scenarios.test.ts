@@ -164,7 +164,38 @@ describe("a session of the console", () => {
     expect((await ask(api, "POST", "/api/session", { headers, body: { token: login } })).status).toBe(401);
     expect((await create({ scopes: ["read"] })).json).toMatchObject({ scopes: ["read"] });
     expect((await create({ scopes: ["approve"] })).status).toBe(403);
+    expect((await create({ scopes: ["admin"] })).status).toBe(400);
     expect((await create({}, await api.tokenFor("read", "call"))).status).toBe(403);
+  });
+
+  test.each(["expires", "is revoked"])("ends when the token %s that its link was made with", async (end) => {
+    const tokens = new MemoryTokenStore();
+    const api = await openTestServer({ tokens });
+    const origin = api.server.url;
+    const token = await api.server.issueToken({ name: "ci", scopes: ["read", "admin"], expiresInMs: 3_600_000 });
+    const [{ id } = { id: "" }] = tokens.list();
+    const createWith = async (by: { token?: string; headers?: Record<string, string> }): Promise<string> => {
+      const { json } = await ask(api, "POST", "/api/session/links", { ...by, body: {} });
+      return String((json as unknown as { url: string }).url).split("#login=")[1]!;
+    };
+    const open = async (login: string): Promise<string> => {
+      const begun = await ask(api, "POST", "/api/session", { headers: { origin }, body: { token: login } });
+      expect(begun.json).toMatchObject({ kind: "session", expiresAt: api.haft.clock.now() + 3_600_000 });
+      return begun.headers["set-cookie"]![0]!.split(";")[0]!;
+    };
+    const first = await open(await createWith({ token }));
+    // A session makes links of its token.
+    const second = await open(await createWith({ headers: { cookie: first, origin } }));
+    const unused = await createWith({ token });
+    const statuses = async (): Promise<number[]> => {
+      const asked = [first, second].map((cookie) => ask(api, "GET", "/api/tools", { headers: { cookie } }));
+      return (await Promise.all(asked)).map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([200, 200]);
+    if (end === "expires") await api.haft.clock.advance(3_600_000);
+    else tokens.remove(id);
+    expect(await statuses()).toEqual([401, 401]);
+    expect((await ask(api, "POST", "/api/session", { headers: { origin }, body: { token: unused } })).status).toBe(401);
   });
 
   test("changes nothing for a request that the console did not make: no Origin, or a form's content type", async () => {

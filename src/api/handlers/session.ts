@@ -1,10 +1,17 @@
 import type { Handlers } from "../../contracts/contract.ts";
 import { requireScope, type Scope } from "../../contracts/identity.ts";
 import type { LoginLink, session as contract } from "../../contracts/session.ts";
-import type { ApiError } from "../../contracts/errors.ts";
+import { ApiError } from "../../contracts/errors.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { AuditFact } from "../../gate/audit-log.ts";
-import { findToken, issueToken, type TokenStore } from "../../store/tokens.ts";
+import {
+  findToken,
+  issueToken,
+  type NewTokenOptions,
+  parentOf,
+  type StoredToken,
+  type TokenStore,
+} from "../../store/tokens.ts";
 
 const SESSION_MS = 7 * 86_400_000;
 
@@ -30,14 +37,17 @@ export function createSessionApi(options: SessionApiOptions): Handlers<typeof co
     async login({ body, remoteAddress, setHeader }) {
       const link = await findToken(tokens, clock, body.token, "login");
       const presented = link ?? (await findToken(tokens, clock, body.token, "token"));
-      // A link is valid once: if several clients send it at the same time, one of them removes it.
-      if (!presented || (link && !(await tokens.remove(link.id)))) throw wrongToken(remoteAddress);
-      const { id, name, scopes, expiresAt } = presented;
+      if (!presented) throw wrongToken(remoteAddress);
+      const { id, name, scopes } = presented;
       requireScope({ id, name, scopes, kind: "token" }, "read", "The console");
+      const parent = link ? parentOf(id) : id;
+      const source = link && parent !== undefined ? await listedToken(tokens, parent) : presented;
+      // A link is valid once: if several clients send it at the same time, one of them removes it.
+      if (!source || (link && !(await tokens.remove(id)))) throw wrongToken(remoteAddress);
       await record?.({ kind: "note", caller: { user: name }, data: { action: "login", by: name, scopes } });
-      // The session of a token has its scopes, and ends with it.
-      const expiresInMs = link ? SESSION_MS : Math.min(SESSION_MS, (expiresAt ?? Infinity) - clock.now());
-      const parent = link ? undefined : id;
+      // The session of a token has at most its scopes, and ends with it. Some links are not made with a token.
+      const endsAt = parent === undefined ? Infinity : (source.expiresAt ?? Infinity);
+      const expiresInMs = Math.min(SESSION_MS, endsAt - clock.now());
       const issued = await issueToken(tokens, clock, { name, scopes, kind: "session", expiresInMs, parent });
       setHeader("set-cookie", cookie(options, issued.token, expiresInMs));
       return { name, scopes, kind: "session", expiresAt: issued.stored.expiresAt };
@@ -46,7 +56,10 @@ export function createSessionApi(options: SessionApiOptions): Handlers<typeof co
       const { name } = identity;
       const wanted = body.scopes ?? identity.scopes;
       for (const scope of wanted) requireScope(identity, scope, "A link for it");
-      const created = await createLoginLink({ tokens, clock, url: url() }, { name, scopes: wanted });
+      const token = identity.kind === "session" ? parentOf(identity.id) : identity.id;
+      // The token of the local user is not listed. It ends with the server, and sessions of its links do not.
+      const issuer = token === undefined ? undefined : await listedToken(tokens, token);
+      const created = await createLoginLink({ tokens, clock, url: url() }, { name, scopes: wanted, issuer });
       await record?.({
         kind: "note",
         caller: { user: name },
@@ -64,13 +77,25 @@ export function createSessionApi(options: SessionApiOptions): Handlers<typeof co
 
 const LINK_MS = 10 * 60_000;
 
-/** A token of the kind `login` in an address. After the #: it is not sent with the request for the page, and is in no log. */
+/**
+ * A token of the kind `login` in an address. After the #: it is not sent with the request for the page, and is in no log.
+ * The link and its session end with the issuer.
+ */
 export async function createLoginLink(
   { tokens, clock, url }: { tokens: TokenStore; clock: Clock; url: string },
-  { name, scopes }: { name: string; scopes: readonly Scope[] },
+  { name, scopes, issuer }: { name: string; scopes: readonly Scope[]; issuer?: StoredToken },
 ): Promise<LoginLink> {
-  const { token, stored } = await issueToken(tokens, clock, { name, scopes, kind: "login", expiresInMs: LINK_MS });
+  if (!scopes.includes("read")) {
+    throw new ApiError("bad_request", 'A link needs the scope "read": the console reads', "Add it to the scopes.");
+  }
+  const expiresInMs = Math.min(LINK_MS, (issuer?.expiresAt ?? Infinity) - clock.now());
+  const link: NewTokenOptions = { name, scopes, kind: "login", expiresInMs, parent: issuer?.id };
+  const { token, stored } = await issueToken(tokens, clock, link);
   return { url: `${url}/#login=${token}`, scopes: [...stored.scopes], expiresAt: stored.expiresAt ?? clock.now() };
+}
+
+async function listedToken(tokens: TokenStore, id: string): Promise<StoredToken | undefined> {
+  return (await tokens.list()).find((token) => token.id === id);
 }
 
 function cookie({ cookieName, isSecure }: SessionApiOptions, value: string, forMs: number): string {
