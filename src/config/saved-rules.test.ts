@@ -117,6 +117,23 @@ describe("a saved rule", () => {
     expect(await rulesIn(folders)).toMatchObject({ allow: ["Bash(npm test)"], deny: ["Edit"] });
   });
 
+  test("takes its trust with it: the same rule of the project is not trusted", async () => {
+    const folders = openConfigFolders({ "haft.config.yml": "permissions:\n  allow: [Edit, Bash]\n" });
+    const file = await saveLocalRule(folders.folder, "allow", "Edit", folders);
+    await saveLocalRule(folders.folder, "allow", "Bash", folders);
+    const allowed = async () =>
+      (await folders.load()).sources.map(({ origin, permissions }) => [origin, permissions.allow]);
+    expect(await allowed()).toEqual([
+      ["project", ["Edit", "Bash"]],
+      ["local", ["Edit", "Bash"]],
+    ]);
+    await removeLocalRule(folders.folder, { list: "allow", rule: "Edit", file }, folders);
+    expect(await allowed()).toEqual([
+      ["project", ["Bash"]],
+      ["local", ["Bash"]],
+    ]);
+  });
+
   test("does not wait for a dead process", async () => {
     const folders = openConfigFolders({ "state:config.yml": "{}" });
     const gone = spawn(process.execPath, ["-e", ""]);

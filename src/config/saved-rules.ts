@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import type { Document, YAMLSeq } from "yaml";
+import type { MaybePromise } from "../core/stage.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { ensureStateFolder, STATE_FILES } from "../io/files/state-folder.ts";
@@ -40,7 +41,10 @@ export async function saveLocalRule(
   return file;
 }
 
-/** Removes a rule from the same file. False if it is not in it, or if `file` is another one. */
+/**
+ * Removes a rule from the same file, and the trust of an allow rule: the same rule in a file of the project needs trust again.
+ * False if it is not in the file, or if `file` is another one.
+ */
 export async function removeLocalRule(
   folder: string,
   { list, rule, file: from }: { list: RuleList; rule: string; file: string },
@@ -48,9 +52,18 @@ export async function removeLocalRule(
 ): Promise<boolean> {
   const file = localRulesFile(folder, options);
   if (from !== file) return false;
-  return editRules(file, list, (rules) => {
-    const at = textsOf(rules).findIndex((text) => text.trim() === rule.trim());
-    return at >= 0 && rules.delete(at);
+  return editRules(file, list, async (rules) => {
+    const texts = textsOf(rules);
+    const at = texts.findIndex((text) => text.trim() === rule.trim());
+    const found = texts[at];
+    if (found === undefined) return false;
+    if (list === "allow") {
+      // Trust goes first: a crash in between leaves a rule without effect.
+      const revoked = new Set([allowDigest(found), allowDigest(rule.trim())]);
+      const store = openTrustStore(userPaths(options));
+      await store.update(folder, (digests) => [...digests].filter((digest) => !revoked.has(digest)));
+    }
+    return rules.delete(at);
   });
 }
 
@@ -80,7 +93,7 @@ export async function savedRuleLines(file: string): Promise<(list: RuleList, rul
 async function editRules(
   file: string,
   list: RuleList,
-  change: (rules: YAMLSeq, document: Document) => boolean,
+  change: (rules: YAMLSeq, document: Document) => MaybePromise<boolean>,
 ): Promise<boolean> {
   const stateFolder = dirname(file);
   ensureStateFolder(stateFolder);
@@ -92,7 +105,7 @@ async function editRules(
     const document: Document = parseDocument(text, { stringKeys: true });
     if (document.contents === null) document.commentBefore ??= HEADER;
     const rules = await rulesOf(document, { list, file });
-    if (!change(rules, document)) return false;
+    if (!(await change(rules, document))) return false;
     const files = createFiles(createPathPolicy({ workspace: stateFolder }));
     const bytes = Buffer.from(document.toString({ lineWidth: 0 }));
     await files.writeFileAtomic(STATE_FILES.rules, bytes, { mode: 0o600 });
