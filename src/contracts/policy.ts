@@ -170,9 +170,9 @@ export const RuleEffect = named(
     rule: z.string(),
     /** The tool whose calls were judged; omitted if all calls were. */
     tool: z.string().optional(),
-    /** Past calls that were judged with the rule, through the whole policy: at most the newest 2,000. */
+    /** Calls that were judged with the rule, through the whole policy: those that wait for an answer, then past ones; at most 2,000. */
     judged: Count,
-    /** Of these: calls that the rule covers. */
+    /** Of these: calls that the rule covers, and that have its decision if it is added. */
     matched: Count,
     /** Of these: calls with another decision than without the rule, for an allow rule those that would not ask any more. */
     changed: Count,

@@ -240,6 +240,25 @@ test("rules are saved, changed and revoked, with how often each decided", async 
   });
 });
 
+test("the effect of a rule counts a call that waits for its answer", async () => {
+  const host = await openHaft(makeFolder(), { home: makeFolder(), env: {}, approvalWaitMs: 60_000 });
+  onTestFinished(() => host.close());
+  const identity = { id: "1", name: "ada", scopes: ["read", "call", "approve"], kind: "token" } as const;
+  const { handlersOf } = new HostApi(host);
+  const client = createDirectClient(contracts, { identity, handlersOf });
+  const call = host.haft.execute("write", { path: "a.txt", content: "x" });
+  await expect.poll(() => host.haft.approvals.list("pending")).toHaveLength(1);
+  const effectOf = (rule: string) => client.policy.effect({ rule, tool: "write" });
+  expect(await effectOf("Edit(a.txt)")).toMatchObject({ judged: 1, matched: 1, changed: 1 });
+  await client.policy.addRule({ rule: "Edit(*.txt)", decision: "ask" });
+  expect(await effectOf("Edit(a.txt)")).toMatchObject({ judged: 1, matched: 0, changed: 0 });
+  const [question] = await host.haft.approvals.list("pending");
+  await client.approvals.answer(question!.id, { decision: "deny" });
+  await call;
+  await host.store.audit.flush();
+  expect(await effectOf("Edit(b.txt)")).toMatchObject({ judged: 1, changed: 0 });
+});
+
 test("statistics have the figures of tools and of an hour", async () => {
   const api = await openTestServer();
   const client = await openCheckedClient(api, "read", "call");

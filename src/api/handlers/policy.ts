@@ -156,6 +156,18 @@ export function createPolicyApi(
     return simulation;
   }
 
+  /** A call that waits for its answer within the process is not in the log yet. */
+  async function* waitingAndPast(filter: { tool?: string; session?: string }): AsyncGenerator<PastCall[]> {
+    const waiting = (await haft.approvals.list("pending")).filter(
+      ({ toolName, caller }) =>
+        (filter.tool === undefined || toolName === filter.tool) &&
+        (filter.session === undefined || caller.session === filter.session),
+    );
+    yield waiting.map(({ callId, toolName, input, askedAt }) => ({ callId, toolName, input, at: askedAt }));
+    const known = new Set(waiting.map(({ callId }) => callId));
+    for await (const { calls } of pastCalls(filter)) yield calls.filter(({ callId }) => !known.has(callId));
+  }
+
   return {
     async show() {
       const facts = await ruleFacts();
@@ -256,8 +268,8 @@ export function createPolicyApi(
         return { ...effect, problem: errorMessage(error) };
       }
       let looked = 0;
-      for await (const page of pastCalls({ tool, session })) {
-        const calls = page.calls.slice(0, EFFECT_CALLS - looked);
+      for await (const page of waitingAndPast({ tool, session })) {
+        const calls = page.slice(0, EFFECT_CALLS - looked);
         looked += calls.length;
         for (const call of calls) {
           const one = readCall(call);
