@@ -29,7 +29,7 @@ export const queries = new QueryClient({
 });
 
 /** No server answered, or it is about to stop. */
-function isOutage(error: Error): boolean {
+export function isOutage(error: Error): boolean {
   return error instanceof ApiError && (error.status === 0 || error.code === "shutdown");
 }
 

@@ -120,6 +120,20 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     expect(onDisk("last.txt")).toBeUndefined();
   });
 
+  test("follows an approved call over a restart of the server, and does not call it unanswered", async () => {
+    const id = await ask("exec", { command: "until [ -e go-on ]; do sleep 0.1; done; touch went-on" });
+    await go(`/approvals/${id}`);
+    await settled();
+    await page.keyboard.press("y");
+    await expectShown(lines().getByText("running…"));
+    await console.stopServer();
+    await expectShown(page.getByText(/Server not reachable/));
+    await console.startServer();
+    writeFileSync(join(console.folder, "go-on"), "");
+    await expectShown(lines().getByText("completed"));
+    expect(onDisk("went-on")).toBe("");
+  });
+
   test("denies with a reason that reaches the model, and keeps it in the history", async () => {
     const id = await askToWrite("no.txt");
     await go(`/approvals/${id}`);
@@ -166,19 +180,47 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     expect(await console.host.haft.execute("write", { path: "notes/b.md", content: "b" }, again)).toMatchObject({
       success: true,
     });
+    await go(`/approvals/${await askToWrite("kept/a.md")}`);
+    await settled();
+    await page.keyboard.press("a");
+    await page.getByLabel("Rule").fill("Edit(kept/**)");
+    await card().locator(".answers .primary:enabled").waitFor();
+    await page.keyboard.press("Control+Enter");
+    await expectShown(lines().getByText("rule saved: Edit(kept/**)"));
   });
 
   test("offers only choices that have an effect: a rule that asks is stronger than one that allows", async () => {
     const asks = { rule: "Edit(asked/**)", decision: "ask" };
     const headers = { origin: console.url };
+    const early = await askToWrite("asked/early.txt");
     const saved = await page.request.post(`${console.url}/api/policy/rules`, { data: asks, headers });
     expect(saved.status()).toBe(200);
-    await askToWrite("asked/a.txt");
-    await go("/approvals");
+    await go(`/approvals/${early}`);
     await settled();
-    await expectShown(card().getByText(/asked/));
     const session = card().getByRole("button", { name: /This session/ });
-    await expect.poll(async () => (await session.count()) === 0 || (await session.isDisabled())).toBe(true);
+    const without = card().getByText(/would change nothing for the newest \d+ calls of write/);
+    await expectShown(without);
+    expect(await session.isDisabled()).toBe(true);
+    await page.keyboard.press("s");
+    await page.keyboard.press("a");
+    const box = page.getByLabel("Rule");
+    const save = card().getByRole("button", { name: "Save and always approve" });
+    await box.fill("Edit(");
+    await expectShown(card().getByRole("alert"));
+    // An edited rule that cannot win either is not offered.
+    await box.fill("Edit(asked/*.txt)");
+    await expectShown(without);
+    expect(await save.isDisabled()).toBe(true);
+    await box.press("Control+Enter");
+    await box.press("Escape");
+    await expectShown(session);
+    expect(onDisk("asked/early.txt")).toBeUndefined();
+    await page.keyboard.press("n");
+    await expectShown(lines().getByText("Denied"));
+
+    await go(`/approvals/${await askToWrite("asked/a.txt")}`);
+    await settled();
+    expect(await session.count()).toBe(0);
     await page.keyboard.press("s");
     await page.keyboard.press("n");
     await expectShown(lines().getByText("Denied"));

@@ -117,6 +117,36 @@ describe.skipIf("missing" in found)("the work view", () => {
     expect(await place()).toBe(before);
     await fresh.click();
     await expectShown(row("nothing-new.txt"));
+    // Back at the top without the button: what waits is added in its order, and no longer announced.
+    await scroller.hover();
+    await page.mouse.wheel(0, 600);
+    await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(600);
+    await console.host.haft.execute("read", { path: "waits.txt" }, { caller });
+    await expectShown(fresh);
+    await page.mouse.wheel(0, -600);
+    await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(0);
+    await console.host.haft.execute("read", { path: "comes-after.txt" }, { caller });
+    await expectShown(row("comes-after.txt"));
+    await fresh.waitFor({ state: "detached" });
+    await expectShown(rows().nth(0).getByText("comes-after.txt"));
+    await expectShown(rows().nth(1).getByText("waits.txt"));
+  });
+
+  test("does not move the buttons of an answer: new calls wait until it is given", async () => {
+    const asked = await console.host.haft.execute("write", { path: "stays.txt", content: "no\n" }, { caller });
+    if (asked.status !== "pending") throw new Error(asked.display);
+    await go("/work");
+    const approve = row("stays.txt").getByRole("button", { name: "Approve once" });
+    await expectShown(approve);
+    await expect.poll(() => approve.isEnabled()).toBe(true);
+    const before = (await approve.boundingBox())!.y;
+    await console.host.haft.execute("read", { path: "held-back.txt" }, { caller });
+    await expectShown(page.getByRole("button", { name: "1 new" }));
+    expect((await approve.boundingBox())!.y).toBe(before);
+    await console.host.haft.deny(asked.pending.id, "not now", "bob");
+    // Nothing can be answered here any more: the list goes on by itself.
+    await expectShown(row("held-back.txt"));
+    await page.getByRole("button", { name: "1 new" }).waitFor({ state: "detached" });
   });
 
   test("shows the calls of a program as a tree with a time axis, and how long a call waited for a person", async () => {

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "react";
 
-/** Long enough to see that another card is shown. */
+/** Long enough to see that something else is shown. */
 const SETTLING_MS = 600;
 
-/** Whether the card has been shown for a moment. Earlier keys and clicks were meant for the card before it. */
+/** Whether the same has been shown for a moment. Earlier keys and clicks were meant for what was there before. */
 export function useSettled(shown: string): boolean {
   const [settled, setSettled] = useState<string>();
   useEffect(() => {

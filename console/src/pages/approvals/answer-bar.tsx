@@ -6,7 +6,7 @@ import { Localized } from "../../parts/localized.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useScope } from "../../use-scope.ts";
 import { isWithoutEffect, RuleChoice, useRuleEffect } from "./rule-choice.tsx";
-import { useSettled } from "./use-settled.ts";
+import { useSettled } from "../../parts/use-settled.ts";
 
 const words = defineWords({
   en: {
@@ -26,7 +26,7 @@ const words = defineWords({
     unshown: "Its effect cannot be shown.",
     sure: "Approve it anyway?",
     keySession: "Approve, and allow the same for this session",
-    keyAlways: "Always: look at the rule first",
+    keyAlways: "Always: look at the rule first; Ctrl+Enter in the field saves it",
     keyReason: "Give a reason; Ctrl+Enter in the field denies with it",
     keyEscape: "Leave a field, cancel",
     keyConfirm: "Confirm a critical approval",
@@ -49,7 +49,7 @@ const words = defineWords({
     unshown: "无法显示其效果。",
     sure: "仍然批准吗？",
     keySession: "批准，并在本会话中允许同类调用",
-    keyAlways: "总是：先查看规则",
+    keyAlways: "总是：先查看规则；在输入框中按 Ctrl+Enter 保存",
     keyReason: "填写理由；在输入框中按 Ctrl+Enter 带理由拒绝",
     keyEscape: "离开输入框，取消",
     keyConfirm: "确认极高风险的批准",
@@ -75,13 +75,15 @@ export function AnswerBar({ approval, onAnswer }: AnswerBarProps) {
   const mayAnswer = useScope("approve");
   // A key or a click that was meant for the card shown before is ignored.
   const isSettled = useSettled(approval.id) && mayAnswer;
-  const effect = useRuleEffect(isSettled && approval.rule !== undefined ? rule : undefined, approval.toolName);
+  const { effect, isKnown } = useRuleEffect(rule, approval, isSettled && approval.rule !== undefined);
 
   const isUnshown = approval.preview?.unshown !== undefined;
   const needsConfirmation = isUnshown || approval.risk.level === "critical";
   const canSave = approval.rule !== undefined;
-  // A choice without an effect is not offered.
-  const isRuleBad = rule.trim() === "" || effect?.problem !== undefined || isWithoutEffect(effect);
+  const isEdited = rule.trim() !== approval.rule?.trim();
+  // A choice without an effect is not offered, and a rule that was edited not before its effect is known.
+  const isRuleBad =
+    rule.trim() === "" || effect?.problem !== undefined || isWithoutEffect(effect) || (isEdited && !isKnown);
 
   const send = (request: ApprovalAnswerRequest): void => {
     const note = reason.trim() === "" ? undefined : reason.trim();
@@ -141,6 +143,7 @@ export function AnswerBar({ approval, onAnswer }: AnswerBarProps) {
             ruleBox.current?.blur();
             setEditing(false);
           }}
+          onSave={() => approve("always")}
         />
       ) : null}
       {hasReason ? (

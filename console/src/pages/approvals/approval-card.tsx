@@ -155,7 +155,7 @@ export function ApprovalCard({ approval, onAnswer, backTo }: ApprovalCardProps) 
             <VisibleText text={w.unshown(approval.preview.unshown)} />
           </p>
         )}
-        <Facts approval={approval} showsRisk={!steps || risk.reasons.length > steps.length} />
+        <Facts approval={approval} />
         <details open={showsRequest} onToggle={({ currentTarget }) => setShowsRequest(currentTarget.open)}>
           <summary className="muted" title={w.expand}>
             {w.request} <kbd className="key">e</kbd>
@@ -174,15 +174,17 @@ export function ApprovalCard({ approval, onAnswer, backTo }: ApprovalCardProps) 
   );
 }
 
-function Facts({ approval, showsRisk }: { approval: ApprovalInfo; showsRisk: boolean }) {
+function Facts({ approval }: { approval: ApprovalInfo }) {
   const w = useWords(words);
-  const { caller, risk } = approval;
+  const { caller, risk, steps = [] } = approval;
+  const besideSteps = new Set(steps.map(({ asks }) => asks?.text));
+  const reasons = risk.reasons.filter(({ text }) => !besideSteps.has(text));
   return (
     <dl className="facts">
-      {showsRisk ? (
+      {reasons.length > 0 ? (
         <Fact name={w.risk}>
           <ul className="risk-reasons">
-            {risk.reasons.map((reason) => (
+            {reasons.map((reason) => (
               <li key={reason.text}>
                 <Localized text={reason} />
               </li>

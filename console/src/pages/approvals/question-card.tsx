@@ -8,7 +8,7 @@ import { Failure } from "../../parts/failure.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { Countdown } from "./countdown.tsx";
-import { useSettled } from "./use-settled.ts";
+import { useSettled } from "../../parts/use-settled.ts";
 
 const words = defineWords({
   en: {

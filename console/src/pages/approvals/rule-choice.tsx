@@ -1,4 +1,4 @@
-import { useDeferredValue } from "react";
+import { useEffect, useState } from "react";
 import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import type { RuleEffect } from "../../../../src/contracts/policy.ts";
 import { useApi } from "../../api.ts";
@@ -16,7 +16,8 @@ const words = defineWords({
       judged === 0
         ? `There is no earlier call of ${tool} to compare with.`
         : `Would have allowed ${matched} of the newest ${judged} calls of ${tool} without asking; ${changed} of them asked.`,
-    none: "It would change nothing: another rule still asks. So only “once” has an effect.",
+    none: ({ judged }: RuleEffect, tool: string) =>
+      `This rule would change nothing for the newest ${judged} calls of ${tool}, this one included. Edit it, or approve once.`,
   },
   zh: {
     rule: "规则",
@@ -27,20 +28,38 @@ const words = defineWords({
       judged === 0
         ? `${tool} 没有可比较的历史调用。`
         : `${tool} 最近 ${judged} 次调用中，会不询问就允许 ${matched} 次；其中 ${changed} 次曾询问。`,
-    none: "不会有任何变化：另一条规则仍会询问。只有“批准一次”有效。",
+    none: ({ judged }: RuleEffect, tool: string) =>
+      `此规则不会改变 ${tool} 最近 ${judged} 次调用（包括这一次）的结果。请修改规则，或只批准一次。`,
   },
 });
 
-/** What a rule would have meant for past calls of the tool, through the whole policy. Undefined until it is known. */
-export function useRuleEffect(rule: string | undefined, tool: string): RuleEffect | undefined {
-  const requested = useDeferredValue(rule?.trim());
-  const isAsked = requested !== undefined && requested !== "";
-  return useApi("policy", "effect", isAsked ? [{ rule: requested, decision: "allow", tool }] : undefined).data;
+/** The server judges up to 2,000 calls for each request. */
+const TYPING_MS = 300;
+
+/**
+ * What a rule would have meant for the newest calls of the tool, through the whole policy. `isKnown`: it was read, or cannot
+ * be.
+ */
+export function useRuleEffect(
+  rule: string,
+  { toolName, rule: suggested }: ApprovalInfo,
+  isEnabled: boolean,
+): { effect: RuleEffect | undefined; isKnown: boolean } {
+  const written = rule.trim();
+  const [typed, setTyped] = useState(written);
+  useEffect(() => {
+    const timer = setTimeout(() => setTyped(written), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [written]);
+  const isAsked = isEnabled && written !== "" && (typed === written || written === suggested);
+  const query = { rule: written, decision: "allow", tool: toolName } as const;
+  const { data, error } = useApi("policy", "effect", isAsked ? [query] : undefined);
+  return { effect: data, isKnown: isAsked && (data !== undefined || error !== null) };
 }
 
-/** Whether a rule covers past calls and changes none of them: something stronger still asks. */
+/** Whether a rule changes no call, not even the one that waits: something stronger still asks, or it is for other calls. */
 export function isWithoutEffect(effect: RuleEffect | undefined): boolean {
-  return effect !== undefined && effect.problem === undefined && effect.matched > 0 && effect.changed === 0;
+  return effect !== undefined && effect.problem === undefined && effect.judged > 0 && effect.changed === 0;
 }
 
 interface RuleChoiceProps {
@@ -51,10 +70,11 @@ interface RuleChoiceProps {
   box: React.RefObject<HTMLTextAreaElement | null>;
   onEdit: (rule: string) => void;
   onLeave: () => void;
+  onSave: () => void;
 }
 
 /** The rule that `session` or `always` would save, with its effect on past calls. */
-export function RuleChoice({ approval, rule, effect, isEditing, box, onEdit, onLeave }: RuleChoiceProps) {
+export function RuleChoice({ approval, rule, effect, isEditing, box, onEdit, onLeave, onSave }: RuleChoiceProps) {
   const w = useWords(words);
   return (
     <div className="rule-choice">
@@ -69,6 +89,7 @@ export function RuleChoice({ approval, rule, effect, isEditing, box, onEdit, onL
           onChange={({ target }) => onEdit(target.value)}
           onKeyDown={(event) => {
             if (event.key === "Escape") onLeave();
+            else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSave();
           }}
         />
       ) : (
@@ -85,7 +106,9 @@ export function RuleChoice({ approval, rule, effect, isEditing, box, onEdit, onL
         </p>
       )}
       {effect && effect.problem === undefined ? (
-        <p className="small muted">{isWithoutEffect(effect) ? w.none : w.effect(effect, approval.toolName)}</p>
+        <p className="small muted">
+          {isWithoutEffect(effect) ? w.none(effect, approval.toolName) : w.effect(effect, approval.toolName)}
+        </p>
       ) : null}
       {isEditing ? (
         <>

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
-import { api, queries } from "../../api.ts";
+import { api, isOutage, queries } from "../../api.ts";
 
 export type Decision = ApprovalAnswerRequest["decision"];
 
@@ -36,6 +36,8 @@ const MAX_LINES = 3;
 /** A short call has ended by then. A longer one is waited for in the background. */
 const FIRST_WAIT_MS = 1_500;
 const NEXT_WAIT_MS = 60_000;
+/** Between two tries while the server is away. */
+const RETRY_MS = 1_000;
 
 /** Sends answers in the background, so that the next card is there at once, and follows their calls to the end. */
 export function useAnswers(): Answers {
@@ -58,24 +60,33 @@ export function useAnswers(): Answers {
       const line: AnswerLine = { id, approval, decision: request.decision, state: "sending" };
       setLines((now) => [line, ...now.filter((other) => other.id !== id)].slice(0, MAX_LINES));
       setAnswered((now) => new Set([...now, id]));
-      const send = async (): Promise<void> => {
-        const signal = controller.current?.signal;
-        let now = await api.approvals.answer(id, { ...request, waitMs: FIRST_WAIT_MS });
-        void queries.invalidateQueries({ queryKey: ["approvals"] });
-        while (!now.result && now.approval.call.state !== "ended") {
-          change(id, { state: "running", answered: now });
-          now = await api.approvals.result(id, { waitMs: NEXT_WAIT_MS }, { signal });
-        }
-        change(id, { state: "ended", answered: now });
-        void queries.invalidateQueries({ queryKey: ["approvals"] });
-        if (request.decision !== "deny") change(id, { changes: await changesOf(now.approval) });
-      };
-      send().catch((problem: Error) => {
-        if (controller.current?.signal.aborted) return;
+      const { signal } = controller.current ?? {};
+      const refresh = (): void => void queries.invalidateQueries({ queryKey: ["approvals"] });
+      const refuse = (problem: Error): void => {
+        if (signal?.aborted) return;
         change(id, { state: "refused", problem });
         setAnswered((now) => new Set([...now].filter((other) => other !== id)));
-        void queries.invalidateQueries({ queryKey: ["approvals"] });
-      });
+        refresh();
+      };
+      /** The answer is given: a failure from here on does not open the question again. */
+      const follow = async (first: ApprovalAnswered): Promise<void> => {
+        let now = first;
+        refresh();
+        while (!now.result && now.approval.call.state !== "ended") {
+          change(id, { state: "running", answered: now });
+          now = await resultOf(id, signal);
+        }
+        change(id, { state: "ended", answered: now });
+        refresh();
+        if (request.decision !== "deny") change(id, { changes: await changesOf(now.approval) });
+      };
+      api.approvals.answer(id, { ...request, waitMs: FIRST_WAIT_MS }).then(
+        (first) =>
+          follow(first).catch((problem: Error) => {
+            if (!signal?.aborted) change(id, { state: "ended", problem });
+          }),
+        refuse,
+      );
     },
     [change],
   );
@@ -106,6 +117,18 @@ export function useAnswers(): Answers {
     () => ({ lines, answered, answer, markAnswered, undo, dismiss }),
     [lines, answered, answer, markAnswered, undo, dismiss],
   );
+}
+
+/** Waits for the call, over restarts of the server. */
+async function resultOf(id: string, signal: AbortSignal | undefined): Promise<ApprovalAnswered> {
+  for (;;) {
+    try {
+      return await api.approvals.result(id, { waitMs: NEXT_WAIT_MS }, { signal });
+    } catch (error) {
+      if (signal?.aborted || !(error instanceof Error) || !isOutage(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
 }
 
 /** Callers choose their call ids, and two may choose the same. */

@@ -76,18 +76,15 @@ export class CallStream {
   }
 
   /** The newest page, as it is now. */
-  take(page: CallPage, { isAtTop }: { isAtTop: boolean }): void {
+  take(page: CallPage, { mayAdd }: { mayAdd: boolean }): void {
     this.#newest = page;
     if (!this.isLoaded) return this.#restart(page);
     const added = page.items.filter((call) => !this.#replace(call));
     const isGap = this.items.length > 0 && added.length === page.items.length && page.next !== undefined;
-    if (isAtTop && isGap) return this.#restart(page);
-    if (isAtTop) this.#prepend(added);
-    else {
-      this.#hasGap ||= isGap;
-      for (const call of added) this.#fresh.set(keyOf(call), call);
-    }
-    this.#changed();
+    this.#hasGap ||= isGap;
+    for (const call of added) this.#fresh.set(keyOf(call), call);
+    if (mayAdd) this.showFresh();
+    else this.#changed();
     this.#lookUpOpen(page);
   }
 
@@ -179,10 +176,10 @@ export class CallStream {
 /** The last list, for the way back from a call. */
 let last: CallStream | undefined;
 
-/** `isAtTop`: whether new calls may be added above. Give the component of the list the key of the filter as its own key. */
+/** `mayAdd`: whether new calls may be added above now. Give the component of the list the key of the filter as its own key. */
 export function useCallStream(
   { key, query }: { key: string; query: CallFilter },
-  isAtTop: () => boolean,
+  mayAdd: () => boolean,
 ): { stream: CallStream; error: Error | undefined; again: () => void } {
   const stream = useRef<CallStream>(undefined);
   stream.current ??= last?.key === key ? last : new CallStream(key, query);
@@ -191,7 +188,7 @@ export function useCallStream(
   const head = useApi("calls", "list", [{ ...query, limit: PAGE }]);
   const page = head.data;
   useEffect(() => {
-    if (page) current.take(page, { isAtTop: isAtTop() });
+    if (page) current.take(page, { mayAdd: mayAdd() });
   }, [page, current]);
   const error = current.error ?? (current.isLoaded ? undefined : (head.error ?? undefined));
   return { stream: current, error, again: () => (current.isLoaded ? current.loadMore() : void head.refetch()) };

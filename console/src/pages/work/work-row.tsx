@@ -7,6 +7,7 @@ import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { callPath } from "./call-actions.ts";
 import { CallState } from "./call-state.tsx";
@@ -40,6 +41,8 @@ interface RowProps {
   /** Whether its question is open, and this person may answer it. */
   isAnswerable: boolean;
   isBusy: boolean;
+  /** Changes if the row is moved by something else than the person. */
+  place: string;
   /** Where its session is shown. Omitted if a line above names it. */
   sessionPath: string | undefined;
   onAnswer: (call: CallInfo, decision: "once" | "deny") => void;
@@ -83,7 +86,7 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
       <span className="work-risk">{call.risk ? <RiskBadge level={call.risk} short /> : null}</span>
       <span className="work-state">
         {isAnswerable ? (
-          <Answer call={call} isBusy={isBusy} onAnswer={props.onAnswer} />
+          <Answer call={call} isBusy={isBusy} place={props.place} onAnswer={props.onAnswer} />
         ) : (
           <>
             <CallState call={call} />
@@ -117,10 +120,16 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
 });
 
 /** A critical call is only approved after its whole card was read. */
-function Answer({ call, isBusy, onAnswer }: Pick<RowProps, "call" | "isBusy" | "onAnswer">) {
+export function needsReview({ risk }: CallInfo): boolean {
+  return risk === undefined || risk === "critical";
+}
+
+function Answer({ call, isBusy, place, onAnswer }: Pick<RowProps, "call" | "isBusy" | "place" | "onAnswer">) {
   const w = useWords(words);
+  // A click that was meant for what was here before is ignored.
+  const isOff = !useSettled(`${call.approvalId ?? ""} ${place}`) || isBusy;
   const href = `/approvals/${encodeURIComponent(call.approvalId ?? "")}`;
-  if (call.risk === undefined || call.risk === "critical") {
+  if (needsReview(call)) {
     return (
       <Link className="button small" href={href}>
         <Hand size={14} aria-hidden /> {w.review}
@@ -129,10 +138,10 @@ function Answer({ call, isBusy, onAnswer }: Pick<RowProps, "call" | "isBusy" | "
   }
   return (
     <>
-      <button className="button small work-approve" disabled={isBusy} onClick={() => onAnswer(call, "once")}>
+      <button className="button small work-approve" disabled={isOff} onClick={() => onAnswer(call, "once")}>
         <Check size={14} aria-hidden /> {w.approve}
       </button>
-      <button className="button small danger" disabled={isBusy} onClick={() => onAnswer(call, "deny")}>
+      <button className="button small danger" disabled={isOff} onClick={() => onAnswer(call, "deny")}>
         <X size={14} aria-hidden /> {w.deny}
       </button>
     </>
