@@ -91,14 +91,19 @@ describe("showing a diff", () => {
   });
 
   test("changes of white space can be hidden, and only those", () => {
-    const kept = withoutWhitespaceChanges(linesOf("-a\n-b(c)\n-gone\n+  a\n+b( c )\n+x"));
+    const kept = withoutWhitespaceChanges(linesOf("-a\n-b  c\n-gone\n+  a\n+b\tc \n+x"));
     expect(kept.map(({ type, text }) => [type, text])).toEqual([
       ["same", "  a"],
-      ["same", "b( c )"],
+      ["same", "b\tc "],
       ["delete", "gone"],
       ["insert", "x"],
     ]);
     expect(kept[0]).toMatchObject({ oldLine: 1, newLine: 1 });
+    // A blank between words changes what a command does, and one of another kind is not a blank.
+    const command = linesOf("-rm -rf /tmp/x\n+rm -rf / tmp/x");
+    expect(withoutWhitespaceChanges(command)).toEqual(command);
+    const noBreak = linesOf("-a b\n+a\u00a0b");
+    expect(withoutWhitespaceChanges(noBreak)).toEqual(noBreak);
   });
 
   test("side by side, a removed line is beside the line in its place", () => {

@@ -28,6 +28,7 @@ const words = defineWords({
     hidden: (count: number) => `Show ${count} unchanged lines`,
     more: (count: number, left: number) => `Show ${count} more of ${left} lines`,
     cut: "The end of this diff is missing.",
+    hiddenChanges: (count: number) => (count === 1 ? "1 changed line is hidden" : `${count} changed lines are hidden`),
     onlyWhitespace: "Only white space changes.",
     onlyName: "Only the name changes.",
     noNewline: "no line break at the end",
@@ -45,6 +46,7 @@ const words = defineWords({
     hidden: (count: number) => `显示 ${count} 行未修改内容`,
     more: (count: number, left: number) => `再显示 ${count} 行（剩余 ${left} 行）`,
     cut: "此差异的末尾缺失。",
+    hiddenChanges: (count: number) => `已隐藏 ${count} 行修改`,
     onlyWhitespace: "只有空白修改。",
     onlyName: "只修改名称。",
     noNewline: "末尾没有换行",
@@ -64,7 +66,14 @@ export function DiffView({ text }: { text: string }) {
   const [settings, change] = useSettings();
   const [box, width] = useWidth();
   const parts = useMemo(() => parseDiff(text), [text]);
-  const files = parts.flatMap((part) => ("file" in part ? [part.file] : []));
+  const files = useMemo(() => parts.flatMap((part) => ("file" in part ? [part.file] : [])), [parts]);
+  // Only for this text: the next diff, which may be one to approve, shows everything at first.
+  const [hiddenIn, setHiddenIn] = useState<string>();
+  const hideWhitespace = hiddenIn === text;
+  const hiddenLines = useMemo(
+    () => (hideWhitespace ? files.reduce((count, file) => count + hiddenLinesOf(file), 0) : 0),
+    [files, hideWhitespace],
+  );
   if (files.length === 0) {
     return (
       <pre className="code">
@@ -86,11 +95,16 @@ export function DiffView({ text }: { text: string }) {
         <label className="diff-check small">
           <input
             type="checkbox"
-            checked={settings.hideWhitespace}
-            onChange={({ target }) => change({ hideWhitespace: target.checked })}
+            checked={hideWhitespace}
+            onChange={({ target }) => setHiddenIn(target.checked ? text : undefined)}
           />
           {w.whitespace}
         </label>
+        {hideWhitespace ? (
+          <strong className="small" role="status">
+            {w.hiddenChanges(hiddenLines)}
+          </strong>
+        ) : null}
         {canSplit ? (
           <span className="diff-views">
             <ViewButton icon={Rows3} label={w.unified} isOn={!settings.split} onUse={() => change({ split: false })} />
@@ -114,7 +128,7 @@ export function DiffView({ text }: { text: string }) {
             file={part.file}
             isOpenAtFirst={isOpen}
             split={canSplit && settings.split && part.file.kind !== "new" && part.file.kind !== "deleted"}
-            hideWhitespace={settings.hideWhitespace}
+            hideWhitespace={hideWhitespace}
           />
         );
       })}
@@ -152,13 +166,7 @@ function FileDiff(props: { file: DiffFile; isOpenAtFirst: boolean; split: boolea
   const w = useWords(words);
   const [isOpen, setOpen] = useState(props.isOpenAtFirst);
   const [max, setMax] = useState(PAGE);
-  const hunks = useMemo(
-    () =>
-      hideWhitespace
-        ? file.hunks.map((hunk) => ({ ...hunk, lines: withoutWhitespaceChanges(hunk.lines) }))
-        : file.hunks,
-    [file, hideWhitespace],
-  );
+  const hunks = useMemo(() => (hideWhitespace ? hunksWithoutWhitespace(file) : file.hunks), [file, hideWhitespace]);
   const shown = useMemo(() => firstLines(hunks, max), [hunks, max]);
   const total = hunks.reduce((count, { lines }) => count + lines.length, 0);
   const isSame = hideWhitespace && hunks.every(({ lines }) => lines.every(({ type }) => type === "same"));
@@ -195,6 +203,17 @@ function FileDiff(props: { file: DiffFile; isOpenAtFirst: boolean; split: boolea
       ) : null}
     </div>
   );
+}
+
+function hunksWithoutWhitespace({ hunks }: DiffFile): DiffHunk[] {
+  return hunks.map((hunk) => ({ ...hunk, lines: withoutWhitespaceChanges(hunk.lines) }));
+}
+
+/** How many changed lines look unchanged without their white space. */
+function hiddenLinesOf(file: DiffFile): number {
+  const added = (hunks: readonly DiffHunk[]): number =>
+    hunks.reduce((count, { lines }) => count + lines.filter(({ type }) => type === "insert").length, 0);
+  return added(file.hunks) - added(hunksWithoutWhitespace(file));
 }
 
 const TONES = { new: "ok", deleted: "bad", renamed: "accent", changed: "" };
@@ -403,11 +422,10 @@ function useTokens(lines: readonly DiffLine[], language: string | undefined): (r
 
 interface DiffSettings {
   split: boolean;
-  hideWhitespace: boolean;
 }
 
 const SETTINGS_KEY = "haft.diff";
-const DEFAULTS: DiffSettings = { split: false, hideWhitespace: false };
+const DEFAULTS: DiffSettings = { split: false };
 let settings: DiffSettings | undefined;
 const watchers = new Set<() => void>();
 
@@ -433,8 +451,7 @@ function readSettings(): DiffSettings {
   if (settings) return settings;
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(SETTINGS_KEY) ?? "{}");
-    const { split, hideWhitespace } = { ...DEFAULTS, ...Object(stored) };
-    settings = { split: split === true, hideWhitespace: hideWhitespace === true };
+    settings = { split: Object(stored).split === true };
   } catch {
     settings = DEFAULTS;
   }

@@ -79,20 +79,21 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
       </div>
     </section>
   );
+}
 
-  function Change({ change }: { change: ChangeInfo }) {
-    const detail = useApi("undo", "get", [change.id]).data;
-    return (
-      <div className="stack">
-        <p className="row">
-          <span className="mono grow">
-            <VisibleText text={change.to ? `${change.path} → ${change.to}` : change.path} />
-          </span>
-          <span className="badge">{w.kinds[change.kind] ?? change.kind}</span>
-          <span className={change.state === "undone" ? "badge ok" : "badge"}>{w.states[change.state]}</span>
-        </p>
-        {detail?.diff ? <DiffView text={detail.diff} /> : null}
-      </div>
-    );
-  }
+function Change({ change }: { change: ChangeInfo }) {
+  const w = useWords(words);
+  const detail = useApi("undo", "get", [change.id]).data;
+  return (
+    <div className="stack">
+      <p className="row">
+        <span className="mono grow">
+          <VisibleText text={change.to ? `${change.path} → ${change.to}` : change.path} />
+        </span>
+        <span className="badge">{w.kinds[change.kind] ?? change.kind}</span>
+        <span className={change.state === "undone" ? "badge ok" : "badge"}>{w.states[change.state]}</span>
+      </p>
+      {detail?.diff ? <DiffView text={detail.diff} /> : null}
+    </div>
+  );
 }

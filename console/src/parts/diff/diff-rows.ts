@@ -40,7 +40,7 @@ function* blocksOf(lines: readonly DiffLine[]): Generator<DiffLine | Block> {
   if (block) yield block;
 }
 
-/** Lines that differ only in white space become unchanged lines. */
+/** Lines that differ only in their indentation, their end and the amount of blanks become unchanged lines. */
 export function withoutWhitespaceChanges(lines: readonly DiffLine[]): DiffLine[] {
   const kept: DiffLine[] = [];
   for (const part of blocksOf(lines)) {
@@ -52,7 +52,8 @@ export function withoutWhitespaceChanges(lines: readonly DiffLine[]): DiffLine[]
 }
 
 function* ignoreWhitespace({ removed, added }: Block): Generator<DiffLine> {
-  const squeeze = ({ text }: DiffLine): string => text.replace(/\s+/g, "");
+  // A blank that comes or goes between words is a change: `rm -rf /tmp` is not `rm -rf / tmp`.
+  const squeeze = ({ text }: DiffLine): string => text.replace(/^[ \t]+|[ \t\r]+$/g, "").replace(/[ \t]+/g, " ");
   let old = 0;
   let fresh = 0;
   for (const part of diffArrays(removed.map(squeeze), added.map(squeeze))) {
