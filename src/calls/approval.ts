@@ -192,8 +192,16 @@ function readGrant(
   if (rules.length === 0 || rules.some((rule) => typeof rule !== "string" || rule.trim() === "")) {
     throw badAnswer(`"${id}" was approved ${scope} with an empty rule`, "Give the rule, or answer with once.");
   }
+  if (!rules.every(isOneLine)) {
+    throw badAnswer(`"${id}" was approved ${scope} with a rule of several lines`, "Give one rule per line.");
+  }
   const isEdited = rules.some((rule) => !suggestedRules.includes(rule));
   return isEdited ? { scope, rules, rulesEdited: true } : { scope, rules };
+}
+
+/** Rules are shown, sent and stored as lines. */
+export function isOneLine(rule: string): boolean {
+  return !/[\r\n\0\u2028\u2029]/.test(rule);
 }
 
 function rulesOf(given: string | readonly string[]): readonly string[] {

@@ -95,7 +95,8 @@ export class ApprovalWebhook {
       const { status } = await postJson(url, { headers, body, signal });
       return status < 300 ? undefined : `it answered ${status}`;
     } catch (error) {
-      return errorMessage(error);
+      const { cause } = error as Error;
+      return cause instanceof Error ? `${errorMessage(error)} (${cause.message})` : errorMessage(error);
     }
   }
 

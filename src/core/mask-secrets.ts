@@ -1,4 +1,5 @@
 import { toPlainData } from "./json.ts";
+import { TEXTS } from "./localized-text.ts";
 
 export interface MaskedValue {
   value: string;
@@ -7,7 +8,8 @@ export interface MaskedValue {
 
 /** A value for display: masked if its name or its shape means a secret. */
 export function maskSecret(name: string, value: string): MaskedValue {
-  if (value === "") return { value, masked: false };
+  // The key of a text is shown in a field named `key`.
+  if (value === "" || Object.hasOwn(TEXTS, value)) return { value, masked: false };
   const hidden = { value: `[hidden, ${value.length} characters]`, masked: true };
   if (isSecretName(name) || SECRET_SHAPES.some((shape) => shape.test(value))) return hidden;
   const withoutPasswords = value.replace(URL_PASSWORD, "$1[hidden]@");

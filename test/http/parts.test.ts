@@ -229,12 +229,25 @@ test("rules are saved, changed and revoked, with how often each decided", async 
   expect(await find("Edit(z.txt)")).toBeUndefined();
   const { entries } = await host.store.audit.query({ kind: "rule_removed" });
   expect(entries.map(({ caller }) => caller?.user)).toContain("ada");
+  // A file name with line breaks cannot add rules to the one that is shown.
+  const hostile = { path: "notes/x)\nBash\nEdit(y.txt", content: "z" };
+  const asked = await client.calls.execute({ tool: "write", input: hostile });
+  const { id: question } = (asked as PendingResult).pending;
+  expect((await client.approvals.get(question)).rule).toBeUndefined();
+  await expect(client.approvals.answer(question, { decision: "session", rule: "Bash" })).rejects.toThrow(
+    "can be approved once only",
+  );
+  await client.approvals.answer(question, { decision: "deny" });
+  expect(await client.approvals.get(question)).toMatchObject({ risk: { reasons: [{ key: "risk.changesFiles" }] } });
+  await expect(client.policy.addRule({ rule: "Bash(echo a)\nBash(rm *)", decision: "allow" })).rejects.toMatchObject({
+    code: "bad_request",
+  });
   // A call that was asked about and denied counts once.
   const pending = await client.calls.execute({ tool: "write", input: { path: "c.txt", content: "x" } });
   await client.approvals.answer((pending as PendingResult).pending.id, { decision: "deny" });
   await host.store.audit.flush();
   const effect = await client.policy.effect({ rule: "Edit(c.txt)", tool: "write" });
-  expect(effect).toMatchObject({ judged: 2, matched: 1, changed: 1, samples: [{ subject: { text: "c.txt" } }] });
+  expect(effect).toMatchObject({ judged: 3, matched: 1, changed: 1, samples: [{ subject: { text: "c.txt" } }] });
   await expect(client.policy.changeRule({ rule: "Edit(a.txt)", decision: "allow", origin })).rejects.toMatchObject({
     code: "not_found",
   });

@@ -1,4 +1,4 @@
-import type { Approval } from "../../calls/approval.ts";
+import { type Approval, isOneLine } from "../../calls/approval.ts";
 import type { CallSummary } from "../../core/call-summary.ts";
 import type {
   ApprovalAnswered,
@@ -87,9 +87,9 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
 /** Checked before the answer: an approval is not used up by a rule that cannot be saved. */
 function linesOf(rules: string): string[] {
-  const lines = rules.split("\n").filter((line) => line.trim() !== "");
+  const lines = rules.split(/\r?\n/).filter((line) => line.trim() !== "");
   for (const line of lines) {
-    const { problem } = parseRule(line);
+    const problem = isOneLine(line) ? parseRule(line).problem : "it has a control character";
     if (problem === undefined) continue;
     throw new ApiError("bad_request", `"${line}" cannot be saved: ${problem}`, "Correct it, or answer with once.");
   }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { errorMessage } from "../../core/error.ts";
+import { isOneLine } from "../../calls/approval.ts";
 import type { ConfigSource } from "../../config/sources.ts";
 import type { Verdict } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
@@ -299,13 +300,14 @@ const YIELD_EVERY = 50;
 /** The origin of rules that last until a session ends. */
 const SESSION = "session";
 
-function addRule(haft: Haft, request: NewRuleRequest, by: string): Promise<Rule> {
+async function addRule(haft: Haft, request: NewRuleRequest, by: string): Promise<Rule> {
   rejectMalformed(request);
   return haft.policy.add(request.rule, request.decision, by);
 }
 
 function rejectMalformed({ rule, decision }: NewRuleRequest): void {
   try {
+    if (!isOneLine(rule.trim())) throw new TypeError("A rule is one line of text.");
     new RuleSet().add(rule, decision, "trial");
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;

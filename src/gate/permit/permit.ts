@@ -1,4 +1,5 @@
 import { boundPreview, MAX_SHOWN_BYTES, showableInput } from "../../calls/approval-binding.ts";
+import { isOneLine } from "../../calls/approval.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
@@ -221,7 +222,7 @@ export class Permit implements Stage {
         input,
         summary: summarizeCall(toolOf(call), call.input, verdict),
         shown: preview && boundPreview(preview, maxShownBytes),
-        suggestedRules: [suggested].flat().filter((rule) => rule !== ""),
+        suggestedRules: savable([suggested].flat()),
         holdMs,
         answerMs: holdMs > 0 ? waitMs : undefined,
       },
@@ -266,10 +267,12 @@ export class Permit implements Stage {
     const { scope, rules = [] } = answer ?? {};
     if (scope === undefined || scope === "once" || rules.length === 0) return;
     call.verdict.rule = rules.join(", ");
-    try {
-      for (const rule of rules) await this.#options.remember?.(scope, rule, call);
-    } catch (error) {
-      note(call, "ruleNotRemembered", error instanceof Error ? error.message : String(error));
+    for (const rule of rules) {
+      try {
+        await this.#options.remember?.(scope, rule, call);
+      } catch (error) {
+        note(call, "ruleNotRemembered", errorMessage(error));
+      }
     }
   }
 
@@ -332,6 +335,11 @@ function verdictFor(tool: AnyTool, permission: ToolPermission): Verdict {
 
 function suggestByTool(call: Call): string | undefined {
   return toolOf(call).rule?.(call.input);
+}
+
+/** None if one of them has several lines: interfaces show one rule a line, and a file name could add another rule. */
+function savable(rules: readonly string[]): string[] {
+  return rules.some((rule) => !isOneLine(rule)) ? [] : rules.filter((rule) => rule !== "");
 }
 
 /** The person must know that there is no preview. */

@@ -1,3 +1,4 @@
+import { isOneLine } from "../../calls/approval.ts";
 import type { Caller, CallMode, Verdict } from "../../core/call.ts";
 import { ToolNotFoundError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
@@ -89,6 +90,7 @@ export function createPolicyView({
     },
     async add(rule, list, by) {
       // Checked before it is saved.
+      if (!isOneLine(rule.trim())) throw new TypeError("A rule is one line of text.");
       new RuleSet().add(rule, list, "trial");
       const file = await saveRule?.(rule.trim(), list, by);
       return rules.add(rule, list, file ?? "local", cwd);

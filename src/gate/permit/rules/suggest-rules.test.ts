@@ -84,6 +84,7 @@ describe("the rule that always-allow would save", () => {
 
   test("for files is exactly these files", () => {
     expect(suggest("write", { path: "src/[id].ts", content: "" })).toEqual(["Edit(./src/\\[id\\].ts)"]);
+    expect(suggest("write", { path: "src/(a).ts", content: "" })).toEqual(["Edit(./src/\\(a\\).ts)"]);
     expect(suggest("move_file", { from: "a", to: "/tmp/b" })).toEqual(["Edit(./a)", "Edit(//tmp/b)"]);
     const tool = toolNamed("write");
     const judged = (path: string) =>

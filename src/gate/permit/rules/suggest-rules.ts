@@ -95,7 +95,7 @@ function programsOf({ forms, runs, closed }: CommandPart): string[] | undefined 
 function pathSpec({ name }: SubjectPath, { bases }: Subject): string {
   const folder = bases.cwd.find((each) => isInside(name, each));
   const shown = folder === undefined ? `/${name}` : `./${relative(folder, name)}`;
-  return shown.replace(/[*?[\]{}\\]/g, "\\$&");
+  return shown.replace(/[*?[\]{}()\\]/g, "\\$&");
 }
 
 function ruleOf(tool: AnyTool, spec: string): string {
