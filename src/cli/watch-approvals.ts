@@ -7,7 +7,7 @@ import { textOf } from "../core/content.ts";
 import { errorMessage } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
-import { EXIT, explainFailure } from "./exit-codes.ts";
+import { EXIT, explainFailure, isApiError } from "./exit-codes.ts";
 import { explainToPeople } from "./for-people.ts";
 import { cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
@@ -25,6 +25,8 @@ const CHECK_INTERVAL_MS = 1000;
 const CHECK_SHARE = 5;
 /** An answer counts only if nothing was drawn or typed for this time: earlier keys were meant for something else. */
 const QUIET_MS = 400;
+/** A server that stops, starts or has too much work. */
+const OUTAGES = ["unreachable", "shutdown", "overloaded"] as const;
 /** Of a result. */
 const MAX_RESULT_LINES = 5;
 
@@ -83,6 +85,10 @@ class ApprovalWatch {
   #card: ApprovalInfo | undefined;
   /** The shown item can no longer be answered. */
   #isGone = false;
+  /** The server has answered before. */
+  #hasAnswered = false;
+  /** The server does not answer now. */
+  #isAway = false;
   /** How many arrived since the list was last shown. */
   #fresh = 0;
   /** Answered here: a list that was read before does not bring them back. */
@@ -135,18 +141,34 @@ class ApprovalWatch {
   async #poll(): Promise<void> {
     while (!this.#signal.aborted) {
       const started = performance.now();
+      const open = await this.#readOpen();
+      if (this.#signal.aborted) return;
+      if ((open === undefined) !== this.#isAway) {
+        this.#isAway = open === undefined;
+        this.#drawPrompt();
+      }
+      if (open) this.#update(open.filter(({ id }) => !this.#answered.has(id)));
+      const took = performance.now() - started;
+      await pause(Math.max(CHECK_INTERVAL_MS, took * CHECK_SHARE), this.#signal);
+    }
+  }
+
+  /** Undefined while the server does not answer, such as during its restart. Throws if it has never answered. */
+  async #readOpen(): Promise<Item[] | undefined> {
+    try {
       const [{ items }, questions] = await Promise.all([
         this.#client.approvals.list({ state: "pending", brief: true }),
         openQuestions(this.#client),
       ]);
-      if (this.#signal.aborted) return;
-      const open: Item[] = [
+      this.#hasAnswered = true;
+      return [
         ...items.map((info): Item => ({ type: "approval", id: info.id, info })).reverse(),
         ...questions.map((info): Item => ({ type: "question", id: info.id, info })),
       ];
-      this.#update(open.filter(({ id }) => !this.#answered.has(id)));
-      const took = performance.now() - started;
-      await pause(Math.max(CHECK_INTERVAL_MS, took * CHECK_SHARE), this.#signal);
+    } catch (thrown) {
+      const isOutage = OUTAGES.some((code) => isApiError(thrown, code));
+      if (isOutage && this.#hasAnswered) return undefined;
+      throw thrown;
     }
   }
 
@@ -510,6 +532,7 @@ class ApprovalWatch {
   #promptText(): string {
     const item = this.#current;
     const fresh = this.#fresh > 0 ? `, ${this.#fresh} new` : "";
+    if (this.#isAway) return cut("The server does not answer. Trying again… › ", this.#columns);
     const place = this.#items.length === 0 ? "nothing waits" : `${this.#at + 1} of ${this.#items.length}${fresh}`;
     const hasRules = this.#card?.rule !== undefined;
     const answers = [

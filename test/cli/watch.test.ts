@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "../../src/host.ts";
+import { serveHttp } from "../../src/server/http-server.ts";
+import { issueToken, MemoryTokenStore } from "../../src/store/tokens.ts";
 import { until } from "../setup/until.ts";
 import { bundleHaft, type HaftProgram } from "./run-haft.ts";
 
@@ -26,7 +28,7 @@ async function openCaller() {
   const fail = async (tool: string, input: object): Promise<void> => {
     expect(await host.haft.execute(tool, input)).toMatchObject({ status: "failed" });
   };
-  return { ask, fail, stateOf: async (id: string) => (await host.haft.approvals.get(id))?.state };
+  return { host, ask, fail, stateOf: async (id: string) => (await host.haft.approvals.get(id))?.state };
 }
 
 const PLAIN = { cols: 80, env: { NO_COLOR: "1" } };
@@ -101,6 +103,30 @@ test("Ctrl-C ends it at once, also where a reason is typed, and the question sta
   watching.type("bec\x03");
   expect(await watching.ended).toBe(130);
   expect(await stateOf(id)).toBe("pending");
+}, 60_000);
+
+test("goes on after a restart of the server, and says so while it is away", async () => {
+  const { host, ask } = await openCaller();
+  const tokens = new MemoryTokenStore();
+  const { token } = await issueToken(tokens, host.haft.clock, { name: "ann", scopes: ["read", "approve"] });
+  const first = await serveHttp(host, { port: 0, tokens });
+  onTestFinished(() => first.close());
+  const env = { ...PLAIN.env, HAFT_TOKEN: token };
+  await ask(...write("a.txt"));
+  const watching = haft.onTerminal(["approvals", "watch", "--url", first.url], { ...PLAIN, env });
+  await watching.waitForScreen(/new file a\.txt \+1[\s\S]*1 of 1 \|/);
+  await first.close();
+  await watching.waitForScreen(/The server does not answer\. Trying again… ›/);
+  const second = await serveHttp(host, { port: first.port, tokens });
+  onTestFinished(() => second.close());
+  await ask(...write("b.txt"));
+  await watching.waitForScreen(/1 of 2, 1 new \|/);
+  expect(watching.text.match(/does not answer/g)).toHaveLength(1);
+  watching.type("q");
+  expect(await watching.ended).toBe(0);
+  await second.close();
+  const late = haft.onTerminal(["approvals", "watch", "--url", first.url], { ...PLAIN, env });
+  expect(await late.ended).toBe(4);
 }, 60_000);
 
 test("a card is drawn for the width that the terminal has now", async () => {
