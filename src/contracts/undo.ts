@@ -41,7 +41,7 @@ export const UndoRequest = named(
     user: Name.optional(),
     agent: Name.optional(),
     change: Name.optional(),
-    /** Even if the file was changed since. */
+    /** Even if a file was changed since. Without it, such an undo fails with `stale` and the differences. */
     force: z.boolean().optional(),
   }),
 );
@@ -51,7 +51,6 @@ export const UndoOutcome = named(
   "UndoOutcome",
   z.strictObject({
     undone: z.array(ChangeInfo),
-    skipped: z.array(z.strictObject({ change: ChangeInfo, reason: z.string() })),
   }),
 );
 export type UndoOutcome = z.infer<typeof UndoOutcome>;

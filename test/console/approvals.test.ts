@@ -134,6 +134,28 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     expect(onDisk("went-on")).toBe("");
   });
 
+  test("shows what an undo would discard, and undoes it anyway if the person wants it", async () => {
+    const id = await askToWrite("changed.txt");
+    await go("/approvals");
+    await settled();
+    await page.keyboard.press("y");
+    await expectShown(lines().getByRole("button", { name: /Undo/ }));
+    writeFileSync(join(console.folder, "changed.txt"), "mine\n");
+    await lines().getByRole("button", { name: /Undo/ }).click();
+    await expectShown(lines().getByText("was changed later"));
+    await expectShown(lines().getByRole("button", { name: /Undo anyway/ }));
+    expect(onDisk("changed.txt")).toBe("mine\n");
+    // The page of the call offers the same.
+    const { callId = "" } = (await console.host.haft.approvals.get(id)) ?? {};
+    await go(`/work/${encodeURIComponent(callId)}`);
+    const files = page.getByRole("region", { name: "Changed files" });
+    await files.getByRole("button", { name: "Undo" }).click();
+    await expectShown(files.getByRole("alert").getByText("was changed later"));
+    await files.getByRole("button", { name: "Undo anyway" }).click();
+    await expectShown(files.getByText("Put back as it was."));
+    expect(onDisk("changed.txt")).toBeUndefined();
+  });
+
   test("denies with a reason that reaches the model, and keeps it in the history", async () => {
     const id = await askToWrite("no.txt");
     await go(`/approvals/${id}`);

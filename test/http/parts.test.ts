@@ -127,7 +127,17 @@ describe("changes of files", () => {
     expect((await person.undo.get(items[0]!.id)).diff).toMatch(/-old\n\+new/);
     expect(await person.calls.get("w")).toMatchObject({ canUndo: true });
     await expect(caller.undo.run({ call: "w" })).rejects.toMatchObject({ status: 403 });
-    expect(await person.undo.run({ call: "w" })).toMatchObject({ undone: [{ callId: "w", state: "undone" }] });
+    writeFileSync(join(folder, "note.txt"), "mine\n");
+    const conflicts = [{ path: "note.txt", reason: "changed", diff: expect.stringContaining("mine") }];
+    await expect(person.undo.run({ call: "w" })).rejects.toMatchObject({
+      status: 409,
+      code: "stale",
+      data: { conflicts },
+    });
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("mine\n");
+    expect(await person.undo.run({ call: "w", force: true })).toMatchObject({
+      undone: [{ callId: "w", state: "undone" }],
+    });
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("old\n");
     expect((await person.calls.get("w")).canUndo).toBeUndefined();
     await expect(person.undo.run({ call: "w" })).rejects.toMatchObject({ status: 409 });

@@ -40,7 +40,7 @@ export function createUndoApi(undo: Undo): Handlers<typeof contract> {
         : undo.undoSession(required(session), request));
       const changes = await Promise.all(outcome.callIds.map((id) => undo.listChanges({ callId: id })));
       const undone = changes.flat().filter(({ undoneBy }) => undoneBy === outcome.undoId);
-      return { undone: undone.map(infoOf), skipped: [] };
+      return { undone: undone.map(infoOf) };
     },
   };
 }

@@ -44,7 +44,6 @@ export const undo = defineCommand({
       force: force || undefined,
     });
     output.data(outcome, ({ undone }) => showChanges(undone, output));
-    for (const { change, reason } of outcome.skipped) output.warn(`${safeLine(change.path)}: ${safeLine(reason)}`);
     output.info(outcome.undone.length === 0 ? "There was nothing to undo." : `Undone: ${outcome.undone.length}.`);
     return EXIT.done;
   },

@@ -70,7 +70,7 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   const titleOf = useToolTitle();
   const { tone } = outcome;
   const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : line.decision === "deny" ? X : Check;
-  const isBlocked = (line.skipped?.length ?? 0) > 0;
+  const { isBlocked } = line;
   return (
     <li className={`answer-line ${tone}`}>
       <Icon size={16} aria-hidden />
@@ -84,7 +84,7 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
       </span>
       <span className="answer-actions">
         {line.state === "ended" && (line.changes?.length ?? 0) > 0 ? (
-          <button className="button small" onClick={() => answers.undo(line, { force: isBlocked || undefined })}>
+          <button className="button small" onClick={() => answers.undo(line, { force: isBlocked })}>
             <Undo2 size={14} aria-hidden /> {isBlocked ? w.force : w.undo} <kbd className="key">u</kbd>
           </button>
         ) : null}
@@ -104,7 +104,7 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   );
 }
 
-function useOutcome({ state, answered, problem, skipped, decision }: AnswerLine): { text: string; tone: string } {
+function useOutcome({ state, answered, problem, decision }: AnswerLine): { text: string; tone: string } {
   const w = useWords(words);
   const result = answered?.result;
   if (state === "sending") return { text: w.sending, tone: "busy" };
@@ -113,8 +113,6 @@ function useOutcome({ state, answered, problem, skipped, decision }: AnswerLine)
   if (state === "refused") return { text: `${w.refused}: ${problem?.message ?? ""}`, tone: "bad" };
   if (state === "undone") return { text: w.undone, tone: "ok" };
   if (problem) return { text: problem.message, tone: "bad" };
-  const [first] = skipped ?? [];
-  if (first) return { text: `${first.change.path}: ${first.reason}`, tone: "bad" };
   if (decision === "deny") return { text: answered?.approval.note ?? "", tone: "ok" };
   if (answered?.approval.state !== "approved") return { text: w.notRun(answered?.approval.note ?? ""), tone: "bad" };
   if (result?.status === "failed") return { text: w.failed(result.error.message), tone: "bad" };

@@ -204,7 +204,7 @@ function OpenApprovals({ answers }: { answers: Answers }) {
 
   const undoable = answers.lines.find(({ state, changes = [] }) => state === "ended" && changes.length > 0);
   const undo = (): void => {
-    if (undoable) answers.undo(undoable, { force: (undoable.skipped?.length ?? 0) > 0 || undefined });
+    if (undoable) answers.undo(undoable, { force: undoable.isBlocked });
   };
   const toggle = (isRange: boolean): void => {
     if (current?.approval) select([current.id], { isRange });

@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
-import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
+import type { ChangeInfo } from "../../../../src/contracts/undo.ts";
 import { api, isOutage, queries } from "../../api.ts";
+import { isUndoConflict } from "../../undo-conflict.ts";
 
 export type Decision = ApprovalAnswerRequest["decision"];
 
@@ -16,8 +17,8 @@ export interface AnswerLine {
   problem?: Error;
   /** File changes of the call that can be undone. */
   changes?: readonly ChangeInfo[];
-  /** Changes that were not undone, and why. */
-  skipped?: UndoOutcome["skipped"];
+  /** Nothing was undone: a file was changed since. A person may undo it anyway. */
+  isBlocked?: boolean;
 }
 
 export interface Answers {
@@ -95,14 +96,13 @@ export function useAnswers(): Answers {
     ({ id, approval, changes = [] }: AnswerLine, { force }: { force?: boolean } = {}): void => {
       const [first] = changes;
       if (!first) return;
-      change(id, { state: "undoing", problem: undefined, skipped: undefined });
+      change(id, { state: "undoing", problem: undefined, isBlocked: false });
       api.undo
         .run({ change: first.id, force })
-        .then(async ({ undone, skipped }) => {
-          const isUndone = undone.length > 0;
-          change(id, { state: isUndone ? "undone" : "ended", skipped, changes: await changesOf(approval) });
+        .then(async ({ undone }) => {
+          change(id, { state: undone.length > 0 ? "undone" : "ended", changes: await changesOf(approval) });
         })
-        .catch((problem: Error) => change(id, { state: "ended", problem }))
+        .catch((problem: Error) => change(id, { state: "ended", problem, isBlocked: isUndoConflict(problem) }))
         .finally(() => void queries.invalidateQueries({ queryKey: ["undo"] }));
     },
     [change],

@@ -12,7 +12,6 @@ const words = defineWords({
     denied: (tool: string) => `${tool} is denied.`,
     undone: (count: number) => (count === 1 ? "1 change was undone." : `${count} changes were undone.`),
     nothing: "There is nothing to undo.",
-    skipped: (reason: string) => `Not undone: ${reason}`,
     started: (tool: string) => `${tool} was started again.`,
   },
   zh: {
@@ -20,7 +19,6 @@ const words = defineWords({
     denied: (tool: string) => `已拒绝 ${tool}。`,
     undone: (count: number) => `已撤销 ${count} 处修改。`,
     nothing: "没有可撤销的修改。",
-    skipped: (reason: string) => `未撤销：${reason}`,
     started: (tool: string) => `已再次启动 ${tool}。`,
   },
 });
@@ -70,11 +68,7 @@ export function useCallActions({ opensReplay }: { opensReplay: boolean }): CallA
     undo({ callId, caller }) {
       api.undo
         .run({ call: callId, user: caller.user, agent: caller.agent })
-        .then(({ undone, skipped }) => {
-          const [first] = skipped;
-          if (first) setNews({ text: w.skipped(first.reason), isProblem: true });
-          else setNews({ text: undone.length === 0 ? w.nothing : w.undone(undone.length) });
-        }, fail)
+        .then(({ undone }) => setNews({ text: undone.length === 0 ? w.nothing : w.undone(undone.length) }), fail)
         .finally(refresh);
     },
     replay({ callId, toolName }) {

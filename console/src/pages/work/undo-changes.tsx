@@ -1,11 +1,12 @@
 import { Undo2 } from "lucide-react";
 import { useState } from "react";
-import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
+import type { ChangeInfo } from "../../../../src/contracts/undo.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { isUndoConflict } from "../../undo-conflict.ts";
 
 const words = defineWords({
   en: {
@@ -34,13 +35,11 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
   const w = useWords(words);
   const changes = useApi("undo", "list", [{ call: callId }]).data?.items ?? [];
   const [problem, setProblem] = useState<Error>();
-  const [skipped, setSkipped] = useState<UndoOutcome["skipped"]>([]);
   const [isUndone, setUndone] = useState(false);
   const canUndo = changes.some(({ state }) => state === "done");
   const undo = (force: boolean): void => {
     setProblem(undefined);
     api.undo.run({ call: callId, force: force || undefined }).then((outcome) => {
-      setSkipped(outcome.skipped);
       setUndone(outcome.undone.length > 0);
       onUndone();
     }, setProblem);
@@ -63,16 +62,11 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
           </p>
         ) : null}
         {problem ? <Failure error={problem} /> : null}
-        {skipped.map(({ change, reason }) => (
-          <p key={change.id} className="notice warn">
-            <span className="grow">
-              <VisibleText text={`${change.path}: ${reason}`} />
-            </span>
-            <button className="button small" onClick={() => undo(true)}>
-              {w.force}
-            </button>
-          </p>
-        ))}
+        {isUndoConflict(problem) ? (
+          <button className="button small" onClick={() => undo(true)}>
+            {w.force}
+          </button>
+        ) : null}
         {changes.map((change) => (
           <Change key={change.id} change={change} />
         ))}
