@@ -269,6 +269,14 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await expectShown(card().getByText("Replaced: what it shows is no longer true"));
   });
 
+  test("shows each reason of the risk once: beside its step, or below the steps", async () => {
+    const command = "echo start && rm -rf precious.txt";
+    await go(`/approvals/${await ask("exec", { command, outside_sandbox: true })}`);
+    await expectShown(card().locator(".risk-reasons").getByText("It runs outside the sandbox.", { exact: true }));
+    const deletes = card().getByText("It deletes files without asking, or whole folders.");
+    expect(await deletes.filter({ visible: true }).count()).toBe(1);
+  });
+
   test("approves what is critical only after a separate confirmation", async () => {
     writeFileSync(join(console.folder, "precious.txt"), "precious\n");
     const id = await ask("exec", { command: "echo start && rm -rf precious.txt" });
