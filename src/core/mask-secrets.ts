@@ -8,8 +8,7 @@ export interface MaskedValue {
 
 /** A value for display: masked if its name or its shape means a secret. */
 export function maskSecret(name: string, value: string): MaskedValue {
-  // The key of a text is shown in a field named `key`.
-  if (value === "" || Object.hasOwn(TEXTS, value)) return { value, masked: false };
+  if (value === "") return { value, masked: false };
   const hidden = { value: `[hidden, ${value.length} characters]`, masked: true };
   if (isSecretName(name) || SECRET_SHAPES.some((shape) => shape.test(value))) return hidden;
   const withoutPasswords = value.replace(URL_PASSWORD, "$1[hidden]@");
@@ -171,6 +170,7 @@ export function redactSecrets(
   }
 }
 
+/** The key of a localized text, in a field named `key`, is none. */
 function hidden(text: string): string {
-  return text === "" ? text : `[hidden, ${text.length} characters]`;
+  return text === "" || Object.hasOwn(TEXTS, text) ? text : `[hidden, ${text.length} characters]`;
 }
