@@ -1,6 +1,21 @@
 import { ApiError } from "./api.ts";
 
-/** Nothing was undone, because a file was changed since. The message shows the differences. */
-export function isUndoConflict(problem: Error | undefined): boolean {
-  return problem instanceof ApiError && problem.code === "stale";
+/** A file that was changed after the call, so nothing was undone. A person may discard the later change. */
+export interface UndoConflict {
+  path: string;
+  why: string;
+  /** Of the later change. Empty if it cannot be shown. */
+  diff: string;
+}
+
+/** Empty if the problem is another one. */
+export function undoConflicts(problem: Error | undefined): UndoConflict[] {
+  if (!(problem instanceof ApiError) || problem.code !== "stale") return [];
+  const { conflicts } = Object(problem.data) as { conflicts?: unknown };
+  if (!Array.isArray(conflicts)) return [];
+  return conflicts.map((each: Partial<UndoConflict>) => ({
+    path: String(each.path),
+    why: String(each.why),
+    diff: String(each.diff ?? ""),
+  }));
 }

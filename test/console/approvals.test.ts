@@ -150,7 +150,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await go(`/work/${encodeURIComponent(callId)}`);
     const files = page.getByRole("region", { name: "Changed files" });
     await files.getByRole("button", { name: "Undo" }).click();
-    await expectShown(files.getByRole("alert").getByText("was changed later"));
+    await expectShown(files.getByRole("alert").getByText("mine"));
     await files.getByRole("button", { name: "Undo anyway" }).click();
     await expectShown(files.getByText("Put back as it was."));
     expect(onDisk("changed.txt")).toBeUndefined();

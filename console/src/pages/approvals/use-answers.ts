@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import type { ChangeInfo } from "../../../../src/contracts/undo.ts";
 import { api, isOutage, queries } from "../../api.ts";
-import { isUndoConflict } from "../../undo-conflict.ts";
+import { undoConflicts } from "../../undo-conflict.ts";
 
 export type Decision = ApprovalAnswerRequest["decision"];
 
@@ -102,7 +102,9 @@ export function useAnswers(): Answers {
         .then(async ({ undone }) => {
           change(id, { state: undone.length > 0 ? "undone" : "ended", changes: await changesOf(approval) });
         })
-        .catch((problem: Error) => change(id, { state: "ended", problem, isBlocked: isUndoConflict(problem) }))
+        .catch((problem: Error) =>
+          change(id, { state: "ended", problem, isBlocked: undoConflicts(problem).length > 0 }),
+        )
         .finally(() => void queries.invalidateQueries({ queryKey: ["undo"] }));
     },
     [change],

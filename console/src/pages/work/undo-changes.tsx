@@ -6,7 +6,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { isUndoConflict } from "../../undo-conflict.ts";
+import { undoConflicts } from "../../undo-conflict.ts";
 
 const words = defineWords({
   en: {
@@ -19,6 +19,7 @@ const words = defineWords({
       string
     >,
     force: "Undo anyway",
+    conflict: "Nothing was undone: these files were changed later. Undoing anyway discards the later changes.",
   },
   zh: {
     title: "修改的文件",
@@ -27,6 +28,7 @@ const words = defineWords({
     states: { done: "已修改", undone: "已撤销", lost: "无法恢复" } as Record<string, string>,
     kinds: { write: "写入", delete: "删除", move: "移动", make_directory: "新建文件夹" } as Record<string, string>,
     force: "仍然撤销",
+    conflict: "没有撤销：这些文件之后又被修改过。仍然撤销会丢弃之后的修改。",
   },
 });
 
@@ -36,6 +38,7 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
   const changes = useApi("undo", "list", [{ call: callId }]).data?.items ?? [];
   const [problem, setProblem] = useState<Error>();
   const [isUndone, setUndone] = useState(false);
+  const conflicts = undoConflicts(problem);
   const canUndo = changes.some(({ state }) => state === "done");
   const undo = (force: boolean): void => {
     setProblem(undefined);
@@ -61,11 +64,25 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
             {w.undone}
           </p>
         ) : null}
-        {problem ? <Failure error={problem} /> : null}
-        {isUndoConflict(problem) ? (
-          <button className="button small" onClick={() => undo(true)}>
-            {w.force}
-          </button>
+        {problem && conflicts.length === 0 ? <Failure error={problem} /> : null}
+        {conflicts.length > 0 ? (
+          <div className="stack" role="alert">
+            <p className="notice warn">
+              <span className="grow">{w.conflict}</span>
+              <button className="button small" onClick={() => undo(true)}>
+                {w.force}
+              </button>
+            </p>
+            {conflicts.map(({ path, why, diff }) =>
+              diff === "" ? (
+                <p key={path}>
+                  <VisibleText text={`${path} ${why}`} />
+                </p>
+              ) : (
+                <DiffView key={path} text={diff} />
+              ),
+            )}
+          </div>
         ) : null}
         {changes.map((change) => (
           <Change key={change.id} change={change} />
