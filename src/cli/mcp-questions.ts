@@ -173,9 +173,9 @@ export async function watchQuestions(
 }
 
 /** Oldest first. Empty if the server does not have them. */
-export async function openQuestions(client: QuestionsClient): Promise<QuestionInfo[]> {
+export async function openQuestions(client: QuestionsClient, signal?: AbortSignal): Promise<QuestionInfo[]> {
   try {
-    return (await client.questions.list({ state: "open" })).items.toReversed();
+    return (await client.questions.list({ state: "open" }, { signal })).items.toReversed();
   } catch (error) {
     if (isApiError(error, "not_here")) return [];
     throw error;

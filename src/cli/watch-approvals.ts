@@ -157,8 +157,9 @@ class ApprovalWatch {
   async #readOpen(): Promise<Item[] | undefined> {
     try {
       const [{ items }, questions] = await Promise.all([
-        this.#client.approvals.list({ state: "pending", brief: true }),
-        openQuestions(this.#client),
+        // A server that hangs must not keep the watch from ending.
+        this.#client.approvals.list({ state: "pending", brief: true }, { signal: this.#signal }),
+        openQuestions(this.#client, this.#signal),
       ]);
       this.#hasAnswered = true;
       return [
@@ -166,6 +167,7 @@ class ApprovalWatch {
         ...questions.map((info): Item => ({ type: "question", id: info.id, info })),
       ];
     } catch (thrown) {
+      if (this.#signal.aborted) return undefined;
       const isOutage = OUTAGES.some((code) => isApiError(thrown, code));
       if (isOutage && this.#hasAnswered) return undefined;
       throw thrown;

@@ -1,5 +1,8 @@
 // `haft approvals watch` and `show` at a real terminal: keys, counts, Ctrl-C and another width.
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { openHaft } from "../../src/host.ts";
@@ -127,6 +130,24 @@ test("goes on after a restart of the server, and says so while it is away", asyn
   await second.close();
   const late = haft.onTerminal(["approvals", "watch", "--url", first.url], { ...PLAIN, env });
   expect(await late.ended).toBe(4);
+}, 60_000);
+
+test("Ctrl-C ends it although the server hangs", async () => {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    // The first reading is answered, nothing after it.
+    if (++requests <= 2) response.setHeader("content-type", "application/json").end('{"items":[]}');
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close().closeAllConnections());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const watching = haft.onTerminal(["approvals", "watch", "--url", url], {
+    ...PLAIN,
+    env: { ...PLAIN.env, HAFT_TOKEN: "t" },
+  });
+  await until(() => requests > 2);
+  watching.type("\x03");
+  expect(await watching.ended).toBe(130);
 }, 60_000);
 
 test("a card is drawn for the width that the terminal has now", async () => {
