@@ -1,9 +1,9 @@
-import { Search, X } from "lucide-react";
+import { X } from "lucide-react";
 import { useMemo } from "react";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
-import { useSearchKey } from "../../parts/use-keys.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
 import type { QueueItem, QueueView } from "./queue.ts";
 
 const words = defineWords({
@@ -39,28 +39,12 @@ export function QueueFilters(props: {
   const { view, all, onChange } = props;
   const w = useWords(words);
   const names = useRiskNames();
-  const box = useSearchKey(w.search);
   const tools = useMemo(() => valuesOf(all, ({ toolName }) => toolName), [all]);
   const sessions = useMemo(() => valuesOf(all, ({ caller }) => caller.session), [all]);
   const isFiltered = [view.risk, view.tool, view.session, view.text].some((value) => value !== "");
   return (
     <div className="queue-filters">
-      <div className="search">
-        <Search size={15} aria-hidden />
-        <input
-          ref={box}
-          type="search"
-          className="input"
-          aria-label={w.search}
-          placeholder={w.search}
-          value={view.text}
-          onChange={({ target }) => onChange({ text: target.value })}
-          onKeyDown={({ key, currentTarget }) => {
-            if (key === "Escape" || key === "Enter") currentTarget.blur();
-          }}
-        />
-        <kbd className="key">/</kbd>
-      </div>
+      <SearchBox label={w.search} value={view.text} onChange={(text) => onChange({ text })} />
       <div className="queue-choices">
         <Choice
           label={w.sort}

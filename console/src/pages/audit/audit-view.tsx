@@ -1,4 +1,4 @@
-import { Download, ScrollText, Search, ShieldCheck, ShieldX } from "lucide-react";
+import { Download, ScrollText, ShieldCheck, ShieldX } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 import type { AuditCheck, AuditEntry, AuditFilter } from "../../../../src/contracts/audit.ts";
@@ -13,7 +13,7 @@ import { formatDateTime, formatNumber } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
-import { useSearchKey } from "../../parts/use-keys.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { downloadCsv } from "./audit-csv.ts";
 import { EntryView } from "./entry-view.tsx";
@@ -104,7 +104,6 @@ function AuditList() {
   const w = useWords(words);
   const { language } = useLanguage();
   const { filter, set, before } = useAuditFilter();
-  const box = useSearchKey(w.search);
   const [typed, setTyped] = useState(filter.search ?? "");
   useEffect(() => {
     if (typed.trim() === (filter.search ?? "")) return;
@@ -128,19 +127,7 @@ function AuditList() {
         </>
       }
     >
-      <label className="search">
-        <Search size={15} aria-hidden />
-        <input
-          ref={box}
-          className="input"
-          type="search"
-          aria-label={w.search}
-          placeholder={w.search}
-          value={typed}
-          onChange={({ target }) => setTyped(target.value)}
-        />
-        <kbd className="key">/</kbd>
-      </label>
+      <SearchBox label={w.search} value={typed} onChange={setTyped} />
       {filter.call === undefined ? null : (
         <p className="notice">
           <span className="grow">

@@ -15,7 +15,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
-import { useSearchKey } from "../../parts/use-keys.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { JobDetailView } from "./job-detail.tsx";
 import { JobProgress, JobStateBadge, JobWaitText, stateWords } from "./job-state.tsx";
@@ -72,7 +72,6 @@ function JobsList() {
   const state = names.find((name) => name === search.get("state"));
   const tool = search.get("tool") ?? "";
   const [count, setCount] = useState(STEP);
-  const box = useSearchKey(w.tool);
   const query = useApi(
     "jobs",
     "list",
@@ -90,15 +89,7 @@ function JobsList() {
       title={w.title}
       lead={w.lead}
       actions={
-        <input
-          ref={box}
-          type="search"
-          className="input job-filter"
-          aria-label={w.tool}
-          placeholder={w.tool}
-          value={tool}
-          onChange={({ target }) => choose({ tool: target.value })}
-        />
+        <SearchBox className="job-filter" label={w.tool} value={tool} onChange={(value) => choose({ tool: value })} />
       }
     >
       <Choices

@@ -10,7 +10,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
-import { useSearchKey } from "../../parts/use-keys.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { RuleForm } from "./rule-form.tsx";
@@ -71,7 +71,6 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
   const { language } = useLanguage();
   const [search, setSearch] = useSearchParams();
   const list = useRowKeys<HTMLUListElement>();
-  const box = useSearchKey(w.search);
   const filter = FILTERS.find((each) => each === search.get("decision")) ?? "all";
   const text = search.get("q") ?? "";
   const choose = (change: { decision?: string; q?: string }): void => {
@@ -87,15 +86,7 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
     <section className="panel" aria-label={w.rules}>
       <header>
         <h2 className="grow">{w.rules}</h2>
-        <input
-          ref={box}
-          type="search"
-          className="input rule-search"
-          aria-label={w.search}
-          placeholder={w.search}
-          value={text}
-          onChange={({ target }) => choose({ q: target.value })}
-        />
+        <SearchBox className="rule-search" label={w.search} value={text} onChange={(q) => choose({ q })} />
       </header>
       {search.get("add") === "yes" && canChange ? (
         <RuleForm

@@ -10,7 +10,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useToolText } from "../../parts/tool-text.ts";
-import { useSearchKey } from "../../parts/use-keys.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
 
@@ -50,7 +50,6 @@ export default function ToolsView() {
   const [filter, setFilter] = useSearchParams();
   const search = filter.get("search") ?? "";
   const group = filter.get("group") ?? "";
-  const box = useSearchKey(w.search);
   const toolText = useToolText();
   const query = useApi("tools", "list", []);
   const { data } = query;
@@ -89,19 +88,7 @@ export default function ToolsView() {
         <div className={tool ? "split has-detail" : "split"}>
           <section className="panel list" aria-label={w.title}>
             <header>
-              <label className="search grow">
-                <Search size={15} aria-hidden />
-                <input
-                  ref={box}
-                  className="input"
-                  type="search"
-                  aria-label={w.search}
-                  placeholder={w.search}
-                  value={search}
-                  onChange={({ target }) => set("search", target.value)}
-                />
-                <kbd className="key">/</kbd>
-              </label>
+              <SearchBox className="grow" label={w.search} value={search} onChange={(value) => set("search", value)} />
               <select
                 className="select narrow"
                 aria-label={w.all}

@@ -1,9 +1,9 @@
-import { ListTree, Search, SlidersHorizontal } from "lucide-react";
+import { ListTree, SlidersHorizontal } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
-import { useSearchKey } from "../../parts/use-keys.ts";
+import { SearchBox } from "../../parts/search-box.tsx";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useCallActions } from "./call-actions.ts";
@@ -57,7 +57,7 @@ function WorkList() {
     <div className="work">
       <header className="page-head work-head">
         <h1>{w.title}</h1>
-        <SearchBox filter={filter} />
+        <WorkSearch filter={filter} />
         <button
           className="button"
           aria-pressed={filter.isGrouped}
@@ -89,9 +89,8 @@ function WorkList() {
 /** Waits for a pause in typing: each change of the address is another list. */
 const TYPING_MS = 100;
 
-function SearchBox({ filter }: { filter: WorkFilter }) {
+function WorkSearch({ filter }: { filter: WorkFilter }) {
   const w = useWords(words);
-  const box = useSearchKey(w.search);
   const wanted = filter.query.search ?? "";
   const [typed, setTyped] = useState(wanted);
   useEffect(() => {
@@ -101,24 +100,7 @@ function SearchBox({ filter }: { filter: WorkFilter }) {
   }, [typed]);
   // A link or Back changes the address.
   useEffect(() => setTyped((now) => (now.trim() === wanted ? now : wanted)), [wanted]);
-  return (
-    <label className="search grow">
-      <Search size={15} aria-hidden />
-      <input
-        ref={box}
-        className="input"
-        type="search"
-        aria-label={w.search}
-        placeholder={w.search}
-        value={typed}
-        onChange={({ target }) => setTyped(target.value)}
-        onKeyDown={({ key }) => {
-          if (key === "Escape") box.current?.blur();
-        }}
-      />
-      <kbd className="key">/</kbd>
-    </label>
-  );
+  return <SearchBox className="grow" label={w.search} value={typed} onChange={setTyped} />;
 }
 
 /** The chosen filters, each with a way to remove it. The filters themselves may be in a closed sheet. */
