@@ -116,6 +116,21 @@ test("an answer of another server is an error too", async () => {
   });
 });
 
+test.each([400, 414, 431])("status %d without an answer of Haft says that the request is too long", async (status) => {
+  const { client } = serverOf(new Response("", { status }));
+  await expect(client.server.health()).rejects.toMatchObject({
+    code: "too_large",
+    status,
+    next: "It is probably too long: shorten the search or the input.",
+  });
+});
+
+test("a connection that is lost within the answer is unreachable", async () => {
+  const body = new ReadableStream({ start: (controller) => controller.error(new TypeError("network error")) });
+  const { client } = serverOf(new Response(body));
+  await expect(client.server.health()).rejects.toMatchObject({ code: "unreachable", status: 0 });
+});
+
 test("no server at all is unreachable, with the cause", async () => {
   const cause = new TypeError("fetch failed");
   const { client } = serverOf(cause);

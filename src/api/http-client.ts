@@ -27,8 +27,8 @@ export function createHttpClient<const R extends Readonly<Record<string, Contrac
   checkKeys("createClient", options, OPTION_KEYS);
   const connection = new Connection(options);
   return createClients(contracts, {
-    output: async (request) => (await connection.open(request)).json(),
-    text: async (request) => (await connection.open(request)).text(),
+    output: (request) => connection.body(request, (response) => response.json()),
+    text: (request) => connection.body(request, (response) => response.text()),
     frames: (request) => (request.endpoint.lines ? connection.lines(request) : connection.frames(request)),
   });
 }
@@ -78,6 +78,11 @@ class Connection {
     return response;
   }
 
+  async body<Body>(request: TransportRequest, read: (response: Response) => Promise<Body>): Promise<Body> {
+    const response = await this.open(request);
+    return read(response).catch((cause: unknown) => this.#throwLost(cause, request.options.signal));
+  }
+
   async *lines(request: TransportRequest): AsyncGenerator<unknown, void, undefined> {
     const response = await this.open(request);
     yield* this.#read(readLines(bodyOf(response)), request.options.signal);
@@ -119,16 +124,18 @@ class Connection {
     const iterator = items[Symbol.asyncIterator]();
     try {
       for (;;) {
-        const next = await iterator.next().catch((cause: unknown) => {
-          if (signal?.aborted || cause instanceof SyntaxError) throw cause;
-          throw new ApiError("unreachable", `The connection to ${this.#base.origin} was lost`, "Try again.", { cause });
-        });
+        const next = await iterator.next().catch((cause: unknown) => this.#throwLost(cause, signal));
         if (next.done) return;
         yield next.value;
       }
     } finally {
       await iterator.return?.();
     }
+  }
+
+  #throwLost(cause: unknown, signal: AbortSignal | undefined): never {
+    if (signal?.aborted || cause instanceof SyntaxError) throw cause;
+    throw new ApiError("unreachable", `The connection to ${this.#base.origin} was lost`, "Try again.", { cause });
   }
 }
 
@@ -151,6 +158,11 @@ async function readError(response: Response): Promise<ApiError> {
     }
   } catch {
     // Something else answered: a proxy, or another server on that port.
+  }
+  if (status === 400 || status === 414 || status === 431) {
+    // The HTTP parser of a server or proxy refuses long addresses and headers before Haft sees them.
+    const next = "It is probably too long: shorten the search or the input.";
+    return new ApiError("too_large", `The server could not read the request (status ${status})`, next, { status });
   }
   return new ApiError("internal", `The server answered with ${status}`, "Is it a Haft that listens there?", { status });
 }
