@@ -2,7 +2,7 @@ import { Coins, FileText, Globe, type LucideIcon, SquareTerminal, TextQuote } fr
 import type { CallSubject as Subject } from "../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../language.tsx";
 import "./call-subject.css";
-import { VisibleText } from "./visible-text.tsx";
+import { OneLine } from "./visible-text.tsx";
 
 const words = defineWords({
   en: { command: "Command", path: "Path", url: "Address", amount: "Amount", text: "Text", none: "no input" },
@@ -25,7 +25,7 @@ export function CallSubject({ subject }: { subject: Subject }) {
     <span className="call-subject" title={subject.text}>
       <Icon size={14} role="img" aria-label={w[subject.type]} />
       <span className="call-subject-text">
-        {subject.text === "" ? <span className="muted">{w.none}</span> : <VisibleText text={subject.text} />}
+        {subject.text === "" ? <span className="muted">{w.none}</span> : <OneLine text={subject.text} />}
       </span>
     </span>
   );

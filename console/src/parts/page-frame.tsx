@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { OneLine } from "./visible-text.tsx";
 
 export function PageFrame(props: {
   title: string;
@@ -11,7 +12,9 @@ export function PageFrame(props: {
     <div className={props.className === undefined ? "page" : `page ${props.className}`}>
       <header className="page-head">
         <div>
-          <h1>{props.title}</h1>
+          <h1>
+            <OneLine text={props.title} />
+          </h1>
           {props.lead ? <p>{props.lead}</p> : null}
         </div>
         {props.actions ? <div className="row">{props.actions}</div> : null}

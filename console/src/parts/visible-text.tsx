@@ -4,23 +4,33 @@ import { Fragment, type ReactNode } from "react";
 /** Control characters, soft hyphens, joiners, direction marks, variation selectors, tags and other format characters. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
 const USUAL = new Set(["\n", "\t"]);
+const LINE_MARKS: ReadonlyMap<string, string> = new Map([
+  ["\n", "⏎"],
+  ["\t", "⇥"],
+]);
 
 /** Text with its invisible characters and direction marks shown by name. */
 export function VisibleText({ text }: { text: string }) {
   return <span dir="ltr">{visibleParts(text)}</span>;
 }
 
+/** The same for a name or a title on one line: line breaks and tabs, which look like blanks there, are shown too. */
+export function OneLine({ text }: { text: string }) {
+  return <span dir="ltr">{visibleParts(text, LINE_MARKS)}</span>;
+}
+
 /** The same without an element around it, for cells with a direction of their own. */
-export function visibleParts(text: string): ReactNode {
+export function visibleParts(text: string, marks?: ReadonlyMap<string, string>): ReactNode {
   const parts: ReactNode[] = [];
   let from = 0;
   for (const found of text.matchAll(HIDDEN)) {
-    if (USUAL.has(found[0]) || (found[0] === "\r" && text[found.index + 1] === "\n")) continue;
+    const mark = marks?.get(found[0]);
+    if ((USUAL.has(found[0]) && mark === undefined) || (found[0] === "\r" && text[found.index + 1] === "\n")) continue;
     const code = found[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
     parts.push(
       <Fragment key={from}>{text.slice(from, found.index)}</Fragment>,
       <span key={`mark${found.index}`} className="hidden-mark" title={`U+${code}`}>
-        U+{code}
+        {mark ?? `U+${code}`}
       </span>,
     );
     from = found.index + found[0].length;

@@ -10,7 +10,7 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { useScope } from "../../use-scope.ts";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   en: {
@@ -89,7 +89,7 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
     <section className="panel" aria-label={name}>
       <header>
         <h2>
-          <VisibleText text={name} />
+          <OneLine text={name} />
         </h2>
         <span className="badge">{type}</span>
         <span className={`badge ${problem === undefined ? "ok" : "warn"}`}>

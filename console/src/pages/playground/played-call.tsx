@@ -10,7 +10,7 @@ import { JsonView } from "../../parts/json-view.tsx";
 import { VerdictText } from "../../parts/localized.tsx";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 import { useScope } from "../../use-scope.ts";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   en: {
@@ -50,7 +50,7 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
     <section className="panel" aria-label={name || w.nameless}>
       <header>
         <h2 className="mono">
-          <VisibleText text={name || w.nameless} />
+          <OneLine text={name || w.nameless} />
         </h2>
         <span className="badge">{call.format}</span>
         {verdict ? <DecisionBadge verdict={verdict} /> : null}

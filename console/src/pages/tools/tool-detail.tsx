@@ -7,7 +7,7 @@ import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { VerdictText } from "../../parts/localized.tsx";
 import { useToolText } from "../../parts/tool-text.ts";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 import { CallForm } from "./call-form.tsx";
 
 const words = defineWords({
@@ -43,7 +43,7 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
           <ArrowLeft size={15} aria-hidden /> {w.back}
         </Link>
         <h2 id="tool-name" className="mono grow">
-          <VisibleText text={tool.name} />
+          <OneLine text={tool.name} />
         </h2>
         <KindBadge kind={tool.kind} />
         {tool.verdict ? <DecisionBadge verdict={tool.verdict} /> : null}
