@@ -13,8 +13,9 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
-import { useKeys } from "../../parts/use-keys.ts";
+import { type Keys, useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { JobProgress, JobStateBadge, JobWaitText } from "./job-state.tsx";
 import { useJobStream } from "./use-job-stream.ts";
 
@@ -76,6 +77,7 @@ export function JobDetailView({ id }: { id: string }) {
   // What a job waits for changes without an event of the job: the last answer has it.
   const job =
     streamed && streamed.round >= (read?.round ?? 0) ? { ...streamed, waitsFor: waitOf(streamed, read) } : read;
+  const mayCall = useScope("call");
   const isOpen = job?.endedAt === undefined;
   const act = (action: "cancel" | "retry"): void => {
     setProblem(undefined);
@@ -83,9 +85,10 @@ export function JobDetailView({ id }: { id: string }) {
       .catch(setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["jobs"] }));
   };
-  useKeys(
-    isOpen ? { c: { label: w.cancel, run: () => act("cancel") } } : { r: { label: w.retry, run: () => act("retry") } },
-  );
+  const keys: Keys = isOpen
+    ? { c: { label: w.cancel, run: () => act("cancel") } }
+    : { r: { label: w.retry, run: () => act("retry") } };
+  useKeys(mayCall ? keys : {});
   return (
     <PageFrame
       title={job?.toolName ?? id}
@@ -95,12 +98,12 @@ export function JobDetailView({ id }: { id: string }) {
           <Link className="button plain" href="/jobs">
             <ArrowLeft size={15} aria-hidden /> {w.back}
           </Link>
-          {job && isOpen ? (
+          {job && isOpen && mayCall ? (
             <button className="button danger" onClick={() => act("cancel")}>
               <Square size={14} aria-hidden /> {w.cancel} <kbd className="key">c</kbd>
             </button>
           ) : null}
-          {job && !isOpen ? (
+          {job && !isOpen && mayCall ? (
             <button className="button" onClick={() => act("retry")}>
               <RotateCw size={14} aria-hidden /> {w.retry} <kbd className="key">r</kbd>
             </button>

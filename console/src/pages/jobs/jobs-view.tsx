@@ -17,6 +17,7 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { JobDetailView } from "./job-detail.tsx";
 import { JobProgress, JobStateBadge, JobWaitText, stateWords } from "./job-state.tsx";
 import "./jobs.css";
@@ -124,6 +125,7 @@ function JobsList() {
 
 function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
   const w = useWords(words);
+  const mayCall = useScope("call");
   const list = useRowKeys<HTMLUListElement>();
   const [problem, setProblem] = useState<Error>();
   const act = (action: "cancel" | "retry", id: string): void => {
@@ -152,7 +154,7 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
                 <span className="mono">{formatDuration(job.endedAt - job.startedAt)}</span>
               ) : null}
               <TimeAgo at={job.createdAt} />
-              {job.endedAt === undefined ? (
+              {!mayCall ? null : job.endedAt === undefined ? (
                 <button className="button small danger" onClick={() => act("cancel", job.id)}>
                   <Square size={13} aria-hidden /> {w.cancel}
                 </button>

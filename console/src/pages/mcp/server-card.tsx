@@ -7,7 +7,8 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { ProtocolLog } from "./protocol-log.tsx";
 import { ServerContents } from "./server-contents.tsx";
 import { ServerProblem } from "./server-problem.tsx";
@@ -125,13 +126,14 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
       })
       .catch(setProblem);
   };
+  const mayAct = useScope("approve");
   const Arrow = isOpen ? ChevronDown : ChevronRight;
   return (
     <section className="panel mcp-server" aria-label={server.name}>
       <header>
         <h2 className="mono grow">
           <Link data-row className="mcp-name" href={isOpen ? "/mcp" : address} aria-expanded={isOpen}>
-            <Arrow size={16} aria-hidden /> <VisibleText text={server.name} />
+            <Arrow size={16} aria-hidden /> <OneLine text={server.name} />
           </Link>
         </h2>
         <span className={`badge ${TONES[server.state]}`}>{w.states[server.state]}</span>
@@ -144,10 +146,12 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
             {formatDuration(server.latencyMs)}
           </span>
         )}
-        <button className="button small" onClick={() => act({ action: "reconnect" })}>
-          <RotateCw size={14} aria-hidden /> {w.reconnect}
-        </button>
-        {server.state === "stopped" ? null : (
+        {mayAct ? (
+          <button className="button small" onClick={() => act({ action: "reconnect" })}>
+            <RotateCw size={14} aria-hidden /> {w.reconnect}
+          </button>
+        ) : null}
+        {server.state === "stopped" || !mayAct ? null : (
           <button className="button small" onClick={() => act({ action: "disconnect" })}>
             <Unplug size={14} aria-hidden /> {w.disconnect}
           </button>
@@ -161,7 +165,7 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
       <div className="body">
         {problem ? <Failure error={problem} /> : null}
         <ServerProblem server={server} />
-        {server.state === "needs_approval" ? (
+        {server.state === "needs_approval" && mayAct ? (
           <button
             className="button primary mcp-start"
             onClick={() => act({ action: "approve_launch", hash: server.launchHash })}
@@ -171,9 +175,11 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
         ) : null}
         {server.state === "needs_sign_in" || server.signInPage ? (
           <p className="row">
-            <button className="button primary small" onClick={signIn}>
-              <LogIn size={14} aria-hidden /> {server.state === "ready" ? w.signInMore : w.signIn}
-            </button>
+            {mayAct ? (
+              <button className="button primary small" onClick={signIn}>
+                <LogIn size={14} aria-hidden /> {server.state === "ready" ? w.signInMore : w.signIn}
+              </button>
+            ) : null}
             <span className="muted small">
               {w.byHand} <code>haft mcp login {server.name}</code>
             </span>

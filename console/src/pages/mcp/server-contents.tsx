@@ -6,6 +6,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 
 const words = defineWords({
   en: {
@@ -33,6 +34,7 @@ export function ServerContents({ server }: { server: string }) {
   const prompts = useApi("mcp", "prompts", [server]).data?.items ?? [];
   const [result, setResult] = useState<ToolResult>();
   const [problem, setProblem] = useState<Error>();
+  const mayRead = useScope("call");
   const { resources = [], templates = [] } = listed.data ?? {};
   const read = (uri: string): void => {
     setProblem(undefined);
@@ -53,9 +55,11 @@ export function ServerContents({ server }: { server: string }) {
                 <VisibleText text={description ?? title ?? name} />
               </span>
             </span>
-            <button className="button small" onClick={() => read(uri)}>
-              {w.read}
-            </button>
+            {mayRead ? (
+              <button className="button small" onClick={() => read(uri)}>
+                {w.read}
+              </button>
+            ) : null}
           </li>
         ))}
         {templates.map(({ uriTemplate, title, name }) => (

@@ -4,6 +4,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 
 const words = defineWords({
   en: {
@@ -30,6 +31,7 @@ const words = defineWords({
 export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: McpActionRequest) => void }) {
   const { server, onAct } = props;
   const w = useWords(words);
+  const mayAct = useScope("approve");
   if (server.tools.length === 0) return <p className="muted">{w.none}</p>;
   return (
     <ul className="mcp-tools">
@@ -39,6 +41,7 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
             type="checkbox"
             aria-label={w.use(tool.name)}
             checked={tool.isEnabled}
+            disabled={!mayAct}
             onChange={() => onAct({ action: tool.isEnabled ? "disable_tool" : "enable_tool", tool: tool.name })}
           />
           <div className="stack">
@@ -74,12 +77,14 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
                     <DiffView text={tool.difference} />
                   </>
                 )}
-                <button
-                  className="button small mcp-start"
-                  onClick={() => onAct({ action: "approve_tool", tool: tool.name, hash: tool.hash })}
-                >
-                  {w.approve}
-                </button>
+                {mayAct ? (
+                  <button
+                    className="button small mcp-start"
+                    onClick={() => onAct({ action: "approve_tool", tool: tool.name, hash: tool.hash })}
+                  >
+                    {w.approve}
+                  </button>
+                ) : null}
               </div>
             ) : null}
           </div>

@@ -10,7 +10,8 @@ import { browserTimeZone } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
-import { VisibleText } from "../../parts/visible-text.tsx";
+import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { ScheduleForm } from "./schedule-form.tsx";
 import { RunBadge, RunLinks, ScheduleRuns } from "./schedule-runs.tsx";
 import { formatInZone, useTimingText } from "./timing-text.ts";
@@ -72,7 +73,8 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
   const timing = useTimingText(schedule.timing);
   const { id, name, isPaused, nextAt, upcoming } = schedule;
   const address = `/schedules/${encodeURIComponent(id)}`;
-  const isEditing = isOpen && search.get("edit") === "yes";
+  const mayChange = useScope("call");
+  const isEditing = mayChange && isOpen && search.get("edit") === "yes";
   const done = (): void => void queries.invalidateQueries({ queryKey: ["schedules"] });
   const act = (doing: Promise<unknown>): void => {
     setProblem(undefined);
@@ -86,40 +88,45 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
     p: { label: isPaused ? w.resume : w.pause, run: pause },
     e: { label: w.edit, run: edit },
   };
-  useKeys(isOpen ? keys : {});
+  useKeys(isOpen && mayChange ? keys : {});
   return (
     <section className="panel schedule" aria-label={name}>
       <header>
         <h2 className="grow">
           {isOpen ? (
-            <VisibleText text={name} />
+            <OneLine text={name} />
           ) : (
             <Link data-row href={address}>
-              <VisibleText text={name} />
+              <OneLine text={name} />
             </Link>
           )}
         </h2>
         {isPaused ? <span className="badge warn">{w.paused}</span> : null}
         {nextAt === undefined && !isPaused ? <span className="badge">{w.over}</span> : null}
-        <button className="button small" onClick={run}>
-          <Zap size={14} aria-hidden /> {w.runNow}
-        </button>
-        <button className="button small" onClick={pause}>
-          {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />} {isPaused ? w.resume : w.pause}
-        </button>
-        <button className="button small" aria-expanded={isEditing} onClick={edit}>
-          <Pencil size={14} aria-hidden /> {w.edit}
-        </button>
-        <button
-          className="button small danger"
-          onBlur={() => setSure(false)}
-          onClick={() => {
-            if (!isSure) setSure(true);
-            else act(api.schedules.remove(id).then(() => isOpen && go("/schedules")));
-          }}
-        >
-          <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
-        </button>
+        {mayChange ? (
+          <>
+            <button className="button small" onClick={run}>
+              <Zap size={14} aria-hidden /> {w.runNow}
+            </button>
+            <button className="button small" onClick={pause}>
+              {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}{" "}
+              {isPaused ? w.resume : w.pause}
+            </button>
+            <button className="button small" aria-expanded={isEditing} onClick={edit}>
+              <Pencil size={14} aria-hidden /> {w.edit}
+            </button>
+            <button
+              className="button small danger"
+              onBlur={() => setSure(false)}
+              onClick={() => {
+                if (!isSure) setSure(true);
+                else act(api.schedules.remove(id).then(() => isOpen && go("/schedules")));
+              }}
+            >
+              <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
+            </button>
+          </>
+        ) : null}
       </header>
       {isEditing ? (
         <ScheduleForm

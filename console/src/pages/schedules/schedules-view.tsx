@@ -9,6 +9,7 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
+import { useScope } from "../../use-scope.ts";
 import { ScheduleCard } from "./schedule-card.tsx";
 import { ScheduleForm } from "./schedule-form.tsx";
 import "./schedules.css";
@@ -46,11 +47,12 @@ export default function SchedulesView() {
   const [location, go] = useLocation();
   const [search, setSearch] = useSearchParams();
   const wanted = pathPart(location, 2);
-  const isAdding = wanted === "" && search.get("add") === "yes";
+  const mayChange = useScope("call");
+  const isAdding = mayChange && wanted === "" && search.get("add") === "yes";
   const query = useApi("schedules", "list", [], LIVE);
   const list = useRowKeys<HTMLDivElement>();
   const add = (): void => go("/schedules?add=yes");
-  useKeys(wanted ? {} : { n: { label: w.add, run: add } });
+  useKeys(wanted || !mayChange ? {} : { n: { label: w.add, run: add } });
   return (
     <PageFrame
       title={w.title}
@@ -60,11 +62,11 @@ export default function SchedulesView() {
           <Link className="button plain" href="/schedules">
             <ArrowLeft size={15} aria-hidden /> {w.back}
           </Link>
-        ) : (
+        ) : mayChange ? (
           <button className="button primary" onClick={add} aria-expanded={isAdding}>
             <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
           </button>
-        )
+        ) : null
       }
     >
       {isAdding ? (

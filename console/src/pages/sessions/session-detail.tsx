@@ -10,6 +10,7 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { SessionEntryView } from "./session-entry.tsx";
 import { SessionQuestions } from "./session-questions.tsx";
 import { SessionStateBadge, SessionUsage } from "./session-state.tsx";
@@ -61,6 +62,7 @@ export function SessionDetailView({ id }: { id: string }) {
     done.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["sessions"] }));
   };
   const stop = (): void => act(api.sessions.stop(id));
+  const mayCall = useScope("call");
   const isActive = session?.state === "running" || session?.state === "waiting";
   return (
     <PageFrame
@@ -72,7 +74,7 @@ export function SessionDetailView({ id }: { id: string }) {
             <ArrowLeft size={15} aria-hidden /> {w.back}
           </Link>
           {session ? <SessionStateBadge session={session} /> : null}
-          {isActive ? (
+          {isActive && mayCall ? (
             <button className="button danger" onClick={stop}>
               <Square size={14} aria-hidden /> {w.stop}
             </button>
@@ -103,11 +105,12 @@ function SessionBody(props: { session: AgentSessionDetail; stream: StreamedSessi
   const w = useWords(words);
   const field = useRef<HTMLTextAreaElement>(null);
   const canAnswer = useApi("sessions", "list", [{ limit: 1 }]).data?.canAnswer;
+  const maySay = useScope("call") && canAnswer === true;
   const { entries, early } = stream;
   const results = useMemo(() => new Map([...resultsOf(entries), ...early]), [entries, early]);
   const asked = useMemo(() => new Set(session.questions.map(({ callId }) => callId)), [session.questions]);
   const pending = session.pending.filter(({ callId }) => !asked.has(callId));
-  useKeys({ m: { label: w.say, run: () => field.current?.focus() } });
+  useKeys(maySay ? { m: { label: w.say, run: () => field.current?.focus() } } : {});
   return (
     <>
       {canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
@@ -125,7 +128,7 @@ function SessionBody(props: { session: AgentSessionDetail; stream: StreamedSessi
       <section className="panel" aria-label={w.conversation}>
         <Conversation stream={stream} results={results} asked={asked} />
       </section>
-      {canAnswer ? <SayForm say={say} field={field} /> : null}
+      {maySay ? <SayForm say={say} field={field} /> : null}
     </>
   );
 }

@@ -16,6 +16,7 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
 import { SessionDetailView } from "./session-detail.tsx";
 import { SessionStateBadge, SessionUsage, stateWords } from "./session-state.tsx";
 import { addressOfSession, type TreeRow, treeOf } from "./session-tree.ts";
@@ -71,8 +72,8 @@ function SessionsList() {
   const [problem, setProblem] = useState<Error>();
   const query = useApi("sessions", "list", [{ limit: 200, state }], LIVE);
   const canAnswer = query.data?.canAnswer;
+  const mayBegin = useScope("call") && canAnswer === true;
   const begin = (): void => {
-    if (!canAnswer) return;
     setProblem(undefined);
     api.sessions
       .create()
@@ -82,13 +83,13 @@ function SessionsList() {
       })
       .catch(setProblem);
   };
-  useKeys({ n: { label: w.begin, run: begin } });
+  useKeys(mayBegin ? { n: { label: w.begin, run: begin } } : {});
   return (
     <PageFrame
       title={w.title}
       lead={w.lead}
       actions={
-        canAnswer ? (
+        mayBegin ? (
           <button className="button primary" onClick={begin}>
             <Plus size={15} aria-hidden /> {w.begin} <kbd className="key">n</kbd>
           </button>
