@@ -1,6 +1,6 @@
 import { Command } from "cmdk";
 import { Activity, Keyboard, Languages, LogOut, MessagesSquare, ShieldQuestion, SunMoon, Wrench } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { useApi } from "./api.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
@@ -11,12 +11,9 @@ import { VisibleText } from "./parts/visible-text.tsx";
 import { SECTIONS } from "./sections.ts";
 import { signOut } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
-import "./palette.css";
 
 const words = defineWords({
   en: {
-    title: "Go to or do",
-    search: "Search pages, tools, sessions, calls, commands…",
     none: "Nothing found",
     approvals: "Open approvals",
     pages: "Pages",
@@ -30,8 +27,6 @@ const words = defineWords({
     signOut: "Sign out",
   },
   zh: {
-    title: "前往或执行",
-    search: "搜索页面、工具、会话、调用、命令…",
     none: "没有找到",
     approvals: "待审批",
     pages: "页面",
@@ -52,27 +47,31 @@ const RECENT_CALLS = 30;
 interface PaletteProps {
   pages: readonly Page[];
   hasSessions: boolean;
+  title: string;
+  field: { className: string; placeholder: string; value: string };
+  onSearch: (search: string) => void;
   onClose: () => void;
   onShowKeys: () => void;
 }
 
-/** Goes to anything by typing a part of its name. */
-export default function Palette({ pages, hasSessions, onClose, onShowKeys }: PaletteProps) {
+/** Goes to anything by typing a part of its name. The content of the dialog that is open while this code is loaded. */
+export default function Palette(props: PaletteProps) {
+  const { pages, hasSessions, title: label, onClose, onShowKeys } = props;
   const w = useWords(words);
   const { language, choose } = useLanguage();
   const [, setTheme] = useTheme();
   const [, go] = useLocation();
-  const [search, setSearch] = useState("");
-  const dialog = useRef<HTMLDialogElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const toolText = useToolText();
   const tools = useApi("tools", "list", []).data?.items ?? [];
   const approvals = useApi("approvals", "list", [{ state: "pending", brief: true }]).data?.items ?? [];
   const sessions = useApi("sessions", "list", hasSessions ? [{ limit: 100 }] : undefined).data?.items ?? [];
   const calls = useApi("calls", "list", [{ limit: RECENT_CALLS }]).data?.items ?? [];
-  useEffect(() => {
-    dialog.current?.showModal();
+  // Takes over from the field of the dialog in the same commit: no key is lost.
+  useLayoutEffect(() => {
+    const typed = props.field.value.length;
     input.current?.focus();
+    input.current?.setSelectionRange(typed, typed);
   }, []);
   const doing = (act: () => void) => (): void => {
     onClose();
@@ -80,120 +79,104 @@ export default function Palette({ pages, hasSessions, onClose, onShowKeys }: Pal
   };
   const to = (path: string) => doing(() => go(path));
   return (
-    <dialog
-      ref={dialog}
-      className="dialog palette"
-      aria-label={w.title}
-      onClose={onClose}
-      onClick={({ target, currentTarget }) => {
-        if (target === currentTarget) onClose();
-      }}
-    >
-      <Command label={w.title} loop>
-        <Command.Input
-          ref={input}
-          className="palette-input"
-          placeholder={w.search}
-          value={search}
-          onValueChange={setSearch}
-        />
-        <Command.List className="palette-list" label={w.title}>
-          <Command.Empty className="palette-empty">{w.none}</Command.Empty>
-          {approvals.length > 0 ? (
-            <Command.Group heading={w.approvals}>
-              {approvals.slice(0, MAX_APPROVALS).map(({ id, toolName, subject, risk }) => (
-                <Item key={id} id={`approval ${id}`} words={[toolName, subject.text]} onSelect={to(`/approvals/${id}`)}>
-                  <ShieldQuestion size={15} aria-hidden />
-                  <Named name={toolName} text={subject.text} />
-                  <RiskBadge level={risk.level} short />
-                </Item>
-              ))}
-            </Command.Group>
-          ) : null}
-          <Command.Group heading={w.pages}>
-            {pages.map(({ path, section, icon: Icon, words: texts }) => {
-              const inside = SECTIONS.find(({ id }) => id === section)?.words[language].title ?? "";
-              const { title } = texts[language];
-              return (
-                <Item key={path} id={`page ${path}`} words={[title, inside, path]} onSelect={to(`/${path}`)}>
-                  <Icon size={15} aria-hidden />
-                  <span>{title}</span>
-                  {inside === title ? null : <span className="muted small">{inside}</span>}
-                </Item>
-              );
-            })}
-          </Command.Group>
-          <Command.Group heading={w.commands}>
-            {(["light", "dark", "system"] as const).map((theme) => (
-              <Item key={theme} id={`theme ${theme}`} words={[w.themes[theme]]} onSelect={doing(() => setTheme(theme))}>
-                <SunMoon size={15} aria-hidden />
-                {w.themes[theme]}
+    <Command label={label} loop>
+      <Command.Input ref={input} {...props.field} onValueChange={props.onSearch} />
+      <Command.List className="palette-list" label={label}>
+        <Command.Empty className="palette-empty">{w.none}</Command.Empty>
+        {approvals.length > 0 ? (
+          <Command.Group heading={w.approvals}>
+            {approvals.slice(0, MAX_APPROVALS).map(({ id, toolName, subject, risk }) => (
+              <Item key={id} id={`approval ${id}`} words={[toolName, subject.text]} onSelect={to(`/approvals/${id}`)}>
+                <ShieldQuestion size={15} aria-hidden />
+                <Named name={toolName} text={subject.text} />
+                <RiskBadge level={risk.level} short />
               </Item>
             ))}
-            <Item
-              id="language"
-              words={[w.language, "language"]}
-              onSelect={doing(() => choose(language === "en" ? "zh" : "en"))}
-            >
-              <Languages size={15} aria-hidden />
-              {w.language}
-            </Item>
-            <Item id="keys" words={[w.keys]} onSelect={doing(onShowKeys)}>
-              <Keyboard size={15} aria-hidden />
-              {w.keys}
-              <kbd className="key">?</kbd>
-            </Item>
-            <Item id="sign out" words={[w.signOut]} onSelect={doing(() => void signOut())}>
-              <LogOut size={15} aria-hidden />
-              {w.signOut}
-            </Item>
           </Command.Group>
-          {sessions.length > 0 ? (
-            <Command.Group heading={w.sessions}>
-              {sessions.map(({ key, label = "" }) => (
-                <Item
-                  key={key}
-                  id={`session ${key}`}
-                  words={[key, label]}
-                  onSelect={to(`/sessions/${encodeURIComponent(key)}`)}
-                >
-                  <MessagesSquare size={15} aria-hidden />
-                  <Named name={key} text={label === key ? "" : label} />
-                </Item>
-              ))}
-            </Command.Group>
-          ) : null}
-          {calls.length > 0 ? (
-            <Command.Group heading={w.calls}>
-              {calls.map(({ callId, toolName, subject }) => (
-                <Item
-                  key={callId}
-                  id={`call ${callId}`}
-                  words={[toolName, subject?.text ?? "", callId]}
-                  onSelect={to(`/work/${encodeURIComponent(callId)}`)}
-                >
-                  <Activity size={15} aria-hidden />
-                  <Named name={toolName} text={subject?.text ?? ""} />
-                </Item>
-              ))}
-            </Command.Group>
-          ) : null}
-          <Command.Group heading={w.tools}>
-            {tools.map((tool) => (
+        ) : null}
+        <Command.Group heading={w.pages}>
+          {pages.map(({ path, section, icon: Icon, words: texts }) => {
+            const inside = SECTIONS.find(({ id }) => id === section)?.words[language].title ?? "";
+            const { title } = texts[language];
+            return (
+              <Item key={path} id={`page ${path}`} words={[title, inside, path]} onSelect={to(`/${path}`)}>
+                <Icon size={15} aria-hidden />
+                <span>{title}</span>
+                {inside === title ? null : <span className="muted small">{inside}</span>}
+              </Item>
+            );
+          })}
+        </Command.Group>
+        <Command.Group heading={w.commands}>
+          {(["light", "dark", "system"] as const).map((theme) => (
+            <Item key={theme} id={`theme ${theme}`} words={[w.themes[theme]]} onSelect={doing(() => setTheme(theme))}>
+              <SunMoon size={15} aria-hidden />
+              {w.themes[theme]}
+            </Item>
+          ))}
+          <Item
+            id="language"
+            words={[w.language, "language"]}
+            onSelect={doing(() => choose(language === "en" ? "zh" : "en"))}
+          >
+            <Languages size={15} aria-hidden />
+            {w.language}
+          </Item>
+          <Item id="keys" words={[w.keys]} onSelect={doing(onShowKeys)}>
+            <Keyboard size={15} aria-hidden />
+            {w.keys}
+            <kbd className="key">?</kbd>
+          </Item>
+          <Item id="sign out" words={[w.signOut]} onSelect={doing(() => void signOut())}>
+            <LogOut size={15} aria-hidden />
+            {w.signOut}
+          </Item>
+        </Command.Group>
+        {sessions.length > 0 ? (
+          <Command.Group heading={w.sessions}>
+            {sessions.map(({ key, label = "" }) => (
               <Item
-                key={tool.name}
-                id={`tool ${tool.name}`}
-                words={[tool.name, toolText(tool).title, tool.title]}
-                onSelect={to(`/tools/${encodeURIComponent(tool.name)}`)}
+                key={key}
+                id={`session ${key}`}
+                words={[key, label]}
+                onSelect={to(`/sessions/${encodeURIComponent(key)}`)}
               >
-                <Wrench size={15} aria-hidden />
-                <Named name={tool.name} text={toolText(tool).title} />
+                <MessagesSquare size={15} aria-hidden />
+                <Named name={key} text={label === key ? "" : label} />
               </Item>
             ))}
           </Command.Group>
-        </Command.List>
-      </Command>
-    </dialog>
+        ) : null}
+        {calls.length > 0 ? (
+          <Command.Group heading={w.calls}>
+            {calls.map(({ callId, toolName, subject }) => (
+              <Item
+                key={callId}
+                id={`call ${callId}`}
+                words={[toolName, subject?.text ?? "", callId]}
+                onSelect={to(`/work/${encodeURIComponent(callId)}`)}
+              >
+                <Activity size={15} aria-hidden />
+                <Named name={toolName} text={subject?.text ?? ""} />
+              </Item>
+            ))}
+          </Command.Group>
+        ) : null}
+        <Command.Group heading={w.tools}>
+          {tools.map((tool) => (
+            <Item
+              key={tool.name}
+              id={`tool ${tool.name}`}
+              words={[tool.name, toolText(tool).title, tool.title]}
+              onSelect={to(`/tools/${encodeURIComponent(tool.name)}`)}
+            >
+              <Wrench size={15} aria-hidden />
+              <Named name={tool.name} text={toolText(tool).title} />
+            </Item>
+          ))}
+        </Command.Group>
+      </Command.List>
+    </Command>
   );
 }
 

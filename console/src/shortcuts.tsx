@@ -1,9 +1,11 @@
 import { X } from "lucide-react";
-import { Suspense, use, useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { defineWords, useWords } from "./language.tsx";
 import { loadWithRetry } from "./lazy-page.tsx";
 import type { Page } from "./page.ts";
+import { Failure } from "./parts/failure.tsx";
 import { describedKeys, useKeys } from "./parts/use-keys.ts";
+import "./palette.css";
 
 const words = defineWords({
   en: {
@@ -11,6 +13,9 @@ const words = defineWords({
     close: "Close",
     help: "Show the shortcuts of this page",
     palette: "Go to a page, tool, session or call",
+    paletteTitle: "Go to or do",
+    search: "Search pages, tools, sessions, calls, commands…",
+    failed: "The search could not be loaded. Try again when the server is reachable, or reload the console.",
     names: { " ": "Space" } as Readonly<Record<string, string>>,
   },
   zh: {
@@ -18,18 +23,25 @@ const words = defineWords({
     close: "关闭",
     help: "显示此页面的快捷键",
     palette: "前往页面、工具、会话或调用",
+    paletteTitle: "前往或执行",
+    search: "搜索页面、工具、会话、调用、命令…",
+    failed: "无法加载搜索。请在服务器可用时重试，或重新加载控制台。",
     names: { " ": "空格" } as Readonly<Record<string, string>>,
   },
 });
 
 const PALETTE_KEYS = "Ctrl K";
-let loading: ReturnType<typeof load> | undefined;
+const PRELOAD_MS = 2_000;
+let loading: Promise<PaletteModule> | undefined;
 
-function load() {
-  return loadWithRetry(() => import("./palette.tsx")).catch((error: unknown) => {
+type PaletteModule = typeof import("./palette.tsx");
+
+function load(): Promise<PaletteModule> {
+  loading ??= loadWithRetry(() => import("./palette.tsx")).catch((error: unknown) => {
     loading = undefined;
     throw error;
   });
+  return loading;
 }
 
 /** Opens the palette from anywhere: a button, or the keys. */
@@ -44,14 +56,14 @@ export function Shortcuts({ pages, hasSessions }: { pages: readonly Page[]; hasS
   const close = (): void => setShown(undefined);
   useKeys({ "?": { label: w.help, run: () => setShown("keys") } });
   useEffect(() => {
-    const show = (): void => {
-      // The palette is not shown if its code cannot be loaded; the next press tries again.
-      loading ??= load();
-      loading.then(
-        () => setShown("palette"),
-        () => undefined,
-      );
-    };
+    const preload = (): void => void load().catch(() => undefined);
+    // Safari has no idle callback.
+    if (!("requestIdleCallback" in globalThis)) return void setTimeout(preload, PRELOAD_MS);
+    const idle = requestIdleCallback(preload);
+    return () => cancelIdleCallback(idle);
+  }, []);
+  useEffect(() => {
+    const show = (): void => setShown("palette");
     const onKey = (event: KeyboardEvent): void => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey)
         return;
@@ -66,26 +78,49 @@ export function Shortcuts({ pages, hasSessions }: { pages: readonly Page[]; hasS
     };
   }, []);
   if (shown === "keys") return <KeyHelp onClose={close} />;
-  if (shown !== "palette" || !loading) return null;
-  return (
-    <Suspense>
-      <Loaded
-        loading={loading}
-        pages={pages}
-        hasSessions={hasSessions}
-        onClose={close}
-        onShowKeys={() => setShown("keys")}
-      />
-    </Suspense>
-  );
+  if (shown !== "palette") return null;
+  return <PaletteDialog pages={pages} hasSessions={hasSessions} onClose={close} onShowKeys={() => setShown("keys")} />;
 }
 
-function Loaded({
-  loading: module,
-  ...props
-}: { loading: ReturnType<typeof load> } & Parameters<Awaited<ReturnType<typeof load>>["default"]>[0]) {
-  const { default: Palette } = use(module);
-  return <Palette {...props} />;
+interface PaletteDialogProps {
+  pages: readonly Page[];
+  hasSessions: boolean;
+  onClose: () => void;
+  onShowKeys: () => void;
+}
+
+/** Is open from the first key on: what the user types before the palette is loaded must not be a shortcut of the page. */
+function PaletteDialog({ onClose, ...props }: PaletteDialogProps) {
+  const w = useWords(words);
+  const [search, setSearch] = useState("");
+  const [loaded, setLoaded] = useState<PaletteModule>();
+  const [hasFailed, setFailed] = useState(false);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const start = (): void => {
+    setFailed(false);
+    load().then(setLoaded, () => setFailed(true));
+  };
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  useEffect(start, []);
+  const field = { className: "palette-input", placeholder: w.search, value: search };
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog palette"
+      aria-label={w.paletteTitle}
+      onClose={onClose}
+      onClick={({ target, currentTarget }) => {
+        if (target === currentTarget) onClose();
+      }}
+    >
+      {loaded ? (
+        <loaded.default {...props} title={w.paletteTitle} field={field} onSearch={setSearch} onClose={onClose} />
+      ) : (
+        <input {...field} autoFocus aria-label={w.search} onChange={({ target }) => setSearch(target.value)} />
+      )}
+      {hasFailed ? <Failure error={new Error(w.failed)} again={start} /> : null}
+    </dialog>
+  );
 }
 
 function KeyHelp({ onClose }: { onClose: () => void }) {

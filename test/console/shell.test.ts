@@ -110,6 +110,49 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await help.waitFor({ state: "detached" });
   });
 
+  test("takes what is typed after Ctrl+K as the search from the first key on, while its code is loaded", async () => {
+    const asked = await console.host.haft.execute("write", { path: "later.txt", content: "later" }, { caller: {} });
+    if (asked.status !== "pending") throw new Error(asked.display);
+    const { id } = asked.pending;
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await other.route(/\/assets\/palette-.*\.js/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await go(`/approvals/${id}`, other);
+    await other.reload();
+    await other.locator(".answers .primary:enabled").first().waitFor();
+    await other.keyboard.press("Control+k");
+    await other.keyboard.type("ny");
+    const palette = other.getByRole("dialog", { name: "Go to or do" });
+    expect(await palette.getByRole("textbox").inputValue()).toBe("ny");
+    release();
+    await expectShown(palette.getByRole("listbox"));
+    await other.keyboard.type("x");
+    expect(await palette.getByRole("combobox").inputValue()).toBe("nyx");
+    expect(await console.host.haft.approvals.get(id)).toMatchObject({ state: "pending" });
+    await other.keyboard.press("Escape");
+    await palette.waitFor({ state: "detached" });
+    await other.unrouteAll();
+    await console.host.haft.approvals.cancel(id, "The test has ended");
+    await page.reload();
+  });
+
+  test("survives addresses and stored input that cannot be read", async () => {
+    await go("/tools/%E0%A4%A", other);
+    await expectShown(heading("Tools", other));
+    await go("/artifacts/%E0%A4%A", other);
+    await expectShown(heading("%E0%A4%A", other));
+    for (const garbage of ["{garbage", "null", "1"]) {
+      await other.evaluate(`sessionStorage.setItem("haft.edited-call", ${JSON.stringify(garbage)})`);
+      await go("/tools", other);
+      await go("/tools/list_files", other);
+      await expectShown(other.getByRole("button", { name: "Run" }));
+      expect(await other.evaluate(`sessionStorage.getItem("haft.edited-call")`)).toBe(null);
+    }
+  });
+
   test("groups the pages by task, marks the section, and shows its pages as tabs", async () => {
     await go("/tools");
     const sections = page.getByRole("navigation", { name: "Sections" });
@@ -197,11 +240,18 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await go("/tools", other);
     await other.reload();
     await expectShown(heading("This page failed", other));
+    expect(await other.getByRole("alert").innerText()).not.toContain("Is it still running?");
     await other.getByRole("link", { name: "Settings" }).click();
     await expectShown(heading("Settings", other));
     await other.goBack();
     isBroken = false;
     await other.getByRole("button", { name: "Try again" }).click();
+    await expectShown(heading("Tools", other));
+    isBroken = true;
+    await other.reload();
+    await expectShown(heading("This page failed", other));
+    isBroken = false;
+    await go("/tools?q=grep", other);
     await expectShown(heading("Tools", other));
     await other.unrouteAll();
   });
@@ -386,6 +436,10 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await go("/settings", reader);
     await expectShown(reader.getByRole("region", { name: "Server" }));
     expect(await reader.getByRole("region", { name: "API tokens" }).count()).toBe(0);
+    await go("/schedules?add=yes", reader);
+    await expectShown(heading("Schedules", reader));
+    await expectShown(reader.getByText("No schedules"));
+    expect(await reader.getByRole("button", { name: "Add" }).count()).toBe(0);
   });
 
   test("creates a token, shows it once, and revokes it", async () => {

@@ -14,7 +14,7 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
   const w = useWords(words);
   const { language } = useLanguage();
   const known = error instanceof ApiError ? error : undefined;
-  const isAway = known?.code === "unreachable" || error instanceof TypeError;
+  const isAway = known?.code === "unreachable";
   const translated = known && language === "zh" ? ERROR_TEXTS_ZH[known.code] : undefined;
   const title = isAway ? w.unreachable : (translated ?? error.message);
   const details = isAway ? [] : [translated === undefined ? "" : error.message, known?.next ?? ""];

@@ -1,4 +1,5 @@
 import { Component, type ReactNode, useEffect, useRef } from "react";
+import { useLocation, useSearch } from "wouter";
 import { queries } from "../api.ts";
 import { useConnection } from "../connection.ts";
 import { defineWords, useWords } from "../language.tsx";
@@ -58,6 +59,14 @@ function BrokenPage({ error, retry }: { error: Error; retry: () => void }) {
     if (isChunk && isReachable && wasAway.current) retry();
     wasAway.current = !isReachable;
   }, [isChunk, isReachable, retry]);
+  const [path] = useLocation();
+  const place = `${path}?${useSearch()}`;
+  const brokenAt = useRef(place);
+  useEffect(() => {
+    // Another address of the same page may work.
+    if (brokenAt.current !== place) retry();
+    brokenAt.current = place;
+  }, [place, retry]);
   return (
     <PageFrame
       title={w.title}

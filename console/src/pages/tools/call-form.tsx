@@ -149,9 +149,16 @@ export function saveEdited(tool: string, input: unknown): void {
 
 function takeEdited(tool: string): unknown {
   const kept = sessionStorage.getItem(EDITED);
-  if (kept === null) return undefined;
-  const edited = JSON.parse(kept) as { tool: string; input: unknown };
-  if (edited.tool !== tool) return undefined;
+  // First: what cannot be read must not break the page again.
   sessionStorage.removeItem(EDITED);
-  return edited.input;
+  try {
+    const edited: unknown = JSON.parse(kept ?? "null");
+    return isEdited(edited) && edited.tool === tool ? edited.input : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isEdited(value: unknown): value is { tool: string; input: unknown } {
+  return typeof value === "object" && value !== null && "tool" in value && "input" in value;
 }
