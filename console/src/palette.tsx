@@ -7,7 +7,7 @@ import { defineWords, useLanguage, useWords } from "./language.tsx";
 import type { Page } from "./page.ts";
 import { RiskBadge } from "./parts/risk-badge.tsx";
 import { useToolText } from "./parts/tool-text.ts";
-import { VisibleText } from "./parts/visible-text.tsx";
+import { OneLine } from "./parts/visible-text.tsx";
 import { SECTIONS } from "./sections.ts";
 import { signOut } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
@@ -192,10 +192,10 @@ function Named({ name, text }: { name: string; text: string }) {
   return (
     <>
       <span className="mono">
-        <VisibleText text={name} />
+        <OneLine text={name} />
       </span>
       <span className="muted cut grow">
-        <VisibleText text={text.slice(0, 200)} />
+        <OneLine text={text.slice(0, 200)} />
       </span>
     </>
   );
