@@ -36,6 +36,12 @@ describe("the summary of a call", () => {
     ],
     ["delete_file", { path: "a.txt" }, { subject: "a.txt", type: "path", level: "medium", why: "risk.deletesFiles" }],
     ["read", { path: "a.txt" }, { subject: "a.txt", type: "path", level: "low", why: "risk.reads" }],
+    [
+      "grep",
+      { pattern: "TODO", path: "src" },
+      { subject: "TODO in src", type: "text", level: "low", why: "risk.reads" },
+    ],
+    ["list_files", {}, { subject: ".", type: "path", level: "low", why: "risk.reads" }],
   ])("%s %j", (tool, input, expected) => {
     expect(summaryOf(tool, input)).toEqual(expected);
   });

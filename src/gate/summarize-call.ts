@@ -36,7 +36,10 @@ function signatureOrNone(tool: AnyTool, input: unknown): Signature | undefined {
 function subjectOf(input: unknown, signature?: Signature): CallSubject {
   const { command, changes = [], reads = [], urls = [] } = signature ?? {};
   if (command) return subject("command", command.text);
-  const paths = changes.length > 0 ? changes : reads;
+  const searched = changes.length === 0 ? searchedText(input) : undefined;
+  if (searched !== undefined && reads.length > 0) return subject("text", searched);
+  // The workspace itself has an empty path.
+  const paths = (changes.length > 0 ? changes : reads).map((path) => path || ".");
   if (paths.length > 0)
     return subject("path", paths.length > 3 ? `${paths[0]} +${paths.length - 1}` : paths.join(", "));
   if (urls[0] !== undefined) return subject("url", urls[0]);
@@ -49,6 +52,15 @@ function subjectOf(input: unknown, signature?: Signature): CallSubject {
   }
   const text = Object.keys(input).length === 0 ? "" : JSON.stringify(input);
   return subject("text", signature?.text ?? text);
+}
+
+/** What a search looks for, and where if that is not everywhere. */
+function searchedText(input: unknown): string | undefined {
+  if (!isObject(input)) return undefined;
+  const { pattern, query, path } = input;
+  const text = [pattern, query].find((each): each is string => typeof each === "string" && each !== "");
+  if (text === undefined) return undefined;
+  return typeof path === "string" && path !== "" && path !== "." ? `${text} in ${path}` : text;
 }
 
 const NAMED: readonly (readonly [CallSubject["type"], readonly string[]])[] = [
