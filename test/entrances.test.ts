@@ -680,7 +680,9 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(world.happened()).toBe(false);
     const [question] = await world.haft.approvals.list("pending");
-    expect(question).toMatchObject({ toolName: tool.name, preview: { content: [{ type: "text" }] } });
+    expect(question).toMatchObject({ toolName: tool.name, summary: { subject: { text: expect.any(String) } } });
+    // A person sees what would happen: the parts of a command, or a difference.
+    expect(question?.summary?.steps ?? question?.preview?.content).not.toHaveLength(0);
     const ran = await world.haft.approve(question!.id, "ada");
     expect(ran).toMatchObject({ status: "completed", toolName: tool.name });
     expect(world.happened()).toBe(true);
