@@ -84,7 +84,7 @@ async function takePictures(browser, { url, login }) {
       body,
     );
   }
-  await page.evaluate(() => localStorage.setItem("haft.first-run", "over"));
+  await page.evaluate('localStorage.setItem("haft.first-run", "over")');
   await page.reload();
   const show = async (place) => {
     await page.goto(`${url}/#${place}`);

@@ -139,7 +139,7 @@ test("Ctrl-C ends it although the server hangs", async () => {
     if (++requests <= 2) response.setHeader("content-type", "application/json").end('{"items":[]}');
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const watching = haft.onTerminal(["approvals", "watch", "--url", url], {
     ...PLAIN,
