@@ -13,6 +13,11 @@ export const RISK_LEVELS = ["low", "medium", "high", "critical"] as const;
  */
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
+/** Higher for a higher level. */
+export function rankOf(level: RiskLevel): number {
+  return RISK_LEVELS.indexOf(level);
+}
+
 export interface Risk {
   level: RiskLevel;
   /** Why, the most important first. */

@@ -3,8 +3,8 @@ import {
   type CallSubject,
   type CallSummary,
   type CommandStep,
+  rankOf,
   type Risk,
-  RISK_LEVELS,
   type RiskLevel,
 } from "../core/call-summary.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../core/localized-text.ts";
@@ -90,7 +90,7 @@ interface Assessed {
 }
 
 function riskOf(call: Assessed): Risk {
-  const reasons = reasonsOf(call).sort((one, other) => rank(other.level) - rank(one.level));
+  const reasons = reasonsOf(call).sort((one, other) => rankOf(other.level) - rankOf(one.level));
   return { level: reasons[0]?.level ?? "high", reasons: reasons.map(({ why }) => why) };
 }
 
@@ -138,8 +138,4 @@ function addEffects(tool: AnyTool | undefined, input: unknown, signature: Signat
 
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;
-}
-
-function rank(level: RiskLevel): number {
-  return RISK_LEVELS.indexOf(level);
 }

@@ -1,5 +1,5 @@
 import { parse, type Statement } from "unbash";
-import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
+import { type CommandStep, rankOf, type RiskLevel } from "../../core/call-summary.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
 import { gitSubcommand, SHELLS } from "./command-wrappers.ts";
 import { findDanger } from "./dangerous-command.ts";
@@ -164,7 +164,10 @@ function explain(text: string): Pick<CommandStep, "does" | "asks" | "level"> {
   const redirect = writtenFile(parsed);
   if (redirect) parts.push({ level: "medium", asks: redirect });
   if (!complete || parsed.problem) parts.push({ level: "high", asks: localizedText("asks.unclear") });
-  const worst = parts.reduce((one, other) => (LEVEL[other.level] > LEVEL[one.level] ? other : one), parts[0] ?? EMPTY);
+  const worst = parts.reduce(
+    (one, other) => (rankOf(other.level) > rankOf(one.level) ? other : one),
+    parts[0] ?? EMPTY,
+  );
   const isGroup = parsed.constructs.has("compound command") || parsed.commands.length > 1;
   const does = isGroup ? localizedText("does.group") : (parts.find((part) => part.does)?.does ?? worst.does);
   return danger ? { does, asks: danger, level: "critical" } : { does, asks: worst.asks, level: worst.level };
@@ -172,7 +175,6 @@ function explain(text: string): Pick<CommandStep, "does" | "asks" | "level"> {
 
 type ExplainedPart = Pick<CommandStep, "does" | "asks" | "level">;
 const EMPTY: ExplainedPart = { level: "low" };
-const LEVEL: Readonly<Record<RiskLevel, number>> = { low: 0, medium: 1, high: 2, critical: 3 };
 
 function explainProgram(seen: SeenCommand): ExplainedPart {
   const { name, argv, literal } = seen;
