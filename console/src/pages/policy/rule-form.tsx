@@ -33,6 +33,42 @@ const DECISIONS = ["deny", "ask", "allow"] as const;
 /** A person types faster than past calls are judged. */
 const PAUSE_MS = 350;
 
+/** The decision and the text of a rule. */
+export function RuleFields(props: {
+  value: NewRuleRequest;
+  onRule: (rule: string) => void;
+  onDecision: (decision: NewRuleRequest["decision"]) => void;
+  autoFocus?: boolean;
+}) {
+  const w = useWords(words);
+  const { rule, decision } = props.value;
+  return (
+    <>
+      <select
+        className="select narrow"
+        aria-label={w.decision}
+        value={decision}
+        onChange={({ target }) => props.onDecision(DECISIONS.find((each) => each === target.value) ?? decision)}
+      >
+        {DECISIONS.map((each) => (
+          <option key={each} value={each}>
+            {w.decisions[each]}
+          </option>
+        ))}
+      </select>
+      <input
+        className="input mono grow"
+        aria-label={w.rule}
+        spellCheck={false}
+        autoFocus={props.autoFocus}
+        required
+        value={rule}
+        onChange={({ target }) => props.onRule(target.value)}
+      />
+    </>
+  );
+}
+
 /** A rule that is added or changed, with its effect on past calls before it is saved. */
 export function RuleForm(props: {
   label: string;
@@ -58,27 +94,7 @@ export function RuleForm(props: {
     <form className="rule-form stack" aria-label={props.label} onSubmit={submit}>
       {problem ? <Failure error={problem} /> : null}
       <div className="row">
-        <select
-          className="select narrow"
-          aria-label={w.decision}
-          value={decision}
-          onChange={({ target }) => setDecision(DECISIONS.find((each) => each === target.value) ?? "ask")}
-        >
-          {DECISIONS.map((each) => (
-            <option key={each} value={each}>
-              {w.decisions[each]}
-            </option>
-          ))}
-        </select>
-        <input
-          className="input mono grow"
-          aria-label={w.rule}
-          spellCheck={false}
-          autoFocus
-          required
-          value={rule}
-          onChange={({ target }) => setRule(target.value)}
-        />
+        <RuleFields value={{ rule, decision }} onRule={setRule} onDecision={setDecision} autoFocus />
       </div>
       {rule.trim() === "" ? <p className="small muted">{w.hint}</p> : <Effect rule={rule.trim()} decision={decision} />}
       {props.note === undefined ? null : <p className="small muted mono">{props.note}</p>}

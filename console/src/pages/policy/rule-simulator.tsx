@@ -9,6 +9,7 @@ import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
+import { RuleFields } from "./rule-form.tsx";
 
 const words = defineWords({
   en: {
@@ -17,8 +18,6 @@ const words = defineWords({
     what: "What to try",
     kinds: { add: "with one more rule", remove: "without a rule" },
     rule: "Rule",
-    decision: "Decision",
-    decisions: { deny: "deny", ask: "ask", allow: "allow" },
     run: "Simulate",
     cancel: "Cancel",
     progress: (looked: string, of: string) => `${looked} of ${of} entries of the log`,
@@ -34,8 +33,6 @@ const words = defineWords({
     what: "试什么",
     kinds: { add: "增加一条规则", remove: "去掉一条规则" },
     rule: "规则",
-    decision: "裁决",
-    decisions: { deny: "拒绝", ask: "询问", allow: "允许" },
     run: "模拟",
     cancel: "取消",
     progress: (looked: string, of: string) => `日志 ${of} 条中的 ${looked} 条`,
@@ -51,8 +48,6 @@ type Run =
   | { state: "running"; looked: number; of: number }
   | { state: "done"; simulation: Simulation }
   | { state: "cancelled" };
-
-const DECISIONS = ["deny", "ask", "allow"] as const;
 
 /** Runs in the background of the server. Leaving the page or Cancel ends it. */
 export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
@@ -109,28 +104,7 @@ export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
             {rules.length > 0 ? <option value="remove">{w.kinds.remove}</option> : null}
           </select>
           {kind === "add" ? (
-            <>
-              <select
-                className="select narrow"
-                aria-label={w.decision}
-                value={decision}
-                onChange={({ target }) => setDecision(DECISIONS.find((each) => each === target.value) ?? "deny")}
-              >
-                {DECISIONS.map((each) => (
-                  <option key={each} value={each}>
-                    {w.decisions[each]}
-                  </option>
-                ))}
-              </select>
-              <input
-                className="input mono grow"
-                aria-label={w.rule}
-                spellCheck={false}
-                required
-                value={rule}
-                onChange={({ target }) => setRule(target.value)}
-              />
-            </>
+            <RuleFields value={{ rule, decision }} onRule={setRule} onDecision={setDecision} />
           ) : (
             <select
               className="select mono grow"
