@@ -85,6 +85,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "lint.projectMode": "项目的文件不能设置 bypassPermissions。请在你自己的设置中设置。",
   "lint.allowPattern": "允许模式必须写明服务器：写 “mcp__server__*”，或写出工具名。",
   "lint.unknown": "没有“{name}”。{hint}",
+  "lint.elsewhere": "“{name}”是其他程序的工具。Haft 没有这个工具，所以这条规则不起作用。",
   "lint.noParameter": "“{condition}”：该工具没有参数“{parameter}”。{hint}",
   "lint.matchedAlready": "规则本来就匹配“{parameter}”。请写 {rule}。",
   "lint.allowParameter": "只有 deny 和 ask 规则匹配参数，所以这条规则不允许任何调用。",

@@ -2,8 +2,8 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import { ConfigError, type ConfigProblem } from "../config/problems.ts";
 import { createPolicyLayers, type PolicyLayer } from "../gate/permit/policy-layers.ts";
 import type { CallMode } from "../core/call.ts";
+import { errorMessage } from "../core/error.ts";
 import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
-import { ConditionError } from "../gate/permit/rules/rule-conditions.ts";
 import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { RuleList } from "../gate/permit/rules/rule.ts";
 import type { HaftOptions } from "../runtime.ts";
@@ -45,12 +45,12 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
 
 /**
  * The rules of every file, the most general first. Each rule keeps the name of its file. Throws a ConfigError for a
- * condition that cannot be understood: without it, the rule would silently have no effect.
+ * rule that cannot be understood: it would silently have no effect.
  */
 export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
   const problems = sources.flatMap(({ file, rules }) =>
     rules.flatMap(({ list, rule, line, column }): ConfigProblem[] => {
-      const message = conditionProblem(rule, list);
+      const message = ruleProblem(rule, list);
       return message === undefined ? [] : [{ file, line, column, path: `permissions.${list}`, message }];
     }),
   );
@@ -63,12 +63,12 @@ export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
   ]);
 }
 
-function conditionProblem(text: string, list: RuleList): string | undefined {
+function ruleProblem(text: string, list: RuleList): string | undefined {
   try {
     new RuleSet().add(text, list, "configuration");
     return undefined;
   } catch (error) {
-    return error instanceof ConditionError ? error.message : undefined;
+    return errorMessage(error);
   }
 }
 

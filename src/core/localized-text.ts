@@ -86,6 +86,7 @@ export const TEXTS = {
   "lint.projectMode": "A project's file cannot set bypassPermissions. Set it in your own settings.",
   "lint.allowPattern": 'An allow pattern must name the server: write "mcp__server__*", or name the tools.',
   "lint.unknown": 'There is no "{name}". {hint}',
+  "lint.elsewhere": '"{name}" is a tool of another program. Haft has no such tool, so the rule has no effect.',
   "lint.noParameter": '"{condition}": the tool has no "{parameter}". {hint}',
   "lint.matchedAlready": '"{parameter}" is what the rule already matches. Write {rule}.',
   "lint.allowParameter": "Only deny and ask rules match parameters, so this allows nothing.",

@@ -44,6 +44,13 @@ describe("lintRules", () => {
     expect(codes("deny", "Bash(run_in_background:true)", "WebFetch(domain:*.x.com)", "group:mcp:files")).toEqual([]);
   });
 
+  test("knows the tools of other programs, and of capabilities that are not open", () => {
+    expect(codes("allow", "Skill", "Task", "NotebookEdit", "NotebookRead(notes/**)")).toEqual([]);
+    const [finding] = lintRules([{ origin: "user", deny: ["TodoWrite"] }], workspace.tools);
+    expect(finding).toMatchObject({ level: "note", message: expect.stringContaining("another program") });
+    expect(codes("allow", "NotebookEdit(notes)")).toEqual(["malformed"]);
+  });
+
   test("suggests the nearest name", () => {
     const [finding] = lintRules([{ origin: "a.yml", deny: ["Baash(rm)"] }], workspace.tools);
     expect(finding).toMatchObject({ origin: "a.yml", list: "deny", rule: "Baash(rm)" });

@@ -21,6 +21,16 @@ import {
   ruleToolName,
 } from "./rule.ts";
 
+/** Tools of Claude Code, Gemini and OpenCode that Haft does not have. Rules about them are no misspellings. */
+const ELSEWHERE: ReadonlySet<string> = new Set(
+  [
+    "todowrite todoread askuserquestion exitplanmode enterplanmode exitworktree enterworktree bashoutput killshell",
+    "killbash taskoutput taskstop taskcreate taskget tasklist taskupdate slashcommand lsp structuredoutput toolsearch",
+    "listmcpresourcestool readmcpresourcetool sendmessage teamcreate teamdelete croncreate crondelete cronlist",
+    "powershell monitor workflow remotetrigger list_directory search_file_content read_many_files replace save_memory",
+    "write_todos google_web_search todo_write todo_read patch list question codesearch",
+  ].flatMap((names) => names.split(" ")),
+);
 const KINDS = ["kind:readonly", "kind:write", "kind:execute"];
 
 /** Rules that never match, are shadowed by others, or mean something unexpected; with what to write instead. */
@@ -86,6 +96,9 @@ function lintName({ name }: RuleText, { list }: Rule, tools: readonly AnyTool[])
   if (key.startsWith("mcp__") || name.includes("*") || tools.length === 0) return undefined;
   const target = readTarget(name, "deny");
   if (target.family || tools.some((tool) => target.names(tool))) return undefined;
+  const folded = ruleToolName(name);
+  if (Object.values(TOOL_GROUPS).some((members) => members.includes(folded))) return undefined;
+  if (ELSEWHERE.has(folded)) return remark("note", "unknown_tool", "lint.elsewhere", { name });
   const names = tools.flatMap((tool) => [tool.name, ...tool.aliases]);
   const unknown = known(didYouMean(name, names), "It may be registered later, or be misspelled.");
   return { ...unknown, level: "warning" };

@@ -51,6 +51,13 @@ describe("a rule compares values", () => {
     ["Refund(amount>100 && currency==EUR)", { amount: 200, currency: "USD" }, "allow"],
     ["Refund(currency != 'EUR')", { currency: "USD", amount: 1 }, "deny"],
     ["Refund(order.total>5)", { order: { total: 6 } }, "deny"],
+    ["Refund(amount:>100)", { amount: 101 }, "deny"],
+    ["Refund(amount:>100)", { amount: 100 }, "allow"],
+    ["Refund(currency==E*)", { currency: "EUR" }, "deny"],
+    ["Refund(currency==E*)", { currency: "USD" }, "allow"],
+    ["Refund(currency!=E*)", { currency: "USD" }, "deny"],
+    ["Refund(currency=='E*')", { currency: "EUR" }, "allow"],
+    ["Refund(currency=='E*')", { currency: "E*" }, "deny"],
   ])("deny %s for %j: %s", (rule, input, expected) => {
     expect(decide(refund, { deny: [rule] }, input)).toBe(expected);
   });
@@ -103,6 +110,8 @@ describe("a condition that cannot be understood is an error", () => {
     ["Refund(amount>)", '"amount>"'],
     ["Refund(amount>many)", '"amount>many"'],
     ["Refund(>5)", '">5"'],
+    ["Refund(amount:>lots)", '"amount:>lots"'],
+    ["Refund(amount=:5 > )", '"amount=:5 >"'],
     ["Refund(a b>5)", '"a b>5"'],
     ["Refund(amount>5 && currency)", '"currency"'],
     ["effect:delete", '"effect:delete"'],

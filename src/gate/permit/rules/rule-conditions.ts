@@ -1,11 +1,15 @@
 import { type Effect, EFFECTS } from "../../../core/signature.ts";
 import { isObject } from "../../../schema/json-schema.ts";
+import { compileWildcard, hasWildcard, type TextMatcher } from "./rule-patterns.ts";
 import type { Subject } from "./rule-subject.ts";
 
 const OPERATORS = [">=", "<=", "==", "!=", ">", "<"] as const;
 type Operator = (typeof OPERATORS)[number];
 
-/** A comparison in a rule: of a parameter (`amount>100`, `order.total>100`) or of an effect (`effect:delete>10`). */
+/**
+ * A comparison in a rule: of a parameter (`amount>100`, `order.total>100`, `currency==EU*`) or of an effect
+ * (`effect:delete>10`).
+ */
 export interface Condition {
   /** As written. */
   text: string;
@@ -14,6 +18,8 @@ export interface Condition {
   effect?: Effect;
   operator: Operator;
   value: number | string;
+  /** For an unquoted text with `*`. */
+  matches?: TextMatcher;
 }
 
 /** A condition that cannot be understood: the rule would silently do nothing, so it is an error. */
@@ -30,7 +36,8 @@ export function parseConditions(text: string): Condition[] {
 }
 
 function parseCondition(text: string): Condition {
-  const [, name = "", operator = "", given = ""] = /^([^<>=!\s]+)\s*([<>=!]+)\s*(.*)$/s.exec(text) ?? [];
+  // `amount:>100` is accepted: other parameters of rules are written `name:value`.
+  const [, name = "", operator = "", given = ""] = /^([^<>=!\s]+?)\s*:?\s*([<>=!]+)\s*(.*)$/s.exec(text) ?? [];
   const known = OPERATORS.find((each) => each === operator);
   if (!known) throw notUnderstood(text, `write NAME>NUMBER, with one of ${OPERATORS.join(" ")}`);
   const value = valueOf(given.trim());
@@ -47,14 +54,18 @@ function parseCondition(text: string): Condition {
   if (!/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(name)) {
     throw notUnderstood(text, `"${name}" is not the name of a parameter`);
   }
-  return { text, parameter: name.split("."), operator: known, value };
+  const condition: Condition = { text, parameter: name.split("."), operator: known, value };
+  if (typeof value === "string" && value === given.trim() && hasWildcard(value)) {
+    condition.matches = compileWildcard(value);
+  }
+  return condition;
 }
 
 function valueOf(text: string): number | string | undefined {
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
   const quoted = /^(["'])(.*)\1$/s.exec(text)?.[2];
   if (quoted !== undefined) return quoted;
-  return /^[\w@./:-]+$/.test(text) ? text : undefined;
+  return /^[\w@./:*-]+$/.test(text) ? text : undefined;
 }
 
 function notUnderstood(text: string, why: string): ConditionError {
@@ -68,12 +79,13 @@ export function conditionsHold(conditions: readonly Condition[], subject: Subjec
   return results.includes(undefined) ? undefined : true;
 }
 
-function compare({ parameter, effect, operator, value }: Condition, subject: Subject): boolean | undefined {
+function compare({ parameter, effect, operator, value, matches }: Condition, subject: Subject): boolean | undefined {
   const given = effect === undefined ? valueAt(subject, parameter ?? []) : countOf(effect, subject);
   if (given === undefined || given === null || given === "unknown") return undefined;
   if (typeof value === "string") {
     if (typeof given === "object") return undefined;
-    return operator === "==" ? String(given) === value : String(given) !== value;
+    const isEqual = matches ? matches(String(given)) : String(given) === value;
+    return operator === "==" ? isEqual : !isEqual;
   }
   const number =
     typeof given === "number" ? given : typeof given === "string" && given.trim() !== "" ? Number(given) : NaN;

@@ -364,6 +364,31 @@ describe("rules about files", () => {
   });
 });
 
+describe("rules about notebooks", () => {
+  const edit = (path: string) => ["edit", { path, oldText: "x", newText: "y" }] as const;
+  const write = (path: string) => ["write", { path, content: "y" }] as const;
+
+  test.each([
+    ["NotebookEdit", edit("src/n.ipynb"), "allow"],
+    ["NotebookEdit", write("n.ipynb"), "allow"],
+    ["NotebookEdit", edit("a.txt"), "ask"],
+    ["NotebookEdit", write("src/a.ts"), "ask"],
+    ["NotebookEdit(*)", write("src/a.ts"), "ask"],
+    ["NotebookEdit(src/**)", edit("src/deep/n.ipynb"), "allow"],
+    ["NotebookEdit(src/**)", edit("src/a.ts"), "ask"],
+    ["NotebookEdit(src/**)", edit("docs/n.ipynb"), "ask"],
+  ] as const)("allow %s for %j: %s", (rule, [tool, input], expected) => {
+    expect(judge({ allow: [rule] }, tool, input).decision).toBe(expected);
+  });
+
+  test("forbid notebooks only", () => {
+    expect(judge({ deny: ["NotebookEdit"] }, ...edit("docs/n.ipynb")).decision).toBe("deny");
+    expect(judge({ deny: ["NotebookEdit"] }, ...edit("a.txt"), "bypassPermissions").decision).toBe("allow");
+    expect(judge({ deny: ["NotebookRead"] }, "read", { path: "n.ipynb" }).decision).toBe("deny");
+    expect(judge({ deny: ["NotebookRead"] }, "read", { path: "a.txt" }).decision).toBe("allow");
+  });
+});
+
 describe("rules about other tools", () => {
   const mcp = createTool({
     name: "mcp__github__list_issues",

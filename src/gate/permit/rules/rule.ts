@@ -1,6 +1,6 @@
 import type { CallMode } from "../../../core/call.ts";
 import type { AnyTool } from "../../../core/tool.ts";
-import { normalizeToolName } from "../tool-groups.ts";
+import { foldToolName, normalizeToolName } from "../tool-groups.ts";
 import { isToolAllowed } from "../tool-policy.ts";
 import { type Condition, looksLikeCondition, parseConditions } from "./rule-conditions.ts";
 import type { RuleFamily } from "./rule-subject.ts";
@@ -60,12 +60,14 @@ export function parseRule(text: string): RuleText {
   if (open < 0) {
     if (trimmed === "" || trimmed.includes(")"))
       return { name: trimmed, problem: "it is not a rule: write Tool or Tool(…)" };
-    return { name: trimmed };
+    return notebookRule(trimmed) ?? { name: trimmed };
   }
   const name = trimmed.slice(0, open).trim();
   if (name === "") return { name, problem: "it names no tool: write Tool(…)" };
   if (!trimmed.endsWith(")")) return { name, problem: "its bracket is not closed: write Tool(…)" };
   const inside = trimmed.slice(open + 1, -1);
+  const notebooks = notebookRule(name, inside.trim() || undefined);
+  if (notebooks) return notebooks;
   const matchesResource = FAMILIES.has(ruleToolName(name));
   if (!matchesResource && looksLikeCondition(inside))
     return { name, spec: inside, conditions: parseConditions(inside) };
@@ -88,10 +90,25 @@ function isPathRule(name: string): boolean {
 const KNOWN_IN_RULES: ReadonlyMap<string, string> = new Map([
   ["agent", "call_subagent"],
   ["task", "call_subagent"],
-  ["notebookedit", "edit"],
-  ["notebook_edit", "edit"],
-  ["notebookread", "read"],
 ]);
+
+/** Here notebooks are files like others, so a rule about notebook tools is one about files with this ending. */
+const NOTEBOOK_RULES: ReadonlyMap<string, string> = new Map([
+  ["notebookedit", "Edit"],
+  ["notebook_edit", "Edit"],
+  ["notebookread", "Read"],
+  ["notebook_read", "Read"],
+]);
+const NOTEBOOKS = "*.ipynb";
+
+function notebookRule(written: string, spec?: string): RuleText | undefined {
+  const name = NOTEBOOK_RULES.get(foldToolName(written));
+  if (name === undefined) return undefined;
+  if (spec === undefined || spec === "*" || spec === "**") return { name, spec: NOTEBOOKS };
+  if (spec.endsWith(".ipynb")) return { name, spec };
+  if (/\/(?:\*\*)?$/.test(spec)) return { name, spec: `${spec.replace(/\/?\*\*$|\/$/, "")}/**/${NOTEBOOKS}` };
+  return { name: written, problem: `it must match notebooks: write ${written}(${spec}/**), or ${name}(${spec})` };
+}
 
 export function ruleToolName(name: string): string {
   const normal = normalizeToolName(name);
