@@ -6,7 +6,14 @@ import { createTool as makeTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
 import { toolError } from "./core/error.ts";
 import { EventEmitter, type EventOf, type Listener, type ToolEvent, type ToolEventType } from "./core/events.ts";
-import { bindGate, continueCall, type Gate, provideDefaultGate, runtimeGateOf } from "./core/gate.ts";
+import {
+  bindGate,
+  type CallQuestions,
+  continueCall,
+  type Gate,
+  provideDefaultGate,
+  runtimeGateOf,
+} from "./core/gate.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
 import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.ts";
 import type { ToolResult } from "./core/result.ts";
@@ -40,7 +47,7 @@ import { Approvals } from "./calls/approvals.ts";
 import type { CallStore } from "./calls/call-store.ts";
 import { callKey, Calls, type CallsOptions } from "./calls/calls.ts";
 import type { Approver } from "./gate/permit/approver.ts";
-import { Permit } from "./gate/permit/permit.ts";
+import { holdPermitted, Permit } from "./gate/permit/permit.ts";
 import { StoredCallRunner } from "./gate/permit/run-stored.ts";
 import type { HttpPost } from "./gate/permit/hooks/run-hook.ts";
 import type { HookSource } from "./gate/permit/hooks/hook-settings.ts";
@@ -358,6 +365,7 @@ class Runtime {
       idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
       hooks?.before,
       this.permission,
+      holdPermitted(),
       backgroundStage,
       idleIf(passIfUnwritten(idempotency.claim), () => true),
       this.admission,
@@ -378,6 +386,7 @@ class Runtime {
       statistics,
       deadlines,
       timeouts: options.timeouts,
+      questions: this.#openQuestions(),
     });
     this.discovery = options.toolSearch && this.#openDiscovery(options.toolSearch);
     this.stored = this.#openStoredCalls();
@@ -542,6 +551,17 @@ class Runtime {
         for (const [name, value] of Object.entries(overlay)) own.set(name, value);
       },
     });
+  }
+
+  #openQuestions(): CallQuestions {
+    return {
+      find: async (key, caller) => {
+        const row = await this.calls.find(callKey(caller, key));
+        return row && this.approvals.get(row.id);
+      },
+      wait: (id, signal) => this.approvals.wait(id, signal),
+      answer: ({ approvalId, ...answer }) => this.answer(approvalId, answer),
+    };
   }
 
   /** A program that waited for the answer continues before the answerer gets the result. */

@@ -231,6 +231,16 @@ export interface CallBudget {
   take(parent: Call): ToolError | undefined;
 }
 
+/** A person's answer to one open question. It covers this call only. */
+export interface GivenAnswer {
+  /** The question that the person answered. No other question is answered by it. */
+  approvalId: string;
+  approved: boolean;
+  by?: string;
+  via?: string;
+  reason?: string;
+}
+
 /** One request on its way through the gate. Stages read it and fill it in. */
 export interface Call {
   /** Of this call; unique in its conversation. */
@@ -251,6 +261,10 @@ export interface Call {
   readonly parent: Call | undefined;
   /** Set if the call was permitted before and runs now. */
   readonly secondPass: SecondPass | undefined;
+  /** Set if a person has answered the question about this call in another program. */
+  readonly answer: GivenAnswer | undefined;
+  /** Called once the call is permitted. It goes on when the promise resolves. */
+  readonly onPermitted: (() => Promise<void>) | undefined;
   /** In milliseconds since 1970. */
   readonly startedAt: number;
   /** For durations. */

@@ -4,6 +4,7 @@ import {
   type Caller,
   type CallOptions,
   type CallToContinue,
+  type GivenAnswer,
   rebuildScope,
   type SecondPass,
   type ToolScope,
@@ -30,6 +31,32 @@ export interface CallBinding {
   secondPass?: SecondPass;
   /** The call does not run: it is recorded and answered with this. */
   refusal?: ToolError;
+  /** Called once the call is permitted. It goes on when the promise resolves. */
+  onPermitted?: () => Promise<void>;
+  /** The answer to the question about this call that a person gave in another program. */
+  answer?: GivenAnswer;
+}
+
+/** A question about a call and what became of it. */
+export interface CallQuestion {
+  /** Of the approval. */
+  id: string;
+  reason: string;
+  state: "pending" | "approved" | "denied" | "expired" | "cancelled" | "changed";
+  /** The person who answered. */
+  answeredBy?: string;
+  /** Why it was denied or is not open any more. */
+  note?: string;
+}
+
+/** Questions about the calls of a gate, for programs that ask their own users. */
+export interface CallQuestions {
+  /** The question about the call with this idempotency key. */
+  find(key: string, caller: Partial<Caller>): Promise<CallQuestion | undefined>;
+  /** Resolves when it is answered in any process, or has expired. */
+  wait(approvalId: string, signal?: AbortSignal): Promise<CallQuestion>;
+  /** Answers it, and runs the call if that is allowed now. */
+  answer(answer: GivenAnswer): Promise<ToolResult>;
 }
 
 /** Calls that are stopped together: one listener costs less than one for each call. */
@@ -56,6 +83,8 @@ export interface Gate {
     options?: CallOptions,
     binding?: Pick<CallBinding, "scope" | "parent">,
   ): Promise<ToolResult[]>;
+  /** Omitted by gates of subagents, whose calls are parts of another call. */
+  readonly questions?: CallQuestions;
 }
 
 /** The gates of tools, toolkits and runtimes. */

@@ -3,7 +3,7 @@ import { authorityOf, badOptions, type Call, type CallOptions, elapsedMs } from 
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { callEvent, type EventEmitter, type Update } from "../core/events.ts";
-import type { BoundBatchCall, CallBinding, Gate, SubagentCaller } from "../core/gate.ts";
+import type { BoundBatchCall, CallBinding, CallQuestions, Gate, SubagentCaller } from "../core/gate.ts";
 import { attachGate, type ToolRegistry } from "../core/registry.ts";
 import { fromThrown, type ToolResult } from "../core/result.ts";
 import type { Stage } from "../core/stage.ts";
@@ -65,6 +65,7 @@ export interface ExecutorOptions {
   statistics?: Statistics;
   timeouts?: Partial<Timeouts>;
   deadlines?: Deadlines;
+  questions?: CallQuestions;
 }
 
 const MAX_NESTED = 32;
@@ -78,6 +79,7 @@ export class Executor implements RunHost {
   readonly events: EventEmitter;
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;
+  readonly questions: CallQuestions | undefined;
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
   readonly #plans: CallPlans;
@@ -94,6 +96,7 @@ export class Executor implements RunHost {
     this.deadlines = options.deadlines ?? new Deadlines(this.clock);
     this.#pausedTimeLimits = new PausedTimeLimits(this.deadlines, this.clock);
     this.timeouts = withDefaults(DEFAULT_TIMEOUTS, options.timeouts);
+    this.questions = options.questions;
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
     this.#plans = new CallPlans(registry, stages);
@@ -112,7 +115,7 @@ export class Executor implements RunHost {
     const call = new GateCall(this, plan, target, input, options);
     if (options && !binding?.isChecked) call.aborted = badOptions(options);
     if (binding) {
-      if (binding.secondPass) GateCall.continue(call, binding.secondPass);
+      GateCall.attach(call, binding);
       call.scope = binding.scope;
       call.aborted ??= binding.refusal;
       if (binding.parent) nest(call, binding.parent);

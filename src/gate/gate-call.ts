@@ -5,12 +5,13 @@ import {
   type CallBudget,
   type Caller,
   type CallOptions,
+  type GivenAnswer,
   nextCallId,
   type SecondPass,
   type ToolScope,
   type Verdict,
 } from "../core/call.ts";
-import type { CallGroup } from "../core/gate.ts";
+import type { CallBinding, CallGroup } from "../core/gate.ts";
 import { toolError, type ToolError, ToolTimeoutError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { type AnyTool, isTool } from "../core/tool.ts";
@@ -96,7 +97,7 @@ export class GateCall extends Deadline implements Call {
   private cancel: (() => void) | undefined = undefined;
   // Private at run time: middleware gets the call and must not read or set these.
   readonly #host: RunHost;
-  #secondPass: SecondPass | undefined = undefined;
+  #binding: CallBinding | undefined = undefined;
   #stepKey: string | undefined = undefined;
   #risk: RiskLevel | undefined = undefined;
 
@@ -122,12 +123,20 @@ export class GateCall extends Deadline implements Call {
   }
 
   get secondPass(): SecondPass | undefined {
-    return this.#secondPass;
+    return this.#binding?.secondPass;
   }
 
-  /** Only for the executor: a call that was permitted before. */
-  static continue(call: GateCall, secondPass: SecondPass): void {
-    call.#secondPass = secondPass;
+  get answer(): GivenAnswer | undefined {
+    return this.#binding?.answer;
+  }
+
+  get onPermitted(): (() => Promise<void>) | undefined {
+    return this.#binding?.onPermitted;
+  }
+
+  /** Only for the executor: middleware must not set what lets a call pass. */
+  static attach(call: GateCall, binding: CallBinding): void {
+    call.#binding = binding;
   }
 
   get risk(): RiskLevel | undefined {

@@ -45,17 +45,14 @@ export async function callOverLangChain({ haft, name, input, options }: Called):
 
 export async function callOverOpenAIAgents({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  const toolkit = haft.toolkit("agent", [name]);
   let result: ToolResult | undefined;
-  const tools = toOpenAIAgentsTools(
-    {
-      list: () => toolkit.list(),
-      execute: async (...given) => (result = await toolkit.execute(...given)),
-    },
-    { call },
-  );
+  const stop = haft.on("*", (event) => {
+    if ("result" in event && event.callId === id) result = event.result;
+  });
+  const tools = toOpenAIAgentsTools(haft.toolkit("agent", [name]), { call });
   const agent = new Agent({ name: "agent", model: createAgentsModel([{ id, name, input }]), tools });
   await new Runner({ tracingDisabled: true }).run(agent, "go");
+  stop();
   return result!;
 }
 

@@ -132,6 +132,11 @@ export class Permit implements Stage {
       if (row.job && row.state !== "ended") return repeatResult(call, storedResult(row), "replay");
       switch (row.state) {
         case "waiting": {
+          const given = await this.#giveAnswer(call, row);
+          if (given) {
+            row = given;
+            break;
+          }
           await this.#announce(call, row);
           if (holdMs === 0) return pendingFor(call, row);
           const answered = await this.#requestApproval(call, row);
@@ -165,6 +170,19 @@ export class Permit implements Stage {
           row = holdMs > 0 && next.state !== "ended" ? await this.#calls.hold(next, holdMs) : next;
         }
       }
+    }
+  }
+
+  /** The row after the answer that came with the call; undefined if none did. */
+  async #giveAnswer({ answer }: Call, { id }: StoredCall): Promise<StoredCall | undefined> {
+    if (answer?.approvalId !== id) return undefined;
+    const { approvalId: _id, ...given } = answer;
+    try {
+      return await this.#calls.answer(id, given);
+    } catch (error) {
+      // Somebody else answered first.
+      if (error instanceof ToolError && error.code === "conflict") return this.#calls.get(id);
+      throw error;
     }
   }
 
@@ -307,6 +325,15 @@ export class Permit implements Stage {
     const facts = { approvalId: id, decision, by: answer?.by, reason: reason ?? answer?.reason };
     events.emit(callEvent(call, "permission_resolved", clock.now(), facts));
   }
+}
+
+/** After the permit stage, which ends a call that is stopped here: a caller may wait before its permitted call goes on. */
+export function holdPermitted(): Stage {
+  return {
+    name: "hold",
+    compile: () => ({}),
+    enter: (call) => call.onPermitted && abortable(call, call.onPermitted()).then(() => undefined),
+  };
 }
 
 /** Only the wait for the person: what a call does before and after the question is its own time. */

@@ -6,9 +6,9 @@ import type { ToolSet as ToolSet6 } from "ai6";
 import { fromAISDKTools, toAISDKTools } from "./ai-sdk.ts";
 import { toLangChainTools } from "./langchain.ts";
 import { toOpenAIAgentsTools } from "./openai-agents.ts";
-import type { ToolkitLike } from "./toolkit-bridge.ts";
+import type { FrameworkTools } from "./toolkit-bridge.ts";
 
-declare const toolkit: ToolkitLike;
+declare const toolkit: FrameworkTools;
 declare const tools: ToolSet;
 declare const tools6: ToolSet6;
 

@@ -12,7 +12,7 @@ import {
   openSchema,
   type OpenSchema,
   resultText,
-  type ToolkitLike,
+  type FrameworkTools,
 } from "./toolkit-bridge.ts";
 
 // The AI SDK (`ai` 6 and 7). Its tools are plain objects, so the package is not loaded.
@@ -33,12 +33,16 @@ export interface AISDKTool {
   toModelOutput(options: { output: ToolResult }): AISDKOutput;
 }
 
-const RULES = { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES };
+const PROFILE = {
+  via: "AI SDK",
+  adapter: "toAISDKTools",
+  rules: { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES },
+};
 
 /** For the `tools` of generateText, streamText and agents. The output of a tool is its complete ToolResult. */
-export function toAISDKTools(toolkit: ToolkitLike, options: AdapterOptions = {}): Record<string, AISDKTool> {
+export function toAISDKTools(toolkit: FrameworkTools, options: AdapterOptions = {}): Record<string, AISDKTool> {
   return Object.fromEntries(
-    bridgeToolkit(toolkit, options, RULES).map(({ name, description, schema, strict, tool, run }) => [
+    bridgeToolkit(toolkit, options, PROFILE).map(({ name, description, schema, strict, tool, run }) => [
       name,
       {
         description,

@@ -2,7 +2,7 @@ import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { loadPackage } from "../../schema/load-package.ts";
 import { mapContent } from "../providers/call-results.ts";
-import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type ToolkitLike } from "./toolkit-bridge.ts";
+import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type FrameworkTools } from "./toolkit-bridge.ts";
 
 type ContentPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
@@ -20,10 +20,10 @@ interface LangChainFields {
  * LangChain installation of the program. The artifact of a tool message is the complete ToolResult.
  */
 export function toLangChainTools<T>(
-  toolkit: ToolkitLike,
+  toolkit: FrameworkTools,
   options: AdapterOptions & { DynamicStructuredTool: new (fields: LangChainFields) => T },
 ): T[] {
-  return bridgeToolkit(toolkit, options).map(
+  return bridgeToolkit(toolkit, options, PROFILE).map(
     ({ name, description, schema, run }) =>
       new options.DynamicStructuredTool({
         name,
@@ -38,6 +38,8 @@ export function toLangChainTools<T>(
       }),
   );
 }
+
+const PROFILE = { via: "LangGraph", adapter: "toLangChainTools", keys: ["DynamicStructuredTool"] };
 
 interface OpenZod {
   _zod: { toJSONSchema?: () => JsonSchema };

@@ -7,7 +7,7 @@ import {
   openSchema,
   type OpenSchema,
   resultText,
-  type ToolkitLike,
+  type FrameworkTools,
 } from "./toolkit-bridge.ts";
 
 type ModelPart = { type: "text"; text: string } | { type: "media"; data: string; mediaType: string };
@@ -26,11 +26,11 @@ interface MastraFields {
 
 /** For the `tools` of a Mastra agent. Pass `createTool` from "@mastra/core/tools". The output of a tool is its complete ToolResult. */
 export function toMastraTools<T>(
-  toolkit: ToolkitLike,
+  toolkit: FrameworkTools,
   options: AdapterOptions & { createTool: (fields: MastraFields) => T },
 ): Record<string, T> {
   return Object.fromEntries(
-    bridgeToolkit(toolkit, options).map(({ name, description, schema, run }) => [
+    bridgeToolkit(toolkit, options, PROFILE).map(({ name, description, schema, run }) => [
       name,
       options.createTool({
         id: name,
@@ -42,6 +42,8 @@ export function toMastraTools<T>(
     ]),
   );
 }
+
+const PROFILE = { via: "Mastra", adapter: "toMastraTools", keys: ["createTool"] };
 
 function show(result: ToolResult): unknown {
   if (!hasImages(result))

@@ -1,7 +1,7 @@
 import type { ToolResult } from "../../core/result.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { OPENAI_RULES, OPENAI_STRICT_RULES } from "../providers/provider-schema-rules.ts";
-import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type ToolkitLike } from "./toolkit-bridge.ts";
+import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type FrameworkTools } from "./toolkit-bridge.ts";
 
 // The OpenAI Agents SDK. Its function tools are plain objects, so the package is not loaded.
 
@@ -29,10 +29,15 @@ export interface OpenAIAgentsTool {
   isEnabled(): Promise<boolean>;
 }
 
+const PROFILE = {
+  via: "OpenAI Agents",
+  adapter: "toOpenAIAgentsTools",
+  rules: { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES },
+};
+
 /** For the `tools` of an Agent. The gate handles approvals: the model gets a pending result for a call that waits. */
-export function toOpenAIAgentsTools(toolkit: ToolkitLike, options: AdapterOptions = {}): OpenAIAgentsTool[] {
-  const rules = { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES };
-  return bridgeToolkit(toolkit, options, rules).map(({ name, description, schema, strict, run }) => ({
+export function toOpenAIAgentsTools(toolkit: FrameworkTools, options: AdapterOptions = {}): OpenAIAgentsTool[] {
+  return bridgeToolkit(toolkit, options, PROFILE).map(({ name, description, schema, strict, run }) => ({
     type: "function",
     name,
     description,

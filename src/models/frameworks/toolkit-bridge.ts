@@ -1,52 +1,101 @@
 import type { CallOptions } from "../../core/call.ts";
+import { declarationOf } from "../../core/definition.ts";
+import type { CallQuestion } from "../../core/gate.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
+import type { AgentToolkit } from "../../core/toolkit.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { blockText } from "../providers/call-results.ts";
 import { defineTools, type ProviderRules, type ShownDefinition } from "../providers/define-tools.ts";
 import { restoreNames } from "../providers/model-calls.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
+import { type FrameworkAnswer, type FrameworkCall, FrameworkCalls, type FrameworkRun } from "./framework-calls.ts";
 
-/** The source of the tools for a framework: an AgentToolkit, whose calls pass the gate. */
-export interface ToolkitLike {
-  list(): readonly AnyTool[];
-  execute(name: string, input?: unknown, options?: CallOptions): Promise<ToolResult>;
-}
+/** The tools for a framework: a toolkit, or tools by the names that models get. */
+export type FrameworkTools = AgentToolkit | Readonly<Record<string, AnyTool>>;
 
+/** Options of every adapter. */
 export interface AdapterOptions {
+  /** Which names a model sees if tools have several. */
   dialect?: DialectName;
   /** Whether the provider should enforce the schemas, if the framework supports it. Default: the setting of each tool. */
   strict?: boolean;
-  /** Options for every call: caller, mode, further policy. */
+  /** Options for every call: caller, mode, further policy. Set `caller.session` to the id of the conversation. */
   call?: Omit<CallOptions, "id" | "signal">;
 }
 
-interface BridgedTool extends ShownDefinition {
-  tool: AnyTool;
-  run(input: unknown, options: { id?: string; signal?: AbortSignal }): Promise<ToolResult>;
+const OPTION_KEYS = keysOf<AdapterOptions>({ dialect: true, strict: true, call: true });
+
+/** What a framework is, for its bridge. */
+export interface FrameworkProfile {
+  /** Its name in the audit, as the interface that an answer came from. */
+  via: string;
+  /** The adapter's function, for error messages. */
+  adapter: string;
+  /** Options of the adapter besides the common ones. */
+  keys?: readonly string[];
+  rules?: ProviderRules;
 }
 
-/** Defines the tools of the toolkit for a framework. Each call runs through the gate. */
+/** A tool for a framework. All its calls go through the gate. */
+export interface BridgedTool extends ShownDefinition {
+  tool: AnyTool;
+  /** Before the framework runs a call: the open question about it. Undefined if nobody must be asked, also if it is denied. */
+  check(input: unknown, call: FrameworkCall): Promise<CallQuestion | undefined>;
+  /** The framework runs the call. Never rejects: failures and calls that wait for a person are results. */
+  run(input: unknown, call: FrameworkRun): Promise<ToolResult>;
+  /** The framework's person said no, and the framework does not run the call. */
+  deny(call: FrameworkCall, answer?: Omit<FrameworkAnswer, "approved">): Promise<void>;
+  /** Waits until the question about the call is answered, in any interface. Undefined if there is no question. */
+  wait(call: FrameworkCall, signal?: AbortSignal): Promise<CallQuestion | undefined>;
+}
+
+/** Defines tools for a framework. */
 export function bridgeToolkit(
-  toolkit: ToolkitLike,
+  source: FrameworkTools,
   options: AdapterOptions,
-  rules: ProviderRules = { rules: COMMON_RULES },
+  { via, adapter, keys = [], rules = { rules: COMMON_RULES } }: FrameworkProfile,
 ): BridgedTool[] {
-  const tools = toolkit.list();
-  const shown = defineTools(tools, options, rules, (definition) => definition);
-  return tools.map((tool, at) => {
-    const definition = shown.tools[at];
-    if (!definition) throw new Error(`There is no definition of the tool "${tool.name}".`);
-    const parameters = shown.names.get(definition.name)?.parameters;
+  checkKeys(adapter, options, new Set([...OPTION_KEYS, ...keys]));
+  const toolkit = isToolkit(source) ? source : undefined;
+  const named = isToolkit(source) ? source.list().map((tool) => [undefined, tool] as const) : Object.entries(source);
+  const declared = named.map(([name, tool]) => {
+    const declaration = declarationOf(tool, options.dialect);
+    return name === undefined ? declaration : { ...declaration, name };
+  });
+  const { tools, names } = defineTools(declared, options, rules, (definition) => definition);
+  const calls = new FrameworkCalls({ via, toolkit, call: options.call });
+  return tools.map((definition, at) => {
+    const tool = named[at]?.[1];
+    if (!tool) throw new Error(`There is no tool for the definition "${definition.name}".`);
+    const parameters = names.get(definition.name)?.parameters;
+    const original = (input: unknown): unknown => (parameters ? restoreNames(input, parameters) : input);
     return {
       ...definition,
       tool,
-      run(input, { id, signal }) {
-        const original = parameters ? restoreNames(input, parameters) : input;
-        return toolkit.execute(tool.name, original, { ...options.call, id: id || undefined, signal });
-      },
+      check: (input, call) => calls.check(tool, original(input), call),
+      run: (input, call) => calls.run(tool, original(input), call),
+      deny: (call, answer) => calls.deny(tool, call, answer),
+      wait: (call, signal) => calls.wait(tool, call, signal),
     };
   });
+}
+
+function isToolkit(source: FrameworkTools): source is AgentToolkit {
+  return typeof source.list === "function" && typeof source.execute === "function";
+}
+
+/** By the framework's own tool object: what resumes a run gets only that. */
+const bridged = new WeakMap<object, BridgedTool>();
+
+export function setBridged<T extends object>(frameworkTool: T, tool: BridgedTool): T {
+  bridged.set(frameworkTool, tool);
+  return frameworkTool;
+}
+
+export function bridgedOf(frameworkTool: object): BridgedTool | undefined {
+  return bridged.get(frameworkTool);
 }
 
 /** The result as text, with "Error:" for frameworks without a flag for failures. */

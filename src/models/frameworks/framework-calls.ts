@@ -1,0 +1,232 @@
+import type { Caller, CallOptions } from "../../core/call.ts";
+import { ToolError, ToolPermissionError } from "../../core/error.ts";
+import { type CallBinding, type CallQuestion, type Gate, gateOf } from "../../core/gate.ts";
+import { canonicalJson } from "../../core/json.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import type { AgentToolkit } from "../../core/toolkit.ts";
+
+/** A call that a framework makes. */
+export interface FrameworkCall {
+  /** From the provider or the framework. Models number their calls, so an id counts only within its run. */
+  id?: string | undefined;
+  /** The framework's id of the run, thread or conversation. Default: the session of the adapter's calls, else the adapter itself. */
+  run?: string | undefined;
+}
+
+/** What a person answered to the framework's own approval request. */
+export interface FrameworkAnswer {
+  approved: boolean;
+  /** The person. Default: the user of the adapter's calls, else the framework. */
+  by?: string | undefined;
+  reason?: string | undefined;
+  /** The question that was shown, if the framework has kept its id. Default: the open question about the call. */
+  approvalId?: string | undefined;
+}
+
+export interface FrameworkRun extends FrameworkCall {
+  signal?: AbortSignal | undefined;
+  onUpdate?: CallOptions["onUpdate"] | undefined;
+  /** Only if the framework reports that its person answered. That the framework makes the call is no answer. */
+  answer?: FrameworkAnswer | undefined;
+}
+
+export interface FrameworkCallsOptions {
+  /** The framework, as the audit names it. */
+  via: string;
+  toolkit?: AgentToolkit | undefined;
+  call?: Omit<CallOptions, "id" | "signal"> | undefined;
+}
+
+/** A call that is permitted and waits until the framework runs it, or that has ended already. */
+interface PreparedCall {
+  input: string;
+  at: number;
+  result: Promise<ToolResult>;
+  start(live: Pick<FrameworkRun, "signal" | "onUpdate">): void;
+  cancel(): void;
+}
+
+/** A framework that checks a call runs it soon, or never. */
+const MAX_PREPARED_MS = 10 * 60_000;
+const MAX_PREPARED = 1000;
+
+/**
+ * The calls of one adapter. The framework first checks a call, then asks its person if needed, then runs the call. Both steps
+ * are one call of the gate, which waits in between: hooks, events and the record see it once. A question is found by run
+ * and call id in the store, so it can be answered after a restart.
+ */
+export class FrameworkCalls {
+  readonly #options: FrameworkCallsOptions;
+  readonly #adapterId = `run_${globalThis.crypto.randomUUID()}`;
+  readonly #prepared = new Map<string, PreparedCall>();
+
+  constructor(options: FrameworkCallsOptions) {
+    this.#options = options;
+  }
+
+  /** The open question about this call; asks it if the call needs one. Undefined if the framework needs to ask nobody. */
+  async check(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<CallQuestion | undefined> {
+    const { caller, key } = this.#identify(call);
+    const { questions } = this.#gateOf(tool);
+    // Without an id nobody could say which call was approved.
+    if (key === undefined || !questions) return undefined;
+    const known = await questions.find(key, caller);
+    if (known) return known.state === "pending" ? known : undefined;
+    const isAsked = await this.#prepare(tool, input, call);
+    return isAsked ? questions.find(key, caller) : undefined;
+  }
+
+  /** Runs the call. If it was checked, asked about or run before, that call continues, and its result is returned. */
+  async run(tool: AnyTool, input: unknown, { signal, onUpdate, answer, ...call }: FrameworkRun): Promise<ToolResult> {
+    const { caller, key } = this.#identify(call);
+    const prepared = this.#takePrepared({ caller, key }, input);
+    if (prepared && answer?.approved !== false) {
+      prepared.start({ signal, onUpdate });
+      return prepared.result;
+    }
+    prepared?.cancel();
+    const live = { signal, onUpdate: onUpdate ?? this.#options.call?.onUpdate };
+    if (!answer) return this.#execute(tool, input, { call, live });
+    const question = key === undefined ? undefined : await this.#gateOf(tool).questions?.find(key, caller);
+    const answerer = this.#answererOf(answer, caller);
+    if (question?.state === "pending") {
+      const given = { approvalId: answer.approvalId ?? question.id, approved: answer.approved, ...answerer };
+      return this.#execute(tool, input, { call, live, answer: given });
+    }
+    // Nobody is asked in Haft, but a no is a no.
+    const refusal = answer.approved ? undefined : refused(tool, answerer);
+    return this.#execute(tool, input, { call, live, refusal });
+  }
+
+  /** The framework's person said no, and the framework will not run the call: closes the question. */
+  async deny(tool: AnyTool, call: FrameworkCall, answer: Omit<FrameworkAnswer, "approved"> = {}): Promise<void> {
+    const { caller, key } = this.#identify(call);
+    const { questions } = this.#gateOf(tool);
+    const question = key === undefined ? undefined : await questions?.find(key, caller);
+    if (question?.state !== "pending") return;
+    try {
+      await questions?.answer({ approvalId: question.id, approved: false, ...this.#answererOf(answer, caller) });
+    } catch (error) {
+      // Somebody else answered first.
+      if (!(error instanceof ToolError) || error.code !== "conflict") throw error;
+    }
+  }
+
+  /** The question about this call once it is answered in any interface, or cannot be answered any more. */
+  async wait(tool: AnyTool, call: FrameworkCall, signal?: AbortSignal): Promise<CallQuestion | undefined> {
+    const { caller, key } = this.#identify(call);
+    const { questions } = this.#gateOf(tool);
+    if (key === undefined || !questions) return undefined;
+    for (;;) {
+      const question = await questions.find(key, caller);
+      if (question?.state !== "pending") return question;
+      const answered = await questions.wait(question.id, signal);
+      // It was asked again, because what was shown has changed.
+      if (answered.state !== "changed") return answered;
+    }
+  }
+
+  /** Starts the call and holds it once it is permitted. True if it waits for a person instead. */
+  async #prepare(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<boolean> {
+    const id = preparedId(this.#identify(call));
+    const text = canonicalJson(input);
+    if (this.#prepared.get(id)?.input === text) return false;
+    this.#prune();
+    const stop = new AbortController();
+    let listener = this.#options.call?.onUpdate;
+    let start!: () => void;
+    const started = new Promise<void>((resolve) => (start = resolve));
+    let result!: Promise<ToolResult>;
+    const isHeld = new Promise<boolean>((resolve) => {
+      result = this.#execute(tool, input, {
+        call,
+        live: { signal: stop.signal, onUpdate: (update) => listener?.(update) },
+        onPermitted() {
+          resolve(true);
+          return started;
+        },
+      });
+      void result.then((ended) => resolve(ended.status !== "pending" || ended.pending.kind !== "approval"));
+    });
+    this.#prepared.set(id, {
+      input: text,
+      at: performance.now(),
+      result,
+      start({ signal, onUpdate }) {
+        listener = onUpdate ?? listener;
+        const abort = (): void => stop.abort(signal?.reason);
+        if (signal?.aborted) abort();
+        signal?.addEventListener("abort", abort, { once: true });
+        void result.then(() => signal?.removeEventListener("abort", abort));
+        start();
+      },
+      cancel: () => stop.abort(`${this.#options.via} checked this call and did not run it`),
+    });
+    if (await isHeld) return false;
+    this.#prepared.delete(id);
+    return true;
+  }
+
+  #takePrepared(identity: CallIdentity, input: unknown): PreparedCall | undefined {
+    const id = preparedId(identity);
+    const prepared = this.#prepared.get(id);
+    this.#prepared.delete(id);
+    if (prepared?.input === canonicalJson(input)) return prepared;
+    prepared?.cancel();
+    return undefined;
+  }
+
+  #prune(): void {
+    const oldest = performance.now() - MAX_PREPARED_MS;
+    for (const [id, prepared] of this.#prepared) {
+      if (prepared.at > oldest && this.#prepared.size < MAX_PREPARED) return;
+      this.#prepared.delete(id);
+      prepared.cancel();
+    }
+  }
+
+  #execute(tool: AnyTool, input: unknown, { call, live, ...binding }: Execution): Promise<ToolResult> {
+    const { toolkit, call: { userId: _user, taskId: _task, ...shared } = {} } = this.#options;
+    const { caller, key } = this.#identify(call);
+    const options: CallOptions = { ...shared, ...live, id: call.id || undefined, idempotencyKey: key, caller };
+    return this.#gateOf(tool).execute(toolkit ? tool.name : tool, input, options, { ...binding, scope: toolkit });
+  }
+
+  #gateOf(tool: AnyTool): Gate {
+    return gateOf(this.#options.toolkit, tool);
+  }
+
+  #identify({ id, run }: FrameworkCall): CallIdentity {
+    const { toolkit, call = {} } = this.#options;
+    const session = call.caller?.session ?? run ?? this.#adapterId;
+    const caller = { agent: toolkit?.agentName, user: call.userId, task: call.taskId, ...call.caller, session };
+    if (!id) return { caller, key: undefined };
+    return { caller, key: run === undefined || run === session ? id : `${run}/${id}` };
+  }
+
+  #answererOf({ by, reason }: Omit<FrameworkAnswer, "approved">, { user }: Partial<Caller>) {
+    const { via } = this.#options;
+    return { by: by ?? user ?? via, via, reason };
+  }
+}
+
+/** On whose behalf a call is made, and its key, which is unique in the session. */
+interface CallIdentity {
+  caller: Partial<Caller>;
+  key: string | undefined;
+}
+
+interface Execution extends Pick<CallBinding, "answer" | "onPermitted" | "refusal"> {
+  call: FrameworkCall;
+  live: Pick<CallOptions, "signal" | "onUpdate">;
+}
+
+function preparedId({ caller, key }: CallIdentity): string {
+  return JSON.stringify([caller.session, key]);
+}
+
+function refused(tool: AnyTool, { by, reason }: { by: string; reason?: string | undefined }): ToolError {
+  const what = `${by} denied this call${reason ? `: ${reason}` : ""}`;
+  return new ToolPermissionError(tool.name, what, "Do not repeat it; ask what to do instead.", "approval_denied");
+}
