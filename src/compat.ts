@@ -10,21 +10,22 @@
  *
  * @module
  */
+import { ToolCategory } from "./core/category.ts";
 import type { BatchCall, CallOptions, Execute } from "./core/call.ts";
-import { createTool } from "./core/create-tool.ts";
+import { adopt, type ForeignTool, type Registrable } from "./core/adopt/adopt.ts";
+import { type ToolConfig, attributeTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
 import type { EventOf, Listener, ToolEventType } from "./core/events.ts";
 import { bindGate, findGate } from "./core/gate.ts";
-import { type Registrable, ToolRegistry as Registry } from "./core/registry.ts";
-import type { ToolResult } from "./core/result.ts";
-import { type AnyTool, type DialectName, isTool } from "./core/tool.ts";
+import { ToolRegistry as Registry } from "./core/registry.ts";
+import type { ToolOutput, ToolResult } from "./core/result.ts";
+import type { AnyTool, DialectName } from "./core/tool.ts";
 import { AgentToolkit as Toolkit } from "./core/toolkit.ts";
 import type { Haft } from "./runtime.ts";
+import type { SchemaSource } from "./schema/infer.ts";
 
 export { toCategory, ToolCategory } from "./core/category.ts";
 export { ToolNotFoundError, ToolPermissionError, ToolTimeoutError, ToolValidationError } from "./core/error.ts";
-export { fromAgentTool } from "./core/plugin.ts";
-export type { AgentTool } from "./core/plugin.ts";
 export { jsonResult } from "./core/result.ts";
 export type { ToolStats } from "./core/registry.ts";
 export { ToolKind, ToolPermission } from "./core/tool.ts";
@@ -40,6 +41,27 @@ export {
   ToolPromptGenerator,
   writeToolInstructions as generateToolInstruction,
 } from "./models/text/tool-instructions.ts";
+
+/** A tool whose code takes the call's id, the input, a signal and a listener for updates. */
+export interface AgentTool<Params = never, Details = unknown> extends Omit<
+  ToolConfig<SchemaSource, SchemaSource, unknown>,
+  "execute" | "run"
+> {
+  /** Of the tool. */
+  name: string;
+  /** Its code. */
+  execute(
+    toolCallId: string,
+    params: Params,
+    signal?: AbortSignal,
+    onUpdate?: (update: ToolOutput<Details>) => void,
+  ): unknown;
+}
+
+/** Makes a tool of an `AgentTool`. `haft.register` and `adopt` do so too, if they recognise it. */
+export function fromAgentTool<Params, Details>(tool: AgentTool<Params, Details>): AnyTool {
+  return adopt(tool as ForeignTool, { as: "agent-tool" });
+}
 
 /** Runs calls of a runtime: `haft.execute` under the documents' name. */
 export class ToolExecutor {
@@ -143,21 +165,16 @@ export class ToolRegistry extends Registry {
   }
 
   /** As `register`. */
-  registerToolToLibrary(tool: Registrable): AnyTool {
-    return this.register(tool);
+  registerToolToLibrary(tool: Registrable | ForeignTool): AnyTool {
+    return this.register(adopt(tool));
   }
 
   /** As `register`, for a tool that a server brought. */
-  registerMcpTool(candidate: Registrable): AnyTool {
-    const tool = isTool(candidate)
-      ? candidate
-      : createTool({ category: "mcp", origin: { type: "mcp", server: "unnamed" }, ...candidate });
-    if (tool.origin.type !== "mcp") {
-      throw new TypeError(
-        `"${tool.name}" is not an MCP tool: give it origin { type: "mcp", server }, or use register().`,
-      );
-    }
-    return this.register(tool);
+  registerMcpTool(candidate: Registrable | ForeignTool): AnyTool {
+    const tool = adopt(candidate);
+    if (tool.origin.type === "mcp") return this.register(tool);
+    const category = tool.category === ToolCategory.CUSTOM ? ToolCategory.MCP : tool.category;
+    return this.register(attributeTool(tool, { origin: { type: "mcp", server: "unnamed" }, category }));
   }
 
   /** As `unregister`, for a tool that a server brought; leaves others alone. */

@@ -23,6 +23,8 @@ export { createHaft, createTool, getDefaultHaft, setDefaultHaft } from "./runtim
 export type { Haft, HaftOptions } from "./runtime.ts";
 
 // Tools
+export { adopt } from "./core/adopt/adopt.ts";
+export type { AdoptOptions, ForeignTool } from "./core/adopt/adopt.ts";
 export { createChain } from "./core/chain.ts";
 export type { ChainStep } from "./core/chain.ts";
 export { text, textOf } from "./core/content.ts";

@@ -1,3 +1,4 @@
+import { adopt, type ForeignTool, type Registrable } from "./core/adopt/adopt.ts";
 import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
 import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
@@ -15,7 +16,7 @@ import {
   runtimeGateOf,
 } from "./core/gate.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
-import { type Registrable, ToolRegistry, type ToolStats } from "./core/registry.ts";
+import { ToolRegistry, type ToolStats } from "./core/registry.ts";
 import type { ToolResult } from "./core/result.ts";
 import { type Middleware, placeMiddleware, type Stage } from "./core/stage.ts";
 import type { AnyTool, DialectName } from "./core/tool.ts";
@@ -77,8 +78,8 @@ export interface HaftOptions {
   folder?: string;
   /** Default: a new one. */
   registry?: ToolRegistry;
-  /** Registered at once. */
-  tools?: Iterable<Registrable>;
+  /** Registered at once. Tools of other systems are converted as `adopt` does. */
+  tools?: Iterable<Registrable | ForeignTool>;
   /** Policy layers: a tool exists if all of them allow it. A function if they differ by caller. */
   policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
   /** Permission rules: `{ allow, ask, deny }`, sources with the files they come from, or a shared rule set. */
@@ -223,6 +224,8 @@ export interface Haft {
   readonly folder: string;
   /** Adds a tool, or creates one from its configuration and adds it. */
   register(tool: Registrable): AnyTool;
+  /** Adds a tool of another system, as `adopt` converts it. */
+  register(tool: ForeignTool): AnyTool;
   /** Installs a plugin that the host names. */
   use(plugin: Plugin): Promise<AnyTool[]>;
   /** The tools of one agent. Throws for an unknown name. */
@@ -632,7 +635,7 @@ function publicOf(runtime: Runtime): Haft {
     tokens,
     clock,
     folder,
-    register: (tool) => registry.register(tool),
+    register: (tool) => registry.register(adopt(tool)),
     use: (plugin) => installPlugin(plugin, registry),
     toolkit(agentName, toolNames = []) {
       const toolkit = new AgentToolkit(agentName);

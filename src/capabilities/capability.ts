@@ -6,7 +6,7 @@ import type { CallRequest } from "../contracts/calls.ts";
 import type { Identity } from "../contracts/identity.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Registrable } from "../core/registry.ts";
+import type { Registrable } from "../core/adopt/adopt.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { MaybePromise, Middleware } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";

@@ -10,8 +10,10 @@ import type { ToolOutput, ToolResult } from "./result.ts";
 import { type Signature, signatureOf } from "./signature.ts";
 import type { MaybePromise } from "./stage.ts";
 import {
+  alwaysAsks,
   type AnyTool,
   attachBody,
+  bodyOf,
   neverAsks,
   type Preview,
   type TaintLabel,
@@ -24,7 +26,7 @@ import {
   ToolKind,
   type ToolLimits,
   type ToolOrigin,
-  type ToolPermission,
+  ToolPermission,
 } from "./tool.ts";
 
 /** Characters that both providers and rules accept. `@` is for versions, `*` and `group:` for policies. */
@@ -57,7 +59,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   const shared = config.concurrency ? config.concurrency === "shared" : config.isConcurrencySafe !== false;
 
   const title = config.title ?? config.displayName ?? config.label ?? name;
-  const tool: AnyTool = {
+  const fields: Omit<AnyTool, ToolMethods> = {
     name,
     title,
     description: toDescription(config.description),
@@ -81,26 +83,43 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     origin: { ...(config.origin ?? { type: "own" as const }) },
     locks: config.locks,
     labelsOf: config.labelsOf,
-    permission: permissionOf(config.permission),
+    permission: permissionOf(name, config.permission),
     signature: config.signature ?? config.extractSignatureContent,
     rule: config.rule ?? config.abstractPermissionRule,
     preview: previewOf(config.preview as Tool["preview"], config.validate as Check | undefined, title),
     isReadOnly: kind === ToolKind.ReadOnly,
     isConcurrencySafe: shared,
+  };
+  const check = config.validate;
+  const run = body as ToolBody;
+  return finish(fields, check ? afterCheck(check as Check, run) : run) as ToolOf<P, O, R>;
+}
+
+type ToolMethods = "getFunctionDeclaration" | "toCallParams" | "build" | "execute";
+
+function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody): AnyTool {
+  const tool: AnyTool = {
+    ...fields,
     getFunctionDeclaration: (dialect) => declarationOf(tool, dialect),
     toCallParams: () => callDefinitionOf(tool),
     build: (params) => buildInvocation(tool, params),
     execute: (params, options) => gateOf(tool).execute(tool, params, options),
   };
-  const check = config.validate;
-  const run = body as ToolBody;
-  attachBody(tool, check ? afterCheck(check as Check, run) : run);
-  const { tags, aliases, limits, dependsOn, labels, origin, description } = tool;
+  attachBody(tool, body);
+  const { tags, aliases, limits, dependsOn, labels, origin, description, dialects } = tool;
   for (const part of [tags, aliases, limits, dependsOn, labels, origin, description, dialects]) Object.freeze(part);
-  return Object.freeze(tool) as ToolOf<P, O, R>;
+  return Object.freeze(tool);
 }
 
-const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
+/** A copy that a host attributes to where it comes from, such as a plugin. It runs in the gate that registers it. */
+export function attributeTool(
+  tool: AnyTool,
+  changes: Pick<AnyTool, "origin"> & Partial<Pick<AnyTool, "category">>,
+): AnyTool {
+  return finish({ ...tool, ...changes }, bodyOf(tool));
+}
+
+export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
   name: true,
   description: true,
   title: true,
@@ -226,10 +245,13 @@ function invalidInput(tool: AnyTool, issues: readonly SchemaIssue[]): ToolValida
 }
 
 function permissionOf(
-  wish: ToolPermission | ((input: never) => MaybePromise<ToolPermission>) | undefined,
+  name: string,
+  setting: ToolPermission | ((input: never) => MaybePromise<ToolPermission>) | undefined,
 ): AnyTool["permission"] {
-  if (typeof wish === "function") return wish as AnyTool["permission"];
-  return wish === undefined || wish === "auto" ? neverAsks : () => wish;
+  if (typeof setting === "function") return setting as AnyTool["permission"];
+  if (setting === undefined || setting === ToolPermission.AUTO) return neverAsks;
+  if (setting === ToolPermission.CONFIRM) return alwaysAsks;
+  throw new TypeError(`Tool "${name}" has permission ${JSON.stringify(setting)}; use "auto", "confirm" or a function.`);
 }
 
 function aliasesOf(

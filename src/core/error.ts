@@ -85,8 +85,21 @@ export interface ToolErrorOptions {
   data?: unknown;
 }
 
+/** Marks errors of every copy of Haft in this process. */
+const MARK = Symbol.for("haft/error/1");
+
 /** Haft's error class; `code` says what happened and who must act. */
 export class ToolError extends Error {
+  /** `instanceof ToolError` is also true for the errors of another copy of Haft. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== ToolError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && MARK in value && value instanceof Error;
+  }
+
+  protected get [MARK](): true {
+    return true;
+  }
+
   /** From the closed table. */
   readonly code: ErrorCode;
   /** Further facts for programs. */

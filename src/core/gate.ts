@@ -12,7 +12,7 @@ import {
 import type { ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
-import type { AnyTool } from "./tool.ts";
+import { type AnyTool, sharedByCopies } from "./tool.ts";
 
 // Operations on calls for the runtime's own parts. They are not exported from the package, and not properties of a
 // public object: a caller that could set a second pass or a parent could run a call without its approval.
@@ -88,21 +88,23 @@ export interface Gate {
 }
 
 /** The gates of tools, toolkits and runtimes. */
-const gates = new WeakMap<object, Gate>();
+function gates(): WeakMap<object, Gate> {
+  return sharedByCopies("gates", () => new WeakMap<object, Gate>());
+}
 
 /** The first gate is kept: a tool that is registered in two runtimes runs in the first, under its policy. */
 export function bindGate(owner: object, gate: Gate): void {
-  if (!gates.has(owner)) gates.set(owner, gate);
+  if (!gates().has(owner)) gates().set(owner, gate);
 }
 
 export function unbindGate(owner: object, gate: Gate): void {
-  if (gates.get(owner) === gate) gates.delete(owner);
+  if (gates().get(owner) === gate) gates().delete(owner);
 }
 
 /** The gate of the first owner that has one. */
 export function findGate(...owners: readonly (object | undefined)[]): Gate | undefined {
   for (const owner of owners) {
-    const gate = owner && gates.get(owner);
+    const gate = owner && gates().get(owner);
     if (gate) return gate;
   }
   return undefined;
@@ -119,7 +121,7 @@ export function gateOf(...owners: readonly (object | undefined)[]): Gate {
 /** The gate of this runtime, or of the one that it inherits from. A copy of a runtime has none. */
 export function runtimeGateOf(haft: object): Gate {
   for (let owner: object | null = haft; owner; owner = Object.getPrototypeOf(owner) as object | null) {
-    const gate = gates.get(owner);
+    const gate = gates().get(owner);
     if (gate) return gate;
   }
   throw new TypeError("This is not a runtime that createHaft() made.");

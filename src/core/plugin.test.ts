@@ -101,15 +101,17 @@ describe("a plugin", () => {
     expect(haft.registry.names()).toEqual(["a", "by_id"]);
   });
 
-  test("cannot fake its origin, nor pass a finished tool", async () => {
+  test("cannot fake its origin, also with a finished tool", async () => {
     const haft = createHaft();
     const [tool] = await haft.use(
       plugin((api) => void api.registerTool(definition("a", { origin: { type: "builtin" } }))),
     );
     expect(tool!.origin).toEqual({ type: "plugin", plugin: "acme" });
-    await expect(haft.use(plugin((api) => void api.registerTool(createTool(definition("b")))))).rejects.toThrow(
-      /not a finished tool/,
-    );
+    const finished = createTool({ ...definition("b"), origin: { type: "builtin" } });
+    const [own] = await haft.use(plugin((api) => void api.registerTool(finished)));
+    expect(own!.origin).toEqual({ type: "plugin", plugin: "acme" });
+    expect(await haft.execute("b", {})).toMatchObject({ details: "b ran" });
+    expect(finished.origin).toEqual({ type: "builtin" });
   });
 
   test("registers during register(), and never after", async () => {

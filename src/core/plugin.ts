@@ -1,9 +1,8 @@
-import type { SchemaSource } from "../schema/infer.ts";
+import { adopt, type ForeignTool, type Registrable } from "./adopt/adopt.ts";
+import { attributeTool } from "./create-tool.ts";
 import { checkKeys, keysOf } from "./options.ts";
-import { createTool, type ToolConfig } from "./create-tool.ts";
-import type { Update } from "./events.ts";
-import type { Registrable, ToolRegistry } from "./registry.ts";
-import { type AnyTool, isTool, type ToolContext, type ToolOrigin } from "./tool.ts";
+import type { ToolRegistry } from "./registry.ts";
+import type { AnyTool } from "./tool.ts";
 
 /** A plugin's declaration, read before its code runs. */
 export interface PluginManifest {
@@ -25,8 +24,9 @@ export interface Plugin {
 
 export interface PluginApi {
   readonly manifest: PluginManifest;
-  /** With `execute(toolCallId, params, signal, onUpdate)`, or with `run(input, context)`. */
-  registerTool(tool: AgentTool | Registrable): AnyTool;
+  /** As `haft.register`. */
+  registerTool(tool: Registrable): AnyTool;
+  registerTool(tool: ForeignTool): AnyTool;
 }
 
 const MANIFEST_KEYS = keysOf<PluginManifest>({ id: true, name: true, version: true, tools: true });
@@ -46,7 +46,7 @@ export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Pro
   try {
     await plugin.register({
       manifest,
-      registerTool(candidate) {
+      registerTool(candidate: Registrable | ForeignTool) {
         if (!isOpen) throw new Error(`Plugin "${manifest.id}" registers a tool after its register() has ended.`);
         const tool = registry.register(toPluginTool(candidate, manifest));
         registered.push(tool);
@@ -62,37 +62,10 @@ export async function installPlugin(plugin: Plugin, registry: ToolRegistry): Pro
   }
 }
 
-function toPluginTool(candidate: AgentTool | Registrable, manifest: PluginManifest): AnyTool {
-  if (isTool(candidate)) {
-    throw new TypeError(
-      `Plugin "${manifest.id}" must pass the definition of "${candidate.name}", not a finished tool.`,
-    );
+function toPluginTool(candidate: Registrable | ForeignTool, manifest: PluginManifest): AnyTool {
+  const tool = attributeTool(adopt(candidate), { origin: { type: "plugin", plugin: manifest.id } });
+  if (manifest.tools && !manifest.tools.includes(tool.name)) {
+    throw new TypeError(`Plugin "${manifest.id}" registers "${tool.name}", which its manifest does not list.`);
   }
-  const name = candidate.name ?? candidate.id;
-  if (manifest.tools && !manifest.tools.includes(name ?? "")) {
-    throw new TypeError(`Plugin "${manifest.id}" registers "${name}", which its manifest does not list.`);
-  }
-  const origin = { type: "plugin", plugin: manifest.id } as const;
-  if ("execute" in candidate && typeof candidate.execute === "function" && !("run" in candidate)) {
-    return fromAgentTool(candidate as AgentTool, origin);
-  }
-  return createTool({ ...(candidate as Exclude<Registrable, AnyTool>), origin });
-}
-
-/** A tool whose code takes the call's id, the input, a signal and a listener for updates. */
-export interface AgentTool extends Omit<ToolConfig<SchemaSource, SchemaSource, unknown>, "execute" | "run"> {
-  /** Of the tool. */
-  name: string;
-  /** Its code. */
-  execute(toolCallId: string, params: never, signal?: AbortSignal, onUpdate?: (update: Update) => void): unknown;
-}
-
-/** Makes a tool of an `AgentTool`. */
-export function fromAgentTool({ execute, ...config }: AgentTool, origin: ToolOrigin = { type: "own" }): AnyTool {
-  return createTool({
-    ...config,
-    origin,
-    run: (input: unknown, context: ToolContext) =>
-      execute(context.callId, input as never, context.signal, (update) => context.update(update)),
-  } as ToolConfig<SchemaSource, SchemaSource, unknown>);
+  return tool;
 }

@@ -1,18 +1,14 @@
-import type { SchemaSource } from "../schema/infer.ts";
 import { propertiesOf } from "../schema/schema-properties.ts";
 import type { ToolScope } from "./call.ts";
 import { toCategory } from "./category.ts";
-import { createTool, type ToolConfig } from "./create-tool.ts";
+import { adopt, type ForeignTool, type Registrable } from "./adopt/adopt.ts";
 import { descriptionText } from "./definition.ts";
 import { EventEmitter, type EventOf, type Listener } from "./events.ts";
 import { bindGate, type Gate, unbindGate } from "./gate.ts";
 import { createSearchIndex, type SearchFields, type SearchIndex } from "./search/tool-index.ts";
 import { ChangeCounter } from "./stage.ts";
 import { originKey, ToolCatalogue } from "./tool-catalog.ts";
-import { type AnyTool, isTool } from "./tool.ts";
-
-/** A tool, or the configuration of one. */
-export type Registrable = AnyTool | ToolConfig<SchemaSource, SchemaSource, unknown>;
+import type { AnyTool } from "./tool.ts";
 
 /** Counts of a registry. */
 export interface ToolStats {
@@ -63,8 +59,11 @@ export class ToolRegistry implements ToolScope {
   }
 
   /** Adds a tool. A name that is taken is refused; another version from the same origin is added (`read@2`). */
-  register(candidate: Registrable): AnyTool {
-    const tool = isTool(candidate) ? candidate : createTool(candidate);
+  register(candidate: Registrable): AnyTool;
+  /** Adds a tool of another system, as `adopt` converts it. */
+  register(candidate: ForeignTool): AnyTool;
+  register(candidate: Registrable | ForeignTool): AnyTool {
+    const tool = adopt(candidate);
     this.changes.count++;
     // A later tool replaces an MCP tool of the same name; never the other way round.
     this.#forget(this.#catalogue.add(tool).displaced);
@@ -75,8 +74,8 @@ export class ToolRegistry implements ToolScope {
   }
 
   /** Registers each in turn. */
-  registerMany(candidates: Iterable<Registrable>): AnyTool[] {
-    return Array.from(candidates, (candidate) => this.register(candidate));
+  registerMany(candidates: Iterable<Registrable | ForeignTool>): AnyTool[] {
+    return Array.from(candidates, (candidate) => this.register(adopt(candidate)));
   }
 
   /** Removes all versions of a tool, or with `name@version` only that one. */

@@ -215,6 +215,25 @@ export function neverAsks(): ToolPermission {
   return ToolPermission.AUTO;
 }
 
+/** The permission of a tool that always asks. */
+export function alwaysAsks(): ToolPermission {
+  return ToolPermission.CONFIRM;
+}
+
+/**
+ * What all copies of Haft in this process share. A program may load several: a bundle, the command line, a linked package.
+ * Created at first use, because nothing happens at import.
+ */
+export function sharedByCopies<T>(name: string, create: () => T): T {
+  const key = Symbol.for(`haft/${name}/1`);
+  if (!(key in globalThis)) Object.defineProperty(globalThis, key, { value: create() });
+  return (globalThis as unknown as Record<symbol, T>)[key] as T;
+}
+
+function bodies(): WeakMap<object, ToolBody> {
+  return sharedByCopies("bodies", () => new WeakMap<object, ToolBody>());
+}
+
 /** Keeps the code in a private field, because properties and symbols can be listed. */
 class Stamped extends Given {
   #body: ToolBody;
@@ -235,14 +254,18 @@ class Stamped extends Given {
 
 export function attachBody(tool: AnyTool, body: ToolBody): void {
   void new Stamped(tool, body);
+  bodies().set(tool, body);
 }
 
 /** Only for the gate. */
 export function bodyOf(tool: AnyTool): ToolBody {
-  return Stamped.bodyOf(tool);
+  if (Stamped.has(tool)) return Stamped.bodyOf(tool);
+  const body = bodies().get(tool);
+  if (!body) throw new TypeError(`"${String(tool.name)}" was not made by createTool.`);
+  return body;
 }
 
-/** Whether a value was made by `createTool`. */
+/** Whether a value was made by `createTool`, also by that of another copy of Haft in this process. */
 export function isTool(value: unknown): value is AnyTool {
-  return typeof value === "object" && value !== null && Stamped.has(value);
+  return typeof value === "object" && value !== null && (Stamped.has(value) || bodies().has(value));
 }

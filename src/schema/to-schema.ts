@@ -63,7 +63,16 @@ function fromJsonSchema(source: JsonSchema): Schema {
     const list = problems.map(({ path, message }) => `- ${path} ${message}`);
     throw new TypeError(`This JSON Schema cannot be used:\n${list.join("\n")}`);
   }
-  return { jsonSchema: withoutDialect(source), validate: jsonSchemaValidator(source) };
+  const schema = { jsonSchema: withoutDialect(source), validate: jsonSchemaValidator(source) };
+  fromJson.add(schema);
+  return schema;
+}
+
+const fromJson = new WeakSet<Schema>();
+
+/** Whether its JSON Schema says all that it checks. */
+export function isJsonSchema(schema: Schema): boolean {
+  return fromJson.has(schema);
 }
 
 function withoutDialect(source: JsonSchema): JsonSchema {

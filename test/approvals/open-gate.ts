@@ -1,7 +1,8 @@
 // A gate with what approvals need of it, and everything that the runtime injects into them turned by a test.
 import { tmpdir } from "node:os";
 import { EventEmitter } from "../../src/core/events.ts";
-import { type Registrable, ToolRegistry } from "../../src/core/registry.ts";
+import type { Registrable } from "../../src/core/adopt/adopt.ts";
+import { ToolRegistry } from "../../src/core/registry.ts";
 import type { ToolResult } from "../../src/core/result.ts";
 import { Executor } from "../../src/gate/executor.ts";
 import { MemoryCallLog } from "../../src/gate/audit-log.ts";

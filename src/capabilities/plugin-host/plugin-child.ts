@@ -6,16 +6,18 @@ import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, toPlainData } from "../../cor
 import { installPlugin } from "../../core/plugin.ts";
 import { ToolRegistry } from "../../core/registry.ts";
 import {
+  alwaysAsks,
   type AnyTool,
   bodyOf,
   isTool,
   type NestedCallOptions,
+  neverAsks,
   type ToolContext,
   type ToolPermission,
 } from "../../core/tool.ts";
 import { readOutput } from "../../gate/tool-output.ts";
-import { isObject } from "../../schema/json-schema.ts";
 import { pathOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
+import { isJsonSchema } from "../../schema/to-schema.ts";
 import {
   Channel,
   type ChildMethods,
@@ -95,25 +97,10 @@ class PluginChild {
 
   async #load(source: PluginSource): Promise<LoadedPlugin> {
     const plugin = await loadPlugin(source);
-    const definitions = new Map<AnyTool, object>();
-    const tools = await installPlugin(
-      {
-        manifest: plugin.manifest,
-        register: (api) =>
-          plugin.register({
-            manifest: api.manifest,
-            registerTool(definition) {
-              const tool = api.registerTool(definition);
-              bindGate(tool, NO_GATE);
-              definitions.set(tool, definition);
-              return tool;
-            },
-          }),
-      },
-      new ToolRegistry(),
-    );
+    const tools = await installPlugin(plugin, new ToolRegistry());
+    for (const tool of tools) bindGate(tool, NO_GATE);
     this.#tools = tools;
-    return { manifest: plugin.manifest, tools: tools.map((tool) => describe(tool, definitions.get(tool) ?? {})) };
+    return { manifest: plugin.manifest, tools: tools.map(describe) };
   }
 
   #toolAt(index: number): AnyTool {
@@ -356,26 +343,22 @@ async function fact<T>(ask: () => T | Promise<T>): Promise<Fact<T>> {
   }
 }
 
-function describe(tool: AnyTool, definition: object): SentTool {
+function describe(tool: AnyTool): SentTool {
   const { parameters, output, limits, cache, origin: _origin, parameterAliases, ...others } = tool;
-  const given = definition as Record<string, unknown>;
-  const isDynamic = typeof given["permission"] === "function";
+  const permission = constantPermission(tool);
   const fields = Object.fromEntries(
     Object.entries(others).filter(([key, value]) => typeof value !== "function" && !DERIVED.has(key)),
   );
   const { timeoutMs, ...otherLimits } = limits;
   return {
     fields: plainJson({ ...fields, parameterAliases: Object.fromEntries(parameterAliases) }) as SentTool["fields"],
-    parameters: describeSchema(
-      parameters,
-      given["parameters"] ?? given["inputSchema"] ?? given["schema"] ?? given["params"],
-    ),
-    output: output && describeSchema(output, given["output"] ?? given["outputSchema"]),
+    parameters: describeSchema(parameters),
+    output: output && describeSchema(output),
     limits: typeof timeoutMs === "number" ? { ...otherLimits, timeoutMs } : otherLimits,
     cache: cache && { ttlMs: cache.ttlMs },
-    permission: isDynamic ? undefined : ((given["permission"] as ToolPermission | undefined) ?? "auto"),
+    permission,
     functions: {
-      permission: isDynamic,
+      permission: permission === undefined,
       locks: tool.locks !== undefined,
       signature: tool.signature !== undefined,
       rule: tool.rule !== undefined,
@@ -392,10 +375,15 @@ function describe(tool: AnyTool, definition: object): SentTool {
 /** `createTool` makes these itself. */
 const DERIVED = new Set(["isReadOnly", "isConcurrencySafe"]);
 
+function constantPermission({ permission }: AnyTool): ToolPermission | undefined {
+  if (permission === neverAsks) return "auto";
+  return permission === alwaysAsks ? "confirm" : undefined;
+}
+
 /** The gate validates by itself only if the plugin gave a JSON Schema or a list of parameters. */
-function describeSchema({ jsonSchema }: Schema, source: unknown): SentSchema {
-  const isJson = Array.isArray(source) || (isObject(source) && !("~standard" in source) && !("validate" in source));
-  return { jsonSchema: plainJson(jsonSchema) as SentSchema["jsonSchema"], isWhole: isJson };
+function describeSchema(schema: Schema): SentSchema {
+  const jsonSchema = plainJson(schema.jsonSchema) as SentSchema["jsonSchema"];
+  return { jsonSchema, isWhole: isJsonSchema(schema) };
 }
 
 function plainJson(value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { toolError } from "../../core/error.ts";
 import type { Plugin } from "../../core/plugin.ts";
-import type { Registrable } from "../../core/registry.ts";
+import type { Registrable } from "../../core/adopt/adopt.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { Schema, Validation } from "../../schema/schema.ts";

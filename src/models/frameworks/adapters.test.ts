@@ -206,7 +206,7 @@ describe("tools for the AI SDK", () => {
     expect(await haft.execute("add", { a: 1 })).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
     expect(await haft.execute("count", { to: 3 })).toMatchObject({ content: [{ type: "text", text: "at 3" }] });
     expect(haft.registry.get("count")!.kind).toBe("execute");
-    expect(() => fromAISDKTools({ far: { inputSchema: z.object({}) } })).toThrow('"far" has no execute');
+    expect(() => fromAISDKTools({ far: { inputSchema: z.object({}) } })).toThrow("has no `execute` function");
   });
 });
 

@@ -1,8 +1,7 @@
-import { createTool } from "../../core/create-tool.ts";
+import { adopt, type ForeignTool } from "../../core/adopt/adopt.ts";
 import type { ToolResult } from "../../core/result.ts";
-import type { AnyTool, ToolContext, ToolKind } from "../../core/tool.ts";
-import type { SchemaSource } from "../../schema/infer.ts";
-import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import type { AnyTool, ToolKind } from "../../core/tool.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
@@ -75,59 +74,16 @@ function toModelOutput(result: ToolResult): AISDKOutput {
   return isText ? { type: "text", value: resultText(result) } : { type: "content", value: parts };
 }
 
-/** The fields of an AI SDK tool that are used here. */
-interface AISDKToolLike {
-  description?: unknown;
-  title?: string;
-  inputSchema?: unknown;
-  // The input type differs per tool. Inputs are validated against the tool's schema before the call.
-  execute?: ((input: never, options: never) => unknown) | undefined;
-}
-
 /**
- * Converts tools of the AI SDK to tools of Haft. They do not declare what they change, so their kind is `execute` unless
- * `kinds` sets another.
+ * Converts tools of the AI SDK to tools of Haft, with their `needsApproval`. They do not declare what they change, so their kind is
+ * `execute` unless `kinds` sets another. Each tool is named by its key.
  */
 export function fromAISDKTools(
-  tools: Readonly<Record<string, AISDKToolLike>>,
+  tools: Readonly<Record<string, { inputSchema?: unknown }>>,
   options: { kinds?: Readonly<Record<string, ToolKind>> } = {},
 ): AnyTool[] {
+  const kinds = new Map(Object.entries(options.kinds ?? {}));
   return Object.entries(tools).map(([name, tool]) => {
-    const { execute, description, inputSchema, title } = tool;
-    if (!execute)
-      throw new TypeError(`Tool "${name}" has no execute function: only tools that run here can be adopted.`);
-    const run = execute as (input: unknown, context: object) => unknown;
-    const kinds = new Map(Object.entries(options.kinds ?? {}));
-    return createTool({
-      name,
-      description: typeof description === "string" && description !== "" ? description : name,
-      title,
-      kind: kinds.get(name),
-      parameters: schemaOf(inputSchema),
-      run: async (input: unknown, { callId, signal }: ToolContext) => {
-        const output = run(input, { toolCallId: callId, abortSignal: signal, messages: [], context: {} });
-        return isAsyncIterable(output) ? lastOf(output) : output;
-      },
-    });
+    return adopt(tool as ForeignTool, { as: "ai-sdk", name, kind: kinds.get(name) });
   });
-}
-
-/** Schemas of the SDK contain JSON Schema. All others come from libraries that Haft supports. */
-function schemaOf(schema: unknown): SchemaSource {
-  const given = typeof schema === "function" ? (schema as () => unknown)() : schema;
-  if (isObject(given) && Symbol.for("vercel.ai.schema") in given && isObject(given["jsonSchema"])) {
-    return given["jsonSchema"] as SchemaSource;
-  }
-  return (given ?? []) as SchemaSource;
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-/** All outputs before the last are preliminary. */
-async function lastOf(outputs: AsyncIterable<unknown>): Promise<unknown> {
-  let last: unknown;
-  for await (const output of outputs) last = output;
-  return last;
 }

@@ -1,0 +1,378 @@
+// Tools of other frameworks. Each has a mark, so no package is loaded to recognise it.
+import type { SchemaSource } from "../../schema/infer.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import { type Content, text } from "../content.ts";
+import { toolError } from "../error.ts";
+import { type ToolContext, ToolPermission } from "../tool.ts";
+import {
+  type AdoptedConfig,
+  type AdoptOptions,
+  approvalOf,
+  checkForeignKeys,
+  commonFields,
+  type Convention,
+  type Fields,
+  isFunction,
+  kindOf,
+  lastOf,
+  methodOf,
+  rawInput,
+  readModelOutput,
+  report,
+  shapeSchema,
+  textField,
+} from "./convention.ts";
+import { isNamedAISDKTool, isNamelessTool } from "./plain-tools.ts";
+
+const AI_SDK_KEYS = [
+  ...["name", "id", "type", "title", "description", "inputSchema", "outputSchema", "contextSchema", "needsApproval"],
+  ...["execute", "toModelOutput", "strict", "inputExamples", "deferLoading", "providerOptions", "metadata"],
+  ...["onInputStart", "onInputDelta", "onInputAvailable"],
+];
+
+/** `tool({ description, inputSchema, execute(input, { toolCallId, messages, abortSignal }) })`. */
+export const aiSDKTool: Convention = {
+  title: "AI SDK",
+  fits: (tool) => isNamelessTool(tool) || isNamedAISDKTool(tool) || isProviderTool(tool),
+  convert(tool, options) {
+    if (isProviderTool(tool)) {
+      throw new TypeError("The provider runs this tool, so its calls cannot pass the gate.");
+    }
+    checkForeignKeys("AI SDK", tool, AI_SDK_KEYS);
+    if (!isFunction(tool["execute"])) {
+      throw new TypeError("It has no `execute` function: only tools that run here can be adopted.");
+    }
+    requireContext(tool["contextSchema"], options);
+    const execute = methodOf(tool, "execute");
+    const { description, toModelOutput } = tool;
+    return {
+      ...commonFields(tool, options),
+      description: isFunction(description)
+        ? String(description({ context: options.context ?? {} }))
+        : (commonFields(tool, options).description ?? ""),
+      parameters: aiSDKSchema(tool["inputSchema"]),
+      output: tool["outputSchema"] === undefined ? undefined : aiSDKSchema(tool["outputSchema"]),
+      strict: tool["strict"] === true ? true : undefined,
+      permission: approvalOf(tool["needsApproval"], async (decide, input) => {
+        let needsMore = false;
+        const asked = withUnknown({ toolCallId: "", context: options.context ?? {} }, "messages", () => {
+          needsMore = true;
+          return [];
+        });
+        // The decision depends on the conversation, which is not known here: a person decides.
+        return (await decide(input, asked)) || needsMore;
+      }),
+      async run(input: unknown, context: ToolContext) {
+        const given = { toolCallId: context.callId, abortSignal: context.signal, context: options.context ?? {} };
+        const output = await lastOf(execute(input, withUnknown(given, "messages", noMessages)), context);
+        if (!isFunction(toModelOutput)) return output;
+        return readModelOutput(await toModelOutput({ toolCallId: context.callId, input, output }), output);
+      },
+    };
+  },
+};
+
+function isProviderTool(tool: Fields): boolean {
+  return (tool["type"] === "provider" || tool["type"] === "provider-defined") && "inputSchema" in tool;
+}
+
+/** A property that only a reader of it meets. It is left out of copies. */
+function withUnknown<T extends object>(given: T, name: string, read: () => unknown): T {
+  return Object.defineProperty(given, name, { get: read, enumerable: false });
+}
+
+function noMessages(): never {
+  throw toolError("failed", "This tool reads `messages`, the conversation of the AI SDK, which Haft does not have.");
+}
+
+/** Schemas of the SDK contain JSON Schema, or come from a library. A function creates one. */
+function aiSDKSchema(source: unknown): SchemaSource {
+  const given = isFunction(source) && !("~standard" in source) ? source() : source;
+  if (isObject(given) && Symbol.for("vercel.ai.schema") in given && isObject(given["jsonSchema"])) {
+    return given["jsonSchema"] as JsonSchema;
+  }
+  return (given ?? []) as SchemaSource;
+}
+
+function requireContext(schema: unknown, { context }: AdoptOptions): void {
+  if (schema === undefined || context !== undefined) return;
+  throw new TypeError("It needs a context of its own: pass it as `adopt(tool, { context })`.");
+}
+
+/** A structured tool, or a function tool of `tool(…)`. */
+export const langChainTool: Convention = {
+  title: "LangChain",
+  fits: (tool) => isFunction(tool["invoke"]) && Array.isArray(tool["lc_namespace"]) && "schema" in tool,
+  convert(tool, options) {
+    const invoke = methodOf(tool, "invoke");
+    const common = commonFields(tool, options);
+    return {
+      ...common,
+      parameters: rawInput(tool["schema"]),
+      async run(input: unknown, { callId, signal }: ToolContext) {
+        const call = { type: "tool_call", id: callId, name: textField(tool, "name"), args: input };
+        return readToolMessage(await invoke(call, { signal, configurable: options.context }));
+      },
+    };
+  },
+};
+
+function readToolMessage(message: unknown): unknown {
+  if (!isObject(message)) return message;
+  if ("lg_name" in message) {
+    throw toolError("failed", "This tool returns a Command, which only LangGraph can carry out.");
+  }
+  const { content, artifact, status } = message;
+  const shown = typeof content === "string" ? [text(content)] : Array.isArray(content) ? content.map(readBlock) : [];
+  if (status === "error")
+    throw toolError("failed", shown.map((block) => (block.type === "text" ? block.text : "")).join("\n"));
+  if (artifact === undefined && typeof content === "string") return content;
+  return { content: shown, details: artifact ?? content };
+}
+
+function readBlock(block: unknown): Content {
+  if (typeof block === "string") return text(block);
+  const { type, text: shown, data, image_url, mimeType, mime_type }: Fields = isObject(block) ? block : {};
+  if (type === "text" && typeof shown === "string") return text(shown);
+  const mediaType = mimeType ?? mime_type;
+  if (type === "image" && typeof data === "string" && typeof mediaType === "string") {
+    return { type: "image", data, mimeType: mediaType };
+  }
+  const url = isObject(image_url) ? image_url["url"] : image_url;
+  const inline = typeof url === "string" ? /^data:([^;,]+);base64,(.*)$/s.exec(url) : undefined;
+  if (inline) return { type: "image", data: inline[2] ?? "", mimeType: inline[1] ?? "" };
+  if (typeof url === "string") return { type: "resource_link", uri: url, name: url };
+  return text(JSON.stringify(block));
+}
+
+/** Function tools of the OpenAI Agents SDK. */
+export const openAIAgentsTool: Convention = {
+  title: "OpenAI Agents",
+  fits: (tool) => tool["type"] === "function" && isFunction(tool["invoke"]) && "parameters" in tool,
+  convert(tool, options) {
+    for (const key of ["inputGuardrails", "outputGuardrails"]) {
+      const guardrails = tool[key];
+      if (Array.isArray(guardrails) && guardrails.length > 0) {
+        throw new TypeError(
+          `Its ${key} run only in the runner of the Agents SDK. Use rules, hooks or middleware instead.`,
+        );
+      }
+    }
+    const invoke = methodOf(tool, "invoke");
+    const run = { context: options.context ?? {} };
+    const { timeoutMs } = tool;
+    return {
+      ...commonFields(tool, options),
+      parameters: rawInput(tool["parameters"]),
+      strict: tool["strict"] === true ? true : undefined,
+      limits: typeof timeoutMs === "number" ? { timeoutMs } : undefined,
+      permission: approvalOf(tool["needsApproval"], (decide, input) => decide(run, input, "")),
+      async run(input: unknown, { callId, signal }: ToolContext) {
+        const isEnabled = isFunction(tool["isEnabled"]) ? await tool["isEnabled"](run) : true;
+        if (!isEnabled) throw toolError("unavailable", "The tool is disabled: its isEnabled is false");
+        const output = await invoke(run, JSON.stringify(input), { toolCall: { callId }, signal });
+        // The SDK turns an exception into this text, unless the tool has an `errorFunction` of its own.
+        if (typeof output === "string" && output.startsWith("An error occurred while running the tool.")) {
+          throw toolError("failed", output);
+        }
+        return output;
+      },
+    };
+  },
+};
+
+/** `createTool` of Mastra. */
+export const mastraTool: Convention = {
+  title: "Mastra",
+  fits: (tool) => Object.getOwnPropertySymbols(tool).some((symbol) => symbol.description === "mastra.core.tool.Tool"),
+  convert(tool, options) {
+    if (tool["suspendSchema"] !== undefined || tool["resumeSchema"] !== undefined) {
+      throw new TypeError("It suspends its run, which only Mastra can resume. Ask with `permission` instead.");
+    }
+    if (!isFunction(tool["execute"])) throw new TypeError("It has no `execute` function.");
+    requireContext(tool["requestContextSchema"], options);
+    const execute = methodOf(tool, "execute");
+    const { toModelOutput, mcp, strict, needsApprovalFn, requireApproval } = tool;
+    const declared = kindOf(isObject(mcp) ? mcp["annotations"] : undefined, options);
+    const ask = { requestContext: options.context ?? {} };
+    return {
+      ...commonFields(tool, options),
+      ...declared,
+      parameters: rawInput(tool["inputSchema"]),
+      strict: strict === true ? true : undefined,
+      permission:
+        approvalOf(needsApprovalFn ?? requireApproval, (decide, input) => decide(input, ask)) ?? declared.permission,
+      async run(input: unknown, { callId, signal }: ToolContext) {
+        const output = await execute(input, {
+          abortSignal: signal,
+          requestContext: options.context,
+          agent: { toolCallId: callId, messages: [] },
+        });
+        if (isObject(output) && output["error"] === true && "validationErrors" in output) {
+          throw toolError("invalid_input", String(output["message"]));
+        }
+        return isFunction(toModelOutput) ? readModelOutput(await toModelOutput(output), output) : output;
+      },
+    };
+  },
+};
+
+const TANSTACK_KEYS = [
+  ...["__toolSide", "name", "description", "inputSchema", "outputSchema", "approvalSchema", "needsApproval", "execute"],
+  ...["lazy", "metadata"],
+];
+
+/** `toolDefinition(…).server(execute)` of TanStack AI. */
+export const tanStackTool: Convention = {
+  title: "TanStack AI",
+  fits: (tool) => typeof tool["__toolSide"] === "string",
+  convert(tool, options) {
+    if (tool["__toolSide"] !== "server" || !isFunction(tool["execute"])) {
+      throw new TypeError("Only its server side runs here: adopt what `.server(execute)` returns.");
+    }
+    checkForeignKeys("TanStack AI", tool, TANSTACK_KEYS);
+    if (tool["approvalSchema"] !== undefined) {
+      throw new TypeError("Its approvals carry data (`approvalSchema`), which an approval in Haft does not have.");
+    }
+    const execute = methodOf(tool, "execute");
+    return {
+      ...commonFields(tool, options),
+      parameters: (tool["inputSchema"] ?? []) as SchemaSource,
+      output: tool["outputSchema"] as SchemaSource | undefined,
+      permission: approvalOf(tool["needsApproval"], (decide, input) => decide(input)),
+      run: (input: unknown, context: ToolContext) =>
+        execute(input, {
+          toolCallId: context.callId,
+          abortSignal: context.signal,
+          context: options.context,
+          emitCustomEvent: (name: string, value: unknown) => report(context, { name, value }),
+        }),
+    };
+  },
+};
+
+/** Tools of Genkit are functions with a description of their action. */
+export const genkitTool: Convention = {
+  title: "Genkit",
+  fits: (tool) => isFunction(tool) && isObject(tool["__action"]),
+  convert(tool, options) {
+    const action = isObject(tool["__action"]) ? tool["__action"] : {};
+    const call = tool as unknown as (input: unknown, options: object) => unknown;
+    return {
+      ...commonFields(action, options),
+      parameters: rawInput(action["inputSchema"] ?? action["inputJsonSchema"]),
+      run: (input: unknown, { signal }: ToolContext) =>
+        call(input, { context: options.context ?? {}, abortSignal: signal }),
+    };
+  },
+};
+
+/** `tool(…)` and `FunctionTool` of LlamaIndex. */
+export const llamaIndexTool: Convention = {
+  title: "LlamaIndex",
+  fits: (tool) =>
+    isObject(tool["metadata"]) && typeof tool["metadata"]["name"] === "string" && isFunction(tool["call"]),
+  convert(tool, options) {
+    const metadata = isObject(tool["metadata"]) ? tool["metadata"] : {};
+    const bound = options.context !== undefined && isFunction(tool["bind"]) ? tool["bind"](options.context) : tool;
+    const call = methodOf(isObject(bound) ? bound : tool, "call");
+    return {
+      ...commonFields(metadata, options),
+      parameters: rawInput(metadata["parameters"]),
+      run: (input: unknown) => call(input),
+    };
+  },
+};
+
+/** `FunctionTool` and other tools of Google's Agent Development Kit. */
+export const adkTool: Convention = {
+  title: "Google ADK",
+  fits: (tool) => isFunction(tool["runAsync"]) && isFunction(tool["_getDeclaration"]),
+  convert(tool, options) {
+    const run = methodOf(tool, "runAsync");
+    const { requireConfirmation } = tool;
+    return {
+      ...commonFields(tool, options),
+      parameters: rawInput(adkParameters(tool)),
+      permission: approvalOf(requireConfirmation, (decide, input) => decide(input, undefined)),
+      async run(input: unknown, { signal }: ToolContext) {
+        // The gate has asked, if this call needed it.
+        const toolContext = {
+          toolConfirmation: { confirmed: true },
+          abortSignal: signal,
+          state: options.context,
+          actions: {},
+        };
+        return run({ args: input, toolContext });
+      },
+    };
+  },
+};
+
+function adkParameters(tool: Fields): unknown {
+  const { parameters } = tool;
+  if ((isObject(parameters) || isFunction(parameters)) && "~standard" in parameters) return parameters;
+  const declaration = methodOf(tool, "_getDeclaration")();
+  if (!isObject(declaration))
+    throw new TypeError("It has no declaration of its parameters: Google runs it, not this program.");
+  return lowerCaseTypes(declaration["parametersJsonSchema"] ?? declaration["parameters"] ?? []);
+}
+
+/** Google writes `OBJECT` for `object`. */
+function lowerCaseTypes(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(lowerCaseTypes);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) =>
+      key === "type" && typeof value === "string" ? [key, value.toLowerCase()] : [key, lowerCaseTypes(value)],
+    ),
+  );
+}
+
+const CLAUDE_KEYS = ["name", "description", "inputSchema", "handler", "annotations", "_meta"];
+
+/** `tool(name, description, shape, handler, { annotations })` of the Claude Agent SDK. */
+export const claudeAgentTool: Convention = {
+  title: "Claude Agent SDK",
+  fits: (tool) => isFunction(tool["handler"]) && typeof tool["name"] === "string" && "inputSchema" in tool,
+  convert(tool, options) {
+    checkForeignKeys("Claude Agent SDK", tool, CLAUDE_KEYS);
+    const handler = methodOf(tool, "handler");
+    const { inputSchema } = tool;
+    const isShape = isObject(inputSchema) && !("~standard" in inputSchema);
+    return {
+      ...commonFields(tool, options),
+      ...kindOf(tool["annotations"], options),
+      parameters: isShape ? shapeSchema(inputSchema) : (inputSchema as SchemaSource),
+      run: (input: unknown, { callId, signal }: ToolContext) => handler(input, { signal, requestId: callId }),
+    };
+  },
+};
+
+const MCP_KEYS = [
+  ...["name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"],
+];
+
+/** A definition that an MCP server lists, and a function that calls it. What a server says of itself is not believed. */
+export const mcpTool: Convention = {
+  title: "MCP",
+  fits: (tool) =>
+    typeof tool["name"] === "string" &&
+    isObject(tool["inputSchema"]) &&
+    tool["inputSchema"]["type"] === "object" &&
+    Object.values(tool).every((value) => !isFunction(value)),
+  convert(tool, options) {
+    checkForeignKeys("MCP", tool, MCP_KEYS);
+    const { call } = options;
+    if (call === undefined) {
+      throw new TypeError("An MCP definition needs a caller: `adopt(definition, { call: (name, input) => … })`.");
+    }
+    const name = textField(tool, "name") ?? "";
+    return {
+      ...commonFields(tool, options),
+      parameters: tool["inputSchema"] as JsonSchema,
+      permission: options.kind === "readonly" ? undefined : ToolPermission.CONFIRM,
+      run: (input: unknown, { signal }: ToolContext) => call(name, input, { signal }),
+    } satisfies AdoptedConfig;
+  },
+};
