@@ -144,14 +144,32 @@ function isToolOutput(fields: Record<string, unknown>): boolean {
   return (keys.length > 1 || typeof content !== "string") && keys.every((key) => OUTPUT_KEYS.includes(key));
 }
 
-const OUTPUT_KEYS = ["content", "details", "display", "metadata", "error", "pending"];
+/** `isError`, `structuredContent` and `_meta` are those of MCP. */
+const OUTPUT_KEYS = [
+  ...["content", "details", "display", "metadata", "error", "pending"],
+  ...["isError", "structuredContent", "_meta"],
+];
+
+/** The details of an output and its other fields: none is lost. */
+function readDetails(fields: Record<string, unknown>): { details: unknown; others: Record<string, unknown> } {
+  const unknown = Object.entries(fields).filter(([key]) => !OUTPUT_KEYS.includes(key));
+  const others = Object.fromEntries(unknown);
+  if (fields["_meta"] !== undefined) others["_meta"] = fields["_meta"];
+  const details = fields["details"] ?? fields["structuredContent"];
+  if (details !== undefined || unknown.length === 0) return { details, others };
+  return {
+    details: Object.fromEntries(unknown),
+    others: fields["_meta"] === undefined ? {} : { _meta: fields["_meta"] },
+  };
+}
 
 function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   const raw = fields["content"];
   const plainContent = toPlainData(typeof raw === "string" ? [text(raw)] : raw, MAX_CONTENT_TEXT_LENGTH);
   const content = plainContent.value as Content[];
-  const details = toPlainData(fields["details"]);
-  const metadata = toPlainData(fields["metadata"]);
+  const given = readDetails(fields);
+  const details = toPlainData(given.details);
+  const metadata = toPlainData({ ...given.others, ...asFields(fields["metadata"]) });
   const read = output(
     content,
     details.value,
@@ -169,6 +187,9 @@ function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   else if (pending) faults.push('pending: needs a kind ("job", "approval" or "client") and an id');
   if (faults.length > 0) read.error = unreadable(faults);
   if (fields["error"] !== undefined && fields["error"] !== null) read.error = readFailure(fields["error"]);
+  else if (fields["isError"] === true) {
+    read.error ??= failureOf("failed", textOf(content) || "The tool reported a failure without saying why.");
+  }
   return read;
 }
 
