@@ -1,5 +1,4 @@
 import { estimatedTokens, type TokenCounter } from "../core/content.ts";
-import { loadPackage } from "../schema/load-package.ts";
 
 /** The used part of the package. */
 interface Tokenizer {
@@ -26,10 +25,13 @@ export function openTokenizer({ load = loadTokenizer }: TokenizerOptions = {}): 
   };
 }
 
-const PACKAGE = "gpt-tokenizer/encoding/o200k_base";
-
+/**
+ * At once, because tokens are counted synchronously, and not by `import()`: a bundler would add two megabytes of tables to
+ * every program. A bundle estimates, or is given a counter as `tokens`.
+ */
 function loadTokenizer(): Tokenizer {
-  return loadPackage<typeof import("gpt-tokenizer/encoding/o200k_base")>(PACKAGE, "Counting tokens");
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  return require("gpt-tokenizer/encoding/o200k_base") as Tokenizer;
 }
 
 function tryLoad(load: () => Tokenizer): TokenCounter {

@@ -1,28 +1,24 @@
+import { type CompiledSchema, compileJsonSchema } from "./compile-json-schema.ts";
 import { asSchema, eachSubschema, followRef, isObject, type JsonSchema } from "./json-schema.ts";
-import { loadPackage } from "./load-package.ts";
 import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
 import type { SchemaIssue, Validation } from "./schema.ts";
-import { type CheckError, explainErrors } from "./validation-messages.ts";
+import { explainErrors } from "./validation-messages.ts";
 
 /** A list of a million wrong items must not become a million issues. */
 const MAX_ERRORS = 100;
 
-interface TypeBox {
-  Compile(schema: JsonSchema): { Check(value: unknown): boolean };
-  Errors(schema: JsonSchema, value: unknown): [boolean, CheckError[]];
-}
-interface TypeBoxSystem {
-  Settings: { Get(): { maxErrors: number }; Set(options: { maxErrors: number }): void };
-}
-
 /** Validates against a linted JSON Schema. Compiles it for the first value. */
 export function jsonSchemaValidator(root: JsonSchema): (value: unknown) => Validation<unknown> {
-  let compiled: { check(value: unknown): boolean; hasDefaults: boolean } | undefined;
+  let compiled: CompiledSchema | undefined;
+  let isFilled = false;
   return (value) => {
-    compiled ??= compile(root);
+    if (!compiled) {
+      compiled = compileJsonSchema(root);
+      isFilled = hasDefaults(root);
+    }
     try {
-      const filled = compiled.hasDefaults ? applyDefaults(root, value) : value;
-      return compiled.check(filled) ? { value: filled } : { issues: explain(root, filled) };
+      const filled = isFilled ? applyDefaults(root, value) : value;
+      return compiled.check(filled) ? { value: filled } : { issues: explain(root, filled, compiled) };
     } catch (cause) {
       return { issues: [unreadable(cause)] };
     }
@@ -41,31 +37,10 @@ export function unreadable(cause: unknown): SchemaIssue {
   return { message: `could not be checked${reason}`, path: [] };
 }
 
-function compile(root: JsonSchema): { check(value: unknown): boolean; hasDefaults: boolean } {
-  const validator = typebox().Compile(root);
-  return { check: (value) => validator.Check(value), hasDefaults: hasDefaults(root) };
-}
-
-function typebox(): TypeBox {
-  return loadPackage<TypeBox>("typebox/schema", "Validating against a JSON Schema");
-}
-
-function explain(root: JsonSchema, value: unknown): SchemaIssue[] {
-  const issues = explainErrors(root, value, collectErrors);
+function explain(root: JsonSchema, value: unknown, compiled: CompiledSchema): SchemaIssue[] {
+  const issues = explainErrors(root, value, compiled.errors(value, MAX_ERRORS));
   if (issues.length < MAX_ERRORS) return issues;
   return [...issues.slice(0, MAX_ERRORS), { message: "there may be more problems; these are the first", path: [] }];
-}
-
-function collectErrors(schema: JsonSchema, value: unknown): CheckError[] {
-  const { Settings } = loadPackage<TypeBoxSystem>("typebox/system", "Validating against a JSON Schema");
-  const { maxErrors } = Settings.Get();
-  // The host uses the same setting, so it is changed only for this synchronous call.
-  Settings.Set({ maxErrors: MAX_ERRORS });
-  try {
-    return typebox().Errors(schema, value)[1];
-  } finally {
-    Settings.Set({ maxErrors });
-  }
 }
 
 function hasDefaults(root: JsonSchema): boolean {

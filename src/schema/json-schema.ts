@@ -98,14 +98,29 @@ export function resolveRef(root: JsonSchema, schema: JsonSchema): JsonSchema | u
 /** One step of `resolveRef`. */
 export function followRef(root: JsonSchema, schema: JsonSchema): JsonSchema | undefined {
   const ref = refOf(schema);
-  if (ref === undefined) return undefined;
+  return ref === undefined ? undefined : findRef(root, schema, ref);
+}
+
+/** The schema inside `root` to which a reference in `schema` leads. */
+export function findRef(root: JsonSchema, schema: JsonSchema, ref: string): JsonSchema | undefined {
   const index = indexOf(root);
-  const uri = parseUri(ref, index.baseOf.get(schema) ?? baseOfRoot(root));
+  const uri = parseUri(ref, addressOf(root, schema));
   if (uri === undefined) return undefined;
   const resource = index.byUri.get(uri.address);
   if (uri.fragment === "") return resource;
   if (uri.fragment.startsWith("/")) return resource && asSchema(readPointer(resource, uri.fragment));
   return index.byUri.get(`${uri.address}#${uri.fragment}`) ?? index.byUri.get(`#${uri.fragment}`);
+}
+
+/** The address of the schema resource that `schema` belongs to. */
+export function addressOf(root: JsonSchema, schema: JsonSchema): string {
+  return indexOf(root).baseOf.get(schema) ?? baseOfRoot(root);
+}
+
+/** The schema with this `$dynamicAnchor` in the resource at `address`. */
+export function findDynamicAnchor(root: JsonSchema, address: string, anchor: string): JsonSchema | undefined {
+  const found = indexOf(root).byUri.get(`${address}#${anchor}`);
+  return found?.["$dynamicAnchor"] === anchor ? found : undefined;
 }
 
 export function refOf(schema: JsonSchema): string | undefined {

@@ -64,9 +64,9 @@ describe("in a separate process", () => {
     expect(run(body)).toEqual({ packages: [], stderr: "" });
   });
 
-  test("the first validation loads TypeBox, and prints no warning", () => {
+  test("the first validation loads no package either", () => {
     const body = 'if (toSchema({ type: "object" }).validate(1).issues.length !== 1) throw new Error("not validated");';
-    expect(run(body)).toEqual({ packages: ["typebox"], stderr: "" });
+    expect(run(body)).toEqual({ packages: [], stderr: "" });
   });
 
   test("a Zod schema is described with its own library only", () => {

@@ -1,74 +1,14 @@
-import { asSchema, followRef, isObject, type JsonSchema, memberOf, parsePointer } from "./json-schema.ts";
+import type { CheckError } from "./compile-json-schema.ts";
+import { isObject, type JsonSchema, memberOf, parsePointer } from "./json-schema.ts";
 import { propertiesOf, schemaAt, typeOfValue } from "./schema-properties.ts";
 import type { SchemaIssue } from "./schema.ts";
 
-type CollectErrors = (schema: JsonSchema, value: unknown) => CheckError[];
-
 /** Converts validation errors to issues for a model: each problem once, with its path, in plain words. */
-export function explainErrors(root: JsonSchema, value: unknown, collect: CollectErrors): SchemaIssue[] {
-  const errors = expandConditions(root, value, collect(root, value), collect);
+export function explainErrors(root: JsonSchema, value: unknown, errors: readonly CheckError[]): SchemaIssue[] {
   const toIssues = (some: readonly CheckError[]): SchemaIssue[] =>
-    withoutNoise(some).flatMap((error) => issuesOf(root, value, error));
+    some.flatMap((error) => issuesOf(root, value, error));
   const issues = unique(collapseUnions(errors, toIssues, (path) => valueAt(value, parsePointer(path)).value));
   return issues.length > 0 ? issues : [{ message: "does not match the schema", path: [] }];
-}
-
-/** The validator reports that a `then` failed, but not why, so the value is validated against it separately. */
-function expandConditions(
-  root: JsonSchema,
-  value: unknown,
-  errors: CheckError[],
-  collect: CollectErrors,
-): CheckError[] {
-  return errors.flatMap((error) => {
-    if (error.keyword !== "if") return [error];
-    if (error.params["failingKeyword"] === "else") return [];
-    const then = asSchema(schemaAtPointer(root, `${error.schemaPath.slice(1)}/then`));
-    if (then === undefined) return [error];
-    const { $defs, definitions } = root;
-    const part = { $defs, definitions, ...then };
-    const inner = collect(part, valueAt(value, parsePointer(error.instancePath)).value);
-    if (inner.length === 0) return [error];
-    return inner.map((each) => ({
-      ...each,
-      schemaPath: `${error.schemaPath}/then${each.schemaPath.slice(1)}`,
-      instancePath: error.instancePath + each.instancePath,
-    }));
-  });
-}
-
-/** Follows a schema path of the validator, which omits references. */
-function schemaAtPointer(root: JsonSchema, pointer: string): unknown {
-  let current: unknown = root;
-  for (const key of parsePointer(pointer)) {
-    while (isObject(current) && !Object.hasOwn(current, key)) current = followRef(root, current);
-    current = memberOf(current, key);
-  }
-  return current;
-}
-
-/** Removes errors that only repeat a more precise one. */
-function withoutNoise(errors: readonly CheckError[]): CheckError[] {
-  const named = errors.filter(({ keyword }) => keyword === "propertyNames");
-  return errors.filter((error) => {
-    const { keyword, schemaPath, instancePath, params } = error;
-    if (keyword === "boolean" && schemaPath.endsWith("/additionalProperties")) return false;
-    if (named.some((each) => isInside(error, each, "/propertyNames"))) return false;
-    if (keyword !== "additionalProperties") return true;
-    // Properties that violate the schema for additional properties have their own errors.
-    const isExplained = (name: unknown): boolean =>
-      errors.some(
-        (other) =>
-          other.keyword !== "boolean" &&
-          other.schemaPath.startsWith(`${schemaPath}/additionalProperties`) &&
-          parsePointer(other.instancePath)[parsePointer(instancePath).length] === name,
-      );
-    return !listOf(params["additionalProperties"]).every(isExplained);
-  });
-}
-
-function isInside(error: CheckError, outer: CheckError, keyword: string): boolean {
-  return error !== outer && error.schemaPath.startsWith(outer.schemaPath + keyword);
 }
 
 function issuesOf(root: JsonSchema, value: unknown, error: CheckError): SchemaIssue[] {
@@ -81,10 +21,12 @@ function issuesOf(root: JsonSchema, value: unknown, error: CheckError): SchemaIs
     case "additionalProperties":
     case "unevaluatedProperties": {
       const known = [...propertiesOf(root, schemaAt(root, path) ?? {}).keys()];
-      const all = names(params[error.keyword]);
-      const unknown = all.filter((name) => error.keyword === "additionalProperties" || !known.includes(name));
       const advice = known.length === 0 ? "" : `; the properties are ${known.join(", ")}`;
-      return unknown.map((name) => at(`has the unknown property "${name}"${advice}`));
+      return names(params[error.keyword]).map((name) =>
+        known.includes(name)
+          ? at(`has the property "${name}", which is not allowed with the others`)
+          : at(`has the unknown property "${name}"${advice}`),
+      );
     }
     case "propertyNames":
       return names(params["propertyNames"]).map((name) =>
@@ -222,15 +164,6 @@ function valuesOf(errors: readonly CheckError[]): unknown[] {
   return [...new Set(values)];
 }
 
-/** An error of the validator. */
-export interface CheckError {
-  readonly keyword: string;
-  readonly schemaPath: string;
-  readonly instancePath: string;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly message: string;
-}
-
 const MAX_LISTED = 20;
 const MAX_SHOWN = 60;
 
@@ -259,7 +192,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 /** Describes a failed keyword for the sender of the value. */
-function describeError({ keyword, params, message }: CheckError, found: unknown): string {
+function describeError({ keyword, params }: CheckError, found: unknown): string {
   const limit = String(params["limit"]);
   switch (keyword) {
     case "type":
@@ -310,7 +243,7 @@ function describeError({ keyword, params, message }: CheckError, found: unknown)
     case "~refine":
       return String(params["message"]);
     default:
-      return message;
+      return "does not match the schema";
   }
 }
 

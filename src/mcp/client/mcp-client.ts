@@ -17,9 +17,9 @@ import type {
 } from "@modelcontextprotocol/client";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
+import { traceHeaders } from "../../core/telemetry/open-telemetry.ts";
 import type { ProgramSandbox } from "../../io/sandbox/program-sandbox.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import { loadPackage } from "../../schema/load-package.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { explainFailure, signInFailed, unavailable } from "./connection-failures.ts";
 import {
@@ -468,36 +468,10 @@ function maintainSubscription(
   });
 }
 
-/** The used part of the OpenTelemetry API. */
-interface TracingApi {
-  context: { active(): unknown };
-  propagation: { inject(context: unknown, carrier: Record<string, string>): void };
-}
-
-/** The key under which OpenTelemetry registers its providers. If it is unset, the package is not loaded. */
-const TRACING_PROVIDERS = Symbol.for("opentelemetry.js.api.1");
 const TRACE_KEYS = ["traceparent", "tracestate", "baggage"];
-
-let tracingApi: TracingApi | null | undefined;
 
 /** The trace context for a server; undefined if tracing is off. */
 function traceContext(): Record<string, string> | undefined {
-  if (!(TRACING_PROVIDERS in globalThis)) return undefined;
-  if (tracingApi === undefined) {
-    try {
-      tracingApi = loadPackage<TracingApi>("@opentelemetry/api", "tracing");
-    } catch {
-      tracingApi = null;
-    }
-  }
-  if (!tracingApi) return undefined;
-  const carrier: Record<string, string> = {};
-  try {
-    tracingApi.propagation.inject(tracingApi.context.active(), carrier);
-  } catch {
-    // A failing propagator must not fail the call.
-    return undefined;
-  }
-  const entries = Object.entries(carrier).filter(([key]) => TRACE_KEYS.includes(key));
+  const entries = Object.entries(traceHeaders()).filter(([key]) => TRACE_KEYS.includes(key));
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;
 }

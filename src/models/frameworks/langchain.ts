@@ -1,6 +1,6 @@
+import { unknown } from "zod/v4";
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import { loadPackage } from "../../schema/load-package.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type FrameworkTools } from "./toolkit-bridge.ts";
 
@@ -42,12 +42,11 @@ export function toLangChainTools<T>(
 const PROFILE = { via: "LangGraph", adapter: "toLangChainTools", keys: ["DynamicStructuredTool"] };
 
 interface OpenZod {
-  _zod: { toJSONSchema?: () => JsonSchema };
+  _zod: { toJSONSchema?: () => unknown };
 }
 
 /** A schema that accepts anything: otherwise LangChain validates inputs itself, before the gate can repair or report them. */
 function openZod(schema: JsonSchema): OpenZod {
-  const { unknown } = loadPackage<{ unknown(): OpenZod }>("zod/v4", "toLangChainTools");
   const open = unknown();
   open._zod.toJSONSchema = () => structuredClone(schema);
   return open;
