@@ -436,7 +436,8 @@ class Runtime {
   /** Its `enter` only emits an event. */
   #openRecord(statistics: Statistics): Stage {
     const { log, clock, events } = this;
-    const stage = record({ log, clock, events, statistics });
+    const isContinued = (call: Call): boolean => this.calls.storedIdOf(call) !== undefined;
+    const stage = record({ log, clock, events, statistics, isContinued });
     const { enter, ...rest } = hooksOf(stage);
     stage.changes = [events.changes];
     stage.compile = () => (events.hasListeners("tool_call_requested") ? { enter, ...rest } : rest);

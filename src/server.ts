@@ -18,3 +18,4 @@ export { createMcpEndpoint } from "./mcp/server/streamable-http.ts";
 export type { McpEndpoint, McpEndpointOptions } from "./mcp/server/streamable-http.ts";
 export { serveMcp, serveMcpStdio } from "./mcp/server/stdio-server.ts";
 export type { McpServing, ServeMcpOptions } from "./mcp/server/stdio-server.ts";
+export { issueToken } from "./store/tokens.ts";

@@ -28,6 +28,11 @@ export type { Undo, UndoOutcome } from "./io/files/undo.ts";
 export { createMemoryUndo } from "./io/files/undo-store.ts";
 export type { UndoStore } from "./io/files/undo-store.ts";
 
+export { createGuardedNet } from "./io/net/guarded-fetch.ts";
+export type { GuardedNet, GuardedNetOptions } from "./io/net/guarded-fetch.ts";
+export { createHttpTools } from "./tools/web/http-tools.ts";
+export { createWebTools } from "./tools/web/web-tools.ts";
+
 export { createArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 export type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 export type { ArtifactStore } from "./tools/artifacts/artifact-store.ts";

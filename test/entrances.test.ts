@@ -290,8 +290,8 @@ function readPasses(events: readonly ToolEvent[]): { callId: string; ending: str
   for (const event of events) {
     if (!("callId" in event)) continue;
     const { callId, type } = event;
-    // A call that waited for a job or a client goes on with its second pass.
-    if (type === "tool_call_started" && waiting.delete(callId)) open.set(callId, []);
+    // A call that waited for a job, a client or a person goes on with its second pass.
+    if (type !== "tool_call_requested" && waiting.delete(callId)) open.set(callId, []);
     if (type === "tool_call_requested") {
       waiting.delete(callId);
       expect(open.has(callId), `${callId} is requested while it is under way`).toBe(false);

@@ -123,9 +123,11 @@ export class ToolError extends Error {
 export function toolError(
   code: ErrorCode,
   message: string,
-  options: { next?: string; data?: unknown; cause?: unknown } = {},
+  { next, data, cause }: { next?: string; data?: unknown; cause?: unknown } = {},
 ): ToolError {
-  return new ToolError("", message, options.cause, { code, next: options.next, data: options.data });
+  const { actor } = isErrorCode(code) ? ERROR_CODES[code] : ERROR_CODES.failed;
+  if (actor === "policy") return new ToolPermissionError("", message, next, code, { data, cause });
+  return new ToolError("", message, cause, { code, next, data });
 }
 
 /** No tool has this name. */
@@ -156,10 +158,23 @@ export class ToolTimeoutError extends ToolError {
   }
 }
 
-/** Policy refused the call. */
+const REFUSED = "Permission denied: ";
+
+/** Policy refused the call. With one argument, that is the message. */
 export class ToolPermissionError extends ToolError {
-  constructor(toolName: string, message: string, next?: string, code: ErrorCode = "denied") {
-    super(toolName, `Permission denied: ${message}`, undefined, { code, next });
+  constructor(
+    toolName: string,
+    message?: string,
+    next?: string,
+    code: ErrorCode = "denied",
+    { data, cause }: { data?: unknown; cause?: unknown } = {},
+  ) {
+    const text = message ?? toolName;
+    super(message === undefined ? "" : toolName, text.startsWith(REFUSED) ? text : REFUSED + text, cause, {
+      code,
+      next,
+      data,
+    });
     this.name = "ToolPermissionError";
   }
 }

@@ -1,7 +1,7 @@
 import { propertiesOf } from "../schema/schema-properties.ts";
 import type { ToolScope } from "./call.ts";
-import { toCategory } from "./category.ts";
 import { adopt, type ForeignTool, type Registrable } from "./adopt/adopt.ts";
+import { toCategory, ToolCategory } from "./category.ts";
 import { descriptionText } from "./definition.ts";
 import { EventEmitter, type EventOf, type Listener } from "./events.ts";
 import { bindGate, type Gate, unbindGate } from "./gate.ts";
@@ -14,8 +14,8 @@ import type { AnyTool } from "./tool.ts";
 export interface ToolStats {
   /** How many tools there are. */
   total: number;
-  /** How many of each category. */
-  byCategory: Record<string, number>;
+  /** How many of each category; also those that have none. */
+  byCategory: Record<ToolCategory, number> & Record<string, number>;
   /** By tool. */
   callStats: Record<string, ToolStatistics>;
 }
@@ -172,11 +172,11 @@ export class ToolRegistry implements ToolScope {
 
   /** Counts of tools and statistics of their calls. */
   getStats(): ToolStats {
-    const counts = new Map<string, number>();
+    const counts = new Map<string, number>(Object.values(ToolCategory).map((category) => [category, 0]));
     for (const { category } of this.#catalogue.preferred()) counts.set(category, (counts.get(category) ?? 0) + 1);
     return {
       total: this.#catalogue.size,
-      byCategory: Object.fromEntries(counts),
+      byCategory: Object.fromEntries(counts) as ToolStats["byCategory"],
       callStats: this.#statistics?.byTool() ?? {},
     };
   }

@@ -13,15 +13,17 @@ export interface RecordOptions {
   clock: Clock;
   events: EventEmitter;
   statistics: Statistics;
+  /** Whether the call was requested before, and runs now because a person has answered. */
+  isContinued?(call: Call): boolean;
 }
 
 /** The first stage to enter and the last to leave: it records every call. */
-export function record({ log, clock, events, statistics }: RecordOptions): Stage {
+export function record({ log, clock, events, statistics, isContinued }: RecordOptions): Stage {
   return {
     name: "record",
     enter(call) {
-      // The first pass has recorded it.
-      if (!call.secondPass && events.hasListeners("tool_call_requested")) {
+      // The first pass has reported it.
+      if (!call.secondPass && !isContinued?.(call) && events.hasListeners("tool_call_requested")) {
         events.emit(callEvent(call, "tool_call_requested", clock.now(), { input: toPlainData(call.input).value }));
       }
     },

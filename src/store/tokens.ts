@@ -47,7 +47,12 @@ export interface NewTokenOptions {
 /** A token that a person chose must not be easy to guess. */
 const MIN_CHARACTERS = 22;
 
-/** Creates a token and stores its hash. This is the only time that the token itself is returned. */
+/**
+ * Creates a token and stores its hash. This is the only time that the token itself is returned.
+ *
+ * @example
+ * const { token } = await issueToken(host.tokens, host.haft.clock, { name: "ann", scopes: ["call"] });
+ */
 export async function issueToken(
   store: TokenStore,
   clock: Clock,

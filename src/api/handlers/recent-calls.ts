@@ -126,7 +126,10 @@ export class RecentCalls implements CallSource {
     this.#characters += characters;
     switch (event.type) {
       case "tool_call_requested":
-        this.#reopen(call, event);
+        call.status = "waiting";
+        call.caller = event.caller;
+        call.input = event.input;
+        forgetResult(call);
         break;
       case "permission_requested":
         call.askedAt = event.at;
@@ -136,7 +139,9 @@ export class RecentCalls implements CallSource {
         call.answeredAt = event.at;
         break;
       case "tool_call_started":
+        forgetResult(call);
         call.status = "running";
+        call.input ??= event.input;
         call.startedAt = event.at;
         call.toolName = event.toolName;
         break;
@@ -178,18 +183,6 @@ export class RecentCalls implements CallSource {
     };
     this.#calls.set(keyOf(call), call);
     return call;
-  }
-
-  /** A waiting call is made again with its id. Its approval is kept. */
-  #reopen(call: RecentCall, event: Extract<ToolEvent, { type: "tool_call_requested" }>): void {
-    call.status = "waiting";
-    call.caller = event.caller;
-    call.input = event.input;
-    call.result = undefined;
-    call.errorCode = undefined;
-    call.display = undefined;
-    call.completedAt = undefined;
-    call.durationMs = undefined;
   }
 
   #close(call: RecentCall, result: ToolResult, at: number): void {
@@ -261,4 +254,13 @@ export function rowOf({
   ...row
 }: RecentCall): CallInfo {
   return row;
+}
+
+/** Of an earlier pass: the call waited for an answer and runs now, or is made again with its id. */
+function forgetResult(call: RecentCall): void {
+  call.result = undefined;
+  call.errorCode = undefined;
+  call.display = undefined;
+  call.completedAt = undefined;
+  call.durationMs = undefined;
 }

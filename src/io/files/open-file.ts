@@ -122,6 +122,10 @@ export interface FileInfo {
   links: number;
   /** Changes when the content may have changed: device, inode, size and time. Permissions do not affect it. */
   stamp: string;
+  /** As `stamp`, and with the time that no program can set: if it is equal, nothing in the file has changed. */
+  state: string;
+  /** When that was. */
+  changedMs: number;
   /** The target as written in the link, if the path named a symbolic link. */
   linkTarget?: string;
 }
@@ -136,6 +140,8 @@ export function infoOf(real: string, stat: BigIntStats): FileInfo {
     createdMs: Number(stat.birthtimeMs),
     links: Number(stat.nlink),
     stamp: stampOf(stat),
+    state: `${stampOf(stat)}:${stat.ctimeNs}`,
+    changedMs: Number(stat.ctimeMs),
   };
 }
 

@@ -276,7 +276,7 @@ describe("a response", () => {
     const clock = createFakeClock();
     const port = await startSocket((socket) => {
       socket.once("data", () => {
-        socket.write(bytes, () => setTimeout(() => void clock.advance(30_000), 20));
+        socket.write(bytes, () => setTimeout(() => void clock.advance(60_000), 20));
       });
     });
     const net = open({ clock, exceptions: ["127.0.0.1"] });

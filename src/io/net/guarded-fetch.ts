@@ -7,7 +7,9 @@ import { createConnectionPools, type Dial, explainFailure } from "./connections.
 import { createNetGuard, type NetGuard, type NetGuardOptions, type Target } from "./net-guard.ts";
 import { checkHeaders, type Follow, type Hop, nextHop, reasonToStop, type Redirect, redirectOf } from "./redirects.ts";
 
+/** What a guarded network may reach, and how. */
 export interface GuardedNetOptions extends NetGuardOptions {
+  /** Default: the system's. */
   clock?: Clock;
   /** Default: `Haft`. A `user-agent` header of the request overrides it. */
   userAgent?: string;
@@ -22,7 +24,7 @@ export interface GuardedRequest {
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
   signal?: AbortSignal;
-  /** For the whole exchange: resolving, connecting, redirects and reading the body. Default: 30 s. */
+  /** For the whole exchange: resolving, connecting, redirects and reading the body. Default: 60 s. Infinity: only `signal` ends it. */
   timeoutMs?: number;
   /** Max size of the decoded body. Default: 10 MiB. */
   maxBytes?: number;
@@ -47,14 +49,23 @@ export type GuardedFetch = (url: string, request?: GuardedRequest) => Promise<Gu
 
 /** HTTP requests to addresses that the guard allows. Bodies are read whole; for streams see `createStreamingNet`. */
 export interface GuardedNet extends NetGuard {
+  /** Sends a request, if its address and those of its redirects are allowed. */
   fetch: GuardedFetch;
+  /** Ends its connections. */
   close(): Promise<void>;
 }
 
-const NET_LIMITS = { timeoutMs: 30_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 } as const;
+const NET_LIMITS = { timeoutMs: 60_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 } as const;
 const METHODS = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
+/**
+ * Makes HTTP requests to public addresses: private ones are refused, also after a redirect or by another answer of the resolver.
+ *
+ * @example
+ * const net = createGuardedNet({ exceptions: ["wiki.corp.example"] });
+ * const haft = createHaft({ tools: createHttpTools(net) });
+ */
 export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
   const { clock = systemClock, userAgent = "Haft", ca, dial, ...policy } = options;
   const guard = createNetGuard(policy);
@@ -66,11 +77,12 @@ export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
     const stop = (): void => controller.abort(signal?.reason);
     if (signal?.aborted) stop();
     signal?.addEventListener("abort", stop, { once: true });
-    const timer = clock.after(timeoutMs, () => controller.abort(timedOut(url, timeoutMs)));
+    const stopLate = (): void => controller.abort(timedOut(url, timeoutMs));
+    const timer = timeoutMs === Infinity ? undefined : clock.after(timeoutMs, stopLate);
     try {
       return await exchange(url, request, controller.signal);
     } finally {
-      timer.cancel();
+      timer?.cancel();
       signal?.removeEventListener("abort", stop);
     }
   };

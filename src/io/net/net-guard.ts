@@ -5,12 +5,15 @@ import { type AddressClass, type AddressRange, classifyAddress, parseRange } fro
 import type { ProxyTable } from "./proxy-environment.ts";
 import { type HostPattern, parseHostPattern, portOf, readUrl, refusedByName, withoutFinalDot } from "./url-check.ts";
 
+/** Which addresses may be reached. */
 export interface NetGuardOptions {
   /** If given, only these hosts are allowed: `example.com` itself, `*.example.com` for its subdomains. */
   hosts?: readonly string[];
   /** Ranges and hosts that are allowed although they are not public. */
   exceptions?: readonly string[];
+  /** Looks up host names. Default: the system's. */
   resolver?: Resolver;
+  /** The proxies that requests go through. */
   proxies?: ProxyTable;
 }
 
@@ -24,6 +27,7 @@ export interface Target {
 
 /** Decides which addresses may be reached. Every connection goes to an address that `admit` returned. */
 export interface NetGuard {
+  /** Resolves the name and checks every address. Throws if one is not allowed. */
   admit(url: string | URL, signal?: AbortSignal): Promise<Target>;
   /** Throws if the text of the URL alone rules it out. Asks no resolver, because a query could carry data out. */
   checkUrl(url: string | URL): void;

@@ -409,7 +409,12 @@ function hasTerminateSession(transport: Transport): transport is Transport & Pic
 function toConfig(server: string | URL | McpServerConfig): McpServerConfig {
   if (typeof server !== "string" && !(server instanceof URL)) return server;
   const url = readHttpUrl(server, "The address of the MCP server");
-  return { name: url.hostname, transport: "http", url: url.href, inferred: true };
+  return { name: nameOf(url), transport: "http", url: url.href, inferred: true };
+}
+
+/** Differs between servers of one machine: their tools are registered under it. */
+function nameOf({ host, pathname }: URL): string {
+  return host + pathname.replace(/\/(?:mcp\/?)?$/, "");
 }
 
 function tooSlow(config: McpServerConfig, ms: number): Error {

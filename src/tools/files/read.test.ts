@@ -101,9 +101,13 @@ test("a long line is cut at 2,000 characters and reported", async () => {
 test("offset 0 means the start, limit is respected, and many lines never exceed the result limit", async () => {
   const { read } = stage({ "n.txt": lines(40_000, () => "x") });
   expect((await read({ path: "n.txt", offset: 0, limit: 2 })).details).toMatchObject({ firstLine: 1, lastLine: 2 });
-  const max = await read({ path: "n.txt", limit: 1_000_000 });
-  expect(max.details).toMatchObject({ lastLine: 5000, nextOffset: 5001 });
+  const max = await read({ path: "n.txt", limit: 10_000 });
+  expect(max.details).toMatchObject({ lastLine: 10_000, nextOffset: 10_001 });
+  expect(textOf(max.content)).toMatch(/Showing lines 1-10000 of 40000. Use offset=10001 to continue/);
   expect(max.metadata.spill).toBeUndefined();
+  expect(await read({ path: "n.txt", limit: 10_001 })).toMatchObject({
+    error: { code: "invalid_input", message: expect.stringContaining("at most 10,000 lines") },
+  });
 });
 
 test("an offset past the end reports the number of lines", async () => {

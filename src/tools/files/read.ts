@@ -4,6 +4,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
+import { ContentCache } from "../../io/files/content-cache.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
 import { detectMediaType, measureImage, openPdf } from "../../io/files/media.ts";
@@ -32,10 +33,13 @@ export interface ReadRange {
   encoding?: string;
 }
 
+/** Each line is prefixed by its number; with 50 KiB of text this stays below `maxResultBytes`. */
+const MAX_LINES = 10_000;
 /** Enough to detect the type of a file. */
 const HEAD_BYTES = 4096;
 
 export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies) {
+  const contents = new ContentCache();
   return createTool({
     name: "read",
     title: "Read",
@@ -55,7 +59,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     labels: ["sensitive_data"],
     labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
     // The result is already bounded here; the gate must not cut it again.
-    limits: { maxResultBytes: 96 * 1024 },
+    limits: { maxResultBytes: 192 * 1024 },
     dialects: {
       snake: { name: "read_file" },
       claude: { name: "Read", parameters: { path: "file_path" } },
@@ -64,7 +68,13 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       offset: z.number().int().min(0).optional().describe("First line, from 1 (0 also means the start)"),
-      limit: z.number().int().min(1).optional().describe("Number of lines. Default: 2,000"),
+      limit: z
+        .number()
+        .int()
+        .min(1)
+        .max(MAX_LINES, "at most 10,000 lines are read at once; continue with offset")
+        .optional()
+        .describe("Number of lines, at most 10,000. Default: 2,000"),
       column: z.number().int().min(1).optional().describe("First character of the first line, from 1, for long lines"),
       pages: z.string().optional().describe("Pages of a PDF, such as 1-5; at most 20"),
       encoding: z.string().optional().describe("Encoding of the text. Default: detected"),
@@ -82,7 +92,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
       if (file === "folder") return readFolder(allowed, path, range);
       try {
         const { info } = file;
-        const bytes = await contentOf(file);
+        const bytes = await contents.read(file, FINGERPRINTED_BYTES);
         const content = bytes === undefined ? file : openBytes(info, bytes);
         const { output, seen } = await readAs(content, allowed.show(info.real), knownEncoding(range), context);
         reads.saw(context, info, { bytes, seen });
@@ -143,12 +153,6 @@ async function openFile(files: Files, path: string): Promise<OpenFile | "folder"
   return info.type === "directory" ? "folder" : files.openForRead(path);
 }
 
-/** The content of a small file, which is read once. */
-async function contentOf(file: OpenFile): Promise<Buffer | undefined> {
-  if (!isSmall(file)) return undefined;
-  return (await readAll(file, { maxBytes: FINGERPRINTED_BYTES })) ?? undefined;
-}
-
 /** Such a file is read in less time than creating an abort signal takes. */
 function isSmall({ info: { size } }: OpenFile): boolean {
   return size <= FINGERPRINTED_BYTES;
@@ -161,8 +165,6 @@ function binary(shown: string, mediaType: string | null, size: number): ToolErro
   });
 }
 
-/** Each line is prefixed by its number; with 50 KiB of text this stays below `maxResultBytes`. */
-const MAX_LINES = 5_000;
 /** Max size of `details.content`, which does not cut long lines. */
 const MAX_DETAIL_BYTES = 1024 * 1024;
 const MAX_TRANSCODED_BYTES = 16 * 1024 * 1024;
@@ -175,9 +177,8 @@ interface TextReading extends ReadRange {
 
 /** Numbered lines, with a note about the next offset. */
 async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<Reading> {
-  const { shown, maxBytes, offset, column, encoding, signal } = reading;
+  const { shown, maxBytes, offset, limit, column, encoding, signal } = reading;
   const { size } = given.info;
-  const limit = reading.limit === undefined ? undefined : Math.min(reading.limit, MAX_LINES);
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
   const range = { offset, limit, column, maxWholeBytes: MAX_DETAIL_BYTES, signal };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);

@@ -1,7 +1,25 @@
 /** Elements whose content is not text. */
 const HIDDEN_ELEMENTS = ["script", "style", "noscript", "template", "svg"];
 const BREAKING = /^<\/?(?:p|div|br|li|ul|ol|tr|table|h[1-6]|section|article|header|footer|pre|blockquote|dt|dd)\b/i;
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  (
+    "amp:& lt:< gt:> quot:\" apos:' copy:© reg:® trade:™ hellip:… mdash:— ndash:– lsquo:‘ rsquo:’ ldquo:“ rdquo:” sbquo:‚ bdquo:„ " +
+    "laquo:« raquo:» lsaquo:‹ rsaquo:› bull:• middot:· sect:§ para:¶ deg:° plusmn:± times:× divide:÷ frac12:½ frac14:¼ frac34:¾ " +
+    "euro:€ pound:£ yen:¥ cent:¢ larr:← rarr:→ uarr:↑ darr:↓ harr:↔ le:≤ ge:≥ ne:≠ asymp:≈ infin:∞ minus:− sup2:² sup3:³ micro:µ " +
+    "auml:ä ouml:ö uuml:ü Auml:Ä Ouml:Ö Uuml:Ü szlig:ß eacute:é egrave:è ecirc:ê agrave:à acirc:â ccedil:ç ntilde:ñ oacute:ó " +
+    "iacute:í uacute:ú aacute:á aring:å oslash:ø aelig:æ check:✓ hearts:♥ star:☆ iexcl:¡ iquest:¿ ordm:º ordf:ª"
+  )
+    .split(" ")
+    .map((pair) => [pair.slice(0, pair.indexOf(":")), pair.slice(pair.indexOf(":") + 1)] as const),
+)
+  .set("nbsp", " ")
+  .set("shy", "");
+const ENTITY = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z][a-z0-9]{1,7}));/gi;
+
+/** Decodes numeric references and the named ones that pages use most. Others stay as they are. */
+export function decodeEntities(text: string): string {
+  return text.includes("&") ? text.replace(ENTITY, decodeEntity) : text;
+}
 
 /** The text of a page that is too large or too broken to convert. Always takes linear time. */
 export function stripMarkup(html: string): string {
@@ -28,9 +46,7 @@ export function stripMarkup(html: string): string {
     parts.push(BREAKING.test(tag) ? "\n" : "");
   }
   parts.push(html.slice(at));
-  return parts
-    .join("")
-    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, decodeEntity)
+  return decodeEntities(parts.join(""))
     .replace(/[ \t\f\r]+/g, " ")
     .replace(/ ?\n[ \n]*/g, "\n")
     .trim();
@@ -54,7 +70,7 @@ function afterHidden(html: string, tag: string, after: number, missing: Set<stri
 }
 
 function decodeEntity(whole: string, decimal?: string, hex?: string, name?: string): string {
-  if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
+  if (name !== undefined) return ENTITIES.get(name) ?? ENTITIES.get(name.toLowerCase()) ?? whole;
   const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
   return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : "";
 }

@@ -3,10 +3,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
+import { until } from "../../../test/setup/until.ts";
+import type { CallOptions } from "../../core/call.ts";
 import { textOf } from "../../core/content.ts";
 import { createSpillFolder } from "../../io/files/spill-folder.ts";
 import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
 import { type RequestHandler, startServer } from "../../io/net/local-server.fixture.ts";
+import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createHaft } from "../../runtime.ts";
 import { createHttpTools, type HttpDetails } from "./http-tools.ts";
@@ -41,6 +44,25 @@ describe("http_get", () => {
     expect(result.display).toBe(`GET ${origin}/x?y=1: 200, 7 bytes`);
     expect(shown).toMatch(/^<untrusted mark="\w+" source="http.*>\nHTTP 200\n[^]*\n\n\{"a":1\}\n<\/untrusted/);
     expect(requests).toMatchObject([{ method: "GET", path: "/x?y=1", headers: { "x-mine": "1" } }]);
+  });
+
+  test("has the time limit of the call: 60 s for network tools, or what the caller says", async () => {
+    const clock = createFakeClock();
+    const server = await startServer(() => undefined);
+    const net = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`], clock });
+    const haft = createHaft({ tools: createHttpTools({ fetch: net.fetch }), clock });
+    onTestFinished(() => net.close());
+    const limitOf = async (options: CallOptions): Promise<string> => {
+      const asked = server.requests.length;
+      const running = haft.execute("http_get", { url: server.origin }, options);
+      await until(() => server.requests.length > asked);
+      await clock.advance(45_000);
+      await clock.advance(options.timeoutMs ?? 15_000);
+      const result = await running;
+      return result.status === "failed" ? result.error.message : result.status;
+    };
+    expect(await limitOf({})).toContain("timed out after 60000ms");
+    expect(await limitOf({ timeoutMs: 90_000 })).toContain("timed out after 90000ms");
   });
 
   test("returns an error status as a result", async () => {

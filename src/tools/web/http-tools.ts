@@ -10,7 +10,12 @@ import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
 import type { GuardedFetch, GuardedResponse } from "../../io/net/guarded-fetch.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 
-/** The tools for plain HTTP requests. */
+/**
+ * The tools for plain HTTP requests: `http_get`, `http_post` and `http_request`.
+ *
+ * @example
+ * const haft = createHaft({ tools: createHttpTools(createGuardedNet()) });
+ */
 export function createHttpTools(dependencies: HttpDependencies): AnyTool[] {
   return [createHttpGetTool(dependencies), createHttpPostTool(dependencies), createHttpRequestTool(dependencies)];
 }
@@ -154,7 +159,9 @@ async function sendRequest(
     method,
     headers: body === undefined ? headers : withContentType(headers, body),
     body,
+    // The gate ends the call: by the limit of the call, or of network tools.
     signal: context.signal,
+    timeoutMs: Infinity,
     follow: "same-host",
   });
   const save = openSpill && (async (bytes: Buffer) => saveBody(await openSpill(context), bytes));

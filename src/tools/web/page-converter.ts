@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
+import { htmlToMarkdown } from "./html-markdown.ts";
 import { PAGE_WORKER_SOURCE } from "./page-worker-source.ts";
 
 /** A page as Markdown, with its metadata. */
@@ -30,12 +31,16 @@ const TIMEOUT_MS = 20_000;
 const IDLE_MS = 60_000;
 const LIMITS = { maxOldGenerationSizeMb: 768, stackSizeMb: 8 };
 
-/** One thread, started with the first page and ended when idle. It converts one page at a time. */
+/**
+ * Converts pages with defuddle and linkedom if they are installed: in one thread, started with the first page and ended
+ * when idle, one page at a time. Without them, converts at once with `htmlToMarkdown`.
+ */
 export function createPageConverter({
   clock = systemClock,
   timeoutMs = TIMEOUT_MS,
 }: PageConverterOptions = {}): PageConverter {
   let worker: Worker | undefined;
+  let packages: ConverterPackages | "missing" | undefined;
   let idle: Timer | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -46,10 +51,13 @@ export function createPageConverter({
     await ended?.terminate();
   };
 
-  const convertNow = (page: { html: string; url: string }, signal: AbortSignal | undefined): Promise<ConvertedPage> => {
+  const convertNow = (
+    page: { html: string; url: string },
+    { signal, found }: { signal?: AbortSignal; found: ConverterPackages },
+  ): Promise<ConvertedPage> => {
     signal?.throwIfAborted();
     idle?.cancel();
-    const thread = (worker ??= startWorker());
+    const thread = (worker ??= startWorker(found));
     thread.ref();
     return new Promise<ConvertedPage>((resolve, reject) => {
       const stop = (why: unknown): void => {
@@ -79,8 +87,10 @@ export function createPageConverter({
   };
 
   return {
-    convert(page, signal) {
-      const converted = last.then(() => convertNow(page, signal));
+    async convert(page, signal) {
+      const found = (packages ??= findPackages());
+      if (found === "missing") return htmlToMarkdown(page.html, page.url);
+      const converted = last.then(() => convertNow(page, { signal, found }));
       last = converted.catch(() => undefined);
       return converted;
     },
@@ -88,9 +98,13 @@ export function createPageConverter({
   };
 }
 
-function startWorker(): Worker {
-  const defuddle = findPackage("defuddle").replace(/index\.js$/, "node.js");
-  const workerData = { linkedom: pathToFileURL(findPackage("linkedom")).href, defuddle: pathToFileURL(defuddle).href };
+/** The addresses of the packages that find the main part of pages best. */
+interface ConverterPackages {
+  defuddle: string;
+  linkedom: string;
+}
+
+function startWorker(workerData: ConverterPackages): Worker {
   const worker = new Worker(PAGE_WORKER_SOURCE, { eval: true, workerData, resourceLimits: LIMITS, execArgv: [] });
   // The job that failed has its own listener.
   worker.on("error", () => undefined);
@@ -98,10 +112,12 @@ function startWorker(): Worker {
 }
 
 /** Resolved here, because the worker runs from a string and has no path to resolve from. */
-function findPackage(name: string): string {
+function findPackages(): ConverterPackages | "missing" {
+  const { resolve } = createRequire(import.meta.url);
   try {
-    return createRequire(import.meta.url).resolve(name);
+    const defuddle = resolve("defuddle").replace(/index\.js$/, "node.js");
+    return { defuddle: pathToFileURL(defuddle).href, linkedom: pathToFileURL(resolve("linkedom")).href };
   } catch {
-    throw new Error("Markdown needs two packages that are not installed: npm install defuddle linkedom@0.18.14");
+    return "missing";
   }
 }

@@ -20,6 +20,8 @@ export type FetchedPage = ShownPage | { url: string; error: ToolFailure };
 
 const CACHE_MS = 15 * 60_000;
 const MAX_URLS = 10;
+/** One of several pages: a slow one must not cost the others. A single page has the time limit of the call. */
+const PAGE_MS = 30_000;
 const DEFAULT_LIMIT = 20_000;
 const MAX_LIMIT = 100_000;
 const ACCEPT = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, */*;q=0.5";
@@ -39,16 +41,22 @@ const PARAMETERS = z.object({
 });
 type WebFetchInput = z.infer<typeof PARAMETERS>;
 
+interface Loading {
+  isFresh: boolean;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
 /** Reads web pages. Only redirects to the same host are followed, because permission was given for that host. */
 export function createWebFetchTool(dependencies: WebFetchDependencies) {
   const { fetch, clock = systemClock, cacheTtlMs: ttlMs = CACHE_MS } = dependencies;
   const cache = createPageCache({ clock, ttlMs });
 
-  async function load(url: string, isFresh: boolean, signal: AbortSignal): Promise<{ page: Page; fromCache?: true }> {
+  async function load(url: string, { isFresh, timeoutMs, signal }: Loading): Promise<{ page: Page; fromCache?: true }> {
     const key = url.replace(/#.*$/s, "");
     const known = isFresh ? undefined : cache.get(key);
     if (known) return { page: { ...known, url }, fromCache: true };
-    const response = await fetch(url, { signal, follow: "same-host", headers: { accept: ACCEPT } });
+    const response = await fetch(url, { signal, timeoutMs, follow: "same-host", headers: { accept: ACCEPT } });
     if (response.notFollowed) {
       const { status, url: finalUrl, notFollowed } = response;
       return { page: { url, finalUrl, status, kind: "text", content: "", notes: [], redirect: notFollowed.to } };
@@ -83,7 +91,7 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
     tags: ["web", "page", "url", "markdown", "pdf", "read"],
     labels: ["untrusted_input", "outside_effect"],
     // Pages are already limited here; the gate must not cut them again.
-    limits: { maxResultBytes: MAX_URLS * MAX_LIMIT, timeoutMs: 120_000 },
+    limits: { maxResultBytes: MAX_URLS * MAX_LIMIT },
     origin: { type: "builtin" },
     signature: (input) => ({ text: urlsOf(input).join(" "), urls: urlsOf(input) }),
     async run(input, { signal }) {
@@ -93,7 +101,9 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
       }
       const fairShare = Math.min(DEFAULT_LIMIT, Math.floor((2 * DEFAULT_LIMIT) / urls.length));
       const window = { offset: input.offset ?? 0, limit: input.limit ?? fairShare };
-      const loaded = await Promise.allSettled(urls.map((url) => load(url, input.refresh ?? false, signal)));
+      const timeoutMs = urls.length === 1 ? Infinity : PAGE_MS;
+      const loading = { isFresh: input.refresh ?? false, timeoutMs, signal };
+      const loaded = await Promise.allSettled(urls.map((url) => load(url, loading)));
       signal.throwIfAborted();
       const [only] = loaded;
       if (loaded.length === 1 && only?.status === "rejected") throw only.reason;

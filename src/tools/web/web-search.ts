@@ -33,6 +33,8 @@ const FRESHNESS: Readonly<Record<string, Freshness | undefined>> = {
 };
 const DEFAULT_RESULTS = 10;
 const MAX_RESULTS = 50;
+/** If another provider can be tried. The last one has the time limit of the call. */
+const PROVIDER_MS = 20_000;
 
 /** Searches the web with the configured provider, or with the next one if it fails. */
 export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchDependencies) {
@@ -66,7 +68,9 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
     async run({ query, limit = search.maxResults ?? DEFAULT_RESULTS, freshness = "noLimit" }, { signal }) {
       const problems: SearchProblem[] = [];
       for (const link of chain) {
-        const outcome = await callProvider(link, { query, limit, freshness: FRESHNESS[freshness] }, { fetch, signal });
+        const timeoutMs = link === chain.at(-1) ? Infinity : PROVIDER_MS;
+        const terms = { query, limit, freshness: FRESHNESS[freshness] };
+        const outcome = await callProvider(link, terms, { fetch, signal, timeoutMs });
         if ("problem" in outcome) {
           problems.push(outcome.problem);
           continue;
@@ -137,7 +141,7 @@ const KEY_REFUSED = /api.?key|token|unauthori[sz]ed|subscription|credential|perm
 async function callProvider(
   { provider, keys, missing }: ChainLink,
   query: SearchQuery,
-  { fetch, signal }: { fetch: GuardedFetch; signal: AbortSignal },
+  { fetch, signal, timeoutMs }: { fetch: GuardedFetch; signal: AbortSignal; timeoutMs: number },
 ): Promise<SearchOutcome> {
   const problem = (kind: SearchProblem["kind"], message: string): SearchOutcome => ({
     problem: { provider: provider.name, kind, message },
@@ -149,6 +153,7 @@ async function callProvider(
     const { status, body } = await fetch(url, {
       ...request,
       signal,
+      timeoutMs,
       follow: "same-host",
       maxBytes: MAX_RESPONSE_BYTES,
     });

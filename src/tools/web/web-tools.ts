@@ -9,7 +9,13 @@ export interface WebDependencies extends Omit<WebFetchDependencies, "converter">
   converter?: PageConverter;
 }
 
-/** The tools that read and search the web; `close` ends the thread that converts pages. */
+/**
+ * The tools that read and search the web: `web_fetch` and `web_search`. `close` ends the thread that converts pages.
+ *
+ * @example
+ * const web = createWebTools({ fetch: createGuardedNet().fetch, search: { provider: "tavily", apiKey } });
+ * const haft = createHaft({ tools: web.tools });
+ */
 export function createWebTools(dependencies: WebDependencies): { tools: AnyTool[]; close(): Promise<void> } {
   const { searchFetch, search, env, ...fetching } = dependencies;
   const converter = dependencies.converter ?? createPageConverter({ clock: fetching.clock });
