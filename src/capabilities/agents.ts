@@ -1,9 +1,14 @@
 import { join } from "node:path";
 import type { Agent } from "../models/agent/agent.ts";
-import { readProjectFile } from "../models/agent/system-prompt.ts";
-import { createSkillLibrary, PROJECT_SKILL_FOLDERS, type SkillLibrary } from "../models/agent/skills.ts";
+import {
+  createSkillLibrary,
+  PROJECT_COMMAND_FOLDER,
+  PROJECT_SKILL_FOLDERS,
+  type SkillLibrary,
+} from "../models/agent/skills.ts";
 import { addressesOf, loadModel } from "../models/agent/load-model.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
+import { readInstructions } from "../config/foreign/instructions.ts";
 import { userPaths } from "../config/user-paths.ts";
 import { toolError } from "../core/error.ts";
 import { allowOnlyTools } from "../core/call.ts";
@@ -42,27 +47,58 @@ export const agents = defineCapability({
   needs: ["runtime", "workspace"],
   open({ config, env, user, runtime, workspace }) {
     const net = openNamedNet(config, env);
-    const { folder: userFolder } = userPaths(user);
+    const { folder: userFolder, home } = userPaths(user);
     const value = new ConfiguredAgents(config.value, {
       haft: runtime,
-      workspace,
       env,
       fetchTo: net.fetchTo,
-      userFolder,
+      skills: openSkills(workspace, { userFolder, home, importsClaude: config.importsClaude }),
+      readProject: async () => {
+        const options = { folder: config.folder, home, files: workspace.files };
+        const mayRead = (path: string): boolean => config.trustedInstructions.includes(path);
+        return (await readInstructions({ ...options, mayRead })).files;
+      },
     });
-    const hasAgents = value.isConfigured || value.names().length > 0;
+    // Agents of other programs have no model of their own, so without a model they cannot work.
+    const hasOwn = config.sources.some(
+      ({ kind, value: { agents: own = {} } }) => kind === "haft" && Object.keys(own).length > 0,
+    );
+    const hasAgents = value.isConfigured || hasOwn;
     return { value, tools: hasAgents ? value.tools() : [], close: () => net.close() };
   },
 });
 
 interface AgentDependencies {
   haft: Haft;
-  workspace: Workspace;
   env: Readonly<Record<string, string | undefined>>;
   /** Connects to a model, at the addresses that the configuration names. */
   fetchTo: NamedNet["fetchTo"];
-  /** The user's own folder of settings. It may have skills. */
-  userFolder: string;
+  skills: SkillLibrary;
+  /** AGENTS.md and the like, with their imports. */
+  readProject(): Promise<{ file: string; text: string }[]>;
+}
+
+/** Those of the workspace, then those of the user. */
+function openSkills(
+  { files }: Workspace,
+  {
+    userFolder,
+    home,
+    importsClaude,
+  }: { userFolder: string; home: string; importsClaude: LoadedConfig["importsClaude"] },
+): SkillLibrary {
+  const outside = (folder: string) => ({
+    files: createFiles(createPathPolicy({ workspace: folder, permitGlobs: [folder, join(folder, "**")] })),
+    path: ".",
+  });
+  const claude = join(home, ".claude");
+  return createSkillLibrary([
+    ...PROJECT_SKILL_FOLDERS.map((path) => ({ files, path })),
+    outside(join(userFolder, "skills")),
+    ...(importsClaude.home ? [outside(join(claude, "skills"))] : []),
+    ...(importsClaude.folder ? [{ files, path: PROJECT_COMMAND_FOLDER, holds: "commands" as const }] : []),
+    ...(importsClaude.home ? [{ ...outside(join(claude, "commands")), holds: "commands" as const }] : []),
+  ]);
 }
 
 class ConfiguredAgents implements HostAgents {
@@ -75,13 +111,7 @@ class ConfiguredAgents implements HostAgents {
   constructor(settings: Pick<LoadedConfig["value"], "agent" | "agents">, dependencies: AgentDependencies) {
     this.#settings = settings;
     this.#dependencies = dependencies;
-    const { workspace, userFolder } = dependencies;
-    const ownSkills = join(userFolder, "skills");
-    const permitGlobs = [ownSkills, join(ownSkills, "**")];
-    this.skills = createSkillLibrary([
-      ...PROJECT_SKILL_FOLDERS.map((path) => ({ files: workspace.files, path })),
-      { files: createFiles(createPathPolicy({ workspace: ownSkills, permitGlobs })), path: "." },
-    ]);
+    this.skills = dependencies.skills;
   }
 
   get isConfigured(): boolean {
@@ -121,7 +151,7 @@ class ConfiguredAgents implements HostAgents {
 
   async #create(name: string): Promise<Agent> {
     const { agent: main, agents: named } = this.#settings;
-    const { haft, workspace, env, fetchTo } = this.#dependencies;
+    const { haft, env, fetchTo, readProject } = this.#dependencies;
     const entry = Object.hasOwn(named, name) ? named[name] : undefined;
     if (!entry && name !== MAIN) throw unknownAgent(name, this.names());
     // A model of its own has its own address and key: those of another provider are not sent to it.
@@ -148,10 +178,7 @@ class ConfiguredAgents implements HostAgents {
       dialect,
       format: readFormat(format),
       skills: this.skills,
-      project:
-        main.projectFile === false
-          ? undefined
-          : async () => [await readProjectFile(workspace.files)].filter((file) => file !== undefined),
+      project: main.projectFile === false ? undefined : readProject,
       subagents: () => Object.entries(named).map(([id, { description = "" }]) => ({ name: id, description })),
     });
   }

@@ -18,19 +18,29 @@ const NOTHING_TO_CLOSE = async (): Promise<void> => undefined;
 export const confinement = defineCapability({
   name: "confinement",
   config: ["sandbox", "network"],
-  async open({ config }) {
+  async open({ config, rules, warn }) {
     const value = await openConfinement(config);
+    const { commandsConfinedBy: file } = config;
+    if (file !== undefined) {
+      rules.add("Bash(outside_sandbox:true)", "deny", file);
+      const why = unconfinedReason(machineEngines());
+      if (why !== undefined) {
+        // The rule of the file that wants it: commands run confined, or not at all.
+        rules.add("Bash", "deny", file);
+        warn(`${file} wants commands to run confined, and this machine cannot do that (${why}). No command runs.`);
+      }
+    }
     return { value, close: () => value.close() };
   },
 });
 
 /** `engines` tries what confines commands. By default they are confined if this machine can do it. */
 export async function openConfinement(
-  { value: { sandbox, network } }: Pick<LoadedConfig, "value">,
+  { value: { sandbox, network }, commandsConfinedBy }: Pick<LoadedConfig, "value" | "commandsConfinedBy">,
   engines: () => FoundEngines = machineEngines,
 ): Promise<HostConfinement> {
   const { mode = "auto", autoAllow, allowedHosts = [], memoryMb, processes, previewMs } = sandbox;
-  if (mode === "off") return { sandbox: false, close: NOTHING_TO_CLOSE };
+  if (mode === "off" && commandsConfinedBy === undefined) return { sandbox: false, close: NOTHING_TO_CLOSE };
   if (mode === "required") requireEngines(engines());
   const options = {
     engines,
@@ -51,9 +61,15 @@ export async function openConfinement(
   };
 }
 
-function requireEngines({ look, work, tests }: FoundEngines): void {
-  if (look && work) return;
-  const why = tests.find(({ problem }) => problem !== undefined)?.problem ?? "no engine is available";
+/** Undefined if this machine can confine commands. */
+function unconfinedReason({ look, work, tests }: FoundEngines): string | undefined {
+  if (look && work) return undefined;
+  return tests.find(({ problem }) => problem !== undefined)?.problem ?? "no engine is available";
+}
+
+function requireEngines(engines: FoundEngines): void {
+  const why = unconfinedReason(engines);
+  if (why === undefined) return;
   const message = `Commands must be confined, and cannot be: ${why}. Make it work, or set sandbox.mode to auto.`;
   throw new ConfigError([{ path: "sandbox.mode", message }]);
 }

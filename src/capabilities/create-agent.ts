@@ -139,7 +139,7 @@ async function promptOf(options: AgentOptions, view: PromptView): Promise<string
     workspace: options.workspace ?? haft.folder,
     today: new Date(haft.clock.now()).toISOString().slice(0, 10),
     project: await project?.(),
-    skills: hasSkills ? (await skills.list()).skills : [],
+    skills: hasSkills ? (await skills.list()).skills.filter(({ isForPeopleOnly }) => !isForPeopleOnly) : [],
     subagents: subagents?.(),
     pending: context.pending(),
   });

@@ -291,7 +291,10 @@ const agentKeys = {
 };
 const agent = z.strictObject({
   ...agentKeys,
-  projectFile: z.boolean().optional().describe("Whether AGENTS.md of the workspace is read. Default: true"),
+  projectFile: z
+    .boolean()
+    .optional()
+    .describe("Whether AGENTS.md and CLAUDE.md of the workspace are read. Default: true"),
 });
 const namedAgent = z.strictObject({
   ...agentKeys,
@@ -423,8 +426,17 @@ export const configSchema = z.strictObject({
     .describe("The channels of the message tool"),
   import: z
     .strictObject({
-      claude: z.boolean().optional().describe("Whether .claude/settings.json is read. Default: true"),
-      mcp: z.union([z.boolean(), texts]).optional().describe("true, false, or the files. Default: .mcp.json"),
+      claude: z
+        .boolean()
+        .optional()
+        .describe("Whether .claude/settings.json, .claude/agents and .claude/commands are read. Default: true"),
+      codex: z.boolean().optional().describe("Whether .codex/config.toml is read. Default: true"),
+      gemini: z.boolean().optional().describe("Whether .gemini/settings.json is read. Default: true"),
+      opencode: z.boolean().optional().describe("Whether opencode.json is read. Default: true"),
+      mcp: z
+        .union([z.boolean(), texts])
+        .optional()
+        .describe("Files whose MCP servers are used: true, false, or a list. Default: .mcp.json"),
     })
     .optional(),
 });

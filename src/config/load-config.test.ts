@@ -349,7 +349,7 @@ describe("Claude Code's settings", () => {
 
   test("are read as they are, with notes about what is not imported", async () => {
     const folders = openConfigFolders({ "~/.claude/settings.json": settings });
-    const { sources, warnings } = await folders.load();
+    const { sources, warnings, imported } = await folders.load();
     expect(sources).toMatchObject([
       {
         origin: "user",
@@ -362,14 +362,19 @@ describe("Claude Code's settings", () => {
       PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "check" }] }],
     });
     expect(warnings.map(({ path, message }) => `${path}: ${message}`)).toEqual([
-      'permissions.dney: Not imported. Did you mean "deny"?',
-      'permissions.defaultMode: The mode "auto" is not imported; the default mode is used.',
-      "permissions.additionalDirectories: Not imported. Haft has no such key.",
-      "hooks.SessionStart: Hooks for SessionStart are not imported.",
-      'hooks.PreToolUse[0].hooks[0]: Hooks of type "prompt" are not imported; command and http are.',
-      "hooks.PreToolUse[0].hooks[1].async: Not imported: Haft's hooks have no such key.",
+      'permissions.dney: Did you mean "deny"?',
     ]);
-    expect(warnings.every(({ line }) => line !== undefined)).toBe(true);
+    const left = imported.filter(({ outcome }) => outcome === "not_applied");
+    expect(left.map(({ setting, reason }) => `${setting}: ${reason}`)).toEqual([
+      'permissions.dney: Did you mean "deny"?',
+      'permissions.defaultMode: The mode "auto" is not known; default is used.',
+      "permissions.additionalDirectories: It widens. To let tools reach these folders, write workspace.allowedPaths.",
+      "hooks.SessionStart: Haft has no hooks for SessionStart, but for PreToolUse, PermissionRequest, PostToolUse.",
+      'hooks.PreToolUse[0].hooks[0]: Hooks of type "prompt" do not run here; command and http do.',
+      "hooks.PreToolUse[0].hooks[1].async: Haft's hooks have no such key.",
+      "model: The model of Haft's agent is agent.model.",
+    ]);
+    expect(imported.every(({ line }) => line !== undefined)).toBe(true);
   });
 
   test("of a folder: denials have effect at once, what loosens or executes only when trusted", async () => {

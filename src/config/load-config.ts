@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig } from "./config-schema.ts";
+import type { ImportedSetting, ServerLimit, ServerLimits } from "./foreign/settings-reader.ts";
 import { type McpServerConfig } from "./mcp-entries.ts";
 import { listPlugins, type PluginReference } from "./plugins.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
@@ -36,6 +37,16 @@ export interface LoadedConfig {
   warnings: ConfigProblem[];
   /** What has no effect because it is not trusted yet. */
   untrusted: TrustItem[];
+  /** What became of each setting in the files of other programs. */
+  imported: ImportedSetting[];
+  /** MCP servers that are not started because a setting of another program says so. */
+  excludedServers: { name: string; reason: string }[];
+  /** The file of another program that wants commands to run confined, or not at all. */
+  commandsConfinedBy?: string;
+  /** Files outside the folder that its instructions import and a person has trusted. */
+  trustedInstructions: string[];
+  /** Whether the files of Claude Code in the home folder and in the folder are read. */
+  importsClaude: { home: boolean; folder: boolean };
 }
 
 /** Reads, expands, checks and merges the configuration of a workspace. Throws a `ConfigError` with all problems. */
@@ -46,7 +57,9 @@ export async function loadConfig({
 }: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const user = userPaths(options);
   const real = await realpath(folder);
-  const { sources: files, problems, warnings } = await readSources(real, user);
+  const { sources: found, problems, imported, importsClaude } = await readSources(real, user);
+  const warnings: ConfigProblem[] = [];
+  const files = dropShadowedAgents(found);
   const trusted = await readTrusted(real, user.folder, warnings);
   const given = [unfiled("environment", real, environmentConfig(user.env)), unfiled("call", real, overrides)].filter(
     (source) => source !== undefined,
@@ -64,16 +77,107 @@ export async function loadConfig({
   if (problems.length > 0) throw new ConfigError(problems);
   const sources = shareProfiles(checked.flatMap(({ source }) => source ?? []));
   warnings.push(...checked.flatMap((each) => each.warnings));
+  const untrusted = checked.flatMap((each) => each.untrusted);
+  const lines = [
+    ...imported.map(({ at: _at, isMisspelled: _isMisspelled, ...line }) => line),
+    ...checked.flatMap((each) => each.imported),
+  ];
+  const excluded = excludeServers(checked, files);
   return {
     folder: real,
     value: mergeConfig(sources, warnings),
     origins: originsOf(checked),
     sources,
-    mcpServers: [...new Map(checked.flatMap(({ servers }) => servers).map((server) => [server.name, server])).values()],
+    mcpServers: excluded.servers,
     plugins: listPlugins(sources),
     warnings,
-    untrusted: checked.flatMap(({ untrusted }) => untrusted),
+    untrusted,
+    imported: lines.map((line) => excluded.lines.get(lineKey(line)) ?? line),
+    excludedServers: excluded.names,
+    commandsConfinedBy: files.find(({ confinesCommands }) => confinesCommands)?.file,
+    trustedInstructions: trustedInstructions(files, untrusted),
+    importsClaude,
   };
+}
+
+/** An agent of another program does not change one that Haft's own files define, or that a later file defines. */
+function dropShadowedAgents(sources: readonly RawSource[]): RawSource[] {
+  return sources.map((source, at) => {
+    const agents = source.kind === "foreign" && isObject(source.value) ? source.value["agents"] : undefined;
+    const [name] = isObject(agents) ? Object.keys(agents) : [];
+    if (name === undefined) return source;
+    const other = sources.find(({ kind, value }, index) => {
+      const own = isObject(value) && isObject(value["agents"]) ? value["agents"] : {};
+      return Object.hasOwn(own, name) && (kind === "haft" || index > at);
+    });
+    if (!other) return source;
+    const reason = `${other.file} has an agent "${name}" too, which is used.`;
+    const { file = "" } = source;
+    return { ...source, value: {}, imported: [{ file, setting: "", outcome: "not_applied", reason, at: [] }] };
+  });
+}
+
+interface ExcludedServers {
+  servers: McpServerConfig[];
+  names: LoadedConfig["excludedServers"];
+  /** The lines of the servers that are not started, by their file and setting. */
+  lines: Map<string, ImportedSetting>;
+}
+
+/** Settings of other programs say which of their servers are not started. Servers of Haft's own files are not theirs. */
+function excludeServers(checked: readonly CheckedSource[], files: readonly RawSource[]): ExcludedServers {
+  const limits = files.flatMap((file) => file.limits ?? []);
+  const servers = new Map<string, McpServerConfig>();
+  const excluded: ExcludedServers = { servers: [], names: [], lines: new Map() };
+  for (const { source, servers: own, imported } of checked) {
+    for (const server of own) {
+      const by = source?.kind === "mcp" ? limitOf(server, limits) : undefined;
+      if (by === undefined) {
+        servers.set(server.name, server);
+        continue;
+      }
+      const reason = `Not started: ${by}.`;
+      excluded.names.push({ name: server.name, reason });
+      const line = imported.find(({ setting }) => setting.endsWith(showPath(["x", server.name]).slice(1)));
+      if (line) excluded.lines.set(lineKey(line), { ...line, outcome: "narrowed", reason });
+    }
+  }
+  excluded.servers = [...servers.values()];
+  return excluded;
+}
+
+function limitOf(server: McpServerConfig, limits: readonly ServerLimits[]): string | undefined {
+  const matches = ({ name, command, url }: ServerLimit): boolean => {
+    if (name !== undefined) return name === server.name;
+    if (server.transport !== "stdio") return url !== undefined && matchesUrl(server.url, url);
+    return command !== undefined && [server.command, ...server.args].join("\0") === command.join("\0");
+  };
+  for (const { file, excluded } of limits) {
+    const limit = excluded.find(matches);
+    if (limit) return `${limit.setting} of ${file} names it`;
+  }
+  // Of several lists of one program each may add servers, as in Claude Code.
+  const lists = limits.filter(({ only, lists: ends }) => only && ends.some((end) => server.file?.endsWith(end)));
+  if (lists.length === 0 || lists.some(({ only }) => only?.names.includes(server.name))) return undefined;
+  return `${lists.map(({ only, file }) => `${only?.setting} of ${file}`).join(" and ")} does not name it`;
+}
+
+/** `*` in a pattern is any text. */
+function matchesUrl(url: string, pattern: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s").test(url);
+}
+
+function lineKey({ file, setting }: ImportedSetting): string {
+  return `${file}\0${setting}`;
+}
+
+function trustedInstructions(files: readonly RawSource[], untrusted: readonly TrustItem[]): string[] {
+  const source = files.find(({ kind }) => kind === "instructions");
+  const paths = isObject(source?.value) ? source.value["imports"] : undefined;
+  if (!Array.isArray(paths)) return [];
+  const open = new Set(untrusted.filter(({ file }) => file === source?.file).map(({ path }) => path));
+  return paths.filter((path, index) => typeof path === "string" && !open.has(showPath(["imports", index]))) as string[];
 }
 
 /** If the file cannot be read, nothing is trusted. Settings that need no trust still have effect. */

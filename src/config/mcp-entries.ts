@@ -45,7 +45,8 @@ export async function readMcpServers(
     folder: options.folder ?? workspaceOf(file),
   };
   const entries = findMcpEntries(parsed.value, file);
-  return { dialect, ...readMcpEntries(entries, { dialect, file, variables, parsed }) };
+  const { servers, notes } = readMcpEntries(entries, { dialect, file, variables, parsed });
+  return { dialect, servers, notes };
 }
 
 export interface EntryOrigin {
@@ -55,17 +56,26 @@ export interface EntryOrigin {
   parsed?: Pick<ParsedText, "positionOf">;
 }
 
+export interface ReadEntries {
+  servers: McpServerConfig[];
+  notes: ConfigProblem[];
+  /** Fields that have no effect, with their paths. */
+  unused: ConfigPath[];
+}
+
 export function readMcpEntries(
   entries: readonly RawMcpEntry[],
   { dialect, file, variables, parsed }: EntryOrigin,
-): { servers: McpServerConfig[]; notes: ConfigProblem[] } {
+): ReadEntries {
   const servers: McpServerConfig[] = [];
   const notes: ConfigProblem[] = [];
+  const unused: ConfigPath[] = [];
   for (const { name, path, fields } of entries) {
     const position = parsed?.positionOf(path);
     const read = readMcpEntry({ name, fields, dialect, file, line: position?.line }, variables);
     const where = { file, ...position, path: showPath(path) };
     notes.push(...read.notes.map((note) => ({ ...where, message: `MCP server "${name}": ${note}` })));
+    unused.push(...read.unused.map((key) => [...path, key]));
     if (read.server && servers.some((other) => other.name === name)) {
       notes.push({ ...where, message: `MCP server "${name}" is there twice; the later one is used.` });
       servers.splice(
@@ -75,7 +85,7 @@ export function readMcpEntries(
     }
     if (read.server) servers.push(read.server);
   }
-  return { servers, notes };
+  return { servers, notes, unused };
 }
 
 /** The keys under which clients keep their servers: an object by name, or a list with names. */
@@ -90,6 +100,10 @@ const KEYS: readonly ConfigPath[] = [
 /** Throws a `ConfigError` for an entry that is not an object. */
 export function findMcpEntries(value: unknown, file?: string): RawMcpEntry[] {
   if (Array.isArray(value)) return entriesOf(value, [], file);
+  if (isOpencode(value, file)) {
+    const servers = isObject(value) ? value["mcp"] : undefined;
+    return servers === undefined || servers === null ? [] : entriesOf(servers, ["mcp"], file);
+  }
   return KEYS.flatMap((key) => {
     let at = value;
     for (const part of key) at = isObject(at) ? at[part] : undefined;
@@ -115,8 +129,16 @@ function entriesOf(value: unknown, path: ConfigPath, file: string | undefined): 
   });
 }
 
+/** OpenCode keeps its servers under `mcp`, where Gemini has other settings. */
+function isOpencode(value: unknown, file: string | undefined): boolean {
+  if (/(?:^|[\\/])opencode\.jsonc?$/.test(file ?? "")) return true;
+  const schema = isObject(value) ? value["$schema"] : undefined;
+  return typeof schema === "string" && schema.includes("opencode.ai");
+}
+
 export function dialectOf(value: unknown, file: string | undefined, format = formatOf(file ?? "")): McpDialect {
   const keys = isObject(value) ? value : {};
+  if (isOpencode(value, file)) return "opencode";
   if (format === "toml" || "mcp_servers" in keys) return "codex";
   const path = (file ?? "").replaceAll("\\", "/");
   if (/\.cursor\//.test(path)) return "cursor";
@@ -149,6 +171,8 @@ export interface ReadEntry {
   server?: McpServerConfig;
   /** What was inferred, and what could not be converted. */
   notes: string[];
+  /** Fields that have no effect. */
+  unused: string[];
 }
 
 const TRANSPORTS: Readonly<Record<string, McpServerConfig["transport"]>> = {
@@ -184,8 +208,12 @@ const KNOWN_ELSEWHERE = new Set([
 ]);
 
 /** Converts an entry of any dialect. */
-function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables: ClientVariables): ReadEntry {
+function readMcpEntry(
+  { name, fields, dialect, file, line: lineNumber }: McpEntry,
+  variables: ClientVariables,
+): ReadEntry {
   const notes: string[] = [];
+  const unused: string[] = [];
   const missing = new Set<string>();
   const used = new Set<string>();
   const field = (key: string): unknown => {
@@ -229,8 +257,10 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   };
 
   const type = text("type", "transport");
-  const command = text("command");
-  const args = list("args");
+  // OpenCode has the program and its arguments in one list.
+  const line = Array.isArray(fields["command"]) ? list("command") : undefined;
+  const command = line ? line[0] : text("command");
+  const args = line ? [...line.slice(1), ...(list("args") ?? [])] : list("args");
   const httpUrl = text("httpUrl");
   const url = httpUrl ?? text("url", "serverUrl");
   const headers = record("headers", "http_headers");
@@ -238,7 +268,7 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   if (typeof bearer === "string") headers["Authorization"] = `Bearer ${fromEnvironment(bearer)}`;
   for (const [header, variable] of Object.entries(record("env_http_headers")))
     headers[header] = fromEnvironment(variable);
-  const env = record("env");
+  const env = record("env", "environment");
   for (const variable of list("env_vars") ?? []) {
     const value = variables.env[variable];
     if (value !== undefined) env[variable] = value;
@@ -253,7 +283,7 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   const excludeTools = list("excludeTools", "disabled_tools");
   const trust = field("trust");
   const confinement = readConfinement(field, expand);
-  if (typeof confinement === "string") return { notes: [...notes, `${confinement} The server is not used.`] };
+  if (typeof confinement === "string") return { unused, notes: [...notes, `${confinement} The server is not used.`] };
   const alwaysLoad = field("alwaysLoad");
 
   const declared = type === undefined ? undefined : TRANSPORTS[type.toLowerCase()];
@@ -263,12 +293,13 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
   }
   for (const key of Object.keys(fields)) {
     if (used.has(key) || HARMLESS.has(key)) continue;
+    unused.push(key);
     const [near] = KNOWN_ELSEWHERE.has(key) ? [] : nearestNames(key, used, 1);
     notes.push(`"${key}" is not converted.${near ? ` Did you mean "${near}"?` : ""}`);
   }
   const transport = declared ?? inferTransport({ command, url, isHttpUrl: httpUrl !== undefined, dialect });
-  if (type !== undefined && declared === undefined) return { notes };
-  if (!transport) return { notes: [...notes, 'It has neither "command" nor "url": say one of them.'] };
+  if (type !== undefined && declared === undefined) return { notes, unused };
+  if (!transport) return { unused, notes: [...notes, 'It has neither "command" nor "url": say one of them.'] };
   if (declared === undefined && transport !== "stdio") {
     notes.push(`The transport is not given; "${transport}" was inferred. Set "type".`);
   }
@@ -283,16 +314,16 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
     alwaysLoad: typeof alwaysLoad === "boolean" ? alwaysLoad : undefined,
     dialect,
     file,
-    line,
+    line: lineNumber,
   };
   if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. They stay as written.`);
   if (transport === "stdio") {
-    if (command === undefined) return { notes: [...notes, 'A stdio server needs "command".'] };
+    if (command === undefined) return { unused, notes: [...notes, 'A stdio server needs "command".'] };
     const place = cwd === undefined ? {} : { cwd };
     const server = { ...shared, transport, command, args: args ?? [], env, ...place, ...confinement };
-    return { server: { ...server, missing: [...missing] }, notes };
+    return { server: { ...server, missing: [...missing] }, notes, unused };
   }
-  if (url === undefined) return { notes: [...notes, `A server with transport "${transport}" needs "url".`] };
+  if (url === undefined) return { unused, notes: [...notes, `A server with transport "${transport}" needs "url".`] };
   const remote = {
     ...shared,
     transport,
@@ -301,7 +332,7 @@ function readMcpEntry({ name, fields, dialect, file, line }: McpEntry, variables
     ...(headersHelper === undefined ? {} : { headersHelper }),
     ...(oauth === undefined ? {} : { oauth }),
   };
-  return { server: { ...remote, missing: [...missing] }, notes };
+  return { server: { ...remote, missing: [...missing] }, notes, unused };
 }
 
 type Confinement = Pick<StdioServer, "network" | "read" | "write" | "sandbox">;
@@ -348,7 +379,7 @@ function milliseconds(value: unknown, factor = 1): number | undefined {
 }
 
 /** The client whose format the list of MCP servers has. */
-export type McpDialect = "haft" | "claude" | "cursor" | "vscode" | "gemini" | "codex" | "openclaw";
+export type McpDialect = "haft" | "claude" | "cursor" | "vscode" | "gemini" | "codex" | "openclaw" | "opencode";
 
 interface AnyServer {
   name: string;

@@ -51,8 +51,16 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   if (code !== undefined) add("code", [], `run the module ${file}`, "module", await digestModule(file, folder, code));
   if (!isObject(value)) return found;
 
+  if (source.kind === "instructions") {
+    for (const [index, path] of listOf(value["imports"]).entries()) {
+      add("setting", ["imports", index], `give ${JSON.stringify(path)}, outside the folder, to the model`, { path });
+    }
+    return found;
+  }
   for (const { name, path, fields } of findMcpEntries(value, file)) {
-    const words = [fields["command"], ...listOf(fields["args"])].filter((word) => typeof word === "string");
+    const { command } = fields;
+    const line = [...(Array.isArray(command) ? listOf(command) : [command]), ...listOf(fields["args"])];
+    const words = line.filter((word) => typeof word === "string");
     const helper = typeof fields["headersHelper"] === "string" ? wordsOf(fields["headersHelper"]) : [];
     const files = await digestNamedFiles([...words, ...helper], folder);
     const limits = words.length > 0 ? ` (${shownLimits(fields)})` : "";

@@ -3,9 +3,11 @@ import { didYouMean } from "../core/nearest-name.ts";
 import type { PolicyConfig } from "../gate/permit/policy-layers.ts";
 import type { HaftConfig } from "./config-schema.ts";
 import { runConfigModule } from "./config-text.ts";
+import type { ImportedSetting } from "./foreign/settings-reader.ts";
 import { dialectOf, findMcpEntries, type McpServerConfig, readMcpEntries } from "./mcp-entries.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, pathKey, showPath } from "./problems.ts";
-import { type ConfigSource, dropPaths, isBelow, type RawSource, type SourceRule } from "./sources.ts";
+import { dropPaths, isBelow } from "./config-paths.ts";
+import type { ConfigSource, RawSource, SourceRule } from "./sources.ts";
 import { listTrustItems, type LocatedItem, type TrustItem, withoutPath } from "./trust-items.ts";
 import { type Environment, expandAll, type Expansion } from "./variables.ts";
 
@@ -25,6 +27,8 @@ export interface CheckedSource {
   servers: McpServerConfig[];
   warnings: ConfigProblem[];
   untrusted: TrustItem[];
+  /** For a file of another program: what became of each setting. */
+  imported: ImportedSetting[];
 }
 
 /** Rules and hooks are not expanded: a shell expands its own variables, and a changed rule would not match. */
@@ -50,9 +54,13 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     written: raw.value,
     positionOf: raw.positionOf,
     servers: [],
-    warnings: [],
+    warnings: (raw.imported ?? [])
+      .filter(({ isMisspelled }) => isMisspelled)
+      .map(({ file, setting, reason, at }) => ({ file, ...raw.positionOf(at), path: setting, message: reason })),
     untrusted: untrusted.map(withoutPath),
+    imported: withTrust(raw, untrusted),
   };
+  if (raw.kind === "instructions") return checked;
   if (raw.code !== undefined && isFolders) {
     if (untrusted.length > 0 || raw.file === undefined) return checked;
     checked.written = await runConfigModule(raw.file, raw.code);
@@ -63,7 +71,12 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     const entries = findMcpEntries(raw.value, raw.file).filter(({ path }) => !isListedIn(path, untrusted));
     const dialect = dialectOf(raw.value, raw.file);
     const { servers, notes } = readMcpEntries(entries, { ...found, dialect, parsed: raw });
-    return { ...checked, servers, warnings: notes, source: sourceOf(raw, {}, (path) => path) };
+    return {
+      ...checked,
+      servers,
+      warnings: [...checked.warnings, ...notes],
+      source: sourceOf(raw, {}, (path) => path),
+    };
   }
 
   const { value, warnings } = await validate(raw, checked.written, { env, untrusted });
@@ -83,7 +96,18 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     checked.servers.push(...servers);
     warnings.push(...notes);
   }
+  warnings.unshift(...checked.warnings);
   return { ...checked, warnings, source: sourceOf(raw, config, kept.originalOf) };
+}
+
+/** A setting that is not trusted has no effect. */
+function withTrust({ imported = [], originalOf = (path) => path }: RawSource, untrusted: readonly LocatedItem[]) {
+  const paths = untrusted.map(({ at }) => originalOf(at));
+  return imported.map(({ at, isMisspelled: _isMisspelled, ...line }): ImportedSetting => {
+    const isOpen = paths.some((path) => isBelow(at, path) || isBelow(path, at));
+    if (!isOpen || line.outcome === "not_applied") return line;
+    return { ...line, outcome: "not_applied", reason: "Not trusted yet. To see and to trust it: haft trust" };
+  });
 }
 
 function isListedIn(path: ConfigPath, items: readonly LocatedItem[]): boolean {

@@ -98,5 +98,11 @@ export function expandClientVariables(
       );
     case "codex":
       return text;
+    case "opencode":
+      return text.replace(/\{(env|file):([^}]+)\}/g, (whole, kind: string, name: string) => {
+        if (kind === "env") return lookUp(name, whole);
+        onMissing(whole);
+        return whole;
+      });
   }
 }

@@ -29,6 +29,7 @@ export const run = defineCommand({
   },
   notes: [
     "The model is `agent.model` of the configuration, as provider/name. Its key is PROVIDER_API_KEY of the environment.",
+    "A task that begins with /NAME calls a skill, or a command of .claude/commands, with the words after it.",
     "A call that needs approval asks here, at a terminal. Otherwise the run ends with 7, and the approval stays pending.",
     "Ctrl-C ends the run and stops its calls.",
   ],
@@ -160,8 +161,10 @@ async function openConversation(
     return {
       agent,
       async send(text, signal) {
-        const result = await agent.run(text, {
+        const command = await host.agents.skills.readCommand(text);
+        const result = await agent.run(command?.text ?? text, {
           messages: [...messages],
+          policy: command?.policy,
           context,
           signal,
           caller: { session, user: userName() },

@@ -31,6 +31,7 @@ import {
 } from "./agent.ts";
 import { NO_RESULT } from "../providers/call-results.ts";
 import { lateResultsMessage, unreportedCalls } from "./prompt.ts";
+import { CONTROL_TOOLS } from "./skills.ts";
 
 /** Creates an agent from its dependencies. */
 export function assembleAgent(parts: AgentDependencies): Agent {
@@ -79,9 +80,6 @@ const RUN_KEYS = keysOf<RunOptions>({
   onEvent: true,
   parent: true,
 });
-
-/** Tools that stay available when a skill restricts the others. */
-const CONTROL_TOOLS = ["skill", "stop_response", "cli_response"];
 
 /** One run: calls the model, runs its tool calls and returns the results to it, until the model is done or the run is ended. */
 class AgentRun {

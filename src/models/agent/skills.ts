@@ -1,17 +1,27 @@
 import { posix } from "node:path";
+import type { CallPolicy } from "../../core/call.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { Files } from "../../io/files/files.ts";
-import { isObject } from "../../schema/json-schema.ts";
+import { type FrontMatter, readFrontMatter } from "../../io/files/front-matter.ts";
 
-/** A folder with skills, one folder each. If two skills have the same name, the one from the first location is used. */
+/**
+ * A folder with skills, one folder each, or with commands, one Markdown file each. If two have the same name, the one from the
+ * first location is used.
+ */
 interface SkillLocation {
   files: Files;
   path: string;
+  /** Default: skills. */
+  holds?: "skills" | "commands";
 }
 
 /** The folders in a project that other agents use too. */
 export const PROJECT_SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
+export const PROJECT_COMMAND_FOLDER = ".claude/commands";
+
+/** Tools that an agent keeps while a skill narrows its tools. */
+export const CONTROL_TOOLS = ["skill", "stop_response", "cli_response"];
 
 const FILE = "SKILL.md";
 const MAX_BYTES = 256 * 1024;
@@ -22,6 +32,7 @@ interface SkillFolder {
   path: string;
 }
 
+type ParsedSkill = Omit<Skill, "folder"> & { instructions: string; warning?: string };
 type FoundSkill = Skill & SkillFolder & { instructions: string };
 
 /** Reads the folders each time, so new skills are found. */
@@ -31,14 +42,32 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
       const { found, problems } = await findAll();
       return { skills: [...found.values()].map(toSkill), problems };
     },
-    async load(name) {
+    async load(name, { byPerson = false } = {}) {
       const skill = await find(name);
-      const listed = await listFiles(skill, "");
+      if (skill.isForPeopleOnly && !byPerson) {
+        throw toolError("denied", `"${name}" is for people: its file has disable-model-invocation`, {
+          next: "Ask the user to call it.",
+        });
+      }
+      const listed = skill.isCommand ? [] : await listFiles(skill, "");
       return { ...toSkill(skill), instructions: skill.instructions, files: listed.filter((file) => file !== FILE) };
+    },
+    async readCommand(text) {
+      const [, name, given = ""] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+      const skill = name === undefined ? undefined : (await findAll()).found.get(name);
+      if (!skill) return undefined;
+      const { allowedTools, instructions } = skill;
+      return {
+        text: fillIn(instructions, given.trim()),
+        policy: allowedTools && [{ allow: [...allowedTools, ...CONTROL_TOOLS] }],
+      };
     },
     async read(name, file) {
       const skill = await find(name);
       const path = posix.normalize(file);
+      if (skill.isCommand) {
+        throw toolError("path_not_found", `The command "${name}" has no files`, { next: "Load it without `file`." });
+      }
       if (posix.isAbsolute(path) || path.startsWith("..")) {
         throw toolError("path_denied", `"${file}" is outside the skill "${name}"`, {
           next: "Name a file in its folder, with a path relative to it.",
@@ -64,11 +93,15 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     const found: FoundSkill[] = [];
     const problems: string[] = [];
     for (const location of locations) {
-      for (const folder of await foldersIn(location)) {
-        const path = posix.join(location.path, folder);
+      const isCommands = location.holds === "commands";
+      for (const entry of isCommands ? await commandsIn(location) : await foldersIn(location)) {
+        const path = posix.join(location.path, entry);
         try {
-          const { bytes } = await location.files.readWhole(posix.join(path, FILE), { maxBytes: MAX_BYTES });
-          const skill = await parseSkill(bytes.toString("utf8"), folder);
+          const file = isCommands ? path : posix.join(path, FILE);
+          const { bytes } = await location.files.readWhole(file, { maxBytes: MAX_BYTES });
+          const text = bytes.toString("utf8");
+          const { warning, ...skill } = isCommands ? await parseCommand(text, entry) : await parseSkill(text, entry);
+          if (warning !== undefined) problems.push(`${path}: ${warning}. It is loaded.`);
           if (found.some(({ name }) => name === skill.name)) continue;
           found.push({ ...skill, folder: path, location, path });
         } catch (error) {
@@ -91,6 +124,21 @@ async function foldersIn({ files, path }: SkillLocation): Promise<string[]> {
   }
 }
 
+/** The Markdown files, also in folders: `git/commit.md`. */
+async function commandsIn(location: SkillLocation, below = ""): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for (const { name, type } of await location.files.listDirectory(posix.join(location.path, below))) {
+      const entry = posix.join(below, name);
+      if (type === "directory" && below.split("/").length < 3) names.push(...(await commandsIn(location, entry)));
+      else if (type === "file" && name.endsWith(".md")) names.push(entry);
+    }
+  } catch {
+    // Usually the folder does not exist.
+  }
+  return names.slice(0, MAX_LISTED);
+}
+
 async function listFiles(skill: SkillFolder, below: string): Promise<string[]> {
   const names: string[] = [];
   for (const { name, type } of await skill.location.files.listDirectory(posix.join(skill.path, below))) {
@@ -102,27 +150,21 @@ async function listFiles(skill: SkillFolder, below: string): Promise<string[]> {
   return names.slice(0, MAX_LISTED);
 }
 
-function toSkill({ name, description, allowedTools, folder }: FoundSkill): Skill {
-  return { name, description, folder, allowedTools };
+function toSkill({ name, description, allowedTools, folder, isCommand, isForPeopleOnly }: FoundSkill): Skill {
+  const skill: Skill = { name, description, folder, allowedTools };
+  if (isCommand) skill.isCommand = true;
+  if (isForPeopleOnly) skill.isForPeopleOnly = true;
+  return skill;
 }
 
-const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const MAX_NAME_LENGTH = 64;
 const MAX_DESCRIPTION_LENGTH = 1024;
 
 /** Parses a SKILL.md: YAML front matter, then the instructions. Throws with the reason if it is invalid. */
-async function parseSkill(text: string, folder: string): Promise<Omit<Skill, "folder"> & { instructions: string }> {
-  const [frontMatter, yaml] = FRONT_MATTER.exec(text) ?? [];
-  if (frontMatter === undefined || yaml === undefined) {
-    throw invalid("it does not start with YAML between two lines of ---");
-  }
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(yaml, { stringKeys: true, prettyErrors: false });
-  const [yamlError] = document.errors;
-  if (yamlError) throw invalid(`its front matter is not valid YAML: ${yamlError.message}`);
-  const head: unknown = document.toJS({ maxAliasCount: 10 });
-  if (!isObject(head)) throw invalid("its front matter has no keys");
+async function parseSkill(text: string, folder: string): Promise<ParsedSkill> {
+  const { head, body, warning } = await frontMatterOf(text);
+  if (head === undefined) throw invalid("it does not start with YAML between two lines of ---");
   const { name, description } = head;
   if (typeof name !== "string" || name.length > MAX_NAME_LENGTH || !NAME.test(name)) {
     throw invalid("`name` must have lowercase letters, digits and single dashes, at most 64 characters");
@@ -131,13 +173,52 @@ async function parseSkill(text: string, folder: string): Promise<Omit<Skill, "fo
   if (typeof description !== "string" || description.trim() === "" || description.length > MAX_DESCRIPTION_LENGTH) {
     throw invalid("`description` must describe in 1 to 1024 characters what it does and when to use it");
   }
+  return { ...commonFields(head), name, description: oneLine(description), instructions: body, warning };
+}
+
+/** Parses a command of Claude Code: `git/commit.md` is the command `/git:commit`. */
+async function parseCommand(text: string, file: string): Promise<ParsedSkill> {
+  const { head = {}, body, warning } = await frontMatterOf(text);
+  const name = file.replace(/\.md$/, "").replaceAll("/", ":");
+  if (/\s/.test(name)) throw invalid("its name has blanks");
+  if (body === "") throw invalid("it is empty");
+  const described = typeof head["description"] === "string" ? head["description"] : (body.split("\n")[0] ?? "");
+  const description = oneLine(described).slice(0, MAX_DESCRIPTION_LENGTH);
+  return { ...commonFields(head), name, description, instructions: body, warning, isCommand: true };
+}
+
+async function frontMatterOf(text: string): Promise<FrontMatter> {
+  try {
+    return await readFrontMatter(text);
+  } catch (error) {
+    throw invalid(errorMessage(error));
+  }
+}
+
+function commonFields(head: Readonly<Record<string, unknown>>): Pick<Skill, "allowedTools" | "isForPeopleOnly"> {
   const allowedTools = readTools(head["allowed-tools"]);
   return {
-    name,
-    description: description.replace(/\s+/g, " ").trim(),
     allowedTools: allowedTools.length > 0 ? allowedTools : undefined,
-    instructions: text.slice(frontMatter.length).trim(),
+    isForPeopleOnly: head["disable-model-invocation"] === true || undefined,
   };
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+/** `$ARGUMENTS` is everything that the person wrote, `$1` its first word. Without either, it follows the instructions. */
+function fillIn(instructions: string, given: string): string {
+  const words = Array.from(
+    given.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g),
+    (found) => found[1] ?? found[2] ?? found[3] ?? "",
+  );
+  let isUsed = false;
+  const text = instructions.replace(/\$(?:ARGUMENTS\b|([1-9]))/g, (_whole, place?: string) => {
+    isUsed = true;
+    return place === undefined ? given : (words[Number(place) - 1] ?? "");
+  });
+  return isUsed || given === "" ? text : `${text}\n\nARGUMENTS: ${given}`;
 }
 
 /** `Read, Grep`, `Bash(git:*) Read`, or a list. Conditions in brackets are ignored: rules of the policy do that. */
@@ -147,7 +228,7 @@ function readTools(value: unknown): string[] {
 }
 
 function invalid(reason: string): Error {
-  return toolError("failed", `SKILL.md is not usable: ${reason}`, { next: "Fix it, then load the skill again." });
+  return toolError("failed", `It is not usable: ${reason}`, { next: "Fix it, then load it again." });
 }
 
 /** Instructions for a kind of task, in a folder with a SKILL.md. The prompt lists them; the model loads them on demand. */
@@ -158,6 +239,10 @@ export interface Skill {
   allowedTools?: readonly string[];
   /** The path of its folder for the model. */
   folder: string;
+  /** A command of Claude Code: one file, which a person calls as `/name`. */
+  isCommand?: boolean;
+  /** A model cannot load it. */
+  isForPeopleOnly?: boolean;
 }
 
 /** The available skills. */
@@ -165,7 +250,9 @@ export interface SkillLibrary {
   /** Sorted by name, with the problems of invalid skills. */
   list(): Promise<{ skills: Skill[]; problems: string[] }>;
   /** The complete instructions. Rejects with the names of all skills if there is no such skill. */
-  load(name: string): Promise<Skill & { instructions: string; files: string[] }>;
+  load(name: string, options?: { byPerson?: boolean }): Promise<Skill & { instructions: string; files: string[] }>;
+  /** What a person means with `/name words`: the instructions, filled in. Undefined if there is no such skill or command. */
+  readCommand(text: string): Promise<{ text: string; policy?: CallPolicy[] } | undefined>;
   /** Reads a file in the folder of the skill. */
   read(name: string, file: string): Promise<string>;
 }

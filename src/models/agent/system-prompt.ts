@@ -2,7 +2,6 @@ import type { CallMode } from "../../core/call.ts";
 import { declarationOf } from "../../core/definition.ts";
 import type { ToolCallParams } from "../../core/tool-call-context.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
-import type { Files } from "../../io/files/files.ts";
 import type { Skill } from "./skills.ts";
 
 interface SystemPromptOptions {
@@ -105,31 +104,4 @@ function section(title: string, lines: readonly string[]): string {
 
 function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
-}
-
-/** The instruction files of projects, in order of preference. Only one is read. */
-const PROJECT_FILES = ["AGENTS.md", "CLAUDE.md"];
-const MAX_BYTES = 64 * 1024;
-
-/** Reads the instructions of the project, if there are any. A file that is too large is truncated with a note. */
-export async function readProjectFile(files: Files): Promise<{ file: string; text: string } | undefined> {
-  for (const file of PROJECT_FILES) {
-    let opened;
-    try {
-      opened = await files.openForRead(file);
-    } catch {
-      continue;
-    }
-    try {
-      const bytes = Buffer.alloc(Math.min(opened.info.size, MAX_BYTES));
-      const length = await opened.read(bytes, 0);
-      const text = new TextDecoder().decode(bytes.subarray(0, length));
-      const isCut = opened.info.size > MAX_BYTES;
-      if (text.trim() === "") continue;
-      return { file, text: isCut ? `${text}\n\n(truncated: read ${file} for the rest)` : text };
-    } finally {
-      opened.close();
-    }
-  }
-  return undefined;
 }

@@ -1,0 +1,189 @@
+import { didYouMean } from "../../core/nearest-name.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import { isBelow } from "../config-paths.ts";
+import { type ConfigPath, pathKey, showPath, type SourcePosition } from "../problems.ts";
+
+/** What happened to one setting of another program. */
+export interface ImportedSetting {
+  /** Its file. */
+  file: string;
+  line?: number;
+  /** Its key, as in `permissions.deny[0]`; for a file that is used as a whole, empty. */
+  setting: string;
+  /** `narrowed`: it has effect, and only restricts. `not_applied`: it has no effect here. */
+  outcome: "applied" | "narrowed" | "not_applied";
+  /** What it does here, or why it has no effect and what to write instead. Has no values that may be secrets. */
+  reason: string;
+}
+
+/** With the path in the file, until the trust of its parts is known. */
+export interface LocatedSetting extends ImportedSetting {
+  at: ConfigPath;
+  /** It is probably misspelled: a warning at each start. */
+  isMisspelled?: boolean;
+}
+
+/** Which MCP servers of other programs may not be started. */
+export interface ServerLimits {
+  file: string;
+  excluded: readonly ServerLimit[];
+  /** If given, only these servers of the program's own lists. */
+  only?: { setting: string; names: readonly string[] };
+  /** The files that `only` is about, by how they end. */
+  lists: readonly string[];
+}
+
+export interface ServerLimit {
+  setting: string;
+  name?: string;
+  command?: readonly string[];
+  url?: string;
+}
+
+/** Why variables of another program's settings have no effect. */
+export const FIXED_VARIABLES =
+  "Commands get a fixed list of ordinary variables (PATH, HOME, LANG and the like), and no others.";
+
+type RuleList = "allow" | "ask" | "deny";
+
+/**
+ * Reads one settings file of another program. A reader says for each setting what becomes of it, and collects what that is in
+ * Haft's own configuration. `report` adds a line for every setting that no reader named, so none is passed over.
+ */
+export class SettingsReader {
+  readonly file: string;
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly excluded: ServerLimit[] = [];
+  only: ServerLimits["only"];
+  /** Commands run confined, or not at all. */
+  confinesCommands = false;
+  readonly #positionOf: (path: ConfigPath) => SourcePosition | undefined;
+  readonly #lines: Pick<LocatedSetting, "at" | "outcome" | "reason" | "isMisspelled">[] = [];
+  readonly #rules: Record<RuleList, { rule: string; at: ConfigPath }[]> = { allow: [], ask: [], deny: [] };
+  readonly #deniedTools: string[] = [];
+  #allowedTools: string[] | undefined;
+  #readOnly = false;
+
+  constructor(file: string, value: unknown, positionOf: (path: ConfigPath) => SourcePosition | undefined) {
+    this.file = file;
+    this.value = isObject(value) ? value : {};
+    this.#positionOf = positionOf;
+  }
+
+  /** Undefined if a part of the path does not exist. */
+  get(...path: string[]): unknown {
+    let value: unknown = this.value;
+    for (const part of path) value = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    return value;
+  }
+
+  /** The entries of an object, each with its path. */
+  entries(...path: string[]): { key: string; value: unknown; at: string[] }[] {
+    const value = this.get(...path);
+    return isObject(value)
+      ? Object.entries(value).map(([key, each]) => ({ key, value: each, at: [...path, key] }))
+      : [];
+  }
+
+  /** The texts of a list, each with its path. Other items are reported. */
+  texts(...path: string[]): { text: string; at: ConfigPath }[] {
+    const value = this.get(...path);
+    if (value === undefined) return [];
+    if (!Array.isArray(value)) return (this.notApplied(path, "It must be a list."), []);
+    return value.flatMap((text: unknown, index) => {
+      const at = [...path, index];
+      if (typeof text === "string") return [{ text, at }];
+      this.notApplied(at, "It must be a text.");
+      return [];
+    });
+  }
+
+  applied(at: ConfigPath, reason: string): void {
+    this.#lines.push({ at, outcome: "applied", reason });
+  }
+
+  narrowed(at: ConfigPath, reason: string): void {
+    this.#lines.push({ at, outcome: "narrowed", reason });
+  }
+
+  notApplied(at: ConfigPath, reason: string): void {
+    this.#lines.push({ at, outcome: "not_applied", reason });
+  }
+
+  /** A key that Haft does not know, and that is close to one of the known ones. */
+  unknownKey(at: ConfigPath, known: readonly string[], otherwise: string): void {
+    const hint = didYouMean(String(at.at(-1)), known);
+    this.#lines.push({ at, outcome: "not_applied", reason: hint ?? otherwise, isMisspelled: hint !== undefined });
+  }
+
+  /** A rule for this setting. `allow` rules of a folder have effect after it is trusted. */
+  addRule(list: RuleList, rule: string, at: ConfigPath): void {
+    this.#rules[list].push({ rule, at });
+  }
+
+  /** These tools do not exist for anybody. */
+  denyTools(names: readonly string[]): void {
+    this.#deniedTools.push(...names);
+  }
+
+  /** No other tools exist. */
+  allowOnlyTools(names: readonly string[]): void {
+    this.#allowedTools = this.#allowedTools?.filter((name) => names.includes(name)) ?? [...names];
+  }
+
+  /** Neither a tool nor a command changes files of the workspace. */
+  makeReadOnly(at: ConfigPath): void {
+    this.#readOnly = true;
+    this.confinesCommands = true;
+    this.addRule("deny", "Edit", at);
+  }
+
+  /** The settings as a configuration of Haft, on top of parts of the file that are one already. */
+  config(parts: Readonly<Record<string, unknown>> = {}): {
+    value: Record<string, unknown>;
+    origins: Map<string, ConfigPath>;
+  } {
+    const value: Record<string, unknown> = { ...parts };
+    const origins = new Map<string, ConfigPath>();
+    const permissions: Record<string, unknown> = isObject(parts["permissions"]) ? { ...parts["permissions"] } : {};
+    for (const list of ["allow", "ask", "deny"] as const) {
+      if (this.#rules[list].length === 0) continue;
+      const written = Array.isArray(permissions[list]) ? (permissions[list] as unknown[]) : [];
+      for (const [index, { at }] of this.#rules[list].entries()) {
+        origins.set(pathKey(["permissions", list, written.length + index]), at);
+      }
+      permissions[list] = [...written, ...this.#rules[list].map(({ rule }) => rule)];
+    }
+    if (Object.keys(permissions).length > 0) value["permissions"] = permissions;
+    const tools: Record<string, unknown> = {};
+    if (this.#deniedTools.length > 0) tools["deny"] = [...new Set(this.#deniedTools)];
+    if (this.#allowedTools) tools["allow"] = this.#allowedTools;
+    if (Object.keys(tools).length > 0) value["tools"] = tools;
+    if (this.#readOnly) value["workspace"] = { readOnlyPaths: ["."] };
+    return { value, origins };
+  }
+
+  limits(lists: readonly string[]): ServerLimits | undefined {
+    if (this.excluded.length === 0 && !this.only) return undefined;
+    return { file: this.file, excluded: this.excluded, only: this.only, lists };
+  }
+
+  /** One line for each setting. Those that no reader named are not applied. */
+  report(): LocatedSetting[] {
+    const named = [...this.#lines];
+    const visit = (value: unknown, at: ConfigPath): void => {
+      if (at.at(-1) === "$schema") return;
+      if (at.length > 0 && named.some((line) => isBelow(at, line.at))) return;
+      if (at.length > 0 && !named.some((line) => isBelow(line.at, at))) {
+        this.notApplied(at, "Haft has no such setting.");
+        return;
+      }
+      if (Array.isArray(value)) value.forEach((each, index) => visit(each, [...at, index]));
+      else if (isObject(value)) for (const [key, each] of Object.entries(value)) visit(each, [...at, key]);
+    };
+    visit(this.value, []);
+    return this.#lines.map(({ at, ...line }) => {
+      return { file: this.file, line: this.#positionOf(at)?.line, setting: showPath(at), ...line, at };
+    });
+  }
+}

@@ -1,0 +1,52 @@
+const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
+const TOP_LEVEL = /^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$/;
+
+/** A Markdown file with YAML between two lines of `---` at its beginning. */
+export interface FrontMatter {
+  /** Undefined if the file has none. */
+  head?: Readonly<Record<string, unknown>>;
+  body: string;
+  /** It is no valid YAML, and was read anyway: what to correct. */
+  warning?: string;
+}
+
+/**
+ * Reads Markdown with YAML at its beginning. Agents of other programs accept values that YAML does not, such as text with a
+ * colon; these are read as text, with a warning. Throws an Error if even that is not possible.
+ */
+export async function readFrontMatter(text: string): Promise<FrontMatter> {
+  const [whole, yaml] = FRONT_MATTER.exec(text) ?? [];
+  if (whole === undefined) return { body: text.trim() };
+  const body = text.slice(whole.length).trim();
+  const first = await parse(yaml ?? "");
+  if (first.problem === undefined) return { head: first.head, body };
+  const { text: quoted, keys } = await quoteValues(yaml ?? "");
+  const again = keys.length === 0 ? first : await parse(quoted);
+  if (again.problem !== undefined) throw new Error(`its front matter is not valid YAML: ${first.problem}`);
+  const named = keys.map((key) => `\`${key}\``).join(" and ");
+  return { head: again.head, body, warning: `${named} is not valid YAML and is read as text: put it in quotes` };
+}
+
+async function parse(yaml: string): Promise<{ head?: Record<string, unknown>; problem?: string }> {
+  const { parseDocument } = await import("yaml");
+  const document = parseDocument(yaml, { stringKeys: true, prettyErrors: false });
+  const [error] = document.errors;
+  if (error) return { problem: error.message };
+  const head: unknown = document.toJS({ maxAliasCount: 10 });
+  if (head === null || head === undefined) return { head: {} };
+  const isObject = typeof head === "object" && !Array.isArray(head);
+  return isObject ? { head: head as Record<string, unknown> } : { problem: "it has no keys" };
+}
+
+/** Puts values of the first level in quotes that are no YAML by themselves. */
+async function quoteValues(yaml: string): Promise<{ text: string; keys: string[] }> {
+  const keys: string[] = [];
+  const lines: string[] = [];
+  for (const line of yaml.split(/\r?\n/)) {
+    const [, key, value] = TOP_LEVEL.exec(line) ?? [];
+    const isWrong = key !== undefined && value !== undefined && (await parse(line)).problem !== undefined;
+    if (isWrong) keys.push(key);
+    lines.push(isWrong ? `${key}: ${JSON.stringify(value)}` : line);
+  }
+  return { text: lines.join("\n"), keys };
+}
