@@ -1,9 +1,11 @@
 import { readFile, stat } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorMessage } from "../core/error.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import type { Plugin, PluginManifest } from "../core/plugin.ts";
+import { findPackage } from "../io/files/package-folder.ts";
 import { isObject } from "../schema/json-schema.ts";
 import type { ConfigOriginName, ConfigSource } from "./sources.ts";
 
@@ -41,7 +43,7 @@ export async function loadPlugins(
 export async function loadPlugin(reference: PluginSource): Promise<Plugin> {
   const entry = await findEntry(reference);
   const { createJiti } = await import("jiti");
-  const jiti = createJiti(entry, { fsCache: false, moduleCache: false });
+  const jiti = createJiti(entry, { fsCache: false, moduleCache: false, alias: await missingPackages(entry) });
   const exported: unknown = await jiti.import(entry, { default: true });
   const manifest = (isObject(exported) ? exported["manifest"] : undefined) ?? (await readManifest(reference));
   const register = isObject(exported) ? exported["register"] : exported;
@@ -51,6 +53,35 @@ export async function loadPlugin(reference: PluginSource): Promise<Plugin> {
     manifest: { ...manifest, ...narrower(manifest.tools, reference.tools) },
     register: (api) => (register as Plugin["register"]).call(exported, api),
   };
+}
+
+/**
+ * Where `haft` and `zod` are, for a plugin that cannot resolve them: a file in a folder without node_modules. The entry points of a
+ * package are listed one by one, because an alias is a prefix.
+ */
+async function missingPackages(entry: string): Promise<Record<string, string>> {
+  const { resolve: fromPlugin } = createRequire(entry);
+  const own = await findPackage();
+  if (own === undefined) return {};
+  const { resolve: fromHaft } = createRequire(join(own, "package.json"));
+  const { exports } = await readJson(join(own, "package.json"));
+  const entries = isObject(exports) ? Object.keys(exports).filter((name) => !name.endsWith(".json")) : [];
+  const wanted = [...entries.map((name) => `haft${name.slice(1)}`), "zod"];
+  const missing = wanted.filter((name) => tryResolve(fromPlugin, name) === undefined);
+  const alias: Record<string, string> = {};
+  for (const name of missing) {
+    const file = tryResolve(fromHaft, name);
+    if (file !== undefined) alias[name] = file;
+  }
+  return alias;
+}
+
+function tryResolve(resolveName: (name: string) => string, name: string): string | undefined {
+  try {
+    return resolveName(name);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A file itself, the entry of a folder (package.json or index), or the export of a package. */
