@@ -1,6 +1,9 @@
 // Runs once, in vitest's own process, for all test files of a run.
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { text } from "node:stream/consumers";
 import type { TestProject } from "vitest/node";
@@ -11,8 +14,12 @@ declare module "vitest" {
   export interface ProvidedContext {
     /** GET answers with the port of a PostgreSQL server, which the first request starts. DELETE drops databases. */
     postgresAddress: string;
+    /** GET answers with the folder of the packed package. The first request packs it. */
+    archiveAddress: string;
   }
 }
+
+const ARCHIVE_PATH = "/archive";
 
 export default async function startServices(project: TestProject): Promise<() => Promise<void>> {
   // What the root provides is there for all projects.
@@ -28,7 +35,17 @@ export default async function startServices(project: TestProject): Promise<() =>
       await runStatement((await postgres).port, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     }
   };
+  let archive: Promise<string> | undefined;
+  const archiveFolder = mkdtempSync(join(tmpdir(), "haft-archive-"));
   const server = createServer((request, response) => {
+    if (request.url === ARCHIVE_PATH) {
+      archive ??= import("./install-archive.ts").then(({ installArchive }) => installArchive(archiveFolder));
+      archive.then(
+        (folder) => response.end(folder),
+        (error: unknown) => response.writeHead(500).end(String(error)),
+      );
+      return;
+    }
     if (request.method === "DELETE") {
       void text(request).then((names) => {
         response.end();
@@ -44,7 +61,9 @@ export default async function startServices(project: TestProject): Promise<() =>
     );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  project.provide("postgresAddress", `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  project.provide("postgresAddress", `${address}/`);
+  project.provide("archiveAddress", `${address}${ARCHIVE_PATH}`);
   const stopWatching = watchForHangs(project.vitest);
   return async () => {
     isEnding = true;
@@ -55,6 +74,8 @@ export default async function startServices(project: TestProject): Promise<() =>
       ({ stop }) => stop(),
       () => undefined,
     );
+    await archive?.catch(() => undefined);
+    rmSync(archiveFolder, { recursive: true, force: true, maxRetries: 3 });
   };
 }
 
