@@ -17,7 +17,10 @@ const PARTS = {
   sessions: ["test/sessions"],
   code: ["test/code"],
   console: ["test/console"],
+  adoption: ["test/adoption"],
 };
+/** Parts that first install what they test: they run their files themselves. */
+const PROGRAMS = { adoption: "test/adoption/run.mjs" };
 
 const given = process.argv.slice(2);
 const unknown = given.filter((part) => !Object.hasOwn(PARTS, part));
@@ -25,5 +28,9 @@ if (unknown.length > 0) {
   process.stderr.write(`No part is named ${unknown.join(", ")}. There are: ${Object.keys(PARTS).join(", ")}.\n`);
   process.exit(2);
 }
-const files = (given.length > 0 ? given : Object.keys(PARTS)).flatMap((part) => PARTS[part]);
-process.exitCode = runTool(findTool("vitest"), ["run", ...files], { env: { ...process.env, HAFT_FULL: "1" } });
+const parts = given.length > 0 ? given : Object.keys(PARTS);
+const env = { ...process.env, HAFT_FULL: "1" };
+const files = parts.filter((part) => !Object.hasOwn(PROGRAMS, part)).flatMap((part) => PARTS[part]);
+const codes = files.length > 0 ? [runTool(findTool("vitest"), ["run", ...files], { env })] : [];
+for (const part of parts) if (Object.hasOwn(PROGRAMS, part)) codes.push(runTool(PROGRAMS[part], [], { env }));
+process.exitCode = codes.find((code) => code !== 0) ?? 0;

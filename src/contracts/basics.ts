@@ -85,23 +85,22 @@ export const CallErrorCode = z.enum([
 ]);
 export type ErrorCode = z.infer<typeof CallErrorCode>;
 
-export const Caller = named(
-  "Caller",
-  z.strictObject({
-    session: z.string().optional(),
-    agent: z.string().optional(),
-    user: z.string().optional(),
-    task: z.string().optional(),
-    /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
-    depth: z.number(),
-    model: z.string().optional(),
-    sandboxed: z.boolean().optional(),
-    /** The caller that started this one. */
-    get parent() {
-      return Caller.optional();
-    },
-  }),
-);
+export const Caller = z.strictObject({
+  session: z.string().optional(),
+  agent: z.string().optional(),
+  user: z.string().optional(),
+  task: z.string().optional(),
+  /** 0 for an agent that a person talks to, 1 for its subagents, and so on. */
+  depth: z.number(),
+  model: z.string().optional(),
+  sandboxed: z.boolean().optional(),
+  /** The caller that started this one. */
+  get parent() {
+    return Caller.optional();
+  },
+});
+// Apart: inside of a generic call, the type of `parent` depends on which file the compiler reads first.
+named("Caller", Caller);
 export type Caller = z.infer<typeof Caller>;
 
 export const CallPolicy = z.strictObject({

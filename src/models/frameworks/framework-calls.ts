@@ -12,6 +12,8 @@ export interface FrameworkCall {
   id?: string | undefined;
   /** The framework's id of the run, thread or conversation. Default: the session of the adapter's calls, else the adapter itself. */
   run?: string | undefined;
+  /** A part of the run. The id counts only within it. */
+  scope?: string | undefined;
 }
 
 /** What a person answered to the framework's own approval request. */
@@ -197,12 +199,13 @@ export class FrameworkCalls {
     return gateOf(this.#options.toolkit, tool);
   }
 
-  #identify({ id, run }: FrameworkCall): CallIdentity {
+  #identify({ id, run, scope }: FrameworkCall): CallIdentity {
     const { toolkit, call = {} } = this.#options;
     const session = call.caller?.session ?? run ?? this.#adapterId;
     const caller = { agent: toolkit?.agentName, user: call.userId, task: call.taskId, ...call.caller, session };
     if (!id) return { caller, key: undefined };
-    return { caller, key: run === undefined || run === session ? id : `${run}/${id}` };
+    const parts = [run === session ? undefined : run, scope, id];
+    return { caller, key: parts.filter((part) => part !== undefined).join("/") };
   }
 
   #answererOf({ by, reason }: Omit<FrameworkAnswer, "approved">, { user }: Partial<Caller>) {

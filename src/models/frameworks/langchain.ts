@@ -1,8 +1,18 @@
 import { unknown } from "zod/v4";
+import type { CallOptions } from "../../core/call.ts";
+import type { CallQuestion } from "../../core/gate.ts";
 import type { ToolResult } from "../../core/result.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
-import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type FrameworkTools } from "./toolkit-bridge.ts";
+import type { FrameworkAnswer, FrameworkCall } from "./framework-calls.ts";
+import {
+  type AdapterOptions,
+  type BridgedTool,
+  bridgeToolkit,
+  type FrameworkTools,
+  hasImages,
+  resultText,
+} from "./toolkit-bridge.ts";
 
 type ContentPart = { type: "text"; text: string } | { type: "image_url"; image_url: { url: string } };
 
@@ -15,31 +25,177 @@ interface LangChainFields {
   func(input: unknown, runManager?: unknown, config?: unknown): Promise<[string | ContentPart[], ToolResult]>;
 }
 
-/**
- * For agents and `bindTools` of LangChain. Pass the class from "@langchain/core/tools", so the tools belong to the
- * LangChain installation of the program. The artifact of a tool message is the complete ToolResult.
- */
-export function toLangChainTools<T>(
-  toolkit: FrameworkTools,
-  options: AdapterOptions & { DynamicStructuredTool: new (fields: LangChainFields) => T },
-): T[] {
-  return bridgeToolkit(toolkit, options, PROFILE).map(
-    ({ name, description, schema, run }) =>
-      new options.DynamicStructuredTool({
-        name,
-        description,
-        schema: openZod(schema) as never,
-        responseFormat: "content_and_artifact",
-        async func(input, _runManager, config) {
-          const { signal, toolCall } = (config ?? {}) as { signal?: AbortSignal; toolCall?: { id?: string } };
-          const result = await run(input, { id: toolCall?.id, signal });
-          return [show(result), result];
-        },
-      }),
-  );
+/** What LangChain and LangGraph give a tool about its call. The last three exist in graphs only. */
+interface CallConfig {
+  signal?: AbortSignal;
+  toolCall?: { id?: string };
+  configurable?: { thread_id?: string; checkpoint_ns?: string };
+  interrupt?: (value: unknown) => unknown;
+  writer?: (chunk: unknown) => void;
+}
+
+/** The interrupt of a call that needs a person: a request as LangChain's own approval middleware makes them, and the ids of Haft. */
+interface InterruptValue {
+  actionRequests: [{ name: string; args: unknown; description: string }];
+  reviewConfigs: [{ actionName: string; allowedDecisions: ["approve", "reject"] }];
+  approvalId: string;
+  callId: string;
+  /** Why the last answer could not be used. */
+  problem?: string;
 }
 
 const PROFILE = { via: "LangGraph", adapter: "toLangChainTools", keys: ["DynamicStructuredTool"] };
+
+/**
+ * For agents, graphs and `bindTools` of LangChain. Pass the class from "@langchain/core/tools", so the tools belong to the
+ * LangChain installation of the program. The artifact of a tool message is the complete ToolResult. In a graph with a
+ * checkpointer, a call that needs a person interrupts the graph. Resume it with `true`, `false`, `{ approved, reason, by }`,
+ * `{ decisions: [{ type: "approve" }] }`, or `{ approvalId }` if the person has answered in Haft.
+ */
+export function toLangChainTools<T extends { call(...given: never[]): Promise<unknown> }>(
+  toolkit: FrameworkTools,
+  options: AdapterOptions & { DynamicStructuredTool: new (fields: LangChainFields) => T },
+): T[] {
+  const session = options.call?.caller?.session;
+  return bridgeToolkit(toolkit, options, PROFILE).map((bridged) => {
+    const tool = new options.DynamicStructuredTool({
+      name: bridged.name,
+      description: bridged.description,
+      schema: openZod(bridged.schema) as never,
+      responseFormat: "content_and_artifact",
+      async func(input, runManager, config = {}) {
+        const result = await runCall(bridged, input, {
+          config: config as CallConfig,
+          session,
+          onUpdate: (update) => report(bridged.name, update, config as CallConfig, runManager),
+        });
+        return [show(result), result];
+      },
+    });
+    return markFailures(tool);
+  });
+}
+
+interface Run {
+  config: CallConfig;
+  session: string | undefined;
+  onUpdate: NonNullable<CallOptions["onUpdate"]>;
+}
+
+async function runCall(bridged: BridgedTool, input: unknown, { config, session, onUpdate }: Run): Promise<ToolResult> {
+  const { signal, toolCall, configurable: { thread_id: run, checkpoint_ns: node } = {} } = config;
+  // The namespace is that of one execution of a node, and the same when it is resumed. Outside of graphs no call is repeated.
+  const scope = node || ((run ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
+  const call: FrameworkCall = { id: toolCall?.id, run, scope };
+  for (;;) {
+    const answer = await inTurn(`${run}/${node}`, () => ask(bridged, input, call, config));
+    const result = await bridged.run(input, { ...call, signal, onUpdate, answer: answer || undefined });
+    const asksAgain = result.status === "pending" && result.pending.kind === "approval" && answer !== false;
+    if (!asksAgain) return result;
+  }
+}
+
+/**
+ * Interrupts the graph if a person must be asked. Returns the answer that the graph was resumed with, undefined if none is
+ * needed, false if the graph cannot wait.
+ */
+async function ask(
+  bridged: BridgedTool,
+  input: unknown,
+  call: FrameworkCall,
+  { interrupt }: CallConfig,
+): Promise<FrameworkAnswer | undefined | false> {
+  if (!interrupt || call.id === undefined) return false;
+  const open = await bridged.check(input, call);
+  const question = open ?? (await bridged.wait(call));
+  if (!question) return undefined;
+  const value = interruptFor(bridged.name, input, call.id, question);
+  try {
+    // Answered in Haft. LangGraph gives its answers by position, so this call must still take its own.
+    if (!open) return void interrupt(value);
+    for (let problem: string | undefined; ;) {
+      const given = readAnswer(interrupt(problem === undefined ? value : { ...value, problem }), question.id);
+      if (typeof given !== "string") return given;
+      if ((await bridged.check(input, call)) === undefined) return undefined;
+      problem = given;
+    }
+  } catch (error) {
+    if (isObject(error) && error["lc_error_code"] === "MISSING_CHECKPOINTER") return false;
+    if (!open) return undefined;
+    throw error;
+  }
+}
+
+function interruptFor(name: string, args: unknown, callId: string, { id, reason }: CallQuestion): InterruptValue {
+  return {
+    actionRequests: [{ name, args, description: reason }],
+    reviewConfigs: [{ actionName: name, allowedDecisions: ["approve", "reject"] }],
+    approvalId: id,
+    callId,
+  };
+}
+
+/** The person's answer, or why there is none. Only a clear yes is a yes. */
+function readAnswer(given: unknown, approvalId: string): FrameworkAnswer | string {
+  if (typeof given === "boolean") return { approved: given, approvalId };
+  if (!isObject(given)) return problemOf(given);
+  const { approvalId: named = approvalId, approved, reason, by, decisions } = given;
+  if (named !== approvalId) return `The answer is about the approval ${JSON.stringify(named)}.`;
+  if (typeof approved === "boolean") return { approved, approvalId, reason: textOf(reason), by: textOf(by) };
+  const decision: unknown = Array.isArray(decisions) && decisions.length === 1 ? decisions[0] : undefined;
+  if (isObject(decision)) {
+    if (decision["type"] === "approve") return { approved: true, approvalId };
+    if (decision["type"] === "reject") return { approved: false, approvalId, reason: textOf(decision["message"]) };
+  }
+  return "approvalId" in given ? "The approval is not answered yet." : problemOf(given);
+}
+
+function problemOf(given: unknown): string {
+  const known = 'true, false, { approved, reason, by }, { decisions: [{ type: "approve" }] } or { approvalId }';
+  return `${JSON.stringify(given)} is no answer to one call. Resume with ${known}.`;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+const turns = new Map<string, Promise<unknown>>();
+
+/** The calls of a node ask in their order, also if one of them takes longer to decide. */
+function inTurn<T>(node: string, work: () => Promise<T>): Promise<T> {
+  const mine = (turns.get(node) ?? Promise.resolve()).then(work);
+  const settled = mine.then(ignore, ignore).then(() => {
+    if (turns.get(node) === settled) turns.delete(node);
+  });
+  turns.set(node, settled);
+  return mine;
+}
+
+function ignore(): void {}
+
+/** For the stream modes "custom" and "tools". */
+function report(
+  name: string,
+  update: Parameters<NonNullable<CallOptions["onUpdate"]>>[0],
+  { writer, toolCall }: CallConfig,
+  runManager: unknown,
+): void {
+  writer?.({ type: "tool_update", toolCallId: toolCall?.id, toolName: name, update });
+  const { handleToolEvent } = (runManager ?? {}) as { handleToolEvent?: (chunk: unknown) => Promise<void> };
+  void handleToolEvent?.call(runManager, update).catch(ignore);
+}
+
+/** LangChain builds the messages of tools, and gives all of them the status "success". */
+function markFailures<T extends { call(...given: never[]): Promise<unknown> }>(tool: T): T {
+  const call = tool.call.bind(tool);
+  return Object.assign(tool, {
+    async call(...given: never[]) {
+      const message = await call(...given);
+      const isFailed = isObject(message) && isObject(message["artifact"]) && message["artifact"]["status"] === "failed";
+      return isFailed ? Object.assign(message, { status: "error" }) : message;
+    },
+  });
+}
 
 interface OpenZod {
   _zod: { toJSONSchema?: () => unknown };

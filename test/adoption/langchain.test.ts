@@ -1,0 +1,108 @@
+import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
+import { DynamicStructuredTool } from "@langchain/core/tools";
+import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { expect, test } from "vitest";
+import { toLangChainTools } from "../../src/models/frameworks/langchain.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { describeFramework } from "./framework.suite.ts";
+import { openRig } from "./langchain.rig.ts";
+import { versionOf } from "./versions.ts";
+import { openWorld } from "./world.ts";
+
+describeFramework({ name: "LangChain", rig: "langchain", version: versionOf("langchain"), openRig });
+
+const USER = { role: "user", content: "go" };
+const IN_THREAD = { configurable: { thread_id: "thread" } };
+
+interface State {
+  messages: BaseMessage[];
+  __interrupt__?: { value: { approvalId: string; problem?: string; actionRequests: { args: { to: string } }[] } }[];
+}
+
+/** A graph whose only node for tools makes all calls of a message. Every message of a user starts the same calls. */
+async function openGraph(people: readonly string[], checkpointer?: MemorySaver) {
+  const world = await openWorld(temporaryFolder("haft-adoption-"));
+  const tools = toLangChainTools(world.toolkit, { DynamicStructuredTool });
+  const calls = people.map((to, at) => ({ id: `functions.pay:${at}`, name: "pay", args: { to } }));
+  const speak = (last: BaseMessage | undefined): AIMessage =>
+    last?.getType() === "tool" ? new AIMessage("done") : new AIMessage({ content: "", tool_calls: calls });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("agent", ({ messages }) => ({ messages: [speak(messages.at(-1))] }))
+    .addNode("tools", new ToolNode(tools))
+    .addEdge("__start__", "agent")
+    .addConditionalEdges("agent", ({ messages }) =>
+      (messages.at(-1) as AIMessage).tool_calls?.length ? "tools" : "__end__",
+    )
+    .addEdge("tools", "agent")
+    .compile({ checkpointer });
+  const play = async (input: unknown): Promise<State> => (await graph.invoke(input as never, IN_THREAD)) as State;
+  return { ...world, tools, play };
+}
+
+function asked({ __interrupt__: interrupts = [] }: State): string[] {
+  return interrupts.map(({ value }) => value.actionRequests[0]!.args.to);
+}
+
+function statuses({ messages }: State): (string | undefined)[] {
+  return messages.filter((message) => message.getType() === "tool").map((message) => (message as ToolMessage).status);
+}
+
+test("two calls of one node are asked about in turn, and each gets its own answer", async () => {
+  const { play, payments, haft, close } = await openGraph(["ada", "bob"], new MemorySaver());
+  expect(asked(await play({ messages: [USER] }))).toEqual(["ada"]);
+  expect(asked(await play(new Command({ resume: true })))).toEqual(["bob"]);
+  const ended = await play(new Command({ resume: { approved: false, reason: "not bob" } }));
+  expect(statuses(ended)).toEqual(["success", "error"]);
+  expect(payments()).toEqual(["ada"]);
+  expect((await haft.approvals.list()).map(({ state }) => state)).toEqual(["approved", "denied"]);
+  await close();
+});
+
+test("an answer in Haft for the first call of a node does not answer the second", async () => {
+  const { play, payments, haft, close } = await openGraph(["ada", "bob"], new MemorySaver());
+  const first = await play({ messages: [USER] });
+  const { approvalId } = first.__interrupt__![0]!.value;
+  await haft.approve(approvalId, "grace");
+  expect(asked(await play(new Command({ resume: { approvalId } })))).toEqual(["bob"]);
+  expect(payments()).toEqual(["ada"]);
+  expect(statuses(await play(new Command({ resume: true })))).toEqual(["success", "success"]);
+  expect(payments()).toEqual(["ada", "bob"]);
+  await close();
+});
+
+test.each([
+  ["yes"],
+  [{}],
+  [{ approved: "true" }],
+  [{ decisions: [{ type: "edit" }] }],
+  [{ approvalId: "other", approved: true }],
+])("%j is no approval, and the question stays open", async (resume) => {
+  const { play, payments, close } = await openGraph(["ada"], new MemorySaver());
+  const first = await play({ messages: [USER] });
+  const again = await play(new Command({ resume }));
+  expect(again.__interrupt__![0]!.value).toMatchObject({
+    approvalId: first.__interrupt__![0]!.value.approvalId,
+    problem: expect.any(String),
+  });
+  expect(payments()).toEqual([]);
+  expect(statuses(await play(new Command({ resume: true })))).toEqual(["success"]);
+  expect(payments()).toEqual(["ada"]);
+  await close();
+});
+
+test("a graph without a checkpointer, and a tool without a graph, return the pending result", async () => {
+  const { play, tools, payments, haft, close } = await openGraph(["ada"]);
+  const { messages } = await play({ messages: [USER] });
+  expect((messages.at(-2) as ToolMessage).artifact).toMatchObject({ status: "pending" });
+  const pay = tools.find(({ name }) => name === "pay")!;
+  const call = { type: "tool_call" as const, id: "functions.pay:0", name: "pay", args: { to: "ada" } };
+  const first = (await pay.invoke(call)) as ToolMessage;
+  expect(first.artifact).toMatchObject({ status: "pending" });
+  // Nothing says that this is the same conversation, so it is another call.
+  const second = (await pay.invoke(call)) as ToolMessage;
+  expect(second.artifact.pending.id).not.toBe(first.artifact.pending.id);
+  expect(await haft.approvals.list("pending")).toHaveLength(3);
+  expect(payments()).toEqual([]);
+  await close();
+});
