@@ -46,10 +46,10 @@ export {
 export type { CallReader, ModelCall } from "./models/providers/model-calls.ts";
 export type { ProviderTools } from "./models/providers/define-tools.ts";
 
-export { fromAISDKTools, toAISDKTools } from "./models/frameworks/ai-sdk.ts";
+export { fromAISDKTools, resolveAISDKApprovals, toAISDKTools } from "./models/frameworks/ai-sdk.ts";
 export { toLangChainTools } from "./models/frameworks/langchain.ts";
 export { toMastraTools } from "./models/frameworks/mastra.ts";
-export { toOpenAIAgentsTools } from "./models/frameworks/openai-agents.ts";
+export { resolveOpenAIAgentsApprovals, toOpenAIAgentsTools } from "./models/frameworks/openai-agents.ts";
 export { createClientTools } from "./models/frameworks/tool-definitions.ts";
 export type { ClientToolDefinition } from "./models/frameworks/tool-definitions.ts";
 

@@ -29,11 +29,24 @@ function readOptions({ id = `call_through_${++count}`, signal: _signal, ...call 
   return { id, call };
 }
 
+/** The result of a call that a framework makes: it asks and fails in its own ways, so the runtime is asked. */
+async function resultOf(haft: TestHaft, id: string, play: () => Promise<void>): Promise<ToolResult> {
+  let result: ToolResult | undefined;
+  const stop = haft.on("*", (event) => {
+    if ("result" in event && event.callId === id) result = event.result;
+  });
+  await play();
+  stop();
+  if (!result) throw new Error(`The framework did not make the call "${id}".`);
+  return result;
+}
+
 export async function callOverAISDK({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
   const tools = toAISDKTools(haft.toolkit("agent", [name]), { call });
-  const { toolResults } = await generateText({ model: createModel7([{ id, name, input }]), prompt: "go", tools });
-  return toolResults[0]!.output as ToolResult;
+  return resultOf(haft, id, async () => {
+    await generateText({ model: createModel7([{ id, name, input }]), prompt: "go", tools });
+  });
 }
 
 export async function callOverLangChain({ haft, name, input, options }: Called): Promise<ToolResult> {
@@ -45,15 +58,11 @@ export async function callOverLangChain({ haft, name, input, options }: Called):
 
 export async function callOverOpenAIAgents({ haft, name, input, options }: Called): Promise<ToolResult> {
   const { id, call } = readOptions(options);
-  let result: ToolResult | undefined;
-  const stop = haft.on("*", (event) => {
-    if ("result" in event && event.callId === id) result = event.result;
-  });
   const tools = toOpenAIAgentsTools(haft.toolkit("agent", [name]), { call });
   const agent = new Agent({ name: "agent", model: createAgentsModel([{ id, name, input }]), tools });
-  await new Runner({ tracingDisabled: true }).run(agent, "go");
-  stop();
-  return result!;
+  return resultOf(haft, id, async () => {
+    await new Runner({ tracingDisabled: true }).run(agent, "go");
+  });
 }
 
 /** A provider's streamed call, read and executed. */

@@ -1,36 +1,63 @@
 import { adopt, type ForeignTool } from "../../core/adopt/adopt.ts";
-import type { ToolResult } from "../../core/result.ts";
+import type { Update } from "../../core/events.ts";
+import type { CompletedResult, PendingResult } from "../../core/result.ts";
 import type { AnyTool, ToolKind } from "../../core/tool.ts";
-import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
-import { mapContent } from "../providers/call-results.ts";
+import { blockText, mapContent } from "../providers/call-results.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
+import { RunIds } from "./framework-calls.ts";
 import {
   type AdapterOptions,
+  type BridgedTool,
   bridgeToolkit,
+  type DetailsOf,
+  failureOf,
+  type FrameworkTools,
   openSchema,
   type OpenSchema,
+  type RawInputOf,
   resultText,
-  type FrameworkTools,
+  streamRun,
+  waitsForPerson,
 } from "./toolkit-bridge.ts";
 
 // The AI SDK (`ai` 6 and 7). Its tools are plain objects, so the package is not loaded.
 
 type ModelPart = { type: "text"; text: string } | { type: "image-data"; data: string; mediaType: string };
 
-export type AISDKOutput =
-  | { type: "text"; value: string }
-  | { type: "error-text"; value: string }
-  | { type: "content"; value: ModelPart[] };
+type ModelOutput = { type: "text"; value: string } | { type: "content"; value: ModelPart[] };
 
-export interface AISDKTool {
+/** A partial result of a tool that streams, as the SDK's preliminary result. */
+interface RunningResult extends Update {
+  status: "running";
+}
+
+/** What a tool gives the SDK: its complete result, or that of a background call. Failures are errors. */
+type AISDKOutput<Details> = CompletedResult<Details> | PendingResult | RunningResult;
+
+/** The parts of the SDK's options for `execute` and `needsApproval` that are used here. */
+interface AISDKCall {
+  toolCallId: string;
+  messages: readonly unknown[];
+  abortSignal?: AbortSignal | undefined;
+}
+
+export interface AISDKTool<Input = unknown, Details = unknown> {
   description: string;
   title: string;
-  inputSchema: OpenSchema;
+  inputSchema: OpenSchema<Input>;
   strict?: boolean;
-  execute(input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal | undefined }): Promise<ToolResult>;
-  toModelOutput(options: { output: ToolResult }): AISDKOutput;
+  needsApproval(input: Input, call: AISDKCall): Promise<boolean>;
+  execute(input: Input, call: AISDKCall): AsyncGenerator<AISDKOutput<Details>, void>;
+  toModelOutput(options: { output: AISDKOutput<Details> }): ModelOutput;
 }
+
+/** By name. A record of tools gives names, inputs and results their types; a toolkit is known at run time only. */
+export type AISDKTools<Source> =
+  Source extends Readonly<Record<string, AnyTool>>
+    ? { [Name in keyof Source]: AISDKTool<RawInputOf<Source[Name]>, DetailsOf<Source[Name]>> }
+    : Record<string, AISDKTool>;
 
 const PROFILE = {
   via: "AI SDK",
@@ -38,40 +65,193 @@ const PROFILE = {
   rules: { rules: COMMON_RULES, strictRules: COMMON_STRICT_RULES },
 };
 
-/** For the `tools` of generateText, streamText and agents. The output of a tool is its complete ToolResult. */
-export function toAISDKTools(toolkit: FrameworkTools, options: AdapterOptions = {}): Record<string, AISDKTool> {
-  return Object.fromEntries(
-    bridgeToolkit(toolkit, options, PROFILE).map(({ name, description, schema, strict, tool, run }) => [
-      name,
-      {
-        description,
-        title: tool.title,
-        inputSchema: sdkSchema(schema),
-        strict: strict || undefined,
-        execute: (input, { toolCallId, abortSignal }) => run(input, { id: toolCallId, signal: abortSignal }),
-        toModelOutput: ({ output }) => toModelOutput(output),
-      } satisfies AISDKTool,
-    ]),
+/**
+ * For the `tools` of generateText, streamText and agents. A call that needs a person is the SDK's own approval request. The
+ * output of a tool is its complete result; a failure is the SDK's tool error.
+ *
+ * @example
+ * const tools = toAISDKTools({ pay }, { call: { caller: { session: chatId } } });
+ * const { content } = await generateText({ model, messages, tools });
+ */
+export function toAISDKTools<const Source extends FrameworkTools>(
+  source: Source,
+  options: AdapterOptions = {},
+): AISDKTools<Source> {
+  const runs = options.call?.caller?.session === undefined ? new RunIds() : undefined;
+  const tools = bridgeToolkit(source, options, PROFILE).map((bridged) => [bridged.name, defineTool(bridged, runs)]);
+  return Object.fromEntries(tools) as AISDKTools<Source>;
+}
+
+function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
+  const { description, schema, strict, tool } = bridged;
+  const defined: AISDKTool = {
+    description,
+    title: tool.title,
+    inputSchema: sdkSchema(schema),
+    strict: strict || undefined,
+    async needsApproval(input, { toolCallId, messages }) {
+      // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
+      if (isAnswered(toolCallId, messages)) return true;
+      const { run } = readCall({ toolCallId, messages, input }, runs);
+      const question = await bridged.check(input, { id: toolCallId, run });
+      if (question && run !== undefined) runs?.remember(toolCallId, input, run);
+      return question !== undefined;
+    },
+    async *execute(input, { toolCallId, messages, abortSignal }) {
+      const { run, answer } = readCall({ toolCallId, messages, input }, runs);
+      const updates = streamRun(bridged, input, { id: toolCallId, run, answer, signal: abortSignal });
+      for (;;) {
+        const { done, value } = await updates.next();
+        if (!done) {
+          yield { status: "running", ...value };
+          continue;
+        }
+        if (value.status === "failed" || waitsForPerson(value)) throw failureOf(value);
+        if (run !== undefined) runs?.forget(toolCallId, input, run);
+        return yield value;
+      }
+    },
+    toModelOutput: ({ output }) => toModelOutput(output),
+  };
+  sources.set(defined, { bridged, runs });
+  return defined;
+}
+
+/** By the SDK's tool. */
+const sources = new WeakMap<object, { bridged: BridgedTool; runs: RunIds | undefined }>();
+
+interface ApprovalAnswers {
+  role: "tool";
+  content: { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }[];
+}
+
+/**
+ * Exchanges answers between the SDK's messages and Haft, before the next generateText or streamText: a no in the messages
+ * closes the question in Haft, and a request without an answer waits for the one that is given in Haft. Returns the messages
+ * with all answers.
+ *
+ * @example
+ * messages.push(...result.responseMessages);
+ * await generateText({ model, tools, messages: await resolveAISDKApprovals(tools, messages) });
+ */
+export async function resolveAISDKApprovals<Message extends object>(
+  tools: Readonly<Record<string, object>>,
+  messages: readonly Message[],
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<(Message | ApprovalAnswers)[]> {
+  const calls = new Map(partsOf(messages).flatMap((part) => (isCall(part) ? [[part.toolCallId, part]] : [])));
+  const answers: ApprovalAnswers["content"] = [];
+  for (const { approvalId, toolCallId, answer } of readRequests(messages)) {
+    const call = calls.get(toolCallId);
+    const tool = call && new Map(Object.entries(tools)).get(call.toolName);
+    const source = tool && sources.get(tool);
+    if (!source || answer?.approved) continue;
+    const { bridged, runs } = source;
+    const question = { id: toolCallId, run: runs?.recall(toolCallId, call.input) };
+    if (answer) {
+      await bridged.deny(question, { reason: answer.reason });
+      continue;
+    }
+    const answered = await bridged.wait(question, signal);
+    if (!answered) continue;
+    const { state, note: reason } = answered;
+    answers.push({ type: "tool-approval-response", approvalId, approved: state === "approved", reason });
+  }
+  return addAnswers(messages, answers);
+}
+
+/** The SDK reads the answers of the last message only. */
+function addAnswers<Message extends object>(
+  messages: readonly Message[],
+  answers: ApprovalAnswers["content"],
+): (Message | ApprovalAnswers)[] {
+  if (answers.length === 0) return [...messages];
+  const last = messages.at(-1);
+  const given = partsOf(last ? [last] : []);
+  const hasAnswers = given.some(isAnswer);
+  const content = hasAnswers ? [...(given as object[] as ApprovalAnswers["content"]), ...answers] : answers;
+  return [...messages.slice(0, hasAnswers ? -1 : undefined), { role: "tool", content }];
+}
+
+interface ToolCallPart {
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+function isCall(part: Record<string, unknown>): part is Record<string, unknown> & ToolCallPart {
+  return part["type"] === "tool-call" && typeof part["toolCallId"] === "string" && typeof part["toolName"] === "string";
+}
+
+interface ApprovalRequest {
+  approvalId: string;
+  toolCallId: string;
+  answer?: { approved: boolean; reason?: string };
+}
+
+/** The run that a call belongs to if there is no session, and what the SDK's person answered. */
+function readCall(
+  { toolCallId, messages, input }: { toolCallId: string; messages: readonly unknown[]; input: unknown },
+  runs: RunIds | undefined,
+): { run: string | undefined; answer: ApprovalRequest["answer"] } {
+  // An id may be used again. Its last request counts.
+  const request = readRequests(messages).findLast((each) => each.toolCallId === toolCallId);
+  const resumed = request && runs?.recall(toolCallId, input);
+  return { run: resumed ?? runs?.of(messages), answer: request?.answer };
+}
+
+/** Whether the last message answers a request about this call. */
+function isAnswered(toolCallId: string, messages: readonly unknown[]): boolean {
+  const answered = new Set(partsOf(messages.slice(-1)).flatMap((part) => (isAnswer(part) ? [part["approvalId"]] : [])));
+  return readRequests(messages).some(
+    (request) => request.toolCallId === toolCallId && answered.has(request.approvalId),
   );
 }
 
+function isAnswer({ type }: Record<string, unknown>): boolean {
+  return type === "tool-approval-response";
+}
+
+/** The approval requests in messages, with their answers. */
+function readRequests(messages: readonly unknown[]): ApprovalRequest[] {
+  const requests = new Map<string, ApprovalRequest>();
+  for (const part of partsOf(messages)) {
+    const { approvalId, toolCallId, approved, reason } = part;
+    if (typeof approvalId !== "string") continue;
+    if (part["type"] === "tool-approval-request" && typeof toolCallId === "string") {
+      requests.set(approvalId, { approvalId, toolCallId });
+    }
+    const request = requests.get(approvalId);
+    if (!isAnswer(part) || !request) continue;
+    request.answer = { approved: approved === true, reason: typeof reason === "string" ? reason : undefined };
+  }
+  return [...requests.values()];
+}
+
+function partsOf(messages: readonly unknown[]): Record<string, unknown>[] {
+  return messages.flatMap((message) => {
+    const content = isObject(message) ? message["content"] : undefined;
+    return Array.isArray(content) ? content.filter(isObject) : [];
+  });
+}
+
 /** Marked as a schema of the SDK, because the SDK adds `additionalProperties: false` to the schemas of other libraries. */
-function sdkSchema(schema: JsonSchema): OpenSchema {
+function sdkSchema(schema: JsonSchema): OpenSchema<unknown> {
   const mark = { [Symbol.for("vercel.ai.schema")]: true, _type: undefined, validate: undefined };
-  return Object.defineProperty(Object.assign(openSchema(schema), mark), "jsonSchema", {
+  return Object.defineProperty(Object.assign(openSchema<unknown>(schema), mark), "jsonSchema", {
     enumerable: true,
     get: () => structuredClone(schema),
   });
 }
 
-function toModelOutput(result: ToolResult): AISDKOutput {
-  if (result.status === "failed") return { type: "error-text", value: resultText(result) };
-  const parts = mapContent<ModelPart>(result.content, {
+function toModelOutput(output: AISDKOutput<unknown>): ModelOutput {
+  if (output.status === "running") return { type: "text", value: (output.content ?? []).map(blockText).join("\n") };
+  const parts = mapContent<ModelPart>(output.content, {
     text: (text) => ({ type: "text", text }),
     image: (data, mediaType) => ({ type: "image-data", data, mediaType }),
   });
   const isText = parts.every(({ type }) => type === "text");
-  return isText ? { type: "text", value: resultText(result) } : { type: "content", value: parts };
+  return isText ? { type: "text", value: resultText(output) } : { type: "content", value: parts };
 }
 
 /**

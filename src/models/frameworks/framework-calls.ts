@@ -1,4 +1,5 @@
 import type { Caller, CallOptions } from "../../core/call.ts";
+import { text } from "../../core/content.ts";
 import { ToolError, ToolPermissionError } from "../../core/error.ts";
 import { type CallBinding, type CallQuestion, type Gate, gateOf } from "../../core/gate.ts";
 import { canonicalJson } from "../../core/json.ts";
@@ -98,7 +99,19 @@ export class FrameworkCalls {
     }
     // Nobody is asked in Haft, but a no is a no.
     const refusal = answer.approved ? undefined : refused(tool, answerer);
-    return this.#execute(tool, input, { call, live, refusal });
+    const result = await this.#execute(tool, input, { call, live, refusal });
+    if (question === undefined && result.status === "pending" && result.pending.kind === "approval") {
+      result.content.push(text(this.#adviceOnAnswer()));
+    }
+    return result;
+  }
+
+  /** The person answered a question that is not known here. */
+  #adviceOnAnswer(): string {
+    const { via, call } = this.#options;
+    const unknown = `The answer that was given in ${via} belongs to no open question about this call.`;
+    if (call?.caller?.session !== undefined) return unknown;
+    return `${unknown} Set \`call.caller.session\` of the adapter to the id of the conversation, so that it is found.`;
   }
 
   /** The framework's person said no, and the framework will not run the call: closes the question. */
@@ -132,8 +145,8 @@ export class FrameworkCalls {
   /** Starts the call and holds it once it is permitted. True if it waits for a person instead. */
   async #prepare(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<boolean> {
     const id = preparedId(this.#identify(call));
-    const text = canonicalJson(input);
-    if (this.#prepared.get(id)?.input === text) return false;
+    const inputText = canonicalJson(input);
+    if (this.#prepared.get(id)?.input === inputText) return false;
     this.#prune();
     const stop = new AbortController();
     let listener = this.#options.call?.onUpdate;
@@ -152,7 +165,7 @@ export class FrameworkCalls {
       void result.then((ended) => resolve(ended.status !== "pending" || ended.pending.kind !== "approval"));
     });
     this.#prepared.set(id, {
-      input: text,
+      input: inputText,
       at: performance.now(),
       result,
       start({ signal, onUpdate }) {
@@ -232,4 +245,46 @@ function preparedId({ caller, key }: CallIdentity): string {
 function refused(tool: AnyTool, { by, reason }: { by: string; reason?: string | undefined }): ToolError {
   const what = `${by} denied this call${reason ? `: ${reason}` : ""}`;
   return new ToolPermissionError(tool.name, what, "Do not repeat it; ask what to do instead.", "approval_denied");
+}
+
+const MAX_REMEMBERED = 1000;
+
+/**
+ * Run ids for a framework that has none, while the program lives. A resumed call is recognized by its id and input: two open
+ * questions that are equal in both can stand for each other.
+ */
+export class RunIds {
+  readonly #runs = new WeakMap<object, string>();
+  readonly #asked = new Map<string, string[]>();
+
+  /** The id of the run that this object belongs to. */
+  of(run: object): string {
+    let id = this.#runs.get(run);
+    if (id === undefined) this.#runs.set(run, (id = `run_${globalThis.crypto.randomUUID()}`));
+    return id;
+  }
+
+  /** A person was asked about this call, and a later run will resume it. */
+  remember(callId: string, input: unknown, run: string): void {
+    const key = canonicalJson([callId, input]);
+    const runs = this.#asked.get(key) ?? [];
+    if (!runs.includes(run)) runs.push(run);
+    for (const oldest of this.#asked.keys()) {
+      if (this.#asked.size < MAX_REMEMBERED) break;
+      this.#asked.delete(oldest);
+    }
+    this.#asked.set(key, runs);
+  }
+
+  /** The run that was asked about this call first. */
+  recall(callId: string, input: unknown): string | undefined {
+    return this.#asked.get(canonicalJson([callId, input]))?.[0];
+  }
+
+  /** The call has ended. */
+  forget(callId: string, input: unknown, run: string): void {
+    const runs = this.#asked.get(canonicalJson([callId, input]));
+    const at = runs?.indexOf(run) ?? -1;
+    if (at >= 0) runs?.splice(at, 1);
+  }
 }

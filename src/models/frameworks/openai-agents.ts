@@ -1,7 +1,16 @@
 import type { ToolResult } from "../../core/result.ts";
 import { mapContent } from "../providers/call-results.ts";
+import { parseArguments } from "../providers/model-calls.ts";
 import { OPENAI_RULES, OPENAI_STRICT_RULES } from "../providers/provider-schema-rules.ts";
-import { type AdapterOptions, bridgeToolkit, hasImages, resultText, type FrameworkTools } from "./toolkit-bridge.ts";
+import { type FrameworkAnswer, RunIds } from "./framework-calls.ts";
+import {
+  type AdapterOptions,
+  type BridgedTool,
+  bridgeToolkit,
+  type FrameworkTools,
+  hasImages,
+  resultText,
+} from "./toolkit-bridge.ts";
 
 // The OpenAI Agents SDK. Its function tools are plain objects, so the package is not loaded.
 
@@ -14,6 +23,13 @@ interface ObjectSchema {
 
 type OutputPart = { type: "text"; text: string } | { type: "image"; image: { data: string; mediaType: string } };
 
+/** The SDK's RunContext, as far as it is used here. */
+interface RunContextLike {
+  isToolApproved(call: { toolName: string; callId: string }): boolean | undefined;
+  getRejectionMessage(toolName: string, callId: string): string | undefined;
+  toJSON(): { approvals: Record<string, { approved: boolean | string[]; rejected: boolean | string[] }> };
+}
+
 export interface OpenAIAgentsTool {
   type: "function";
   name: string;
@@ -21,12 +37,14 @@ export interface OpenAIAgentsTool {
   parameters: ObjectSchema;
   strict: boolean;
   invoke(
-    context: unknown,
+    context: RunContextLike,
     input: string,
     details?: { toolCall?: { callId: string }; signal?: AbortSignal },
   ): Promise<string | OutputPart[]>;
-  needsApproval(): Promise<boolean>;
-  isEnabled(): Promise<boolean>;
+  needsApproval(context: RunContextLike, input: unknown, callId?: string): Promise<boolean>;
+  isEnabled(context: RunContextLike): Promise<boolean>;
+  /** The complete result, as `customData` of the run's output item. */
+  customDataExtractor(output: { runContext: object; toolCall: { callId: string } }): Record<string, unknown>;
 }
 
 const PROFILE = {
@@ -35,20 +53,77 @@ const PROFILE = {
   rules: { rules: OPENAI_RULES, strictRules: OPENAI_STRICT_RULES },
 };
 
-/** For the `tools` of an Agent. The gate handles approvals: the model gets a pending result for a call that waits. */
-export function toOpenAIAgentsTools(toolkit: FrameworkTools, options: AdapterOptions = {}): OpenAIAgentsTool[] {
-  return bridgeToolkit(toolkit, options, PROFILE).map(({ name, description, schema, strict, run }) => ({
+/** By the SDK's tool. */
+const sources = new WeakMap<object, { bridged: BridgedTool; runs: RunIds | undefined }>();
+
+/**
+ * For the `tools` of an Agent. A call that needs a person is an interruption of the run. Set `call.caller.session` if the run's
+ * state is stored: its questions are found by it.
+ *
+ * @example
+ * const agent = new Agent({ name: "Clerk", tools: toOpenAIAgentsTools(haft.toolkit("clerk", ["pay"])) });
+ * const { interruptions, state } = await run(agent, "Pay the bill");
+ */
+export function toOpenAIAgentsTools(source: FrameworkTools, options: AdapterOptions = {}): OpenAIAgentsTool[] {
+  const runs = options.call?.caller?.session === undefined ? new RunIds() : undefined;
+  return bridgeToolkit(source, options, PROFILE).map((bridged) => defineTool(bridged, runs));
+}
+
+function defineTool(bridged: BridgedTool, runs: RunIds | undefined): OpenAIAgentsTool {
+  const { name, description, schema, strict } = bridged;
+  /** Results by run and call id, until the SDK takes them. */
+  const results = new WeakMap<object, Map<string, ToolResult>>();
+  /** Rejected calls whose questions were closed. */
+  const closed = new WeakMap<RunContextLike, Set<string>>();
+  const tool: OpenAIAgentsTool = {
     type: "function",
     name,
     description,
     // The SDK's type allows only open and strict schemas, but its models accept any.
     parameters: { required: [], ...schema } as object as ObjectSchema,
     strict,
-    invoke: async (_context, input, { toolCall, signal } = {}) =>
-      show(await run(input, { id: toolCall?.callId, signal })),
-    needsApproval: async () => false,
-    isEnabled: async () => true,
-  }));
+    async needsApproval(context, input, callId) {
+      // After a restart the SDK checks an approved call again. A question that is asked now would be answered by the earlier yes.
+      if (callId !== undefined && context.isToolApproved({ toolName: name, callId })) return true;
+      const run = runs?.of(context);
+      const question = await bridged.check(input, { id: callId, run });
+      if (question && callId !== undefined && run !== undefined) runs?.remember(callId, input, run);
+      return question !== undefined;
+    },
+    async invoke(context, text, { toolCall, signal } = {}) {
+      const { input } = parseArguments(text);
+      const id = toolCall?.callId;
+      const isApproved = id !== undefined && context.isToolApproved({ toolName: name, callId: id }) === true;
+      const run = runs && ((isApproved ? runs.recall(id, input) : undefined) ?? runs.of(context));
+      // The person has approved all calls of the tool in this run, so the SDK did not check this one.
+      if (isApproved && context.toJSON().approvals[name]?.approved === true) await bridged.check(input, { id, run });
+      const answer: FrameworkAnswer | undefined = isApproved ? { approved: true } : undefined;
+      const result = await bridged.run(input, { id, run, answer, signal });
+      if (id !== undefined)
+        results.set(context, (results.get(context) ?? new Map<string, ToolResult>()).set(id, result));
+      if (id !== undefined && run !== undefined && result.status !== "pending") runs?.forget(id, input, run);
+      return show(result);
+    },
+    // The SDK does not call a tool that was rejected, but it lists its tools before the next turn.
+    async isEnabled(context) {
+      const { rejected = [] } = context.toJSON().approvals[name] ?? {};
+      const done = closed.get(context) ?? new Set();
+      closed.set(context, done);
+      for (const id of Array.isArray(rejected) ? rejected : []) {
+        if (done.has(id)) continue;
+        done.add(id);
+        await bridged.deny({ id, run: runs?.of(context) }, { reason: context.getRejectionMessage(name, id) });
+      }
+      return true;
+    },
+    customDataExtractor({ runContext, toolCall: { callId } }) {
+      const result = results.get(runContext)?.get(callId);
+      results.get(runContext)?.delete(callId);
+      return { ...result };
+    },
+  };
+  sources.set(tool, { bridged, runs });
+  return tool;
 }
 
 function show(result: ToolResult): string | OutputPart[] {
@@ -57,4 +132,50 @@ function show(result: ToolResult): string | OutputPart[] {
     text: (text) => ({ type: "text", text }),
     image: (data, mediaType) => ({ type: "image", image: { data, mediaType } }),
   });
+}
+
+/** The SDK's interruption, as far as it is used here. */
+interface InterruptionLike {
+  readonly name?: string | undefined;
+  readonly arguments?: string | undefined;
+  readonly rawItem: object;
+  readonly agent: { readonly tools: readonly object[] };
+}
+
+/** The SDK's RunState, as far as it is used here. */
+interface RunStateLike<Interruption> {
+  readonly _context: object;
+  getInterruptions(): Interruption[];
+  approve(interruption: Interruption): void;
+  reject(interruption: Interruption, options?: { message?: string }): void;
+}
+
+/**
+ * Waits until the interruptions of a run are answered in Haft, and approves or rejects them in its state. Interruptions that
+ * are answered in the state already, or that belong to other tools, stay as they are.
+ *
+ * @example
+ * const { state } = await run(agent, "Pay the bill");
+ * await resolveOpenAIAgentsApprovals(state);
+ * const { finalOutput } = await run(agent, state);
+ */
+export async function resolveOpenAIAgentsApprovals<Interruption extends InterruptionLike>(
+  state: RunStateLike<Interruption>,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<void> {
+  const context = state._context as RunContextLike;
+  for (const interruption of state.getInterruptions()) {
+    const { name, rawItem, agent } = interruption;
+    const source = agent.tools
+      .map((tool) => sources.get(tool))
+      .find((found) => found !== undefined && found.bridged.name === name);
+    const id = "callId" in rawItem && typeof rawItem.callId === "string" ? rawItem.callId : undefined;
+    if (!source || id === undefined) continue;
+    const { bridged, runs } = source;
+    if (context.isToolApproved({ toolName: bridged.name, callId: id }) !== undefined) continue;
+    const run = runs && (runs.recall(id, parseArguments(interruption.arguments ?? "").input) ?? runs.of(context));
+    const answered = await bridged.wait({ id, run }, signal);
+    if (answered?.state === "approved") state.approve(interruption);
+    else if (answered) state.reject(interruption, answered.note === undefined ? undefined : { message: answered.note });
+  }
 }

@@ -94,8 +94,10 @@ export function createAgentsModel(calls: readonly ScriptedCall[]): Model & { req
             })),
       };
     },
-    getStreamedResponse() {
-      throw new Error("This model does not stream.");
+    async *getStreamedResponse(request) {
+      const { output } = await this.getResponse(request);
+      const usage = { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 };
+      yield { type: "response_done", response: { id: "response", usage, output: output as never } };
     },
   };
 }

@@ -1,9 +1,11 @@
 import type { CallOptions } from "../../core/call.ts";
 import { declarationOf } from "../../core/definition.ts";
+import { ToolError } from "../../core/error.ts";
+import type { Update } from "../../core/events.ts";
 import type { CallQuestion } from "../../core/gate.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
-import type { ToolResult } from "../../core/result.ts";
-import type { AnyTool, DialectName } from "../../core/tool.ts";
+import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
+import type { AnyTool, DialectName, Tool } from "../../core/tool.ts";
 import type { AgentToolkit } from "../../core/toolkit.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { blockText } from "../providers/call-results.ts";
@@ -14,6 +16,11 @@ import { type FrameworkAnswer, type FrameworkCall, FrameworkCalls, type Framewor
 
 /** The tools for a framework: a toolkit, or tools by the names that models get. */
 export type FrameworkTools = AgentToolkit | Readonly<Record<string, AnyTool>>;
+
+/** What a model sends to a tool. */
+export type RawInputOf<T> = T extends Tool<infer _Input, infer _Details, infer Raw> ? Raw : never;
+/** The details of a tool's results. */
+export type DetailsOf<T> = T extends Tool<infer _Input, infer Details, infer _Raw> ? Details : never;
 
 /** Options of every adapter. */
 export interface AdapterOptions {
@@ -108,12 +115,55 @@ export function hasImages({ content }: ToolResult): boolean {
   return content.some(({ type }) => type === "image");
 }
 
+/** A failed call, or one that waits for a person, as the error that frameworks report as a failure of the tool. */
+export function failureOf(result: FailedResult | PendingResult): ToolError {
+  const text = result.content.map(blockText).join("\n") || result.display;
+  if (result.status === "pending") return new ToolError(result.toolName, text, undefined, { code: "denied" });
+  const { code, data } = result.error;
+  return new ToolError(result.toolName, text, undefined, { code, data });
+}
+
+/** Whether the call waits for a person that the framework did not ask. */
+export function waitsForPerson(result: ToolResult): result is PendingResult {
+  return result.status === "pending" && result.pending.kind === "approval";
+}
+
+/** Runs a call and yields its partial results as they come; returns its result. */
+export async function* streamRun(
+  tool: BridgedTool,
+  input: unknown,
+  call: Omit<FrameworkRun, "onUpdate">,
+): AsyncGenerator<Update, ToolResult> {
+  const updates: Update[] = [];
+  let wake: (() => void) | undefined;
+  let ended: ToolResult | undefined;
+  const running = tool.run(input, {
+    ...call,
+    onUpdate(update) {
+      updates.push(update);
+      wake?.();
+    },
+  });
+  void running.then((result) => {
+    ended = result;
+    wake?.();
+  });
+  for (;;) {
+    const update = updates.shift();
+    if (update) yield update;
+    else if (ended) return ended;
+    else await new Promise<void>((resolve) => (wake = resolve));
+  }
+}
+
 /** A Standard Schema that publishes `jsonSchema` and accepts everything: the gate validates inputs. */
-export interface OpenSchema {
+export interface OpenSchema<Value = Record<string, unknown>> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: "haft";
-    readonly validate: (value: unknown) => { value: Record<string, unknown> };
+    readonly validate: (value: unknown) => { value: Value };
+    /** Only for inference. */
+    readonly types?: { readonly input: Value; readonly output: Value } | undefined;
     readonly jsonSchema: {
       readonly input: () => Record<string, unknown>;
       readonly output: () => Record<string, unknown>;
@@ -121,14 +171,14 @@ export interface OpenSchema {
   };
 }
 
-export function openSchema(jsonSchema: JsonSchema): OpenSchema {
+export function openSchema<Value = Record<string, unknown>>(jsonSchema: JsonSchema): OpenSchema<Value> {
   // A copy each time, because frameworks modify the schema.
   const show = (): Record<string, unknown> => structuredClone(jsonSchema);
   return {
     "~standard": {
       version: 1,
       vendor: "haft",
-      validate: (value) => ({ value: value as Record<string, unknown> }),
+      validate: (value) => ({ value: value as Value }),
       jsonSchema: { input: show, output: show },
     },
   };
