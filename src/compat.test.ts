@@ -1,6 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { createHaft, createTool, type ToolOrigin } from "haft";
-import { AgentToolkit, ToolExecutor, ToolRegistry } from "haft/compat";
+import {
+  AgentToolkit,
+  BaseTool,
+  createTool as createCompatTool,
+  jsonSchemaToZod,
+  type Tool,
+  type ToolContext,
+  ToolExecutor,
+  type ToolParameter,
+  ToolPermission,
+  ToolRegistry,
+  viewTool,
+  wrapMCPTool,
+} from "haft/compat";
+import { z } from "zod";
 
 const make = (name: string, kind: "readonly" | "write" = "write", origin?: ToolOrigin) =>
   createTool({ name, description: "", kind, origin, category: "file", tags: ["x"], parameters: [], run: () => name });
@@ -29,7 +43,6 @@ describe("the documents' registry", () => {
       category: "mcp",
       origin: { type: "mcp" },
     });
-    expect(() => registry.registerMcpTool(make("own"))).toThrow(/is not an MCP tool/);
     registry.register(make("own"));
     expect([registry.unregisterMcpTool("own"), registry.unregisterMcpTool("z")]).toEqual([false, false]);
     expect(registry.unregisterMcpTool("m")).toBe(true);
@@ -68,7 +81,7 @@ describe("the documents' toolkit", () => {
     expect(registry.getAgentToolkit("reader")).toBe(toolkit);
     expect(registry.getAgentToolkit("nobody")).toBeUndefined();
     expect(await toolkit.executeTool("read")).toMatchObject({ details: "read" });
-    expect(await toolkit.executeTool("write")).toMatchObject({ error: { code: "tool_not_found" } });
+    expect(await toolkit.executeTool("write")).toMatchObject({ failure: { code: "tool_not_found" } });
     expect(await haft.log.recent()).toMatchObject([{ caller: { agent: "reader" } }, { status: "failed" }]);
   });
 
@@ -83,9 +96,201 @@ describe("the documents' toolkit", () => {
   });
 });
 
-test("the documents' executor is haft.execute", async () => {
-  const haft = createHaft({ tools: [make("read", "readonly")] });
-  const executor = new ToolExecutor(haft);
-  expect(executor.execute).toBe(haft.execute);
-  expect(await executor.executeMany([{ name: "read" }])).toMatchObject([{ details: "read" }]);
+describe("views of results", () => {
+  const fail = createTool({
+    name: "fail",
+    description: "Fails.",
+    parameters: [],
+    run: () => {
+      throw new Error("no such city");
+    },
+  });
+
+  test("have the documents' fields, and are plain JSON", async () => {
+    const executor = new ToolExecutor(createHaft({ tools: [make("read", "readonly"), fail] }));
+    const done = await executor.execute("read", {}, { taskId: "t1" });
+    expect(done).toMatchObject({ success: true, result: "read", data: "read", llmContent: "read", details: "read" });
+    expect(done.error).toBeUndefined();
+    const failed = await executor.execute("fail");
+    expect(failed).toMatchObject({
+      success: false,
+      status: "failed",
+      error: "no such city",
+      failure: { code: "failed" },
+    });
+    expect(JSON.parse(JSON.stringify(failed))).toMatchObject({ error: "no such city", llmContent: "no such city" });
+    expect(await executor.executeMany([{ name: "read" }])).toMatchObject([{ result: "read" }]);
+  });
+
+  test("come from tools of compat, from viewed tools and from built calls", async () => {
+    const own = createCompatTool({ name: "own", description: "Says hi.", parameters: [], execute: () => "hi" });
+    expect(await own.execute({})).toMatchObject({ result: "hi", displayContent: "hi" });
+    expect(await own.build({}).execute()).toMatchObject({ llmContent: "hi" });
+    expect(await viewTool(make("read", "readonly")).execute({})).toMatchObject({ data: "read" });
+    const registry = new ToolRegistry();
+    createHaft({ registry });
+    registry.register(own);
+    expect(await registry.get("own")?.execute({})).toMatchObject({ data: "hi" });
+  });
+});
+
+test("a tool of compat gets a plain context with the task and the user", async () => {
+  let copy: Partial<ToolContext> = {};
+  const registry = new ToolRegistry();
+  const look: Tool = {
+    name: "look",
+    description: "Looks.",
+    category: "custom",
+    parameters: z.object({ at: z.string() }),
+    execute: async (params: unknown, context: ToolContext) => {
+      copy = { ...context };
+      return { toolName: "look", success: true, result: (params as { at: string }).at, startedAt: 0 };
+    },
+  };
+  registry.register(look);
+  const executor = new ToolExecutor(registry);
+  const options = { taskId: "t1", userId: "ann", allowedPaths: ["/data"] };
+  expect(await executor.execute("look", { at: "here" }, options)).toMatchObject({ result: "here" });
+  expect(copy).toMatchObject({ ...options, caller: { task: "t1" }, workspace: process.cwd() });
+  expect(copy.signal?.aborted).toBe(false);
+});
+
+describe("the documents' executor", () => {
+  test("runs at most `maxConcurrentTools` calls of a registry at once, and refuses unknown options", async () => {
+    const registry = new ToolRegistry();
+    let running = 0;
+    let most = 0;
+    registry.register({
+      name: "wait",
+      description: "Waits.",
+      parameters: [],
+      execute: async () => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        running--;
+      },
+    });
+    const executor = new ToolExecutor(registry, { maxConcurrentTools: 2 });
+    await Promise.all(Array.from({ length: 6 }, () => executor.execute("wait")));
+    expect(most).toBe(2);
+    expect(() => new ToolExecutor(registry, { maxConcurrent: 2 } as never)).toThrow(/maxConcurrentTools/);
+    expect(() => new ToolExecutor(createHaft(), { timeout: 1 })).toThrow(/createHaft/);
+  });
+});
+
+describe("events", () => {
+  const open = () => {
+    const registry = new ToolRegistry();
+    registry.registerMany([make("read", "readonly"), make("write")]);
+    const haft = createHaft({ registry, rules: { ask: ["write"] } });
+    return { registry, haft };
+  };
+
+  test("in capitals fire, with the documents' fields", async () => {
+    const { registry, haft } = open();
+    const seen: unknown[] = [];
+    registry.on("TOOL_CALL_REQUESTED", ({ toolName, params }) => void seen.push(["requested", toolName, params]));
+    registry.on("TOOL_CALL_COMPLETED", ({ toolName, result }) => void seen.push(["completed", toolName, result]));
+    registry.on("TOOL_CALL_FAILED", ({ toolName, error }) => void seen.push(["failed", toolName, typeof error]));
+    registry.on("TOOL_COMPLETE", ({ toolName, success }) => void seen.push(["complete", toolName, success]));
+    registry.on("PERMISSION_REQUEST", ({ toolName }) => void seen.push(["permission", toolName]));
+    await haft.execute("read", {});
+    await haft.execute("nobody");
+    await haft.execute("write", {});
+    expect(seen).toEqual([
+      ["requested", "read", {}],
+      ["completed", "read", "read"],
+      ["complete", "read", true],
+      ["requested", "nobody", {}],
+      ["failed", "nobody", "string"],
+      ["complete", "nobody", false],
+      ["requested", "write", {}],
+      ["permission", "write"],
+    ]);
+    expect(() => registry.on("TOOL_CALL_COMPLETE" as never, () => undefined)).toThrow(/no event/);
+  });
+
+  test("are heard once, or until off", async () => {
+    const { registry, haft } = open();
+    const seen: string[] = [];
+    const listener = ({ toolName }: { toolName: string }): void => void seen.push(toolName);
+    registry.once("TOOL_CALL_COMPLETED", listener);
+    await haft.execute("read", {});
+    await haft.execute("read", {});
+    registry.on("tool_call_completed", listener);
+    await haft.execute("read", {});
+    registry.off("tool_call_completed", listener);
+    await haft.execute("read", {});
+    expect(seen).toEqual(["read", "read"]);
+  });
+});
+
+test("counts of calls that were made elsewhere are added to those of the gate", async () => {
+  const registry = new ToolRegistry();
+  registry.register(make("read", "readonly"));
+  await createHaft({ registry }).execute("read", {});
+  registry.updateCallStats("read", 30, false);
+  const { callStats, byCategory } = registry.getStats();
+  expect(callStats["read"]).toMatchObject({ count: 2, failures: 1 });
+  expect(byCategory).toMatchObject({ file: 1, network: 0, custom: 0 });
+});
+
+test("tools are ordered after those that they depend on", () => {
+  const registry = new ToolRegistry();
+  const needing = (name: string, dependsOn: string[]) =>
+    registry.register({ name, description: "", parameters: [], dependsOn, run: () => name });
+  needing("report", ["analyse"]);
+  needing("analyse", ["fetch"]);
+  needing("fetch", []);
+  expect(names(registry.executionOrder(["report"]))).toEqual(["fetch", "analyse", "report"]);
+  needing("a", ["b"]);
+  needing("b", ["a"]);
+  expect(() => registry.executionOrder(["a"])).toThrow("a → b → a");
+});
+
+describe("a tool as a class", () => {
+  class Search extends BaseTool {
+    constructor(permission: ToolPermission = ToolPermission.AUTO) {
+      super({ name: "web_search", description: "Searches.", permission, engine: "local" });
+    }
+    override getParameters(): ToolParameter[] {
+      return [
+        { name: "query", type: "string", description: "What" },
+        { name: "max_results", type: "integer", description: "How many", required: false, default: 10 },
+      ];
+    }
+    override async execute({ query, max_results }: { query: string; max_results: number }) {
+      return { success: true, data: `${query} ${max_results} ${String(this.config["engine"])}` };
+    }
+  }
+
+  test("is registered, validated and called through the gate", async () => {
+    const registry = new ToolRegistry();
+    const search = new Search();
+    registry.registerToolToLibrary(search);
+    createHaft({ registry });
+    const toolkit = registry.createAgentToolkit("lead", ["web_search"]);
+    expect(await toolkit.executeTool("web_search", { query: "tea" })).toMatchObject({ data: "tea 10 local" });
+    expect(await search.call({ query: "tea", max_results: 1 })).toMatchObject({ data: "tea 1 local" });
+    expect(await search.call({})).toMatchObject({ success: false, failure: { code: "invalid_input" } });
+    expect(search.validateParams({})).toBe("Missing required parameter: query");
+    expect(search.validateParams({ query: "a", wrong: 1 })).toBe("Unknown parameter: wrong");
+  });
+
+  test("asks if it says so", async () => {
+    expect(await new Search(ToolPermission.CONFIRM).call({ query: "tea" })).toMatchObject({ status: "pending" });
+  });
+});
+
+test("a tool of any MCP client is wrapped, and a JSON Schema becomes a Zod schema", async () => {
+  const inputSchema = { type: "object" as const, properties: { n: { type: "number" } }, required: ["n"] };
+  const client = { callTool: async (name: string, args: unknown) => ({ name, args }) };
+  const haft = createHaft({
+    approver: async () => ({ approved: true }),
+    tools: [wrapMCPTool({ name: "add", description: "Adds.", inputSchema }, client)],
+  });
+  const [tool] = haft.tools();
+  expect(await haft.execute(tool!, { n: 1 })).toMatchObject({ details: { name: "add", args: { n: 1 } } });
+  expect(jsonSchemaToZod(inputSchema).safeParse({ n: 1 }).success).toBe(true);
+  expect(jsonSchemaToZod(inputSchema).safeParse({ n: "x" }).success).toBe(false);
 });

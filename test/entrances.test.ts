@@ -165,7 +165,7 @@ const ENTRANCES: readonly Entrance[] = [
       const execute = (_callId: string, params: { text: string }) => run!(params, undefined as never);
       const [tool] = await haft.use({
         manifest: { id: "notes", tools: [config.name] },
-        register: (api) => void api.registerTool({ ...config, execute } as AgentTool),
+        register: (api) => void api.registerTool({ ...config, execute } as unknown as AgentTool),
       });
       return tool!;
     },

@@ -97,18 +97,36 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
 
 type ToolMethods = "getFunctionDeclaration" | "toCallParams" | "build" | "execute";
 
-function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody): AnyTool {
+function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody, view?: ResultView): AnyTool {
   const tool: AnyTool = {
     ...fields,
     getFunctionDeclaration: (dialect) => declarationOf(tool, dialect),
     toCallParams: () => callDefinitionOf(tool),
-    build: (params) => buildInvocation(tool, params),
-    execute: (params, options) => gateOf(tool).execute(tool, params, options),
+    build: (params) => {
+      const built = buildInvocation(tool, params);
+      return view ? { ...built, execute: (options) => tool.execute(params, options) } : built;
+    },
+    execute: (params, options) => {
+      const result = gateOf(tool).execute(tool, params, options);
+      return view ? result.then(view) : result;
+    },
   };
   attachBody(tool, body);
   const { tags, aliases, limits, dependsOn, labels, origin, description, dialects } = tool;
   for (const part of [tags, aliases, limits, dependsOn, labels, origin, description, dialects]) Object.freeze(part);
   return Object.freeze(tool);
+}
+
+/** What `tool.execute` returns instead of the result of the gate. */
+type ResultView = (result: ToolResult) => ToolResult;
+
+/** A copy whose code gets another context, and whose `execute` returns another view of the result. */
+export function viewedTool(
+  tool: AnyTool,
+  { view, context: contextOf }: { view: ResultView; context?: (context: ToolContext) => ToolContext },
+): AnyTool {
+  const body = bodyOf(tool);
+  return finish({ ...tool }, contextOf ? (input, context) => body(input, contextOf(context)) : body, view);
 }
 
 /** A copy that a host attributes to where it comes from, such as a plugin. It runs in the gate that registers it. */

@@ -16,12 +16,17 @@ export type ToolKind = (typeof ToolKind)[keyof typeof ToolKind];
 export const ToolPermission = { AUTO: "auto", CONFIRM: "confirm" } as const;
 export type ToolPermission = (typeof ToolPermission)[keyof typeof ToolPermission];
 
+/** What a tool does, for models and people. */
 export interface ToolDescription {
   /** One sentence: what it does. */
   short: string;
+  /** More about it, if a sentence is not enough. */
   long?: string;
+  /** How to use it. */
   usageNotes?: readonly string[];
+  /** What must not be missed. */
   important?: readonly string[];
+  /** Inputs that show its use. */
   examples?: readonly ToolExample[];
 }
 

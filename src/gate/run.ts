@@ -253,6 +253,15 @@ export class RunContext extends CallContext implements ToolContext {
     return callOf(this).caller;
   }
 
+  /** As `caller.task` and `caller.user`: tools that were written for another context read these. */
+  get taskId(): string | undefined {
+    return callOf(this).caller.task;
+  }
+
+  get userId(): string | undefined {
+    return callOf(this).caller.user;
+  }
+
   get workspace(): string {
     return hostOf(this).workspace;
   }

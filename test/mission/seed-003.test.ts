@@ -8,6 +8,7 @@ import { WebSocket } from "ws";
 import { createHaft, textOf, type ToolPolicy, type ToolResult, type Update } from "haft";
 import {
   type AgentTool,
+  type AgentToolResult,
   expandToolGroups,
   fromAgentTool,
   isToolAllowedByPolicy,
@@ -470,7 +471,7 @@ describe("5. 工具执行", () => {
 
     test("a call whose signal is aborted already does not run", async () => {
       let ran = false;
-      const tool = { ...named("work"), execute: async () => void (ran = true) };
+      const tool = { ...named("work"), execute: async () => jsonResult((ran = true)) };
       const result = await createHaft({ tools: [fromAgentTool(tool)] }).execute(
         "work",
         {},
@@ -508,6 +509,7 @@ describe("5. 工具执行", () => {
         async execute(_id: string, _params: never, signal) {
           stop.abort();
           if (signal?.aborted) throw new Error("Tool execution aborted");
+          return jsonResult("not aborted");
         },
       };
       const result = await createHaft({ tools: [fromAgentTool(tool)] }).execute("work", {}, { signal: stop.signal });
@@ -517,11 +519,11 @@ describe("5. 工具执行", () => {
 });
 
 describe("6. 工具结果格式", () => {
-  const giving = async (output: unknown): Promise<ToolResult> =>
+  const giving = async (output: AgentToolResult): Promise<ToolResult> =>
     createHaft({ tools: [fromAgentTool({ ...named("give"), execute: async () => output })] }).execute("give", {});
 
   test("6.1 纯文本结果", async () => {
-    const output = {
+    const output: AgentToolResult = {
       content: [{ type: "text", text: "File written successfully" }],
       details: { path: "/path/to/file", size: 1234 },
     };
@@ -529,7 +531,7 @@ describe("6. 工具结果格式", () => {
   });
 
   test("6.2 图片结果", async () => {
-    const output = {
+    const output: AgentToolResult = {
       content: [
         { type: "text", text: "MEDIA:/path/to/image.png" },
         { type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" },

@@ -285,7 +285,7 @@ describe("工具注册中心", () => {
     const toolkit = registry.createAgentToolkit("search", ["web_search"]);
     expect(await toolkit.executeTool("web_search", {})).toMatchObject({ success: true, details: "web_search" });
     const refused = await toolkit.executeTool("web_fetch", {});
-    expect(failureOf(refused)).toMatch(/^Tool 'web_fetch' not available in search's toolkit/);
+    expect(refused.error).toMatch(/^Tool 'web_fetch' not available in search's toolkit/);
     expect(await haft.log.recent()).toMatchObject([
       { toolName: "web_search", caller: { agent: "search" }, status: "completed" },
       { toolName: "web_fetch", caller: { agent: "search" }, status: "failed" },
@@ -303,7 +303,7 @@ describe("工具注册中心", () => {
       run: () => "done",
     });
     const toolkit = registry.createAgentToolkit("lead", ["web_search", "publish"]);
-    expect(await toolkit.executeTool("web_search", {})).toMatchObject({ error: { code: "invalid_input" } });
+    expect(await toolkit.executeTool("web_search", {})).toMatchObject({ failure: { code: "invalid_input" } });
     expect(await toolkit.executeTool("publish", {})).toMatchObject({ status: "pending" });
   });
 

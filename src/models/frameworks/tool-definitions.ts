@@ -3,16 +3,22 @@ import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
 import { ToolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
+import { gateOf } from "../../core/gate.ts";
 import { jsonResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** A tool as a definition for the model and a function that returns content and details. */
 export interface ToolDefinition {
+  /** Of the tool. */
   name: string;
+  /** For a person. */
   label: string;
+  /** For the model. */
   description: string;
+  /** The input as JSON Schema. */
   parameters: JsonSchema;
+  /** Runs it through the gate. */
   execute(
     toolCallId: string,
     params: unknown,
@@ -32,7 +38,7 @@ export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
       description,
       parameters,
       async execute(id, params, onUpdate, _context, signal) {
-        const result = await tool.execute(params, { id, signal, onUpdate });
+        const result = await gateOf(tool).execute(tool, params, { id, signal, onUpdate });
         if (result.status === "completed") return { content: result.content, details: result.details };
         if (result.status === "pending") {
           const message = textOf(result.content);
