@@ -10,7 +10,7 @@ import type { Update } from "../../src/core/events.ts";
 import { toLangChainTools } from "../../src/models/frameworks/langchain.ts";
 import type { ScriptedCall } from "../../src/models/frameworks/scripted-models.fixture.ts";
 import type { Rig, Turn } from "./framework.suite.ts";
-import type { World } from "./world.ts";
+import { updateTexts, type World } from "./world.ts";
 
 interface Interrupt {
   id: string;
@@ -53,7 +53,7 @@ export async function openRig({ folder, toolkit }: World): Promise<Rig> {
     });
     for await (const [mode, chunk] of stream) {
       if (mode === "values") state = { ...state, __interrupt__: undefined, ...(chunk as typeof state) };
-      else updates.push(...textsOf((chunk as { update: Update }).update));
+      else updates.push(...updateTexts((chunk as { update: Update }).update));
     }
     writeFileSync(file, JSON.stringify({ storage: checkpointer.storage, writes: checkpointer.writes }, encodeBytes));
     const interrupts = state.__interrupt__ ?? [];
@@ -85,10 +85,6 @@ export async function openRig({ folder, toolkit }: World): Promise<Rig> {
     },
     resume: ({ run, asked }) => play(run, new Command({ resume: { approvalId: asked[0]!.approvalId } }), []),
   };
-}
-
-function textsOf({ content = [] }: Update): string[] {
-  return content.flatMap((block) => (block.type === "text" ? [block.text] : []));
 }
 
 function readCheckpoints(file: string): MemorySaver {

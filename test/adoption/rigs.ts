@@ -3,4 +3,5 @@ import type { OpenRig } from "./framework.suite.ts";
 /** The rig of each framework, loaded when it is needed. */
 export const RIGS = {
   langchain: () => import("./langchain.rig.ts"),
+  mastra: () => import("./mastra.rig.ts"),
 } satisfies Record<string, () => Promise<{ openRig: OpenRig }>>;

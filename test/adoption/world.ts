@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Update } from "../../src/core/events.ts";
 import type { AgentToolkit } from "../../src/core/toolkit.ts";
 import { createHaft, type Haft } from "../../src/runtime.ts";
 import { openStore } from "../../src/store/store.ts";
@@ -90,4 +91,8 @@ export async function openWorld(folder: string): Promise<World> {
       await store.close();
     },
   };
+}
+
+export function updateTexts({ content = [] }: Update): string[] {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : []));
 }

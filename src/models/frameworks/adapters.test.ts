@@ -1,6 +1,3 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 import type { ToolMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
@@ -13,7 +10,6 @@ import type { ToolContext } from "../../core/tool.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { fromAISDKTools, toAISDKTools } from "./ai-sdk.ts";
 import { toLangChainTools } from "./langchain.ts";
-import { toMastraTools } from "./mastra.ts";
 import { toOpenAIAgentsTools } from "./openai-agents.ts";
 import { createAgentsModel, createModel6, createModel7, type ScriptedCall } from "./scripted-models.fixture.ts";
 
@@ -274,29 +270,5 @@ describe("tools for OpenAI Agents", () => {
     expect(outputs[1]).toContain("Error: Parameter validation failed");
     expect(outputs[2]).toContain("Error: out of paper");
     expect(outputs[3]).toContain("AAAA");
-  });
-});
-
-// Mastra is 132 MB, so it is a dependency of the benchmark only. This test runs if that is installed.
-const bench = new URL("../../../bench/node_modules/@mastra/core/package.json", import.meta.url);
-
-describe.skipIf(!existsSync(bench))("tools for Mastra", () => {
-  test("run through the gate in the framework's loop, and return all outcomes to the model", async () => {
-    const load = async <T>(name: string) => (await import(pathToFileURL(createRequire(bench).resolve(name)).href)) as T;
-    const { createTool } = await load<{ createTool: (fields: object) => object }>("@mastra/core/tools");
-    const { Agent: MastraAgent } = await load<{
-      Agent: new (config: object) => { generate(prompt: string): Promise<{ text: string }> };
-    }>("@mastra/core/agent");
-    const { haft, seen, toolkit } = createWorld();
-    const model = createModel6(CALLS);
-    const tools = toMastraTools(toolkit, { createTool });
-    const agent = new MastraAgent({ id: "agent", name: "agent", instructions: "Go.", model, tools });
-    expect((await agent.generate("go")).text).toBe("done");
-    expect(seen).toEqual([{ callId: "c1", aborted: false }]);
-    expect(await haft.log.recent()).toHaveLength(5);
-    const prompt = JSON.stringify([...model.doGenerateCalls, ...model.doStreamCalls][1]!.prompt);
-    for (const text of ["saved hello", "Error: Parameter validation failed", "Error: out of paper", "AAAA"]) {
-      expect(prompt).toContain(text);
-    }
   });
 });

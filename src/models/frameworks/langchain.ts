@@ -5,6 +5,7 @@ import type { ToolResult } from "../../core/result.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
 import type { FrameworkAnswer, FrameworkCall } from "./framework-calls.ts";
+import { readAnswer } from "./resume-answer.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -133,30 +134,6 @@ function interruptFor(name: string, args: unknown, callId: string, { id, reason 
     approvalId: id,
     callId,
   };
-}
-
-/** The person's answer, or why there is none. Only a clear yes is a yes. */
-function readAnswer(given: unknown, approvalId: string): FrameworkAnswer | string {
-  if (typeof given === "boolean") return { approved: given, approvalId };
-  if (!isObject(given)) return problemOf(given);
-  const { approvalId: named = approvalId, approved, reason, by, decisions } = given;
-  if (named !== approvalId) return `The answer is about the approval ${JSON.stringify(named)}.`;
-  if (typeof approved === "boolean") return { approved, approvalId, reason: textOf(reason), by: textOf(by) };
-  const decision: unknown = Array.isArray(decisions) && decisions.length === 1 ? decisions[0] : undefined;
-  if (isObject(decision)) {
-    if (decision["type"] === "approve") return { approved: true, approvalId };
-    if (decision["type"] === "reject") return { approved: false, approvalId, reason: textOf(decision["message"]) };
-  }
-  return "approvalId" in given ? "The approval is not answered yet." : problemOf(given);
-}
-
-function problemOf(given: unknown): string {
-  const known = 'true, false, { approved, reason, by }, { decisions: [{ type: "approve" }] } or { approvalId }';
-  return `${JSON.stringify(given)} is no answer to one call. Resume with ${known}.`;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 const turns = new Map<string, Promise<unknown>>();
