@@ -47,6 +47,7 @@ export type { CallReader, ModelCall } from "./models/providers/model-calls.ts";
 export type { ProviderTools } from "./models/providers/define-tools.ts";
 
 export { fromAISDKTools, resolveAISDKApprovals, toAISDKTools } from "./models/frameworks/ai-sdk.ts";
+export { toClaudeAgentTools } from "./models/frameworks/claude-agent-sdk.ts";
 export { toLangChainTools } from "./models/frameworks/langchain.ts";
 export { toMastraTools } from "./models/frameworks/mastra.ts";
 export { resolveOpenAIAgentsApprovals, toOpenAIAgentsTools } from "./models/frameworks/openai-agents.ts";

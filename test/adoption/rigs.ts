@@ -4,4 +4,5 @@ import type { OpenRig } from "./framework.suite.ts";
 export const RIGS = {
   langchain: () => import("./langchain.rig.ts"),
   mastra: () => import("./mastra.rig.ts"),
+  "claude-agent-sdk": () => import("./claude-agent-sdk.rig.ts"),
 } satisfies Record<string, () => Promise<{ openRig: OpenRig }>>;

@@ -1,0 +1,1 @@
+export { createSdkMcpServer, query, tool } from "@anthropic-ai/claude-agent-sdk";
