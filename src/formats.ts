@@ -51,6 +51,7 @@ export { toClaudeAgentTools } from "./models/frameworks/claude-agent-sdk.ts";
 export { toLangChainTools } from "./models/frameworks/langchain.ts";
 export { toMastraTools } from "./models/frameworks/mastra.ts";
 export { resolveOpenAIAgentsApprovals, toOpenAIAgentsTools } from "./models/frameworks/openai-agents.ts";
+export { resolveTanStackApprovals, toTanStackTools } from "./models/frameworks/tanstack.ts";
 export { createClientTools } from "./models/frameworks/tool-definitions.ts";
 export type { ClientToolDefinition } from "./models/frameworks/tool-definitions.ts";
 

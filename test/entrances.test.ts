@@ -25,6 +25,7 @@ import {
   callOverLangChain,
   callOverOpenAIAgents,
   callOverProvider,
+  callOverTanStack,
   callOverText,
 } from "./formats/call-through.ts";
 import { callAtClient, callOverHttp, callOverSocket, callOverStream, installAtClient } from "./http/call-through.ts";
@@ -221,6 +222,7 @@ const ENTRANCES: readonly Entrance[] = [
   // A framework knows its tools by name and refuses others itself; one that was stopped before asks for nothing.
   { name: "the AI SDK's generateText", hasNoNames: true, call: abortable(callOverAISDK) },
   { name: "a tool of LangChain", hasNoNames: true, call: abortable(callOverLangChain) },
+  { name: "a chat of TanStack AI", hasNoNames: true, call: abortable(callOverTanStack) },
   { name: "a run of OpenAI Agents", hasNoNames: true, call: abortable(callOverOpenAIAgents) },
   { name: "a call streamed by a provider", call: abortable(callOverProvider) },
   { name: "a schedule that is due", isKnownByUser: true, call: abortable(callBySchedule) },

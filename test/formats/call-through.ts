@@ -2,13 +2,19 @@
 import type { ToolMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { Agent, Runner } from "@openai/agents-core";
+import { chat } from "@tanstack/ai";
 import { generateText } from "ai";
 import type { CallOptions, ToolResult } from "haft";
 import type { TestHaft } from "haft/testing";
 import { toAISDKTools } from "../../src/models/frameworks/ai-sdk.ts";
 import { toLangChainTools } from "../../src/models/frameworks/langchain.ts";
+import { toTanStackTools } from "../../src/models/frameworks/tanstack.ts";
 import { toOpenAIAgentsTools } from "../../src/models/frameworks/openai-agents.ts";
-import { createAgentsModel, createModel7 } from "../../src/models/frameworks/scripted-models.fixture.ts";
+import {
+  createAgentsModel,
+  createModel7,
+  createTanStackAdapter,
+} from "../../src/models/frameworks/scripted-models.fixture.ts";
 import { createAnthropicReader, toAnthropicTools } from "../../src/models/providers/anthropic.ts";
 import { textFormat } from "../../src/models/text/format-table.ts";
 import { formatToolResult } from "../../src/models/text/format-tool-result.ts";
@@ -62,6 +68,16 @@ export async function callOverOpenAIAgents({ haft, name, input, options }: Calle
   const agent = new Agent({ name: "agent", model: createAgentsModel([{ id, name, input }]), tools });
   return resultOf(haft, id, async () => {
     await new Runner({ tracingDisabled: true }).run(agent, "go");
+  });
+}
+
+export async function callOverTanStack({ haft, name, input, options }: Called): Promise<ToolResult> {
+  const { id, call } = readOptions(options);
+  const tools = toTanStackTools(haft.toolkit("agent", [name]), { call });
+  return resultOf(haft, id, async () => {
+    const adapter = createTanStackAdapter([{ id, name, input }]);
+    const messages = [{ role: "user" as const, content: "go" }];
+    for await (const _chunk of chat({ adapter, messages, tools, middleware: [tools.middleware] })) continue;
   });
 }
 

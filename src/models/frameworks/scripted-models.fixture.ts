@@ -1,6 +1,7 @@
 // Scripted models for the frameworks: they make the given calls, then reply "done".
 import type { Model, ModelRequest } from "@openai/agents-core";
 import { Usage } from "@openai/agents-core";
+import { type AnyTextAdapter, EventType } from "@tanstack/ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { MockLanguageModelV3 } from "ai6/test";
 
@@ -99,5 +100,32 @@ export function createAgentsModel(calls: readonly ScriptedCall[]): Model & { req
       const usage = { requests: 1, inputTokens: 1, outputTokens: 1, totalTokens: 2 };
       yield { type: "response_done", response: { id: "response", usage, output: output as never } };
     },
+  };
+}
+
+/** For chat() of TanStack AI. */
+export function createTanStackAdapter(calls: readonly ScriptedCall[]): AnyTextAdapter {
+  return {
+    kind: "text",
+    name: "scripted",
+    model: "scripted",
+    "~types": {} as AnyTextAdapter["~types"],
+    async *chatStream({ messages, threadId = "thread", runId = "run" }) {
+      yield { type: EventType.RUN_STARTED, threadId, runId };
+      const hasAnswers = messages.at(-1)?.role === "tool";
+      if (hasAnswers) {
+        const messageId = "message";
+        yield { type: EventType.TEXT_MESSAGE_START, messageId, role: "assistant" };
+        yield { type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta: "done" };
+        yield { type: EventType.TEXT_MESSAGE_END, messageId };
+      }
+      for (const { id: toolCallId, name: toolCallName, input } of hasAnswers ? [] : calls) {
+        yield { type: EventType.TOOL_CALL_START, toolCallId, toolCallName };
+        yield { type: EventType.TOOL_CALL_ARGS, toolCallId, delta: JSON.stringify(input) };
+        yield { type: EventType.TOOL_CALL_END, toolCallId };
+      }
+      yield { type: EventType.RUN_FINISHED, threadId, runId, finishReason: hasAnswers ? "stop" : "tool_calls" };
+    },
+    structuredOutput: () => Promise.reject(new Error("This model has no structured output.")),
   };
 }

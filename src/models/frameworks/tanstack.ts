@@ -1,0 +1,258 @@
+import type { Update } from "../../core/events.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import { mapContent } from "../providers/call-results.ts";
+import { parseArguments } from "../providers/model-calls.ts";
+import { type FrameworkRun, RunIds } from "./framework-calls.ts";
+import {
+  type AdapterOptions,
+  type BridgedTool,
+  bridgeToolkit,
+  failureOf,
+  type FrameworkTools,
+  hasImages,
+  openSchema,
+  type OpenSchema,
+  type RawInputOf,
+  resultText,
+  waitsForPerson,
+} from "./toolkit-bridge.ts";
+
+// TanStack AI. Its tools and middleware are plain objects, so the package is not loaded.
+
+type OutputPart =
+  | { type: "text"; content: string }
+  | { type: "image"; source: { type: "data"; value: string; mimeType: string } };
+
+/** TanStack's context of a tool's execution, as far as it is used here. */
+interface ToolCallLike {
+  toolCallId?: string | undefined;
+  abortSignal?: AbortSignal | undefined;
+  emitCustomEvent?: ((name: string, value: Record<string, unknown>) => void) | undefined;
+}
+
+export interface TanStackTool<Name extends string = string, Input = unknown> {
+  name: Name;
+  description: string;
+  inputSchema: OpenSchema<Input>;
+  /** Partial results are custom events with this name: "tool-progress". */
+  execute(input: Input, call?: ToolCallLike): Promise<string | OutputPart[]>;
+  readonly needsApproval: boolean;
+}
+
+/** TanStack's context of one chat(), as far as it is used here. */
+interface ChatLike {
+  readonly threadId: string;
+  readonly phase: string;
+  readonly messages: readonly unknown[];
+}
+
+/** TanStack's configuration of one chat(), as far as it is used here. */
+interface ChatConfigLike {
+  readonly messages: readonly unknown[];
+  readonly tools: readonly { readonly name: string }[];
+  readonly resume?: readonly { readonly interruptId: string }[] | undefined;
+}
+
+export interface TanStackMiddleware {
+  name: "haft";
+  onConfig(chat: ChatLike, config: ChatConfigLike): Promise<{ tools: never[] } | undefined>;
+  onInterruptBoundary(chat: ChatLike): Promise<undefined>;
+  onToolPhaseComplete(chat: ChatLike, phase: { results: readonly { toolCallId: string }[] }): Promise<void>;
+}
+
+/** The tools for chat(), and the middleware that asks for them. A record of tools gives names and inputs their types. */
+export type TanStackTools<Source> = (Source extends Readonly<Record<string, AnyTool>>
+  ? { [Name in keyof Source & string]: TanStackTool<Name, RawInputOf<Source[Name]>> }[keyof Source & string]
+  : TanStackTool)[] & { middleware: TanStackMiddleware };
+
+const PROFILE = { via: "TanStack AI", adapter: "toTanStackTools" };
+
+/** By TanStack's tool. */
+const sources = new WeakMap<object, Adapter>();
+
+/**
+ * For the `tools` and `middleware` of chat(). With the middleware, a call that needs a person is an interrupt of the run. Give
+ * chat() the `threadId` of the conversation, or set `call.caller.session`: questions are found by it.
+ *
+ * @example
+ * const tools = toTanStackTools(haft.toolkit("clerk", ["pay"]));
+ * const stream = chat({ adapter, messages, threadId, tools, middleware: [tools.middleware] });
+ */
+export function toTanStackTools<const Source extends FrameworkTools>(
+  source: Source,
+  options: AdapterOptions = {},
+): TanStackTools<Source> {
+  const adapter = new Adapter(bridgeToolkit(source, options, PROFILE), options.call?.caller?.session !== undefined);
+  const tools = adapter.bridged.map((bridged) => adapter.defineTool(bridged, undefined));
+  const middleware: TanStackMiddleware = {
+    name: "haft",
+    onConfig: (chat, config) => adapter.start(chat, config),
+    async onInterruptBoundary(chat) {
+      if (chat.phase === "beforeTools") await adapter.check(chat, chat.messages);
+      return undefined;
+    },
+    onToolPhaseComplete: (chat, { results }) => adapter.closeDeclined(chat, results),
+  };
+  return Object.assign(tools, { middleware }) as object as TanStackTools<Source>;
+}
+
+interface PendingCall {
+  id: string;
+  bridged: BridgedTool;
+  input: unknown;
+}
+
+/** The calls of one chat() that TanStack asks its person about. */
+interface Chat {
+  readonly context: ChatLike;
+  /** Calls of the messages that chat() was given. */
+  readonly resumed: Set<string>;
+  readonly asked: Map<string, PendingCall & { isRun: boolean }>;
+}
+
+class Adapter {
+  readonly #runs = new RunIds();
+  readonly #chats = new WeakMap<ChatLike, Chat>();
+
+  constructor(
+    readonly bridged: readonly BridgedTool[],
+    readonly hasSession: boolean,
+  ) {}
+
+  /** TanStack's `needsApproval` belongs to a tool, not to a call. So every chat() has tools of its own. */
+  defineTool(bridged: BridgedTool, chat: Chat | undefined): TanStackTool {
+    const tool: TanStackTool = {
+      name: bridged.name,
+      description: bridged.description,
+      inputSchema: openSchema<unknown>(bridged.schema),
+      execute: (input, call = {}) => this.#run({ id: call.toolCallId ?? "", bridged, input }, call, chat),
+      get needsApproval() {
+        return [...(chat?.asked.values() ?? [])].some((call) => call.bridged === bridged && !call.isRun);
+      },
+    };
+    sources.set(tool, this);
+    return tool;
+  }
+
+  async start(context: ChatLike, config: ChatConfigLike): Promise<{ tools: never[] } | undefined> {
+    if (context.phase !== "init") return undefined;
+    const pending = this.#pendingIn(config.messages);
+    const chat: Chat = { context, resumed: new Set(pending.map(({ id }) => id)), asked: new Map() };
+    this.#chats.set(context, chat);
+    await this.check(context, config.messages);
+    // An answered interrupt must still be one, although its question may have been answered in Haft too.
+    const answered = new Set(config.resume?.map(({ interruptId }) => interruptId));
+    for (const call of pending)
+      if (answered.has(`approval_${call.id}`)) chat.asked.set(call.id, { ...call, isRun: false });
+    const ours = new Map(this.bridged.map((bridged) => [bridged.name, this.defineTool(bridged, chat)]));
+    // TanStack's type of a tool depends on its schema.
+    return { tools: config.tools.map((tool) => ours.get(tool.name) ?? tool) as never[] };
+  }
+
+  /** Asks about the calls that wait for their tools. */
+  async check(context: ChatLike, messages: readonly unknown[]): Promise<void> {
+    const chat = this.#chats.get(context);
+    if (!chat) return;
+    for (const call of this.#pendingIn(messages)) {
+      const run = this.#runOf(call, chat);
+      const question = await call.bridged.check(call.input, { id: call.id, run });
+      if (!question) continue;
+      if (run !== undefined) this.#runs.remember(call.id, call.input, run);
+      chat.asked.set(call.id, { ...call, isRun: false });
+    }
+  }
+
+  /** TanStack does not call a tool that its person declined. */
+  async closeDeclined(context: ChatLike, results: readonly { toolCallId: string }[]): Promise<void> {
+    const chat = this.#chats.get(context);
+    for (const { toolCallId } of results) {
+      const call = chat?.asked.get(toolCallId);
+      if (!chat || !call) continue;
+      chat.asked.delete(toolCallId);
+      if (!call.isRun) await call.bridged.deny({ id: call.id, run: this.#runOf(call, chat) });
+    }
+  }
+
+  /** Waits for the answers to the open questions about the calls in these messages. */
+  async wait(
+    messages: readonly unknown[],
+    threadId: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    for (const { id, bridged, input } of this.#pendingIn(messages)) {
+      const run = this.hasSession ? undefined : (this.#runs.recall(id, input) ?? threadId);
+      await bridged.wait({ id, run }, signal);
+    }
+  }
+
+  async #run(call: PendingCall, { abortSignal, emitCustomEvent }: ToolCallLike, chat: Chat | undefined) {
+    const asked = chat?.asked.get(call.id);
+    if (asked) asked.isRun = true;
+    const run: FrameworkRun = {
+      id: call.id || undefined,
+      run: chat && this.#runOf(call, chat),
+      // TanStack runs such a call only after its person approved it.
+      answer: asked && { approved: true },
+      signal: abortSignal,
+      onUpdate: (update: Update) => emitCustomEvent?.("tool-progress", { ...update }),
+    };
+    const result = await call.bridged.run(call.input, run);
+    if (waitsForPerson(result) && !chat) result.content.push({ type: "text", text: MIDDLEWARE_ADVICE });
+    if (result.status === "failed" || waitsForPerson(result)) throw failureOf(result);
+    if (run.run !== undefined) this.#runs.forget(call.id, call.input, run.run);
+    return show(result);
+  }
+
+  #runOf({ id, input }: Pick<PendingCall, "id" | "input">, { context, resumed }: Chat): string | undefined {
+    if (this.hasSession) return undefined;
+    // Without a thread id of the program, each chat() has another one.
+    return (resumed.has(id) ? this.#runs.recall(id, input) : undefined) ?? context.threadId;
+  }
+
+  /** The calls of our tools in messages that have no result. */
+  #pendingIn(messages: readonly unknown[]): PendingCall[] {
+    const given = messages.filter(isObject);
+    const ended = new Set(given.filter(isResult).map(({ toolCallId }) => toolCallId));
+    const calls = given.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []));
+    return calls.flatMap(({ id, function: called }) => {
+      if (typeof id !== "string" || ended.has(id) || !isObject(called)) return [];
+      const bridged = this.bridged.find(({ name }) => name === called["name"]);
+      const { input } = parseArguments(String(called["arguments"] ?? ""));
+      return bridged ? [{ id, bridged, input }] : [];
+    });
+  }
+}
+
+const MIDDLEWARE_ADVICE = "Pass `middleware: [tools.middleware]` to chat(), so that it asks its user.";
+
+/** An approved call has a message that says that it was not run yet. */
+function isResult({ role, toolCallId, content }: Record<string, unknown>): boolean {
+  if (role !== "tool" || toolCallId === undefined) return false;
+  return typeof content !== "string" || !/"pendingExecution"\s*:\s*true/.test(content);
+}
+
+function show(result: ToolResult): string | OutputPart[] {
+  if (!hasImages(result)) return resultText(result);
+  return mapContent<OutputPart>(result.content, {
+    text: (content) => ({ type: "text", content }),
+    image: (value, mimeType) => ({ type: "image", source: { type: "data", value, mimeType } }),
+  });
+}
+
+/**
+ * Waits until the calls in `messages` that wait for a person are answered in Haft. Then call chat() with the same messages
+ * again: it continues with the answers.
+ *
+ * @example
+ * await resolveTanStackApprovals(tools, { messages, threadId });
+ * const stream = chat({ adapter, messages, threadId, tools, middleware: [tools.middleware] });
+ */
+export async function resolveTanStackApprovals(
+  tools: readonly object[],
+  { messages, threadId, signal }: { messages: readonly unknown[]; threadId?: string; signal?: AbortSignal },
+): Promise<void> {
+  const adapters = new Set(tools.flatMap((tool) => sources.get(tool) ?? []));
+  for (const adapter of adapters) await adapter.wait(messages, threadId, signal);
+}

@@ -1,0 +1,202 @@
+import { chat, EventType, type StreamChunk } from "@tanstack/ai";
+import { resolveTanStackApprovals, toTanStackTools } from "haft/formats";
+import { expect, expectTypeOf, test } from "vitest";
+import { createTanStackAdapter, type ScriptedCall } from "../../src/models/frameworks/scripted-models.fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { createPayTools, createStoredWorld, createWorld, openQuestion } from "./pay-world.ts";
+
+const PAY: ScriptedCall = { id: "functions.pay:0", name: "pay", input: { amount: 50 } };
+const inChat = { call: { caller: { session: "chat-1", user: "ada" } } };
+const prompt = [{ role: "user", content: "go" }];
+
+type Tools = ReturnType<typeof toTanStackTools>;
+
+interface Request {
+  calls?: readonly ScriptedCall[];
+  messages?: readonly object[];
+  threadId?: string;
+  /** The answer to the interrupt of PAY in the run that is resumed. */
+  answer?: { approved: boolean; runId: string };
+  abortController?: AbortController;
+}
+
+/** One request of the program: what it reads from the stream. */
+async function play(
+  tools: Tools,
+  { calls = [PAY], messages = prompt, threadId = "t1", answer, abortController }: Request = {},
+) {
+  const runId = `run-${Math.random()}`;
+  const stream = chat({
+    adapter: createTanStackAdapter(calls),
+    messages: messages as never,
+    tools,
+    middleware: [tools.middleware],
+    threadId,
+    runId,
+    abortController,
+    parentRunId: answer?.runId,
+    resume: answer && [
+      { interruptId: `approval_${PAY.id}`, status: "resolved", payload: { approved: answer.approved } },
+    ],
+  }) as AsyncIterable<StreamChunk>;
+  const chunks: StreamChunk[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  const snapshot = chunks.findLast((chunk) => chunk.type === EventType.MESSAGES_SNAPSHOT);
+  const finished = chunks.findLast((chunk) => chunk.type === EventType.RUN_FINISHED);
+  const outcome = finished?.type === EventType.RUN_FINISHED ? finished.outcome : undefined;
+  return {
+    runId,
+    chunks,
+    text: chunks.flatMap((chunk) => (chunk.type === EventType.TEXT_MESSAGE_CONTENT ? [chunk.delta] : [])).join(""),
+    results: chunks.flatMap((chunk) => (chunk.type === EventType.TOOL_CALL_RESULT ? [chunk] : [])),
+    interrupts: outcome?.type === "interrupt" ? outcome.interrupts : [],
+    messages: (snapshot?.type === EventType.MESSAGES_SNAPSHOT ? snapshot.messages : []) as object[],
+  };
+}
+
+test("a call that needs a person is an interrupt, and a yes there runs it once and is Haft's answer", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toTanStackTools(toolkit, inChat);
+  const first = await play(tools);
+  expect(first.interrupts).toMatchObject([{ id: `approval_${PAY.id}`, toolCallId: PAY.id }]);
+  const question = await openQuestion(haft);
+  expect(question).toMatchObject({ toolName: "pay", callId: PAY.id, caller: { session: "chat-1" } });
+  expect(effects).toEqual([]);
+
+  const second = await play(tools, { messages: first.messages, answer: { approved: true, runId: first.runId } });
+  expect(second.text).toBe("done");
+  expect(JSON.stringify(second.results)).toContain("r-50");
+  expect(effects).toEqual(["paid 50 to ann"]);
+  expect(await haft.approvals.get(question.id)).toMatchObject({
+    state: "approved",
+    answeredBy: "ada",
+    answeredVia: "TanStack AI",
+    call: { outcome: "completed" },
+  });
+  // The client sends the same request again.
+  await play(tools, { messages: first.messages, answer: { approved: true, runId: first.runId } });
+  expect(effects).toHaveLength(1);
+  expect(await haft.approvals.list()).toHaveLength(1);
+});
+
+test("a yes in Haft resumes the chat", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toTanStackTools(toolkit);
+  const { messages } = await play(tools);
+  const waiting = resolveTanStackApprovals(tools, { messages, threadId: "t1" });
+  await haft.approve((await openQuestion(haft)).id, "grace");
+  await waiting;
+  const second = await play(tools, { messages });
+  expect(second.text).toBe("done");
+  expect(JSON.stringify(second.results)).toContain("r-50");
+  expect(effects).toEqual(["paid 50 to ann"]);
+});
+
+test("a no there closes the question, and a no in Haft is a failure of the tool", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toTanStackTools(toolkit, inChat);
+  const first = await play(tools);
+  const { id } = await openQuestion(haft);
+  const refused = await play(tools, { messages: first.messages, answer: { approved: false, runId: first.runId } });
+  expect(refused.text).toBe("done");
+  expect(await haft.approvals.get(id)).toMatchObject({ state: "denied", answeredBy: "ada" });
+
+  const others = toTanStackTools(toolkit, { call: { caller: { session: "chat-2" } } });
+  const { messages } = await play(others);
+  await haft.deny((await openQuestion(haft)).id, "not today", "grace");
+  await resolveTanStackApprovals(others, { messages });
+  const second = await play(others, { messages });
+  expect(second.text).toBe("done");
+  expect(JSON.stringify(second.results)).toContain("not today");
+  expect(effects).toEqual([]);
+});
+
+test.each([
+  ["there", "there"],
+  ["in Haft", "here"],
+])("a question is answered %s after a restart", async (_name, where) => {
+  const world = createStoredWorld(temporaryFolder());
+  const before = await world.open();
+  const first = await play(toTanStackTools(before.toolkit, inChat));
+  const messages = JSON.parse(JSON.stringify(first.messages)) as object[];
+  await before.close();
+
+  const after = await world.open();
+  const tools = toTanStackTools(after.toolkit, inChat);
+  const question = await openQuestion(after.haft);
+  if (where === "here") {
+    await after.haft.approve(question.id, "grace");
+    await resolveTanStackApprovals(tools, { messages });
+  }
+  const answer = where === "here" ? undefined : { approved: true, runId: first.runId };
+  expect((await play(tools, { messages, answer })).text).toBe("done");
+  expect(world.effects).toEqual(["paid 50 to ann"]);
+  expect(await after.haft.approvals.get(question.id)).toMatchObject({ answeredBy: where === "here" ? "grace" : "ada" });
+});
+
+test("equal call ids of two threads are two calls, and only the call that needs it asks", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toTanStackTools(toolkit);
+  const calls = [{ ...PAY, input: { amount: 5 } }];
+  for (const threadId of ["t1", "t2"]) expect((await play(tools, { calls, threadId })).interrupts).toEqual([]);
+  expect(effects).toEqual(["paid 5 to ann", "paid 5 to ann"]);
+  // At the same time, with the same tools.
+  const [asked, unasked] = await Promise.all([play(tools, { threadId: "t3" }), play(tools, { calls, threadId: "t4" })]);
+  expect(asked.interrupts).toHaveLength(1);
+  expect(unasked.interrupts).toHaveLength(0);
+  expect(await haft.approvals.list("pending")).toHaveLength(1);
+});
+
+test("failures are errors of the tool, also of a denied one", async () => {
+  const { haft, effects, toolkit } = createWorld({ policy: { deny: ["pay"] } });
+  const calls = [PAY, { id: "c2", name: "fail", input: {} }, { id: "c3", name: "count", input: { to: "x" } }];
+  const { results, text } = await play(toTanStackTools(toolkit), { calls });
+  expect(text).toBe("done");
+  expect(results).toHaveLength(3);
+  for (const result of results) expect(JSON.stringify(result)).toContain("output-error");
+  expect(JSON.stringify(results)).toContain("out of paper");
+  expect(effects).toEqual([]);
+  expect(await haft.log.recent()).toHaveLength(3);
+});
+
+test("partial results are events of the stream", async () => {
+  const { toolkit } = createWorld();
+  const { chunks, results } = await play(toTanStackTools(toolkit), {
+    calls: [{ id: "c1", name: "count", input: { to: 3 } }],
+  });
+  const shown = chunks.flatMap((chunk) =>
+    chunk.type === EventType.CUSTOM && chunk.name === "tool-progress" ? [chunk.value] : [],
+  );
+  expect(shown).toMatchObject([
+    { toolCallId: "c1", content: [{ text: "at 1" }] },
+    { toolCallId: "c1", content: [{ text: "at 2" }] },
+  ]);
+  expect(JSON.stringify(results)).toContain("counted to 3");
+});
+
+test("an abort of the chat stops the call", async () => {
+  const { haft, toolkit } = createWorld();
+  const abortController = new AbortController();
+  haft.on("tool_call_started", () => abortController.abort());
+  const calls = [{ id: "c1", name: "wait", input: {} }];
+  await play(toTanStackTools(toolkit), { calls, abortController }).catch(() => undefined);
+  await expect.poll(() => haft.log.recent()).toMatchObject([{ toolName: "wait", errorCode: "cancelled" }]);
+});
+
+test("without the middleware a call that needs a person fails, and says what to pass", async () => {
+  const { effects, toolkit } = createWorld();
+  const adapter = createTanStackAdapter([PAY]);
+  const stream = chat({ adapter, messages: prompt as never, tools: toTanStackTools(toolkit) });
+  const chunks: unknown[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  expect(JSON.stringify(chunks)).toContain("middleware: [tools.middleware]");
+  expect(effects).toEqual([]);
+});
+
+test("types of names and inputs come from the tools", () => {
+  const { pay, count } = createPayTools();
+  const tools = toTanStackTools({ pay, count });
+  expectTypeOf(tools[0]!.name).toEqualTypeOf<"pay" | "count">();
+  const [tool] = toTanStackTools({ pay });
+  expectTypeOf(tool!.execute).parameter(0).toEqualTypeOf<{ amount: number; to?: string | undefined }>();
+});
