@@ -1,15 +1,18 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { FOREIGN_PLACES } from "../config/foreign/foreign-files.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { type McpDialect, readMcpServers } from "../config/mcp-entries.ts";
 import {
   addMcpServer,
-  type ImportedServer,
   type McpImport,
   type McpJsonServer,
   mcpJsonOf,
+  type NamedServer,
   readMcpImport,
   removeMcpServer,
+  takenName,
+  takenNames,
 } from "../config/mcp-json.ts";
 import { ConfigError, showPath } from "../config/problems.ts";
 import { mcpServerDigest } from "../config/trust-items.ts";
@@ -52,20 +55,6 @@ type Endpoints =
   | "importPreview"
   | "import"
   | "protocol";
-
-/** Files of other clients, in the home folder or in the workspace. */
-const CLIENT_FILES: readonly (readonly [client: string, place: "home" | "folder", path: string])[] = [
-  ["Claude Code", "home", ".claude.json"],
-  ["Claude Desktop", "home", "Library/Application Support/Claude/claude_desktop_config.json"],
-  ["Claude Desktop", "home", ".config/Claude/claude_desktop_config.json"],
-  ["Claude Desktop", "home", "AppData/Roaming/Claude/claude_desktop_config.json"],
-  ["Cursor", "home", ".cursor/mcp.json"],
-  ["Cursor", "folder", ".cursor/mcp.json"],
-  ["VS Code", "folder", ".vscode/mcp.json"],
-  ["Codex", "home", ".codex/config.toml"],
-  ["Gemini", "home", ".gemini/settings.json"],
-  ["Gemini", "folder", ".gemini/settings.json"],
-];
 
 /** A name becomes a part of tool names. */
 const SERVER_NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
@@ -140,7 +129,7 @@ export class ServerEntries {
       if (!(await isThere(file))) continue;
       try {
         const read = await this.#readImport({ file });
-        if (read.servers.length > 0) found.push(this.#describeImport(client, file, read));
+        if (read.servers.length > 0) found.push(await this.#describeImport(client, file, read));
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         found.push({ client, file, servers: [], notes: [error.message] });
@@ -154,43 +143,61 @@ export class ServerEntries {
     return this.#describeImport(read.dialect, request.file, read);
   }
 
-  async import({ names, ...request }: McpImportChoice): Promise<McpServerInfo[]> {
+  async import({ names, replace = [], rename = {}, ...request }: McpImportChoice): Promise<McpServerInfo[]> {
+    const { folder } = this.#options;
     const { servers } = await this.#readImport(request);
-    const chosen: ImportedServer[] = [];
-    for (const name of names) {
+    const chosen = names.map((name): NamedServer => {
       const one = servers.find(({ server }) => server.name === name);
       if (!one) throw new ApiError("bad_request", `There is no server "${name}" in it`, "Choose one of its servers.");
-      checkName(name);
-      chosen.push(one);
+      const written = Object.hasOwn(rename, name) ? rename[name]! : name;
+      checkName(written);
+      return { name: written, entry: one.entry };
+    });
+    const taken = (await takenNames(folder, chosen)).filter((name) => !replace.includes(name));
+    if (taken.length > 0 || new Set(chosen.map(({ name }) => name)).size < chosen.length) {
+      const what = taken.length > 0 ? takenName(mcpJsonOf(folder), taken).message : "Two servers would have one name";
+      throw new ApiError("conflict", what, "Send their names in `replace`, or new names in `rename`.");
     }
     const added: McpServerInfo[] = [];
-    for (const { server, entry } of chosen) added.push(await this.#write(server.name, entry));
+    for (const { name, entry } of chosen) added.push(await this.#write(name, entry));
     return added;
   }
 
   #clientFiles(): { client: string; file: string }[] {
     const { folder, user } = this.#options;
     const { home } = userPaths(user);
-    return CLIENT_FILES.map(([client, place, path]) => ({
+    const places = FOREIGN_PLACES.map(({ client, in: place, path }) => ({ client, place, path }));
+    // Its settings are elsewhere, so it is no place of those.
+    places.unshift({ client: "Claude Code", place: "home", path: ".claude.json" });
+    const files = places.map(({ client, place, path }) => ({
       client,
       file: join(place === "home" ? home : folder, path),
     }));
+    return files.filter(({ file }) => file !== mcpJsonOf(folder));
   }
 
   /** Only files of clients: other files of this machine are nobody's business. */
   #readImport({ file, text }: McpImportRequest): Promise<McpImport> {
     const { folder, user } = this.#options;
-    const { env } = userPaths(user);
-    if (text !== undefined) return readable(readMcpImport({ text }, { env, folder }));
+    const { env, home } = userPaths(user);
+    if (text !== undefined) return readable(readMcpImport({ text }, { env, folder, home }));
     if (file === undefined || !this.#clientFiles().some((known) => known.file === file)) {
       throw new ApiError("bad_request", "This is not a configuration file of a known client", "Paste its text.");
     }
-    return readable(readMcpImport({ file }, { env, folder }));
+    return readable(readMcpImport({ file }, { env, folder, home }));
   }
 
-  #describeImport(client: string, file: string | undefined, { servers, notes }: McpImport): McpImportSource {
-    const previews = servers.map(({ server }) => ({ ...this.#describe(server), notes: [] }));
-    return { client, file, servers: previews, notes };
+  async #describeImport(client: string, file: string | undefined, read: McpImport): Promise<McpImportSource> {
+    const { servers, notes, imported } = read;
+    const named = servers.map(({ server, entry }) => ({ name: server.name, entry }));
+    const taken = await takenNames(this.#options.folder, named);
+    const previews = servers.map(({ server, entry }) => {
+      const preview = { ...this.#describe({ ...server, enabled: entry.disabled !== true }), notes: [] };
+      // In the file, but not running.
+      if (taken.includes(server.name)) preview.replaces ??= `${server.name} in .mcp.json`;
+      return preview;
+    });
+    return { client, file, servers: previews, notes, imported };
   }
 
   #describe(server: McpServerConfig & { enabled?: boolean }): Omit<McpServerPreview, "notes"> {
@@ -202,7 +209,8 @@ export class ServerEntries {
 
   async #write(name: string, entry: McpJsonServer): Promise<McpServerInfo> {
     const { folder } = this.#options;
-    await readable(addMcpServer(folder, name, entry));
+    // The person saw what it replaces, or an import has checked that nothing is replaced unasked.
+    await readable(addMcpServer(folder, name, entry, { replaces: true }));
     // Trust is for what the person saw: another program may have rewritten the file.
     const digest = await mcpServerDigest(folder, name, entry);
     const written = (await this.list()).find((each) => each.digest === digest && each.canRemove);
@@ -217,8 +225,12 @@ export class ServerEntries {
   async #connect(name: string, digest: string): Promise<McpServerInfo> {
     const { folder, user, hub, pins, onAdd } = this.#options;
     await openTrustStore(userPaths(user)).update(folder, (digests) => [...digests, digest]);
-    const { mcpServers } = await readable(loadConfig({ folder, ...user }));
+    const { mcpServers, excludedServers } = await readable(loadConfig({ folder, ...user }));
     const server = mcpServers.find((each) => each.name === name);
+    const excluded = excludedServers.find((each) => each.name === name);
+    if (!server && excluded) {
+      throw new ApiError("conflict", `"${name}" is trusted, but: ${excluded.reason}`, "Change that setting first.");
+    }
     if (!server) throw unknownServer(name);
     if (hub.status().some((each) => each.name === name)) {
       await hub.remove(name);

@@ -1,7 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig } from "./config-schema.ts";
-import type { ImportedSetting, ServerLimit, ServerLimits } from "./foreign/settings-reader.ts";
+import { limitOf } from "./foreign/server-limits.ts";
+import type { ImportedSetting } from "./foreign/settings-reader.ts";
 import { type McpServerConfig } from "./mcp-entries.ts";
 import { listPlugins, type PluginReference } from "./plugins.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, showPath } from "./problems.ts";
@@ -144,28 +145,6 @@ function excludeServers(checked: readonly CheckedSource[], files: readonly RawSo
   }
   excluded.servers = [...servers.values()];
   return excluded;
-}
-
-function limitOf(server: McpServerConfig, limits: readonly ServerLimits[]): string | undefined {
-  const matches = ({ name, command, url }: ServerLimit): boolean => {
-    if (name !== undefined) return name === server.name;
-    if (server.transport !== "stdio") return url !== undefined && matchesUrl(server.url, url);
-    return command !== undefined && [server.command, ...server.args].join("\0") === command.join("\0");
-  };
-  for (const { file, excluded } of limits) {
-    const limit = excluded.find(matches);
-    if (limit) return `${limit.setting} of ${file} names it`;
-  }
-  // Of several lists of one program each may add servers, as in Claude Code.
-  const lists = limits.filter(({ only, lists: ends }) => only && ends.some((end) => server.file?.endsWith(end)));
-  if (lists.length === 0 || lists.some(({ only }) => only?.names.includes(server.name))) return undefined;
-  return `${lists.map(({ only, file }) => `${only?.setting} of ${file}`).join(" and ")} does not name it`;
-}
-
-/** `*` in a pattern is any text. */
-function matchesUrl(url: string, pattern: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "s").test(url);
 }
 
 function lineKey({ file, setting }: ImportedSetting): string {

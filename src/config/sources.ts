@@ -13,7 +13,8 @@ import {
   readForeignFile,
 } from "./foreign/foreign-files.ts";
 import { readInstructionSource } from "./foreign/instructions.ts";
-import type { LocatedSetting, ServerLimits } from "./foreign/settings-reader.ts";
+import type { ServerLimits } from "./foreign/server-limits.ts";
+import type { LocatedSetting } from "./foreign/settings-reader.ts";
 import { findUnmigratedState, STATE_FILES } from "../io/files/state-folder.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, type SourcePosition } from "./problems.ts";
 import type { UserPaths } from "./user-paths.ts";

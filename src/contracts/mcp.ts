@@ -165,9 +165,27 @@ export type McpImportRequest = z.infer<typeof McpImportRequest>;
 
 export const McpImportChoice = named(
   "McpImportChoice",
-  McpImportRequest.extend({ names: z.array(Name).min(1).max(100) }),
+  McpImportRequest.extend({
+    names: z.array(Name).min(1).max(100),
+    /** Names of servers in `.mcp.json` that are replaced. Without them, other settings under the same name are a conflict. */
+    replace: z.array(Name).max(100).optional(),
+    /** New names, by the names in the other client's configuration. */
+    rename: z.record(z.string(), Name).optional(),
+  }),
 );
 export type McpImportChoice = z.infer<typeof McpImportChoice>;
+
+/** What becomes of one setting of another program. */
+export const ImportedSetting = named(
+  "ImportedSetting",
+  z.strictObject({
+    file: z.string(),
+    line: Count.optional(),
+    setting: z.string(),
+    outcome: z.enum(["applied", "narrowed", "not_applied"]),
+    reason: z.string(),
+  }),
+);
 
 export const McpImportSource = named(
   "McpImportSource",
@@ -176,6 +194,8 @@ export const McpImportSource = named(
     file: z.string().optional(),
     servers: z.array(McpServerPreview),
     notes: z.array(z.string()),
+    /** Every setting of the file. */
+    imported: z.array(ImportedSetting).optional(),
   }),
 );
 export type McpImportSource = z.infer<typeof McpImportSource>;

@@ -137,4 +137,32 @@ describe("servers of configuration files", () => {
     });
     expect(pasted).toMatchObject({ client: "vscode", servers: [{ name: "vs", launch: "https://e.org/mcp" }] });
   });
+
+  test("of other clients replace none of the same name unless that is said", async () => {
+    const { api, folder, written } = await open();
+    const own = { type: "http", url: "http://127.0.0.1:1/mcp", headers: { Authorization: "Bearer ${KEY}" } };
+    writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { docs: own } }));
+    const text = JSON.stringify({ mcpServers: { docs: { type: "http", url: "http://127.0.0.1:2/mcp" } } });
+    expect((await api.mcp.importPreview({ text })).servers).toMatchObject([
+      { replaces: expect.stringContaining("docs") },
+    ]);
+    const refused = api.mcp.import({ text, names: ["docs"] });
+    await expect(refused).rejects.toMatchObject({ status: 409, message: expect.stringContaining("docs") });
+    expect(written()).toEqual({ docs: own });
+    await api.mcp.import({ text, names: ["docs"], rename: { docs: "docs2" } });
+    expect(written()).toMatchObject({ docs: own, docs2: { url: "http://127.0.0.1:2/mcp" } });
+    await api.mcp.import({ text, names: ["docs"], replace: ["docs"] });
+    expect(written()).toMatchObject({ docs: { url: "http://127.0.0.1:2/mcp" } });
+  });
+
+  test("that a setting of another program excludes are not started, even if trusted", async () => {
+    const { api, folder } = await open();
+    const entry = { command: process.execPath, args: [MODERN] };
+    writeFileSync(join(folder, ".mcp.json"), JSON.stringify({ mcpServers: { theirs: entry } }));
+    mkdirSync(join(folder, ".claude"));
+    writeFileSync(join(folder, ".claude/settings.json"), JSON.stringify({ disabledMcpjsonServers: ["theirs"] }));
+    const [shown] = (await api.mcp.entries()).items;
+    await expect(api.mcp.trust("theirs", { digest: shown!.digest })).rejects.toThrow(/disabledMcpjsonServers of/);
+    expect((await api.mcp.list()).items).toEqual([]);
+  });
 });

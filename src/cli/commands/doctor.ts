@@ -1,9 +1,12 @@
 import { constants, existsSync } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { errorMessage } from "../../core/error.ts";
+import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
+import { showProblem } from "../../config/problems.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { systemClock } from "../../core/clock.ts";
 import { findPackage } from "../../io/files/package-folder.ts";
@@ -12,6 +15,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
 import { safeLine, type Style } from "../output.ts";
+import { showImported } from "../show-imported.ts";
 
 export interface Finding {
   what: string;
@@ -28,7 +32,11 @@ interface DoctorOptions {
   env: Environment;
 }
 
-const STYLES: Readonly<Record<string, Style>> = { ok: "green", warning: "yellow", broken: "red" };
+const STYLES: Readonly<Record<string, Style>> = {
+  ok: "green",
+  warning: "yellow",
+  broken: "red",
+};
 const MIN_NODE_VERSION = [20, 19] as const;
 
 export const doctor = defineCommand({
@@ -37,11 +45,18 @@ export const doctor = defineCommand({
     ["haft doctor --json", "for a bug report"],
   ],
   uses: ["server"],
+  notes: [
+    "It opens the folder as `haft serve` does, without starting its MCP servers, and reports why if that fails. It also lists what",
+    "became of each setting of other programs: Claude Code and Desktop, Codex, Cursor, Gemini, OpenCode and VS Code.",
+  ],
   async run({ folder, url, terminal, output, connect }) {
-    const items =
-      url === undefined ? await checkEverything({ folder, env: terminal.env }) : await checkServer(await connect());
-    output.list({ items }, () =>
-      showColumns(
+    const report =
+      url === undefined
+        ? await checkEverything({ folder, env: terminal.env })
+        : { items: await checkServer(await connect()), imported: [] };
+    const { items, imported } = report;
+    output.list(report, () => [
+      ...showColumns(
         items.map(({ what, state, found, next }) => [
           state,
           what,
@@ -49,22 +64,26 @@ export const doctor = defineCommand({
         ]),
         { paint: output.paint, styleOf: (cell, column) => (column === 0 ? STYLES[cell] : undefined) },
       ),
-    );
+      ...showImported(imported, output),
+    ]);
     return items.some(({ state }) => state === "broken") ? EXIT.failed : EXIT.done;
   },
 });
 
-/** Each part is checked on its own: a broken one does not hide the others. Creates nothing. */
-async function checkEverything(options: DoctorOptions): Promise<Finding[]> {
+/** Each part is checked on its own: a broken one does not hide the others. Leaves nothing behind. */
+async function checkEverything(options: DoctorOptions): Promise<{ items: Finding[]; imported: ImportedSetting[] }> {
   let config: LoadedConfig | undefined;
+  let imported: ImportedSetting[] = [];
   const findings = [
     await check("Node", () => checkNode(process.versions.node)),
     await check("workspace", () => checkWorkspace(options.folder)),
     await check("configuration", async () => {
       const { loadConfig } = await import("../../config/load-config.ts");
       config = await loadConfig(options);
+      imported = config.imported;
       return checkConfig(config);
     }),
+    ...(await checkHost(options, config, (found) => (imported = found))),
     await check("state folder", () => checkStateFolder(options)),
     await check("store", () => checkStore(options, config?.value.store.url)),
     await check("port", () => checkPort(config?.value.server.port ?? 4117)),
@@ -79,7 +98,53 @@ async function checkEverything(options: DoctorOptions): Promise<Finding[]> {
     findings.push(await check("web search", () => checkWebSearch(known, options.env)));
     findings.push(...(await checkChannels(config, options.env)));
   }
-  return findings;
+  return { items: findings, imported };
+}
+
+/** Opens the folder as every other command does: what makes that fail is broken. */
+async function checkHost(
+  options: DoctorOptions,
+  config: LoadedConfig | undefined,
+  onImported: (imported: ImportedSetting[]) => void,
+): Promise<Finding[]> {
+  // The reason is known already.
+  if (!config) return [];
+  const { folder, env } = options;
+  const warnings: string[] = [];
+  const finding = await check("host", async () => {
+    const stateFolder = stateFolderOf(folder, { env });
+    if (findUnmigratedState(folder, stateFolder) !== undefined) {
+      const { configuredRules } = await import("../../capabilities/runtime-options.ts");
+      configuredRules(config);
+      return { state: "ok", found: "not tried: the first use moves the state of an earlier version" };
+    }
+    const temporary = existsSync(stateFolder) ? undefined : await mkdtemp(join(tmpdir(), "haft-doctor-"));
+    try {
+      const [{ openHaft }, { listImported }] = await Promise.all([
+        import("../../host.ts"),
+        import("../../capabilities/imported-settings.ts"),
+      ]);
+      const host = await openHaft(folder, {
+        env,
+        stateFolder: temporary,
+        isShortLived: true,
+        runsJobs: false,
+        connectsMcp: false,
+        onWarning: (warning) => warnings.push(warning),
+      });
+      try {
+        onImported(await listImported(host));
+        return { state: "ok", found: `opens, with ${host.haft.tools().length} tools` };
+      } finally {
+        await host.close();
+      }
+    } finally {
+      if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
+    }
+  });
+  const known = new Set(config.warnings.map(showProblem));
+  const others = warnings.filter((warning) => !known.has(warning) && !warning.includes("haft trust"));
+  return [finding, ...others.map((found): Finding => ({ what: "host", state: "warning", found }))];
 }
 
 async function checkServer(client: Pick<ApiClient, "server">): Promise<Finding[]> {
@@ -140,7 +205,12 @@ async function checkStateFolder({ folder, env }: DoctorOptions): Promise<Check> 
   const stateFolder = stateFolderOf(folder, { env });
   const old = findUnmigratedState(folder, stateFolder);
   if (old !== undefined) return { state: "ok", found: `${stateFolder}; the first use copies ${old} into it` };
-  if (!existsSync(stateFolder)) return { state: "ok", found: `${stateFolder} is created at the first use` };
+  if (!existsSync(stateFolder)) {
+    let parent = dirname(stateFolder);
+    while (!existsSync(parent)) parent = dirname(parent);
+    await access(parent, constants.W_OK);
+    return { state: "ok", found: `${stateFolder} is created at the first use` };
+  }
   return access(stateFolder, constants.W_OK).then(
     () => ({ state: "ok" as const, found: stateFolder }),
     () => ({
@@ -215,7 +285,8 @@ async function checkPty(): Promise<Check> {
 async function checkSandbox(config: LoadedConfig | undefined): Promise<Finding[]> {
   const { mode = "auto", autoAllow = false } = config?.value.sandbox ?? {};
   const what = "sandbox";
-  if (mode === "off") {
+  const { commandsConfinedBy } = config ?? {};
+  if (mode === "off" && commandsConfinedBy === undefined) {
     const found = "commands are not confined: disabled by sandbox.mode. Every command needs approval or an allow rule";
     return [{ what, state: "warning", found }];
   }
@@ -228,7 +299,9 @@ async function checkSandbox(config: LoadedConfig | undefined): Promise<Finding[]
     found:
       look && work
         ? `commands without approval are confined by ${look.name}, others by ${work.name}${autoAllow ? ", and run without asking" : ""}`
-        : "this machine cannot confine commands, so every command needs approval",
+        : commandsConfinedBy === undefined
+          ? "this machine cannot confine commands, so every command needs approval"
+          : `this machine cannot confine commands, and ${commandsConfinedBy} wants that, so no command runs`,
   };
   return [
     summary,

@@ -1,4 +1,5 @@
 import type { McpPromptInfo, McpResourceInfo, McpServerInfo } from "../../contracts/mcp.ts";
+import { ToolError } from "../../core/error.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult, textOfBlock } from "../calls.ts";
@@ -8,6 +9,7 @@ import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-que
 import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine } from "../output.ts";
+import { showImported } from "../show-imported.ts";
 import { hasDesktop, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
 const GRACE_MS = 10_000;
@@ -100,9 +102,10 @@ const add = defineCommand({
     url: { type: "text", value: "URL", about: "The address of a remote server" },
     header: { type: "list", value: "NAME=VALUE", about: "Sent with every request to it" },
     env: { type: "list", value: "NAME=VALUE", about: "For the program that is started" },
+    replace: { type: "flag", about: "Replace a server of this name that has other settings" },
   },
   notes: ["Writes .mcp.json of the folder, which other MCP clients read too. Then `haft trust` allows it to run."],
-  async run({ operands: [name = ""], rest, folder, output, options: { url, header, env } }) {
+  async run({ operands: [name = ""], rest, folder, output, options: { url, header, env, replace } }) {
     const [program, ...args] = rest;
     if ((url === undefined) === (program === undefined)) {
       throw new UsageError("Give either --url URL, or the command that starts the server after --.");
@@ -112,11 +115,18 @@ const add = defineCommand({
       url === undefined
         ? { command: program, args: args.length > 0 ? args : undefined, env: readPairs(env) }
         : { type: "http", url, headers: readPairs(header) };
-    const { file, replaced } = await addMcpServer(folder, name, server);
-    output.data({ name, file, replaced }, () => [file]);
-    output.info(`${replaced ? "Replaced" : "Added"} "${name}". It runs after you trust it: haft trust`);
+    const added = await addMcpServer(folder, name, server, { replaces: replace }).catch((error: unknown) => {
+      if (error instanceof ToolError && error.code === "conflict") throw new UsageError(error.message, TAKEN_NAME);
+      throw error;
+    });
+    const { file, replaced, unchanged } = added;
+    output.data({ name, file, replaced, unchanged }, () => [file]);
+    const what = unchanged ? "Already there:" : replaced ? "Replaced" : "Added";
+    output.info(`${what} "${name}". It runs after you trust it: haft trust`);
   },
 });
+
+const TAKEN_NAME = "Use --replace to replace it, or another name.";
 
 function readPairs(given: readonly string[]): Record<string, string> | undefined {
   if (given.length === 0) return undefined;
@@ -159,26 +169,52 @@ const importServers = defineCommand({
     ["haft mcp import ~/.cursor/mcp.json", "the servers of Cursor"],
     ["haft mcp import .vscode/mcp.json", "the servers of VS Code"],
     ["haft mcp import ~/.codex/config.toml", "the servers of Codex"],
+    ["haft mcp import opencode.json --rename docs=docs2", "with another name for one of them"],
   ],
   operands: [{ name: "FILE", completes: "file" }],
+  options: {
+    replace: { type: "flag", about: "Replace servers of the same names that have other settings" },
+    rename: { type: "list", value: "NAME=NEW", about: "Import a server under another name" },
+  },
   notes: [
-    "Reads the files of Claude Desktop and Code, Cursor, VS Code, Gemini and Codex, and writes their servers to .mcp.json of",
-    "the folder. Settings that have no equivalent are reported. Then `haft trust` allows them to run.",
+    "Reads the files of Claude Desktop and Code, Cursor, VS Code, Gemini, Codex and OpenCode, and writes their servers to .mcp.json",
+    "of the folder. A server of the same name with other settings is not replaced without --replace; then nothing is written.",
+    "What becomes of each setting of the file is listed. Then `haft trust` allows the servers to run.",
   ],
-  async run({ operands: [file = ""], folder, terminal, output }) {
-    const [{ resolve }, { addMcpServer, readMcpImport }] = await Promise.all([
+  async run({ operands: [file = ""], folder, terminal, output, options: { replace, rename } }) {
+    const [{ resolve }, { userPaths }, json] = await Promise.all([
       import("node:path"),
+      import("../../config/user-paths.ts"),
       import("../../config/mcp-json.ts"),
     ]);
     const source = { file: resolve(terminal.cwd, file) };
-    const { dialect, servers, notes } = await readMcpImport(source, { env: terminal.env, folder });
-    for (const { server, entry } of servers) await addMcpServer(folder, server.name, entry);
-    const names = servers.map(({ server: { name } }) => name);
-    const off = servers.filter(({ server }) => !server.enabled).map(({ server }) => safeLine(server.name));
-    output.data({ dialect, servers: names, notes }, () => names.map(safeLine));
+    const { home } = userPaths({ env: terminal.env });
+    const read = await json.readMcpImport(source, { env: terminal.env, folder, home });
+    const names = new Map(Object.entries(readPairs(rename) ?? {}));
+    const unknown = [...names.keys()].find((name) => !read.servers.some(({ server }) => server.name === name));
+    if (unknown !== undefined) throw new UsageError(`There is no server "${unknown}" in ${file}.`);
+    const servers = read.servers.map(({ server, entry }) => ({ name: names.get(server.name) ?? server.name, entry }));
+    const twice = servers.find(({ name }, at) => servers.findIndex((each) => each.name === name) !== at);
+    if (twice) throw new UsageError(`Two servers would have the name "${twice.name}".`, "Choose another name.");
+    const taken = replace ? [] : await json.takenNames(folder, servers);
+    if (taken.length > 0) {
+      const example = `--rename ${taken[0]}=NEW`;
+      throw new UsageError(json.takenName(json.mcpJsonOf(folder), taken).message, `Use --replace, or ${example}.`);
+    }
+    const added: { name: string; replaced: boolean; unchanged: boolean }[] = [];
+    for (const { name, entry } of servers) {
+      const { replaced, unchanged } = await json.addMcpServer(folder, name, entry, { replaces: replace });
+      added.push({ name, replaced, unchanged });
+    }
+    const { dialect, notes, imported } = read;
+    const result = { dialect, servers: added.map(({ name }) => name), added, notes, imported };
+    output.data(result, () => [...result.servers.map(safeLine), ...showImported(imported, output)]);
     for (const note of notes) output.warn(safeLine(note));
+    const replaced = added.filter((each) => each.replaced).map(({ name }) => safeLine(name));
+    if (replaced.length > 0) output.info(`Replaced: ${replaced.join(", ")}.`);
+    const off = servers.filter(({ entry }) => entry.disabled).map(({ name }) => safeLine(name));
     if (off.length > 0) output.info(`Disabled there, and so here: ${off.join(", ")}.`);
-    output.info(`${names.length} servers from a file of ${dialect}. They run after you trust them: haft trust`);
+    output.info(`${added.length} servers from a file of ${dialect}. They run after you trust them: haft trust`);
   },
 });
 

@@ -1,6 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { countImported, listImported } from "../../capabilities/imported-settings.ts";
+import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import { readVersion } from "../../io/files/package-folder.ts";
 import type { HaftHost } from "../../host.ts";
 import { checkFolder, UsageError } from "../arguments.ts";
@@ -62,7 +64,7 @@ export const serve = defineCommand({
       output.item({ url: server.url, login: served.login, folder: running.config.folder, pid: process.pid }, () => [
         served.login,
       ]);
-      greet(output, { version, host: running, hasConsole });
+      greet(output, { version, host: running, hasConsole, imported: await listImported(running) });
       if (hasConsole && !options["no-open"] && hasDesktop(terminal)) await openInBrowser(served.login);
       await new Promise<void>((done) => {
         if (interrupted.aborted) done();
@@ -108,13 +110,20 @@ function describeEnd({ haft }: HaftHost): string {
   return `Ending; waiting for ${running === 1 ? "a running call" : `${running} running calls`}. Ctrl-C again ends at once.`;
 }
 
-function greet(
-  { info, paintStderr }: Output,
-  { version, host, hasConsole }: { version: string; host: HaftHost; hasConsole: boolean },
-): void {
+interface Greeting {
+  version: string;
+  host: HaftHost;
+  hasConsole: boolean;
+  imported: readonly ImportedSetting[];
+}
+
+function greet({ info, paintStderr }: Output, { version, host, hasConsole, imported }: Greeting): void {
   info(
     `${paintStderr("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`,
   );
+  if (imported.length > 0) {
+    info(`Settings of other programs: ${countImported(imported)}. \`haft doctor\` lists them with the reasons.`);
+  }
   info(
     hasConsole
       ? "Open the address above in a browser: it logs you in once, within ten minutes."
@@ -143,7 +152,14 @@ Everything here may be read, changed and undone. Try, in the console or at a ter
 - [x] read about Haft
 `,
   "src/greet.js": `// TODO: greet in more languages
-export function greet(name) {
+export interface Greeting {
+  version: string;
+  host: HaftHost;
+  hasConsole: boolean;
+  imported: readonly ImportedSetting[];
+}
+
+function greet(name) {
   return \`Hello, \${name}!\`;
 }
 `,

@@ -1,6 +1,7 @@
 import { isObject } from "../../schema/json-schema.ts";
 import type { ConfigPath } from "../problems.ts";
-import { FIXED_VARIABLES, type ServerLimit, type SettingsReader } from "./settings-reader.ts";
+import type { ServerLimit } from "./server-limits.ts";
+import { FIXED_VARIABLES, type SettingsReader } from "./settings-reader.ts";
 
 const EVENTS = ["PreToolUse", "PermissionRequest", "PostToolUse"];
 const MODES = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"];

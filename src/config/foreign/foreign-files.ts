@@ -46,6 +46,13 @@ export const FOREIGN_PLACES: readonly ForeignPlace[] = [
   { client: "Claude Code", program: "claude", in: "folder", path: ".claude/settings.local.json" },
 ];
 
+/** The program that a file belongs to, by its name. */
+export function programOf(file: string): ForeignProgram {
+  const name = file.replaceAll("\\", "/");
+  const place = FOREIGN_PLACES.find(({ path }) => name === path || name.endsWith(`/${path}`));
+  return place?.program ?? "servers";
+}
+
 /** Whose lists of servers an allow list of the program means, by how their paths end. */
 const OWN_LISTS: Readonly<Record<ForeignProgram, readonly string[]>> = {
   claude: [".mcp.json"],

@@ -1,6 +1,7 @@
 import { didYouMean } from "../../core/nearest-name.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { isBelow } from "../config-paths.ts";
+import type { ServerLimit, ServerLimits } from "./server-limits.ts";
 import { type ConfigPath, pathKey, showPath, type SourcePosition } from "../problems.ts";
 
 /** What happened to one setting of another program. */
@@ -21,23 +22,6 @@ export interface LocatedSetting extends ImportedSetting {
   at: ConfigPath;
   /** It is probably misspelled: a warning at each start. */
   isMisspelled?: boolean;
-}
-
-/** Which MCP servers of other programs may not be started. */
-export interface ServerLimits {
-  file: string;
-  excluded: readonly ServerLimit[];
-  /** If given, only these servers of the program's own lists. */
-  only?: { setting: string; names: readonly string[] };
-  /** The files that `only` is about, by how they end. */
-  lists: readonly string[];
-}
-
-export interface ServerLimit {
-  setting: string;
-  name?: string;
-  command?: readonly string[];
-  url?: string;
 }
 
 /** Why variables of another program's settings have no effect. */

@@ -32,15 +32,27 @@ interface SkillFolder {
   path: string;
 }
 
-type ParsedSkill = Omit<Skill, "folder"> & { instructions: string; warning?: string };
-type FoundSkill = Skill & SkillFolder & { instructions: string };
+type ParsedSkill = Omit<Skill, "folder"> & Pick<FoundSkill, "instructions" | "isForModelsOnly" | "notes" | "warning">;
+
+interface FoundSkill extends Skill, SkillFolder {
+  instructions: string;
+  /** People cannot call it. */
+  isForModelsOnly?: boolean;
+  /** What of its file has another effect here than elsewhere, or none. */
+  notes: SkillNote[];
+  warning?: string;
+}
 
 /** Reads the folders each time, so new skills are found. */
 export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLibrary {
   return {
     async list() {
-      const { found, problems } = await findAll();
+      const { found, files } = await findAll();
+      const problems = files.flatMap(({ path, problem }) => (problem === undefined ? [] : [`${path}: ${problem}`]));
       return { skills: [...found.values()].map(toSkill), problems };
+    },
+    async files() {
+      return (await findAll()).files;
     },
     async load(name, { byPerson = false } = {}) {
       const skill = await find(name);
@@ -55,7 +67,7 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     async readCommand(text) {
       const [, name, given = ""] = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
       const skill = name === undefined ? undefined : (await findAll()).found.get(name);
-      if (!skill) return undefined;
+      if (!skill || skill.isForModelsOnly) return undefined;
       const { allowedTools, instructions } = skill;
       return {
         text: fillIn(instructions, given.trim()),
@@ -89,28 +101,30 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     });
   }
 
-  async function findAll(): Promise<{ found: Map<string, FoundSkill>; problems: string[] }> {
+  async function findAll(): Promise<{ found: Map<string, FoundSkill>; files: SkillFile[] }> {
     const found: FoundSkill[] = [];
-    const problems: string[] = [];
+    const files: SkillFile[] = [];
     for (const location of locations) {
       const isCommands = location.holds === "commands";
       for (const entry of isCommands ? await commandsIn(location) : await foldersIn(location)) {
         const path = posix.join(location.path, entry);
+        const file = posix.join(location.files.policy.workspace, isCommands ? path : posix.join(path, FILE));
         try {
-          const file = isCommands ? path : posix.join(path, FILE);
           const { bytes } = await location.files.readWhole(file, { maxBytes: MAX_BYTES });
           const text = bytes.toString("utf8");
-          const { warning, ...skill } = isCommands ? await parseCommand(text, entry) : await parseSkill(text, entry);
-          if (warning !== undefined) problems.push(`${path}: ${warning}. It is loaded.`);
-          if (found.some(({ name }) => name === skill.name)) continue;
-          found.push({ ...skill, folder: path, location, path });
+          const parsed = isCommands ? await parseCommand(text, entry) : await parseSkill(text, entry);
+          const { warning, name, notes } = parsed;
+          const problem = warning === undefined ? undefined : `${warning}. It is loaded.`;
+          const other = found.find((each) => each.name === name);
+          files.push({ path, file, name, problem, notes, isCommand: isCommands, shadowedBy: other?.path });
+          if (!other) found.push({ ...parsed, folder: path, location, path });
         } catch (error) {
-          problems.push(`${path}: ${errorMessage(error)}`);
+          files.push({ path, file, problem: errorMessage(error), notes: [], isCommand: isCommands });
         }
       }
     }
     found.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { found: new Map(found.map((skill) => [skill.name, skill])), problems };
+    return { found: new Map(found.map((skill) => [skill.name, skill])), files };
   }
 }
 
@@ -173,7 +187,7 @@ async function parseSkill(text: string, folder: string): Promise<ParsedSkill> {
   if (typeof description !== "string" || description.trim() === "" || description.length > MAX_DESCRIPTION_LENGTH) {
     throw invalid("`description` must describe in 1 to 1024 characters what it does and when to use it");
   }
-  return { ...commonFields(head), name, description: oneLine(description), instructions: body, warning };
+  return { ...commonFields(head, body), name, description: oneLine(description), instructions: body, warning };
 }
 
 /** Parses a command of Claude Code: `git/commit.md` is the command `/git:commit`. */
@@ -184,7 +198,7 @@ async function parseCommand(text: string, file: string): Promise<ParsedSkill> {
   if (body === "") throw invalid("it is empty");
   const described = typeof head["description"] === "string" ? head["description"] : (body.split("\n")[0] ?? "");
   const description = oneLine(described).slice(0, MAX_DESCRIPTION_LENGTH);
-  return { ...commonFields(head), name, description, instructions: body, warning, isCommand: true };
+  return { ...commonFields(head, body), name, description, instructions: body, warning, isCommand: true };
 }
 
 async function frontMatterOf(text: string): Promise<FrontMatter> {
@@ -195,11 +209,34 @@ async function frontMatterOf(text: string): Promise<FrontMatter> {
   }
 }
 
-function commonFields(head: Readonly<Record<string, unknown>>): Pick<Skill, "allowedTools" | "isForPeopleOnly"> {
+/** Keys that have effect here, or say something to people only. */
+const KNOWN_KEYS = new Set(
+  "name description allowed-tools disable-model-invocation user-invocable license compatibility metadata version".split(
+    " ",
+  ),
+);
+
+function commonFields(head: Readonly<Record<string, unknown>>, body: string) {
   const allowedTools = readTools(head["allowed-tools"]);
+  const notes = Object.keys(head)
+    .filter((key) => !KNOWN_KEYS.has(key))
+    .map((key): SkillNote => ({ key, outcome: "not_applied", reason: "Haft has no such setting for skills." }));
+  if (allowedTools.length > 0) {
+    const reason = "The agent has only these tools until its turn ends. Calls that need approval still need it.";
+    notes.push({ key: "allowed-tools", outcome: "narrowed", reason });
+  }
+  if (head["disable-model-invocation"] === true) {
+    notes.push({ key: "disable-model-invocation", outcome: "narrowed", reason: "Only people can call it." });
+  }
+  if (/(?:^|\s)!`[^`]+`/.test(body)) {
+    const reason = "Commands in the text are not run. The agent can run them as calls.";
+    notes.push({ key: "!`command`", outcome: "not_applied", reason });
+  }
   return {
     allowedTools: allowedTools.length > 0 ? allowedTools : undefined,
     isForPeopleOnly: head["disable-model-invocation"] === true || undefined,
+    isForModelsOnly: head["user-invocable"] === false || undefined,
+    notes,
   };
 }
 
@@ -245,10 +282,35 @@ export interface Skill {
   isForPeopleOnly?: boolean;
 }
 
+/** What becomes of one setting in the file of a skill. */
+export interface SkillNote {
+  key: string;
+  outcome: "narrowed" | "not_applied";
+  reason: string;
+}
+
+/** A file of a skill or command, and what became of it. */
+export interface SkillFile {
+  /** Relative to its location. */
+  path: string;
+  /** Absolute. */
+  file: string;
+  isCommand: boolean;
+  /** Undefined if it is not loaded. */
+  name?: string;
+  /** Why it is not loaded, or what to correct. */
+  problem?: string;
+  notes: readonly SkillNote[];
+  /** Another one of this name, which is used. */
+  shadowedBy?: string;
+}
+
 /** The available skills. */
 export interface SkillLibrary {
   /** Sorted by name, with the problems of invalid skills. */
   list(): Promise<{ skills: Skill[]; problems: string[] }>;
+  /** Every file that was found, in the order of the locations. */
+  files(): Promise<SkillFile[]>;
   /** The complete instructions. Rejects with the names of all skills if there is no such skill. */
   load(name: string, options?: { byPerson?: boolean }): Promise<Skill & { instructions: string; files: string[] }>;
   /** What a person means with `/name words`: the instructions, filled in. Undefined if there is no such skill or command. */

@@ -100,8 +100,10 @@ function ImportSource(props: { source: McpImportSource; request: McpImportReques
   };
   const start = (): void => {
     setProblem(undefined);
+    // The badge says which of them replace another one. What is there by now and was not shown is a conflict.
+    const replace = source.servers.flatMap(({ name, replaces }) => (replaces === undefined ? [] : [name]));
     api.mcp
-      .import({ ...props.request, names: [...chosen] })
+      .import({ ...props.request, names: [...chosen], replace: replace.filter((name) => chosen.has(name)) })
       .then(props.onDone, setProblem)
       .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
   };
