@@ -34,6 +34,9 @@ const ENTRIES = [
   "tour/main",
 ];
 
+/** What a program that is bundled again can do without: each in a file of its own, which is left out as a whole. */
+const PARTS = { tool: ["core/create-tool"] };
+
 /** The command line for itself, with what it loads at every start inside: files of packages take long to find and read. */
 const COMMAND_LINE = {
   entry: "cli/main",
@@ -108,7 +111,12 @@ export async function build({ force = false } = {}) {
     codeSplitting: { groups: groupModules(fresh, COMMAND_LINE.layers) },
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   });
-  await bundle(fresh, { entries: ENTRIES, inlined: [], chunks: "chunks" });
+  await bundle(fresh, {
+    entries: ENTRIES,
+    inlined: [],
+    chunks: "chunks",
+    codeSplitting: { groups: groupModules(fresh, PARTS) },
+  });
   await buildConsole(join(fresh, "console"));
   replaceFolder(DIST, fresh);
   writeFileSync(STAMP, `${JSON.stringify({ inputs, outputs: listFiles(DIST).length })}\n`);

@@ -19,7 +19,7 @@
  */
 
 // The runtime
-export { createHaft, createTool, getDefaultHaft, setDefaultHaft } from "./runtime.ts";
+export { createHaft, getDefaultHaft, setDefaultHaft } from "./runtime.ts";
 export type { Haft, HaftOptions } from "./runtime.ts";
 
 // Tools
@@ -29,6 +29,7 @@ export { createChain } from "./core/chain.ts";
 export type { ChainStep } from "./core/chain.ts";
 export { text, textOf } from "./core/content.ts";
 export type { Content, TokenCounter } from "./core/content.ts";
+export { createTool } from "./core/create-tool.ts";
 export type { ToolConfig } from "./core/create-tool.ts";
 export type { FunctionDeclaration, ToolCallDefinition } from "./core/definition.ts";
 export type { Plugin } from "./core/plugin.ts";

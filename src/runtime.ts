@@ -3,7 +3,6 @@ import { type BatchCall, type Call, type CallOptions, type Caller, type Execute,
 import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
-import { createTool as makeTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
 import { toolError } from "./core/error.ts";
 import { EventEmitter, type EventOf, type Listener, type ToolEvent, type ToolEventType } from "./core/events.ts";
@@ -68,7 +67,13 @@ import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./cod
 import { createRunCodeTool } from "./code/run-code.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
+import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
+import { provideValidator } from "./schema/read-schema.ts";
 import type { Workspace } from "./workspace.ts";
+
+// For tools that are registered in no runtime. A bundle that only defines tools contains neither.
+provideDefaultGate(openDefaultGate);
+provideValidator(jsonSchemaValidator);
 
 /** The options of a runtime. Each has a default. */
 export interface HaftOptions {
@@ -285,7 +290,6 @@ export function createHaft(options: HaftOptions = {}): Haft {
   const runtime = new Runtime(options);
   const haft = publicOf(runtime);
   bindGate(haft, runtime.gate);
-  provideDefaultGate(openDefaultGate);
   return haft;
 }
 
@@ -690,21 +694,3 @@ export function setDefaultHaft(haft: Haft): void {
 function openDefaultGate(): Gate {
   return runtimeGateOf(getDefaultHaft());
 }
-
-/**
- * Makes a tool: the only way. Every tool has a schema, a kind, and code that only the gate can reach. A tool
- * that is registered in no runtime runs in the default one.
- *
- * @example
- * const add = createTool({
- *   name: "add",
- *   description: "Adds two numbers.",
- *   kind: "readonly",
- *   parameters: z.object({ a: z.number(), b: z.number() }),
- *   run: ({ a, b }) => a + b,
- * });
- */
-export const createTool: typeof makeTool = (config) => {
-  provideDefaultGate(openDefaultGate);
-  return makeTool(config);
-};

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { CompletedResult } from "./core/result.ts";
 import type { ToolContext } from "./core/tool.ts";
-import { createHaft, createTool } from "./runtime.ts";
+import { createTool } from "./core/create-tool.ts";
+import { createHaft } from "./runtime.ts";
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function expectType<T extends true>(): T | undefined {

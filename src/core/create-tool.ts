@@ -1,6 +1,6 @@
 import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
-import { toSchema } from "../schema/to-schema.ts";
+import { readSchema } from "../schema/read-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
 import { checkKeys, keysOf } from "./options.ts";
 import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
@@ -32,7 +32,19 @@ import {
 /** Characters that both providers and rules accept. `@` is for versions, `*` and `group:` for policies. */
 const NAME = /^(?!group:)[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}$/;
 
-/** Makes a tool: the only way. Every tool has a schema, a kind, and code that only the gate can reach. */
+/**
+ * Makes a tool: the only way. Every tool has a schema, a kind, and code that only the gate can reach. A tool
+ * that is registered in no runtime runs in the default one.
+ *
+ * @example
+ * const add = createTool({
+ *   name: "add",
+ *   description: "Adds two numbers.",
+ *   kind: "readonly",
+ *   parameters: z.object({ a: z.number(), b: z.number() }),
+ *   run: ({ a, b }) => a + b,
+ * });
+ */
 export function createTool<const P extends SchemaSource, R, O extends SchemaSource = SchemaSource>(
   config: ToolConfig<P, O, R>,
 ): ToolOf<P, O, R> {
@@ -72,8 +84,8 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     parameterAliases: parameterAliasesOf(config.parameterAliases, dialects),
     mode: config.mode ?? (config.async ? "background" : "inline"),
     strict: config.strict ?? false,
-    parameters: named(name, "parameters", () => toSchema(source)),
-    output: outputSource === undefined ? undefined : named(name, "output", () => toSchema(outputSource)),
+    parameters: named(name, "parameters", () => readSchema(source)),
+    output: outputSource === undefined ? undefined : named(name, "output", () => readSchema(outputSource)),
     limits: { ...config.limits },
     concurrency: shared ? "shared" : "exclusive",
     dependsOn: [...(config.dependsOn ?? [])],

@@ -114,7 +114,8 @@ export function findGate(...owners: readonly (object | undefined)[]): Gate | und
 export function gateOf(...owners: readonly (object | undefined)[]): Gate {
   const gate = findGate(...owners);
   if (gate) return gate;
-  if (!openDefaultGate) throw new Error("There is no runtime to run tools in. Create one with createHaft().");
+  if (!openDefaultGate)
+    throw new Error('There is no runtime to run tools in. Import createHaft from "haft" and call it.');
   return openDefaultGate();
 }
 
@@ -129,7 +130,7 @@ export function runtimeGateOf(haft: object): Gate {
 
 let openDefaultGate: (() => Gate) | undefined;
 
-/** Only the composition root can build a gate; it provides one before the first tool is made. */
+/** Only the composition root can build a gate; it provides one when it is loaded. */
 export function provideDefaultGate(open: () => Gate): void {
   openDefaultGate = open;
 }

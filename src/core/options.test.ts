@@ -19,7 +19,11 @@ describe("an unknown option is an error that names the nearest known one", () =>
     ["limits of a tool", () => createTool({ ...base, limits: wrong({ timeout: 5 }) }), /"timeout".*"timeoutMs"/],
     ["cache of a tool", () => createTool({ ...base, cache: wrong({ ttl: 5 }) }), /"ttl".*"ttlMs"/],
     ["a dialect", () => createTool({ ...base, dialects: { claude: wrong({ nam: "P" }) } }), /"nam".*"name"/],
-    ["a registered tool", () => haft.register(wrong({ ...base, name: "b", validateParms: () => null })), /"validateParams"/],
+    [
+      "a registered tool",
+      () => haft.register(wrong({ ...base, name: "b", validateParms: () => null })),
+      /"validateParams"/,
+    ],
     ["a runtime", () => createHaft(wrong({ polcy: {} })), /"polcy".*"policy"/],
     ["concurrency", () => createHaft({ concurrency: wrong({ maxConcurrentTools: 1 }) }), /"maxConcurrent"/],
     ["timeouts", () => createHaft({ timeouts: wrong({ max: 1 }) }), /"maxMs"/],

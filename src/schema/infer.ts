@@ -1,6 +1,6 @@
 import type { StandardSchema } from "./standard-schema.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import type { Parameter } from "./to-schema.ts";
+import type { Parameter } from "./read-schema.ts";
 import type { Schema } from "./schema.ts";
 
 /** Everything that `toSchema` accepts. */

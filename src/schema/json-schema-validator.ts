@@ -1,7 +1,7 @@
 import { type CompiledSchema, compileJsonSchema } from "./compile-json-schema.ts";
 import { asSchema, eachSubschema, followRef, isObject, type JsonSchema } from "./json-schema.ts";
 import { admitsType, typeOfValue, typesOf } from "./schema-properties.ts";
-import type { SchemaIssue, Validation } from "./schema.ts";
+import { type SchemaIssue, unreadable, type Validation } from "./schema.ts";
 import { explainErrors } from "./validation-messages.ts";
 
 /** A list of a million wrong items must not become a million issues. */
@@ -23,18 +23,6 @@ export function jsonSchemaValidator(root: JsonSchema): (value: unknown) => Valid
       return { issues: [unreadable(cause)] };
     }
   };
-}
-
-/** The issue for a value that cannot be inspected: a throwing getter, a hostile proxy, a cycle. */
-export function unreadable(cause: unknown): SchemaIssue {
-  let reason = "";
-  try {
-    if (cause instanceof RangeError) return { message: "is nested too deeply or contains itself", path: [] };
-    if (cause instanceof Error && typeof cause.message === "string") reason = `: ${cause.message}`;
-  } catch {
-    // The thrown value may be hostile too.
-  }
-  return { message: `could not be checked${reason}`, path: [] };
 }
 
 function explain(root: JsonSchema, value: unknown, compiled: CompiledSchema): SchemaIssue[] {

@@ -18,6 +18,18 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
+/** The issue for a value that cannot be inspected: a throwing getter, a hostile proxy, a cycle. */
+export function unreadable(cause: unknown): SchemaIssue {
+  let reason = "";
+  try {
+    if (cause instanceof RangeError) return { message: "is nested too deeply or contains itself", path: [] };
+    if (cause instanceof Error && typeof cause.message === "string") reason = `: ${cause.message}`;
+  } catch {
+    // The thrown value may be hostile too.
+  }
+  return { message: `could not be checked${reason}`, path: [] };
+}
+
 /** `edits[0].old_string: must be a string`: one line per issue, for a model. */
 export function formatIssues(issues: readonly SchemaIssue[]): string[] {
   return boundIssues(issues, (issue) => {

@@ -17,7 +17,8 @@ import {
 } from "../../core/tool.ts";
 import { readOutput } from "../../gate/tool-output.ts";
 import { pathOf, type Schema, type SchemaIssue } from "../../schema/schema.ts";
-import { isJsonSchema } from "../../schema/to-schema.ts";
+import { jsonSchemaValidator } from "../../schema/json-schema-validator.ts";
+import { isJsonSchema, provideValidator } from "../../schema/read-schema.ts";
 import {
   Channel,
   type ChildMethods,
@@ -41,6 +42,7 @@ export const PLUGIN_CHILD_URL = import.meta.url;
 
 /** The whole program of a plugin's process: answers the requests of the gate until the channel closes. */
 export function servePlugin(): void {
+  provideValidator(jsonSchemaValidator);
   // The reader of our output may be gone; that must not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const child = new PluginChild((message, written) => void process.send?.(message, undefined, {}, written));

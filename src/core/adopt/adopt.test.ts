@@ -80,7 +80,12 @@ describe("a tool with execute(params, context)", () => {
   });
 
   test("and the keys of an AI SDK tool is refused, because the second argument differs", () => {
-    const tool = { name: "send", description: "d", inputSchema: z.object({}), execute: (_input: object, options: object) => options };
+    const tool = {
+      name: "send",
+      description: "d",
+      inputSchema: z.object({}),
+      execute: (_input: object, options: object) => options,
+    };
     expect(() => adopt(tool)).toThrow(/fits several conventions.*Haft.*AI SDK/s);
     expect(() => adopt(tool, { as: "nothing" })).toThrow(/no system "nothing"/);
     const ours = { ...tool, execute: (_input: object, { callId }: { callId: string }) => callId };

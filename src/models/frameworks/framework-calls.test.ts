@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../store/store.ts";
-import { createHaft, createTool, type Haft, type HaftOptions } from "../../runtime.ts";
+import { createTool } from "../../core/create-tool.ts";
+import { createHaft, type Haft, type HaftOptions } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { type AdapterOptions, bridgeToolkit } from "./toolkit-bridge.ts";

@@ -1,0 +1,186 @@
+import type { InferOutput, SchemaSource } from "./infer.ts";
+import { isJsonType, isObject, type JsonSchema } from "./json-schema.ts";
+import { lintJsonSchema } from "./lint-json-schema.ts";
+import { type Schema, unreadable, type Validation } from "./schema.ts";
+import { describeStandard, type StandardSchema } from "./standard-schema.ts";
+
+type Validator = (value: unknown) => Validation<unknown>;
+
+let makeValidator: ((root: JsonSchema) => Validator) | undefined;
+
+/** The runtime brings it, and `toSchema`: a bundle that only defines tools does without. */
+export function provideValidator(make: (root: JsonSchema) => Validator): void {
+  makeValidator = make;
+}
+
+/** As `toSchema`, which also provides the validator. */
+export function readSchema<const S extends SchemaSource>(source: S): Schema<InferOutput<S>> {
+  return normalise(source) as Schema<InferOutput<S>>;
+}
+
+function isSchema(value: unknown): value is Schema {
+  return isObject(value) && "jsonSchema" in value && typeof value["validate"] === "function";
+}
+
+function normalise(source: unknown): Schema {
+  if (isStandard(source)) return fromStandard(source);
+  if (isSchema(source)) return source;
+  if (Array.isArray(source)) return fromJsonSchema(parameterListToJsonSchema(source));
+  if (!isObject(source)) throw new TypeError(`A schema must be an object, got ${nameOf(source)}. ${ACCEPTED}`);
+  rejectLookAlikes(source);
+  return fromJsonSchema(source);
+}
+
+const ACCEPTED =
+  "Accepted are: Zod, Valibot, ArkType and every other Standard Schema, TypeBox, JSON Schema, a list of parameters.";
+
+function isStandard(source: unknown): source is StandardSchema {
+  // ArkType's types are functions.
+  if ((typeof source !== "object" && typeof source !== "function") || source === null) return false;
+  if (!("~standard" in source)) return false;
+  const standard = source["~standard"];
+  return isObject(standard) && typeof standard["validate"] === "function";
+}
+
+function fromStandard(source: StandardSchema): Schema {
+  let described: JsonSchema | undefined;
+  // Read once, because some libraries create it on each access.
+  const standard = source["~standard"];
+  return {
+    get jsonSchema() {
+      return (described ??= describeStandard(source));
+    },
+    validate(value) {
+      try {
+        const result = standard.validate(value);
+        return result instanceof Promise ? result.catch(refusal) : result;
+      } catch (cause) {
+        return refusal(cause);
+      }
+    },
+  };
+}
+
+function refusal(cause: unknown): Validation<never> {
+  return { issues: [unreadable(cause)] };
+}
+
+function fromJsonSchema(source: JsonSchema): Schema {
+  const problems = lintJsonSchema(source);
+  if (problems.length > 0) {
+    const list = problems.map(({ path, message }) => `- ${path} ${message}`);
+    throw new TypeError(`This JSON Schema cannot be used:\n${list.join("\n")}`);
+  }
+  const schema = { jsonSchema: withoutDialect(source), validate: validatorOf(source) };
+  fromJson.add(schema);
+  return schema;
+}
+
+function validatorOf(root: JsonSchema): Schema["validate"] {
+  let validate: Validator | undefined;
+  return (value) => {
+    validate ??= makeValidator?.(root);
+    if (validate) return validate(value);
+    throw new Error('This bundle contains no validator, because it only defines tools. Import createHaft from "haft".');
+  };
+}
+
+const fromJson = new WeakSet<Schema>();
+
+/** Whether its JSON Schema says all that it checks. */
+export function isJsonSchema(schema: Schema): boolean {
+  return fromJson.has(schema);
+}
+
+function withoutDialect(source: JsonSchema): JsonSchema {
+  if (source["$schema"] === undefined) return source;
+  const { $schema: _, ...rest } = source;
+  return rest;
+}
+
+/** Rejects objects that would pass as an empty JSON Schema, which accepts every input. */
+function rejectLookAlikes(source: JsonSchema): void {
+  if (typeof source["safeParse"] === "function") {
+    throw new TypeError("This Zod version is too old: Zod 3.24 or newer is needed.");
+  }
+  const members = Object.values(source);
+  if (members.some(isStandard)) {
+    throw new TypeError("This is an object of schemas, not a schema: wrap it, for example in z.object({ … }).");
+  }
+  const keys = Object.keys(source);
+  if (keys.length > 0 && !keys.some((key) => KEYWORDS.has(key))) {
+    throw new TypeError(`This object has no keyword of JSON Schema, only ${keys.slice(0, 5).join(", ")}. ${ACCEPTED}`);
+  }
+}
+
+const KEYWORDS = new Set(
+  [
+    "$schema $id $ref $defs $dynamicRef $anchor $comment definitions type enum const default title examples",
+    "properties required additionalProperties patternProperties propertyNames unevaluatedProperties minProperties",
+    "maxProperties dependentRequired dependentSchemas dependencies items prefixItems contains allOf anyOf oneOf not if",
+    "format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems",
+    "description uniqueItems readOnly writeOnly deprecated contentEncoding contentMediaType",
+  ].flatMap((line) => line.split(" ")),
+);
+
+function nameOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}
+
+/** One entry of a parameter list, the shortest form of an input schema. */
+export interface Parameter {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "array" | "object";
+  readonly description?: string;
+  /** Default: true, unless there is a `default`. */
+  readonly required?: boolean;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  /** JSON Schema of an array's items. */
+  readonly items?: JsonSchema;
+}
+
+/** Throws a TypeError with all problems of the list. */
+function parameterListToJsonSchema(list: readonly unknown[]): JsonSchema {
+  const properties: Record<string, JsonSchema> = {};
+  const required: string[] = [];
+  const problems: string[] = [];
+  for (const [at, entry] of list.entries()) {
+    const problem = problemOf(entry);
+    if (problem !== undefined) {
+      problems.push(`- parameter ${at}: ${problem}`);
+      continue;
+    }
+    const parameter = entry as Parameter;
+    if (Object.hasOwn(properties, parameter.name)) {
+      problems.push(`- parameter ${at}: the name "${parameter.name}" is already used`);
+    }
+    properties[parameter.name] = toProperty(parameter);
+    if (parameter.required ?? parameter.default === undefined) required.push(parameter.name);
+  }
+  if (problems.length > 0) throw new TypeError(`This list of parameters cannot be used:\n${problems.join("\n")}`);
+  return {
+    type: "object",
+    properties,
+    required: required.length > 0 ? required : undefined,
+    additionalProperties: false,
+  };
+}
+
+function problemOf(entry: unknown): string | undefined {
+  if (!isObject(entry)) return "must be an object with at least a name and a type";
+  const { name, type } = entry;
+  if (typeof name !== "string" || name === "") return "must have a name";
+  if (name === "__proto__") return "must not be named __proto__";
+  if (!isJsonType(type) || type === "null") {
+    return `"${name}" must have one of the types string, integer, number, boolean, array, object`;
+  }
+  if (entry["required"] !== undefined && typeof entry["required"] !== "boolean") {
+    return `"${name}" has a "required" that is neither true nor false`;
+  }
+  return undefined;
+}
+
+function toProperty({ type, description, default: fallback, enum: allowed, items }: Parameter): JsonSchema {
+  return { type, description, enum: allowed, items, default: fallback };
+}
