@@ -6,7 +6,7 @@ import { type HaftHost, openHaft } from "../host.ts";
 import { serveArtifacts } from "../capabilities/artifacts.ts";
 import { DEFAULT_PORT, DRAIN_MS, type HttpServer, serveHttp } from "../server/http-server.ts";
 import { logLine } from "../server/log.ts";
-import { createMcpHandler, MCP_STATE_KEY } from "../server/mcp-endpoint.ts";
+import { createMcpHandler, MCP_STATE_KEY, shownToClients, skillPrompts } from "../server/mcp-endpoint.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
@@ -89,6 +89,8 @@ export async function startServer({
         "/mcp": createMcpHandler(host.haft, {
           version,
           resources: [serveArtifacts(host.artifacts)],
+          prompts: skillPrompts(host.agents.skills),
+          shows: shownToClients(host.config.value.mcp),
           defers: host.config.value.toolSearch.mcp === true,
           stateKey: () => host.store.keys(MCP_STATE_KEY),
           approvalAddress: (id) => (server ? `${server.url}/#/approvals/${id}` : undefined),

@@ -234,6 +234,15 @@ const limits = z.strictObject({
     .describe("How detailed the results of tools are that offer both"),
 });
 
+const mcp = z.strictObject({
+  profile: z.string().optional().describe("The profile whose tools MCP clients get"),
+  tools: texts
+    .optional()
+    .describe(
+      "The tools, group:… and * patterns that MCP clients get. Default: group:fs, exec, process, and the tools that are not built in",
+    ),
+});
+
 const toolSearch = z.strictObject({
   enabled: z
     .boolean()
@@ -330,6 +339,7 @@ export const configSchema = z.strictObject({
   plugins: z.array(plugin).optional(),
   workspace: workspace.optional(),
   limits: limits.optional(),
+  mcp: mcp.optional().describe("What clients of the MCP server get"),
   toolSearch: toolSearch
     .optional()
     .describe("How many tool definitions a model gets; it finds the others with tool_search"),

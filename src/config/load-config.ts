@@ -201,6 +201,7 @@ interface MergedConfig {
   permissions: Pick<Section<"permissions">, "defaultMode" | "disableBypassPermissionsMode">;
   workspace: Section<"workspace">;
   limits: Section<"limits">;
+  mcp: Section<"mcp">;
   toolSearch: Section<"toolSearch">;
   network: Section<"network">;
   browser: Section<"browser">;
@@ -267,6 +268,7 @@ function settingsOf(value: HaftConfig): MergedConfig {
     permissions: { defaultMode, disableBypassPermissionsMode },
     workspace: { allowedPaths: allowedPaths || undefined, ...value.workspace },
     limits: { ...value.limits },
+    mcp: { ...value.mcp },
     toolSearch: { ...value.toolSearch },
     network: { ...value.network },
     browser: { ...value.browser },
@@ -304,7 +306,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Keys that have one value. Others have the values of all sources. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
 
 /** Every value of every source, lowest precedence first. */
 function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

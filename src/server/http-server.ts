@@ -119,6 +119,8 @@ export interface HttpServer {
 
 export const DEFAULT_PORT = 4117;
 const HEALTH_PATH = contracts.server.health.path;
+/** Of RFC 9728. */
+const RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource";
 /** For the results of running calls when the server closes. */
 export const DRAIN_MS = 10_000;
 /** For responses that are being sent after that. */
@@ -380,12 +382,10 @@ class ApiServer implements HttpServer {
     outgoing: ServerResponse,
     page: ReturnType<typeof createFileServer> | undefined,
   ): Promise<boolean> {
+    if (path.startsWith(RESOURCE_METADATA_PATH) && this.#describeResource(path, incoming, outgoing)) return true;
     const endpoint = this.#options.endpoints?.[path];
     if (endpoint) {
-      // With a token only: the cookie is for the console.
-      const headers = { authorization: incoming.headers.authorization };
-      const { remoteAddress } = incoming.socket;
-      const identity = await this.#authenticator.authenticate({ headers, remoteAddress });
+      const identity = await this.#authenticateClient(path, incoming);
       requireScope(identity, "call");
       await this.#load.enter(identity.id);
       await endpoint.handle(incoming, outgoing, identity);
@@ -397,6 +397,41 @@ class ApiServer implements HttpServer {
     }
     const isRead = incoming.method === "GET" || incoming.method === "HEAD";
     return isRead && (await page?.(incoming, outgoing, path)) === true;
+  }
+
+  /** With a token only: the cookie is for the console. A refusal names the description of the endpoint (RFC 9728). */
+  async #authenticateClient(path: string, incoming: IncomingMessage): Promise<Identity> {
+    try {
+      const headers = { authorization: incoming.headers.authorization };
+      const { remoteAddress } = incoming.socket;
+      return await this.#authenticator.authenticate({ headers, remoteAddress });
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError) || thrown.code !== "unauthorized") throw thrown;
+      const metadata = `${this.#originOf(incoming)}${RESOURCE_METADATA_PATH}${path}`;
+      const challenge = { "www-authenticate": `Bearer resource_metadata="${metadata}"` };
+      throw new ApiError(thrown.code, thrown.message, thrown.next, { headers: { ...thrown.headers, ...challenge } });
+    }
+  }
+
+  /** Says what a client needs to use an endpoint. There is no authorization server: a person creates tokens. */
+  #describeResource(path: string, { method, headers }: IncomingMessage, outgoing: ServerResponse): boolean {
+    const [only = ""] = Object.keys(this.#options.endpoints ?? {});
+    const resource = path === RESOURCE_METADATA_PATH ? only : path.slice(RESOURCE_METADATA_PATH.length);
+    if (method !== "GET" || !this.#options.endpoints?.[resource]) return false;
+    const body = {
+      resource: `${this.#originOf({ headers })}${resource}`,
+      resource_name: "Haft",
+      bearer_methods_supported: ["header"],
+      scopes_supported: ["read", "call", "approve"],
+    };
+    outgoing.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
+    outgoing.end(JSON.stringify(body));
+    return true;
+  }
+
+  /** The host was checked before. */
+  #originOf({ headers }: Pick<IncomingMessage, "headers">): string {
+    return `${this.#options.tls ? "https" : "http"}://${headers.host ?? new URL(this.url).host}`;
   }
 
   /** Beyond this machine only with a token, and without TLS only with a warning. */

@@ -94,6 +94,11 @@ test("a plugin works in the server, and its approvals are asked there", async ()
     server.on("exit", () => reject(new Error(`The server ended: ${output}`)));
   });
   const { url } = JSON.parse(line) as { url: string };
+  const refused = await fetch(`${url}/mcp`, { method: "POST" });
+  const metadata = `${url}/.well-known/oauth-protected-resource/mcp`;
+  expect(refused).toMatchObject({ status: 401 });
+  expect(refused.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${metadata}"`);
+  expect(await (await fetch(metadata)).json()).toMatchObject({ resource: `${url}/mcp` });
   const token = (await run("token", "create", "test", "--scope", "call")).stdout.trim();
   const client = createClient({ url, token });
   expect(await client.calls.execute({ tool: "forecast", input: { city: "Bonn" } })).toMatchObject({
@@ -103,7 +108,11 @@ test("a plugin works in the server, and its approvals are asked there", async ()
   expect(await client.calls.execute({ tool: "pay", input: {} })).toMatchObject({ status: "pending" });
 });
 
-test("a plugin works over MCP", async () => {
+test("a plugin works over MCP, beside the coding tools; skills are prompts", async () => {
+  write(
+    ".agents/skills/review/SKILL.md",
+    "---\nname: review\ndescription: Reviews: a change\n---\nReview $ARGUMENTS.\n",
+  );
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [join(haft, "dist", "cli", "main.js"), "mcp"],
@@ -115,7 +124,13 @@ test("a plugin works over MCP", async () => {
   onTestFinished(() => client.close());
   await client.connect(transport);
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["forecast", "pay", "send"]));
+  const names = tools.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(["forecast", "pay", "send", "read", "exec"]));
+  expect(names).not.toEqual(expect.arrayContaining(["web_fetch"]));
+  expect(names).not.toEqual(expect.arrayContaining(["sessions_spawn"]));
+  expect((await client.listPrompts()).prompts).toMatchObject([{ name: "review", description: "Reviews: a change" }]);
+  const { messages } = await client.getPrompt({ name: "review", arguments: { arguments: "the diff" } });
+  expect(messages).toMatchObject([{ role: "user", content: { text: expect.stringContaining("Review the diff.") } }]);
   const result = await client.callTool({ name: "send", arguments: { to: "ann" } });
   expect(result.content).toMatchObject([{ text: "sent to ann" }]);
 });

@@ -79,7 +79,10 @@ describe("server-everything through the gate", () => {
         ? ({ action: "decline" } as const)
         : ({ action: "accept", content: { name: "Ada" } } as const);
     };
-    const { haft } = await connectHub([node("everything", [EVERYTHING])], { hub: { answerElicitation } });
+    const hub = { answerElicitation, workspace: undefined };
+    const { haft } = await connectHub([node("everything", [EVERYTHING])], { hub });
+    // The server offers it only to clients that announce roots.
+    expect(haft.registry.get("mcp__everything__get-roots-list")).toBeUndefined();
     const form = await haft.execute("mcp__everything__trigger-elicitation-request");
     expect(form.success).toBe(true);
     expect(requested[0]).toMatchObject({ mode: "form", server: "everything" });

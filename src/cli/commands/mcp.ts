@@ -17,12 +17,12 @@ const GRACE_MS = 10_000;
 export const mcp = defineCommand({
   examples: [
     ["claude mcp add haft -- haft mcp --folder .", "give Claude Code the tools of this folder"],
-    ["haft mcp --profile coding", "only the tools of a profile"],
+    ["haft mcp --profile full", "all tools; by default the coding tools and those of plugins and servers"],
     ["haft mcp --tools group:fs,grep --dialect claude", "only these, with the names that Claude models know"],
   ],
   options: {
-    profile: { type: "text", value: "NAME", about: "Only the tools of this profile" },
-    tools: { type: "list", value: "NAMES", about: "Only these tools, groups and patterns" },
+    profile: { type: "text", value: "NAME", about: "The tools of this profile: minimal, coding, messaging, full" },
+    tools: { type: "list", value: "NAMES", about: "These tools, groups and patterns, such as group:fs,group:web" },
     dialect: {
       type: "text",
       value: "NAME",
@@ -45,16 +45,14 @@ export const mcp = defineCommand({
     "asks the client. If the client cannot be asked, the call waits for `haft approvals watch` or the console of `haft serve`.",
   ],
   async run({ folder, terminal, output, interrupted, options: { profile, tools, dialect, defer, grace, hold } }) {
-    const [{ openHaft }, { serveArtifacts }, { MCP_STATE_KEY }, { serveMcpStdio }, policy, permit, { readVersion }] =
-      await Promise.all([
-        import("../../host.ts"),
-        import("../../capabilities/artifacts.ts"),
-        import("../../server/mcp-endpoint.ts"),
-        import("../../mcp/server/stdio-server.ts"),
-        import("../../gate/permit/tool-policy.ts"),
-        import("../../gate/permit/describe-approval.ts"),
-        import("../../io/files/package-folder.ts"),
-      ]);
+    const [{ openHaft }, { serveArtifacts }, endpoint, { serveMcpStdio }, permit, { readVersion }] = await Promise.all([
+      import("../../host.ts"),
+      import("../../capabilities/artifacts.ts"),
+      import("../../server/mcp-endpoint.ts"),
+      import("../../mcp/server/stdio-server.ts"),
+      import("../../gate/permit/describe-approval.ts"),
+      import("../../io/files/package-folder.ts"),
+    ]);
     const host = await openHaft(folder, {
       ownsProcess: true,
       env: terminal.env,
@@ -63,14 +61,15 @@ export const mcp = defineCommand({
       onWarning: (warning) => output.warn(safe(warning)),
     });
     try {
-      const shown = { profile, allow: tools.length === 0 ? undefined : tools };
+      const isNamed = profile !== undefined || tools.length > 0;
       const serving = await serveMcpStdio(host.haft, {
         identity: { id: "local", name: userName(), rights: ["read", "call", "approve"] },
         describe: (question) => permit.describeApproval(question as never),
-        stateKey: await host.store.keys(MCP_STATE_KEY),
+        stateKey: await host.store.keys(endpoint.MCP_STATE_KEY),
         serverInfo: { name: "haft", title: "Haft", version: await readVersion() },
         resources: [serveArtifacts(host.artifacts)],
-        shows: (tool) => policy.isToolAllowed(tool, shown),
+        prompts: endpoint.skillPrompts(host.agents.skills),
+        shows: endpoint.shownToClients(isNamed ? { profile, tools } : host.config.value.mcp),
         defers: defer || host.config.value.toolSearch.mcp === true,
         dialect,
         holdMs: hold,

@@ -40,9 +40,9 @@ import { openTransport, readHttpUrl, type TransportOptions } from "./transports.
 export type MCPTool = SdkTool;
 export type MCPCallResult = CallToolResult;
 
-export interface MCPClientOptions extends ServerAnswers {
+export interface MCPClientOptions extends Omit<ServerAnswers, "root"> {
   clientInfo?: { name: string; version: string };
-  /** The folder for processes, and the root that servers get. Default: the working directory. */
+  /** The folder for processes, and the root that servers are given. Default: the working directory, and no root. */
   workspace?: string;
   hostEnvironment?: Readonly<Record<string, string | undefined>>;
   /** What confines processes. False: nothing. Default: they are confined if this machine can do it. */
@@ -367,6 +367,7 @@ export class MCPClient {
       signIn: this.#config && this.#signInOf(this.#config),
       answerElicitation,
       sample,
+      root: this.#options.workspace,
       clock: this.#clock,
       clientInfo,
       timeoutMs,

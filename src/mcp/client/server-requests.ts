@@ -33,27 +33,23 @@ export interface ServerAnswers {
   answerElicitation?: AnswerElicitation;
   /** If omitted, servers cannot use a model. */
   sample?: Sample;
-  /** The root folder that servers get. */
-  workspace?: string;
+  /** The folder that servers are given as a root. If omitted, they are given none. */
+  root?: string;
 }
 
 const MAX_MESSAGE_LENGTH = 4000;
 
 /** The declared capabilities. The SDK rejects requests for others. */
-export function capabilitiesOf({ answerElicitation, sample, workspace }: ServerAnswers): ClientCapabilities {
+export function capabilitiesOf({ answerElicitation, sample, root }: ServerAnswers): ClientCapabilities {
   return {
     elicitation: answerElicitation ? { form: { applyDefaults: true }, url: {} } : undefined,
     sampling: sample ? {} : undefined,
-    roots: workspace === undefined ? undefined : {},
+    roots: root === undefined ? undefined : {},
     extensions: { [TASKS]: {} },
   };
 }
 
-export function answerServer(
-  client: Client,
-  server: string,
-  { answerElicitation, sample, workspace }: ServerAnswers,
-): void {
+export function answerServer(client: Client, server: string, { answerElicitation, sample, root }: ServerAnswers): void {
   if (answerElicitation) {
     client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) =>
       elicit(params, server, answerElicitation, mcpReq.signal),
@@ -61,14 +57,14 @@ export function answerServer(
   }
   if (sample)
     client.setRequestHandler("sampling/createMessage", ({ params }, { mcpReq }) => sample(params, mcpReq.signal));
-  if (workspace !== undefined) client.setRequestHandler("roots/list", () => rootsAt(workspace));
+  if (root !== undefined) client.setRequestHandler("roots/list", () => rootsAt(root));
 }
 
 /** Answers a request from a task. Requests that cannot be answered are declined. */
 export async function answerRequest(
   request: InputRequest,
   server: string,
-  { answerElicitation, sample, workspace }: ServerAnswers,
+  { answerElicitation, sample, root }: ServerAnswers,
   signal: AbortSignal,
 ): Promise<object> {
   switch (request.method) {
@@ -79,12 +75,12 @@ export async function answerRequest(
       if (!sample) throw toolError("denied", `MCP server "${server}" may not use a model`);
       return sample(request.params, signal);
     case "roots/list":
-      return workspace === undefined ? { roots: [] } : rootsAt(workspace);
+      return root === undefined ? { roots: [] } : rootsAt(root);
   }
 }
 
-function rootsAt(workspace: string) {
-  return { roots: [{ uri: pathToFileURL(workspace).href, name: basename(workspace) }] };
+function rootsAt(folder: string) {
+  return { roots: [{ uri: pathToFileURL(folder).href, name: basename(folder) }] };
 }
 
 interface ElicitationParameters {

@@ -44,10 +44,10 @@ export function writePending(
 function pendingText(name: string, { kind, id }: Omit<PendingInfo, "name">, address: string | undefined): string {
   switch (kind) {
     case "approval": {
-      const at = address === undefined ? "" : ` at ${address}`;
+      const console = address === undefined ? "" : ` in the console (${address}), or`;
       return (
         `"${name}" has not run: a person must approve it first (${id}), and could not be asked through this client. ` +
-        `They can answer${at} or with \`haft approvals show ${id}\`. ` +
+        `A person can answer${console} with \`haft approvals show ${id}\`. ` +
         "Continue with other work; after the approval make exactly the same call again to get its result."
       );
     }
