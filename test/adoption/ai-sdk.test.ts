@@ -3,8 +3,12 @@ import { generateText as generateText6, type ModelMessage as ModelMessage6, step
 import { resolveAISDKApprovals, toAISDKTools } from "haft/formats";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { createModel6, createModel7, type ScriptedCall } from "../../src/models/frameworks/scripted-models.fixture.ts";
-import { temporaryFolder } from "../setup/temporary-folder.ts";
-import { createPayTools, createStoredWorld, createWorld, openQuestion } from "./pay-world.ts";
+import { describeFramework } from "./framework.suite.ts";
+import { openRig } from "./ai-sdk.rig.ts";
+import { createPayTools, createWorld, openQuestion } from "./pay-world.ts";
+import { versionOf } from "./versions.ts";
+
+describeFramework({ name: "AI SDK", rig: "ai-sdk", version: versionOf("ai"), openRig });
 
 const PAY: ScriptedCall = { id: "functions.pay:0", name: "pay", input: { amount: 50 } };
 const inChat = { call: { caller: { session: "chat-1", user: "ada" } } };
@@ -14,46 +18,38 @@ type Tools = ReturnType<typeof toAISDKTools>;
 interface Options {
   secret?: string;
   calls?: readonly ScriptedCall[];
-  abortSignal?: AbortSignal;
 }
 
 /** One request of the program: what the SDK returned, in one shape for both functions. */
-async function generate(
-  tools: Tools,
-  messages: readonly object[],
-  { secret, calls = [PAY], abortSignal }: Options = {},
-) {
+async function generate(tools: Tools, messages: readonly object[], { secret, calls = [PAY] }: Options = {}) {
   const result = await generateText({
     model: createModel7(calls),
     tools,
     messages: messages as ModelMessage[],
     stopWhen: isStepCount(3),
     experimental_toolApprovalSecret: secret,
-    abortSignal,
   });
   return { text: result.text, content: result.steps[0]!.content, messages: result.responseMessages };
 }
 
-async function stream(tools: Tools, messages: readonly object[], { secret, calls = [PAY], abortSignal }: Options = {}) {
+async function stream(tools: Tools, messages: readonly object[], { secret, calls = [PAY] }: Options = {}) {
   const result = streamText({
     model: createModel7(calls),
     tools,
     messages: messages as ModelMessage[],
     stopWhen: isStepCount(3),
     experimental_toolApprovalSecret: secret,
-    abortSignal,
   });
   const text = await result.text;
   return { text, content: (await result.steps)[0]!.content, messages: await result.responseMessages };
 }
 
-async function generate6(tools: Tools, messages: readonly object[], { calls = [PAY], abortSignal }: Options = {}) {
+async function generate6(tools: Tools, messages: readonly object[], { calls = [PAY] }: Options = {}) {
   const result = await generateText6({
     model: createModel6(calls),
     tools,
     messages: messages as ModelMessage6[],
     stopWhen: stepCountIs(3),
-    abortSignal,
   });
   return { text: result.text, content: result.steps[0]!.content, messages: result.response.messages };
 }
@@ -162,29 +158,6 @@ describe.each([
   });
 });
 
-test.each([
-  ["in the SDK", "here"],
-  ["in Haft", "there"],
-])("a question is answered %s after a restart", async (_name, where) => {
-  const world = createStoredWorld(temporaryFolder());
-  const before = await world.open();
-  const first = await generate(toAISDKTools(before.toolkit, inChat), [prompt], { secret: "s" });
-  const messages = JSON.parse(JSON.stringify([prompt, ...first.messages])) as object[];
-  await before.close();
-
-  const after = await world.open();
-  const tools = toAISDKTools(after.toolkit, inChat);
-  const question = await openQuestion(after.haft);
-  if (where === "there") await after.haft.approve(question.id, "grace");
-  else messages.push(answerTo(requestIn(first.content), true));
-  const { text } = await generate(tools, await resolveAISDKApprovals(tools, messages), { secret: "s" });
-  expect(text).toBe("done");
-  expect(world.effects).toEqual(["paid 50 to ann"]);
-  expect(await after.haft.approvals.get(question.id)).toMatchObject({
-    answeredBy: where === "there" ? "grace" : "ada",
-  });
-});
-
 test("an answer to a question that was never asked runs nothing", async () => {
   const { haft, effects, toolkit } = createWorld();
   const tools = toAISDKTools(toolkit, inChat);
@@ -217,15 +190,6 @@ test("partial results of a tool are the SDK's preliminary results", async () => 
     [true, text("counted to 3")],
     [false, text("counted to 3")],
   ]);
-});
-
-test("an abort of the SDK stops the call", async () => {
-  const { haft, toolkit } = createWorld();
-  const stop = new AbortController();
-  haft.on("tool_call_started", () => stop.abort());
-  const calls = [{ id: "c1", name: "wait", input: {} }];
-  await generate(toAISDKTools(toolkit), [prompt], { calls, abortSignal: stop.signal }).catch(() => undefined);
-  expect(await haft.log.recent()).toMatchObject([{ toolName: "wait", errorCode: "cancelled" }]);
 });
 
 test("types of names, inputs and results come from the tools", async () => {

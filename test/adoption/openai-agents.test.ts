@@ -2,8 +2,18 @@ import { Agent, Runner, RunState } from "@openai/agents-core";
 import { resolveOpenAIAgentsApprovals, toOpenAIAgentsTools } from "haft/formats";
 import { describe, expect, test } from "vitest";
 import { createAgentsModel, type ScriptedCall } from "../../src/models/frameworks/scripted-models.fixture.ts";
-import { temporaryFolder } from "../setup/temporary-folder.ts";
-import { createStoredWorld, createWorld, openQuestion } from "./pay-world.ts";
+import { describeFramework } from "./framework.suite.ts";
+import { openRig } from "./openai-agents.rig.ts";
+import { createWorld, openQuestion } from "./pay-world.ts";
+import { versionOf } from "./versions.ts";
+
+describeFramework({
+  name: "OpenAI Agents",
+  rig: "openai-agents",
+  version: versionOf("@openai/agents-core"),
+  openRig,
+  cannot: { streaming: "the framework has no partial results of tools" },
+});
 
 const PAY: ScriptedCall = { id: "functions.pay:0", name: "pay", input: { amount: 50 } };
 const inChat = { call: { caller: { session: "chat-1", user: "ada" } } };
@@ -19,12 +29,12 @@ function createAgent(tools: Tools, calls: readonly ScriptedCall[] = [PAY]) {
 type AnyAgent = ReturnType<typeof createAgent>["agent"];
 type State = RunState<undefined, AnyAgent>;
 
-async function run(agent: AnyAgent, input: string | State, signal?: AbortSignal) {
-  return runner.run(agent, input, { signal });
+async function run(agent: AnyAgent, input: string | State) {
+  return runner.run(agent, input);
 }
 
-async function runStreamed(agent: AnyAgent, input: string | State, signal?: AbortSignal) {
-  const result = await runner.run(agent, input, { stream: true, signal });
+async function runStreamed(agent: AnyAgent, input: string | State) {
+  const result = await runner.run(agent, input, { stream: true });
   await result.completed;
   return result;
 }
@@ -100,15 +110,6 @@ describe.each([
     expect(effects).toEqual([]);
     expect(await haft.log.recent()).toHaveLength(3);
   });
-
-  test("is stopped by its signal", async () => {
-    const { haft, toolkit } = createWorld();
-    const stop = new AbortController();
-    haft.on("tool_call_started", () => stop.abort());
-    const { agent } = createAgent(toOpenAIAgentsTools(toolkit), [{ id: "c1", name: "wait", input: {} }]);
-    await play(agent, "go", stop.signal).catch(() => undefined);
-    await expect.poll(() => haft.log.recent()).toMatchObject([{ toolName: "wait", errorCode: "cancelled" }]);
-  });
 });
 
 test("a tool that the person always approves asks no more, and every call is an approved one in Haft", async () => {
@@ -142,42 +143,13 @@ test("equal call ids of two runs are two calls", async () => {
   expect(effects).toHaveLength(4);
 });
 
-test.each([
-  ["in the SDK", "here"],
-  ["in Haft", "there"],
-])("a run that was stored as text is answered %s after a restart", async (_name, where) => {
-  const world = createStoredWorld(temporaryFolder());
-  const before = await world.open();
-  const first = await run(createAgent(toOpenAIAgentsTools(before.toolkit, inChat)).agent, "go");
-  const text = first.state.toString();
-  await before.close();
-
-  const after = await world.open();
-  const { agent } = createAgent(toOpenAIAgentsTools(after.toolkit, inChat));
-  const state = await RunState.fromString<undefined, AnyAgent>(agent, text);
-  const question = await openQuestion(after.haft);
-  if (where === "there") {
-    await after.haft.approve(question.id, "grace");
-    await resolveOpenAIAgentsApprovals(state);
-  } else state.approve(state.getInterruptions()[0]!);
-  expect((await run(agent, state)).finalOutput).toBe("done");
-  expect(world.effects).toEqual(["paid 50 to ann"]);
-  expect(await after.haft.approvals.get(question.id)).toMatchObject({
-    answeredBy: where === "there" ? "grace" : "ada",
-  });
-});
-
-test("without a session a stored run is not resumed in another process, and says what to set", async () => {
-  const world = createStoredWorld(temporaryFolder());
-  const before = await world.open();
-  const first = await run(createAgent(toOpenAIAgentsTools(before.toolkit)).agent, "go");
-  const text = first.state.toString();
-  await before.close();
-  const after = await world.open();
-  const { agent, model } = createAgent(toOpenAIAgentsTools(after.toolkit));
-  const state = await RunState.fromString<undefined, AnyAgent>(agent, text);
+test("without a session a stored run is not resumed with other tools, and says what to set", async () => {
+  const { effects, toolkit } = createWorld();
+  const first = await run(createAgent(toOpenAIAgentsTools(toolkit)).agent, "go");
+  const { agent, model } = createAgent(toOpenAIAgentsTools(toolkit));
+  const state = await RunState.fromString<undefined, AnyAgent>(agent, first.state.toString());
   state.approve(state.getInterruptions()[0]!);
   await run(agent, state);
-  expect(world.effects).toEqual([]);
+  expect(effects).toEqual([]);
   expect(JSON.stringify(model.requests.at(-1)!.input)).toContain("caller.session");
 });

@@ -1,10 +1,9 @@
 // One set of tools for all frameworks, and what they have done.
 import { createHaft, createTool, type Haft, type HaftOptions } from "haft";
-import { openStore } from "haft/host";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 
-/** Tools that ask, fail, stream and wait, made anew for each runtime, with one list of effects. */
+/** Tools that ask, fail and stream, and a list of what `pay` did. */
 export function createPayTools(effects: string[] = []) {
   const pay = createTool({
     name: "pay",
@@ -33,19 +32,7 @@ export function createPayTools(effects: string[] = []) {
       return `counted to ${to}`;
     },
   });
-  const wait = createTool({
-    name: "wait",
-    description: "Waits until it is stopped",
-    kind: "readonly",
-    parameters: [],
-    run: (_input, { signal }) =>
-      new Promise<string>((_resolve, reject) => {
-        const stop = (): void => reject(new Error("stopped"));
-        if (signal.aborted) stop();
-        else signal.addEventListener("abort", stop);
-      }),
-  });
-  return { pay, fail, count, wait };
+  return { pay, fail, count };
 }
 
 /** A runtime in memory. */
@@ -55,25 +42,6 @@ export function createWorld(options: HaftOptions = {}) {
   const haft = createHaft({ tools: Object.values(tools), ...options });
   onTestFinished(() => haft.shutdown());
   return { haft, effects, tools, toolkit: haft.toolkit("agent", Object.keys(tools)) };
-}
-
-/** Runtimes on one store, one after the other, as before and after a restart. */
-export function createStoredWorld(stateFolder: string) {
-  const effects: string[] = [];
-  return {
-    effects,
-    async open() {
-      const tools = createPayTools(effects);
-      const store = await openStore({ stateFolder });
-      const haft = createHaft({ tools: Object.values(tools), calls: store.calls, jobs: store.jobs, log: store.audit });
-      const close = async (): Promise<void> => {
-        await haft.shutdown();
-        await store.close();
-      };
-      onTestFinished(close);
-      return { haft, close, toolkit: haft.toolkit("agent", Object.keys(tools)) };
-    },
-  };
 }
 
 /** The only open question. */

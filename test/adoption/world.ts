@@ -1,5 +1,5 @@
 // The tools that every framework is given, in a runtime whose store another process can open.
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Update } from "../../src/core/events.ts";
@@ -95,4 +95,19 @@ export async function openWorld(folder: string): Promise<World> {
 
 export function updateTexts({ content = [] }: Update): string[] {
   return content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+}
+
+/** The open questions of a session, as a framework that has no approval ids of Haft would look for them. */
+export async function askedIn(haft: Haft, session: string) {
+  const open = await haft.approvals.listOpen({ session });
+  return open.map(({ id: approvalId, callId, toolName }) => ({ approvalId, callId, toolName }));
+}
+
+/** For a framework whose program stores the state of a run. */
+export function saveRun(folder: string, run: string, state: unknown): void {
+  writeFileSync(join(folder, `run-${run}.json`), JSON.stringify(state));
+}
+
+export function readRun<T>(folder: string, run: string): T {
+  return JSON.parse(readFileSync(join(folder, `run-${run}.json`), "utf8")) as T;
 }

@@ -1,12 +1,12 @@
 import { adopt, type ForeignTool } from "../../core/adopt/adopt.ts";
 import type { Update } from "../../core/events.ts";
+import { canonicalJson } from "../../core/json.ts";
 import type { CompletedResult, PendingResult } from "../../core/result.ts";
 import type { AnyTool, ToolKind } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { blockText, mapContent } from "../providers/call-results.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
-import { RunIds } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -107,7 +107,6 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
           continue;
         }
         if (value.status === "failed" || waitsForPerson(value)) throw failureOf(value);
-        if (run !== undefined) runs?.forget(toolCallId, input, run);
         return yield value;
       }
     },
@@ -147,7 +146,7 @@ export async function resolveAISDKApprovals<Message extends object>(
     const source = tool && sources.get(tool);
     if (!source || answer?.approved) continue;
     const { bridged, runs } = source;
-    const question = { id: toolCallId, run: runs?.recall(toolCallId, call.input) };
+    const question = { id: toolCallId, run: runs?.recall(approvalId, toolCallId, call.input) };
     if (answer) {
       await bridged.deny(question, { reason: answer.reason });
       continue;
@@ -196,7 +195,7 @@ function readCall(
 ): { run: string | undefined; answer: ApprovalRequest["answer"] } {
   // An id may be used again. Its last request counts.
   const request = readRequests(messages).findLast((each) => each.toolCallId === toolCallId);
-  const resumed = request && runs?.recall(toolCallId, input);
+  const resumed = request && runs?.recall(request.approvalId, toolCallId, input);
   return { run: resumed ?? runs?.of(messages), answer: request?.answer };
 }
 
@@ -266,4 +265,47 @@ export function fromAISDKTools(
   return Object.entries(tools).map(([name, tool]) => {
     return adopt(tool as ForeignTool, { as: "ai-sdk", name, kind: kinds.get(name) });
   });
+}
+
+const MAX_REMEMBERED = 1000;
+
+/**
+ * Ids of runs for tools without a session. The SDK has none: a run is the messages of one step, and a resumed call is recognized by
+ * the SDK's id of its approval request. Which of several equal calls a request belongs to is not known when it is made, so the first
+ * that has none gets it.
+ */
+class RunIds {
+  readonly #runs = new WeakMap<object, string>();
+  readonly #asked = new Map<string, string[]>();
+  readonly #byRequest = new Map<string, string>();
+
+  /** The run of these messages. */
+  of(messages: object): string {
+    let id = this.#runs.get(messages);
+    if (id === undefined) this.#runs.set(messages, (id = `run_${globalThis.crypto.randomUUID()}`));
+    return id;
+  }
+
+  /** A person was asked about this call, and another run will resume it. */
+  remember(callId: string, input: unknown, run: string): void {
+    const key = canonicalJson([callId, input]);
+    const runs = this.#asked.get(key) ?? [];
+    if (!runs.includes(run)) bounded(this.#asked).set(key, [...runs, run]);
+  }
+
+  /** The run in which this request was made. */
+  recall(approvalId: string, callId: string, input: unknown): string | undefined {
+    const known = this.#byRequest.get(approvalId);
+    if (known !== undefined) return known;
+    const run = this.#asked.get(canonicalJson([callId, input]))?.shift();
+    if (run !== undefined) bounded(this.#byRequest).set(approvalId, run);
+    return run;
+  }
+}
+
+/** Without its oldest entry if it is full. */
+function bounded<Value>(map: Map<string, Value>): Map<string, Value> {
+  const [oldest] = map.keys();
+  if (oldest !== undefined && map.size >= MAX_REMEMBERED) map.delete(oldest);
+  return map;
 }

@@ -128,17 +128,20 @@ export class FrameworkCalls {
     }
   }
 
-  /** The question about this call once it is answered in any interface, or cannot be answered any more. */
-  async wait(tool: AnyTool, call: FrameworkCall, signal?: AbortSignal): Promise<CallQuestion | undefined> {
+  /** The question about this call, in any state. */
+  async find(tool: AnyTool, call: FrameworkCall): Promise<CallQuestion | undefined> {
     const { caller, key } = this.#identify(call);
-    const { questions } = this.#gateOf(tool);
-    if (key === undefined || !questions) return undefined;
+    return key === undefined ? undefined : this.#gateOf(tool).questions?.find(key, caller);
+  }
+
+  /** The same, once it is answered in any interface, or cannot be answered any more. */
+  async wait(tool: AnyTool, call: FrameworkCall, signal?: AbortSignal): Promise<CallQuestion | undefined> {
     for (;;) {
-      const question = await questions.find(key, caller);
+      const question = await this.find(tool, call);
       if (question?.state !== "pending") return question;
-      const answered = await questions.wait(question.id, signal);
+      const answered = await this.#gateOf(tool).questions?.wait(question.id, signal);
       // It was asked again, because what was shown has changed.
-      if (answered.state !== "changed") return answered;
+      if (answered?.state !== "changed") return answered;
     }
   }
 
@@ -245,46 +248,4 @@ function preparedId({ caller, key }: CallIdentity): string {
 function refused(tool: AnyTool, { by, reason }: { by: string; reason?: string | undefined }): ToolError {
   const what = `${by} denied this call${reason ? `: ${reason}` : ""}`;
   return new ToolPermissionError(tool.name, what, "Do not repeat it; ask what to do instead.", "approval_denied");
-}
-
-const MAX_REMEMBERED = 1000;
-
-/**
- * Run ids for a framework that has none, while the program lives. A resumed call is recognized by its id and input: two open
- * questions that are equal in both can stand for each other.
- */
-export class RunIds {
-  readonly #runs = new WeakMap<object, string>();
-  readonly #asked = new Map<string, string[]>();
-
-  /** The id of the run that this object belongs to. */
-  of(run: object): string {
-    let id = this.#runs.get(run);
-    if (id === undefined) this.#runs.set(run, (id = `run_${globalThis.crypto.randomUUID()}`));
-    return id;
-  }
-
-  /** A person was asked about this call, and a later run will resume it. */
-  remember(callId: string, input: unknown, run: string): void {
-    const key = canonicalJson([callId, input]);
-    const runs = this.#asked.get(key) ?? [];
-    if (!runs.includes(run)) runs.push(run);
-    for (const oldest of this.#asked.keys()) {
-      if (this.#asked.size < MAX_REMEMBERED) break;
-      this.#asked.delete(oldest);
-    }
-    this.#asked.set(key, runs);
-  }
-
-  /** The run that was asked about this call first. */
-  recall(callId: string, input: unknown): string | undefined {
-    return this.#asked.get(canonicalJson([callId, input]))?.[0];
-  }
-
-  /** The call has ended. */
-  forget(callId: string, input: unknown, run: string): void {
-    const runs = this.#asked.get(canonicalJson([callId, input]));
-    const at = runs?.indexOf(run) ?? -1;
-    if (at >= 0) runs?.splice(at, 1);
-  }
 }

@@ -2,7 +2,7 @@ import type { ToolResult } from "../../core/result.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { parseArguments } from "../providers/model-calls.ts";
 import { OPENAI_RULES, OPENAI_STRICT_RULES } from "../providers/provider-schema-rules.ts";
-import { type FrameworkAnswer, RunIds } from "./framework-calls.ts";
+import type { FrameworkAnswer } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -54,7 +54,20 @@ const PROFILE = {
 };
 
 /** By the SDK's tool. */
-const sources = new WeakMap<object, { bridged: BridgedTool; runs: RunIds | undefined }>();
+const sources = new WeakMap<object, { bridged: BridgedTool; runOf: RunOf | undefined }>();
+
+/** The id of a run. */
+type RunOf = (context: object) => string;
+
+/** The SDK has no ids of runs, but an object for each. Without a session it must not be stored. */
+function createRunIds(): RunOf {
+  const ids = new WeakMap<object, string>();
+  return (context) => {
+    const id = ids.get(context) ?? `run_${globalThis.crypto.randomUUID()}`;
+    ids.set(context, id);
+    return id;
+  };
+}
 
 /**
  * For the `tools` of an Agent. A call that needs a person is an interruption of the run. Set `call.caller.session` if the run's
@@ -65,11 +78,11 @@ const sources = new WeakMap<object, { bridged: BridgedTool; runs: RunIds | undef
  * const { interruptions, state } = await run(agent, "Pay the bill");
  */
 export function toOpenAIAgentsTools(source: FrameworkTools, options: AdapterOptions = {}): OpenAIAgentsTool[] {
-  const runs = options.call?.caller?.session === undefined ? new RunIds() : undefined;
-  return bridgeToolkit(source, options, PROFILE).map((bridged) => defineTool(bridged, runs));
+  const runOf = options.call?.caller?.session === undefined ? createRunIds() : undefined;
+  return bridgeToolkit(source, options, PROFILE).map((bridged) => defineTool(bridged, runOf));
 }
 
-function defineTool(bridged: BridgedTool, runs: RunIds | undefined): OpenAIAgentsTool {
+function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgentsTool {
   const { name, description, schema, strict } = bridged;
   /** Results by run and call id, until the SDK takes them. */
   const results = new WeakMap<object, Map<string, ToolResult>>();
@@ -85,23 +98,19 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): OpenAIAgent
     async needsApproval(context, input, callId) {
       // After a restart the SDK checks an approved call again. A question that is asked now would be answered by the earlier yes.
       if (callId !== undefined && context.isToolApproved({ toolName: name, callId })) return true;
-      const run = runs?.of(context);
-      const question = await bridged.check(input, { id: callId, run });
-      if (question && callId !== undefined && run !== undefined) runs?.remember(callId, input, run);
-      return question !== undefined;
+      return (await bridged.check(input, { id: callId, run: runOf?.(context) })) !== undefined;
     },
     async invoke(context, text, { toolCall, signal } = {}) {
       const { input } = parseArguments(text);
       const id = toolCall?.callId;
       const isApproved = id !== undefined && context.isToolApproved({ toolName: name, callId: id }) === true;
-      const run = runs && ((isApproved ? runs.recall(id, input) : undefined) ?? runs.of(context));
+      const run = runOf?.(context);
       // The person has approved all calls of the tool in this run, so the SDK did not check this one.
       if (isApproved && context.toJSON().approvals[name]?.approved === true) await bridged.check(input, { id, run });
       const answer: FrameworkAnswer | undefined = isApproved ? { approved: true } : undefined;
       const result = await bridged.run(input, { id, run, answer, signal });
       if (id !== undefined)
         results.set(context, (results.get(context) ?? new Map<string, ToolResult>()).set(id, result));
-      if (id !== undefined && run !== undefined && result.status !== "pending") runs?.forget(id, input, run);
       return show(result);
     },
     // The SDK does not call a tool that was rejected, but it lists its tools before the next turn.
@@ -112,7 +121,7 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): OpenAIAgent
       for (const id of Array.isArray(rejected) ? rejected : []) {
         if (done.has(id)) continue;
         done.add(id);
-        await bridged.deny({ id, run: runs?.of(context) }, { reason: context.getRejectionMessage(name, id) });
+        await bridged.deny({ id, run: runOf?.(context) }, { reason: context.getRejectionMessage(name, id) });
       }
       return true;
     },
@@ -122,7 +131,7 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): OpenAIAgent
       return { ...result };
     },
   };
-  sources.set(tool, { bridged, runs });
+  sources.set(tool, { bridged, runOf });
   return tool;
 }
 
@@ -137,7 +146,6 @@ function show(result: ToolResult): string | OutputPart[] {
 /** The SDK's interruption, as far as it is used here. */
 interface InterruptionLike {
   readonly name?: string | undefined;
-  readonly arguments?: string | undefined;
   readonly rawItem: object;
   readonly agent: { readonly tools: readonly object[] };
 }
@@ -171,10 +179,9 @@ export async function resolveOpenAIAgentsApprovals<Interruption extends Interrup
       .find((found) => found !== undefined && found.bridged.name === name);
     const id = "callId" in rawItem && typeof rawItem.callId === "string" ? rawItem.callId : undefined;
     if (!source || id === undefined) continue;
-    const { bridged, runs } = source;
+    const { bridged, runOf } = source;
     if (context.isToolApproved({ toolName: bridged.name, callId: id }) !== undefined) continue;
-    const run = runs && (runs.recall(id, parseArguments(interruption.arguments ?? "").input) ?? runs.of(context));
-    const answered = await bridged.wait({ id, run }, signal);
+    const answered = await bridged.wait({ id, run: runOf?.(context) }, signal);
     if (answered?.state === "approved") state.approve(interruption);
     else if (answered) state.reject(interruption, answered.note === undefined ? undefined : { message: answered.note });
   }

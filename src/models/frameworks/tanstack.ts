@@ -4,7 +4,7 @@ import type { AnyTool } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { mapContent } from "../providers/call-results.ts";
 import { parseArguments } from "../providers/model-calls.ts";
-import { type FrameworkRun, RunIds } from "./framework-calls.ts";
+import type { FrameworkCall } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -90,7 +90,7 @@ export function toTanStackTools<const Source extends FrameworkTools>(
     name: "haft",
     onConfig: (chat, config) => adapter.start(chat, config),
     async onInterruptBoundary(chat) {
-      if (chat.phase === "beforeTools") await adapter.check(chat, chat.messages);
+      if (chat.phase === "beforeTools") await adapter.check(chat);
       return undefined;
     },
     onToolPhaseComplete: (chat, { results }) => adapter.closeDeclined(chat, results),
@@ -104,16 +104,23 @@ interface PendingCall {
   input: unknown;
 }
 
-/** The calls of one chat() that TanStack asks its person about. */
+/** A call that TanStack asks its person about. */
+interface AskedCall extends PendingCall {
+  /**
+   * Whether the question was open before this chat() began. Otherwise no person can have answered it: an answer in the messages belongs
+   * to an earlier call with the same id, or is forged.
+   */
+  isAnswerable: boolean;
+  isRun: boolean;
+}
+
+/** One chat(). */
 interface Chat {
-  readonly context: ChatLike;
-  /** Calls of the messages that chat() was given. */
-  readonly resumed: Set<string>;
-  readonly asked: Map<string, PendingCall & { isRun: boolean }>;
+  readonly threadId: string;
+  readonly asked: Map<string, AskedCall>;
 }
 
 class Adapter {
-  readonly #runs = new RunIds();
   readonly #chats = new WeakMap<ChatLike, Chat>();
 
   constructor(
@@ -138,29 +145,28 @@ class Adapter {
 
   async start(context: ChatLike, config: ChatConfigLike): Promise<{ tools: never[] } | undefined> {
     if (context.phase !== "init") return undefined;
-    const pending = this.#pendingIn(config.messages);
-    const chat: Chat = { context, resumed: new Set(pending.map(({ id }) => id)), asked: new Map() };
+    const chat: Chat = { threadId: context.threadId, asked: new Map() };
     this.#chats.set(context, chat);
-    await this.check(context, config.messages);
-    // An answered interrupt must still be one, although its question may have been answered in Haft too.
     const answered = new Set(config.resume?.map(({ interruptId }) => interruptId));
-    for (const call of pending)
-      if (answered.has(`approval_${call.id}`)) chat.asked.set(call.id, { ...call, isRun: false });
+    for (const call of this.#pendingIn(config.messages)) {
+      const question = await call.bridged.find(this.#identify(call.id, chat.threadId));
+      // An answered interrupt must still be one, although its question may have been answered in Haft too.
+      const isAsked = question?.state === "pending" || answered.has(`approval_${call.id}`);
+      if (isAsked) chat.asked.set(call.id, { ...call, isAnswerable: question !== undefined, isRun: false });
+    }
     const ours = new Map(this.bridged.map((bridged) => [bridged.name, this.defineTool(bridged, chat)]));
     // TanStack's type of a tool depends on its schema.
     return { tools: config.tools.map((tool) => ours.get(tool.name) ?? tool) as never[] };
   }
 
   /** Asks about the calls that wait for their tools. */
-  async check(context: ChatLike, messages: readonly unknown[]): Promise<void> {
+  async check(context: ChatLike): Promise<void> {
     const chat = this.#chats.get(context);
     if (!chat) return;
-    for (const call of this.#pendingIn(messages)) {
-      const run = this.#runOf(call, chat);
-      const question = await call.bridged.check(call.input, { id: call.id, run });
-      if (!question) continue;
-      if (run !== undefined) this.#runs.remember(call.id, call.input, run);
-      chat.asked.set(call.id, { ...call, isRun: false });
+    for (const call of this.#pendingIn(context.messages)) {
+      if (chat.asked.has(call.id)) continue;
+      const question = await call.bridged.check(call.input, this.#identify(call.id, chat.threadId));
+      if (question) chat.asked.set(call.id, { ...call, isAnswerable: false, isRun: false });
     }
   }
 
@@ -171,44 +177,36 @@ class Adapter {
       const call = chat?.asked.get(toolCallId);
       if (!chat || !call) continue;
       chat.asked.delete(toolCallId);
-      if (!call.isRun) await call.bridged.deny({ id: call.id, run: this.#runOf(call, chat) });
+      if (!call.isRun) await call.bridged.deny(this.#identify(call.id, chat.threadId));
     }
   }
 
   /** Waits for the answers to the open questions about the calls in these messages. */
-  async wait(
-    messages: readonly unknown[],
-    threadId: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    for (const { id, bridged, input } of this.#pendingIn(messages)) {
-      const run = this.hasSession ? undefined : (this.#runs.recall(id, input) ?? threadId);
-      await bridged.wait({ id, run }, signal);
-    }
+  async wait(messages: readonly unknown[], threadId: string | undefined, signal?: AbortSignal): Promise<void> {
+    for (const { id, bridged } of this.#pendingIn(messages)) await bridged.wait(this.#identify(id, threadId), signal);
   }
 
-  async #run(call: PendingCall, { abortSignal, emitCustomEvent }: ToolCallLike, chat: Chat | undefined) {
-    const asked = chat?.asked.get(call.id);
+  async #run(
+    { id, bridged, input }: PendingCall,
+    { abortSignal, emitCustomEvent }: ToolCallLike,
+    chat: Chat | undefined,
+  ): Promise<string | OutputPart[]> {
+    const asked = chat?.asked.get(id);
     if (asked) asked.isRun = true;
-    const run: FrameworkRun = {
-      id: call.id || undefined,
-      run: chat && this.#runOf(call, chat),
+    const result = await bridged.run(input, {
+      ...this.#identify(id, chat?.threadId),
       // TanStack runs such a call only after its person approved it.
-      answer: asked && { approved: true },
+      answer: asked?.isAnswerable ? { approved: true } : undefined,
       signal: abortSignal,
       onUpdate: (update: Update) => emitCustomEvent?.("tool-progress", { ...update }),
-    };
-    const result = await call.bridged.run(call.input, run);
+    });
     if (waitsForPerson(result) && !chat) result.content.push({ type: "text", text: MIDDLEWARE_ADVICE });
     if (result.status === "failed" || waitsForPerson(result)) throw failureOf(result);
-    if (run.run !== undefined) this.#runs.forget(call.id, call.input, run.run);
     return show(result);
   }
 
-  #runOf({ id, input }: Pick<PendingCall, "id" | "input">, { context, resumed }: Chat): string | undefined {
-    if (this.hasSession) return undefined;
-    // Without a thread id of the program, each chat() has another one.
-    return (resumed.has(id) ? this.#runs.recall(id, input) : undefined) ?? context.threadId;
+  #identify(id: string, threadId: string | undefined): FrameworkCall {
+    return { id, run: this.hasSession ? undefined : threadId };
   }
 
   /** The calls of our tools in messages that have no result. */

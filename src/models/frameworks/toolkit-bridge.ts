@@ -54,6 +54,8 @@ export interface BridgedTool extends ShownDefinition {
   run(input: unknown, call: FrameworkRun): Promise<ToolResult>;
   /** The framework's person said no, and the framework does not run the call. */
   deny(call: FrameworkCall, answer?: Omit<FrameworkAnswer, "approved">): Promise<void>;
+  /** The question about the call, in any state. Asks nothing. */
+  find(call: FrameworkCall): Promise<CallQuestion | undefined>;
   /** Waits until the question about the call is answered, in any interface. Undefined if there is no question. */
   wait(call: FrameworkCall, signal?: AbortSignal): Promise<CallQuestion | undefined>;
 }
@@ -84,6 +86,7 @@ export function bridgeToolkit(
       check: (input, call) => calls.check(tool, original(input), call),
       run: (input, call) => calls.run(tool, original(input), call),
       deny: (call, answer) => calls.deny(tool, call, answer),
+      find: (call) => calls.find(tool, call),
       wait: (call, signal) => calls.wait(tool, call, signal),
     };
   });
