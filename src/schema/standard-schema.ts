@@ -33,10 +33,11 @@ export function describeStandard(source: StandardSchema): JsonSchema {
 
 function convert(source: StandardSchema, vendor: string): Record<string, unknown> {
   const standard = source["~standard"];
-  if (vendor === "zod" && !("_zod" in source)) return describeZod3(source);
+  // Before Zod 3: the JSON Schemas that Zod 4 writes are Standard Schemas too.
   if (standard.jsonSchema) {
     return standard.jsonSchema.input({ target: TARGET, libraryOptions: libraryOptions(vendor) });
   }
+  if (vendor === "zod" && !("_zod" in source)) return describeZod3(source);
   if (vendor === "zod") return describeZod4(source);
   if (vendor === "valibot") return describeValibot(source);
   throw new Error(

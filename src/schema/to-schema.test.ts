@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import * as zm from "zod/mini";
 import { z as z3 } from "zod3";
+import type { SchemaSource } from "./infer.ts";
 import type { Schema, SchemaIssue } from "./schema.ts";
 import { toSchema } from "./to-schema.ts";
 
@@ -107,6 +108,12 @@ describe("what JSON Schema cannot express", () => {
       preset: { type: "number", default: 3, description: "A number" },
     });
     expect(jsonSchema["required"]).not.toContain("preset");
+  });
+
+  test("may be a JSON Schema that Zod has written", async () => {
+    const schema = toSchema(z.toJSONSchema(z.object({ to: z.string() })) as SchemaSource);
+    expect(schema.jsonSchema).toMatchObject({ properties: { to: { type: "string" } }, required: ["to"] });
+    expect((await schema.validate({ to: 7 })).issues).toHaveLength(1);
   });
 
   test("is described by Zod 3 as far as possible", () => {

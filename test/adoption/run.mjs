@@ -18,6 +18,15 @@ const ON_DEMAND = readdirSync(FOLDERS, { withFileTypes: true }).flatMap((entry) 
   entry.isDirectory() ? [entry.name] : [],
 );
 
+/** By the test file. */
+const TITLES = {
+  "ai-sdk": "AI SDK",
+  langchain: "LangChain",
+  mastra: "Mastra",
+  "openai-agents": "OpenAI Agents",
+  tanstack: "TanStack AI",
+};
+
 const [first, ...given] = process.argv.slice(2);
 if (first === "--install") {
   // A process of its own, because a failed installation ends it.
@@ -62,7 +71,7 @@ function install(name) {
   process.stderr.write(stderr);
   if (status === 0) return undefined;
   const reason = stderr.split("\n").find((line) => /npm (error|ERR!)/.test(line)) ?? `exit code ${status}`;
-  return `could not be installed: ${reason.trim()}`;
+  return `could not be installed: ${reason.trim()}. npm's own words are above.`;
 }
 
 /** All tests of adoption; if frameworks are named, only theirs. */
@@ -82,7 +91,7 @@ function runTests(names, installed, report) {
   return status ?? 1;
 }
 
-/** What each test says about its row: `task.meta.adoption`. */
+/** What each test says about its row in `task.meta.adoption`. Tests that say nothing are counted by their file. */
 function readRows(report) {
   let results;
   try {
@@ -90,23 +99,33 @@ function readRows(report) {
   } catch {
     return [];
   }
-  return results.flatMap(({ assertionResults }) =>
-    assertionResults.flatMap(({ meta, status, failureMessages }) => {
-      if (!meta?.adoption) return [];
-      const outcome =
-        status === "passed" ? "passed" : (meta.adoption.note ?? failureMessages?.[0]?.split("\n")[0] ?? status);
-      return [{ ...meta.adoption, outcome }];
-    }),
+  return results.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ meta, status }) => meta?.adoption || status === "passed" || status === "failed")
+      .map(({ meta, title, status, failureMessages }) => ({
+        framework: TITLES[basename(name, ".test.ts")] ?? basename(name),
+        version: "",
+        row: title,
+        ...meta?.adoption,
+        outcome:
+          status === "passed" ? "passed" : (meta?.adoption?.note ?? failureMessages[0]?.split("\n")[0] ?? status),
+        isCounted: !meta?.adoption,
+      })),
   );
 }
 
 function formatTable(rows, notes) {
   const lines = [...groupByFramework(rows)].map(([framework, own]) => {
-    const passed = own.filter(({ outcome }) => outcome === "passed").map(({ row }) => row);
+    const passed = own.filter(({ outcome }) => outcome === "passed");
     const others = own.filter(({ outcome }) => outcome !== "passed").map(({ row, outcome }) => `${row}: ${outcome}`);
-    return `${framework} ${own[0].version}\n  passed: ${passed.join(", ") || "nothing"}${others.map((line) => `\n  ${line}`).join("")}`;
+    const named = passed.filter(({ isCounted }) => !isCounted).map(({ row }) => row);
+    const counted = passed.length - named.length;
+    const all = [...named, ...(counted > 0 ? [`${counted} more tests`] : [])].join(", ") || "nothing";
+    return [`${framework} ${own[0].version}`.trim(), `  passed: ${all}`, ...others.map((other) => `  ${other}`)].join(
+      "\n",
+    );
   });
-  const missing = [...notes].map(([name, note]) => `${basename(name)}\n  ${note}`);
+  const missing = [...notes].map(([name, note]) => `${name}\n  ${note}`);
   return ["Frameworks", ...lines, ...missing].join("\n");
 }
 

@@ -1,0 +1,1 @@
+export { FunctionTool } from "@google/adk";
