@@ -5,6 +5,7 @@ import {
   compileOpening,
   compilePathPattern,
   compileWildcard,
+  hasParameter,
   hasWildcard,
   matchParameter,
   parseParameterPattern,
@@ -30,6 +31,8 @@ export interface CompiledRule extends Rule {
   /** For allow, with conditions: whether all of them hold for the call. */
   coversCall(subject: Subject): boolean;
   hasConditions: boolean;
+  /** Whether it compares a parameter of the tool, `Bash(run_in_background:true)`, instead of the command. */
+  comparesParameter(tool: AnyTool): boolean;
   /** For allow: whether it covers one path, command or address of a call of the tool. */
   coversPath(path: SubjectPath, subject: Subject): boolean;
   coversCommand(command: CommandName): boolean;
@@ -64,6 +67,7 @@ export function compileRule(rule: Rule): CompiledRule {
     ...rule,
     isBare: spec === undefined,
     hasConditions: conditions !== undefined,
+    comparesParameter: (tool) => parameter !== undefined && hasParameter(tool, parameter.name),
     family: target.family,
     target,
     appliesTo: (tool) => target.names(tool) || target.mayApplyTo(tool),

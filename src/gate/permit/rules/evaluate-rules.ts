@@ -252,7 +252,10 @@ function coverAll<T>(
 /** A denied program may be started by another one, unless every program is known to start none. */
 function judgeStarted({ subject, rules, mode }: Case): Verdict | undefined {
   const [program] = subject.command?.hides?.programs ?? [];
-  const denied = rules.deny.find(({ rule }) => rule.family === "command" && !rule.isBare && !rule.hasConditions);
+  const denied = rules.deny.find(
+    ({ rule }) =>
+      rule.family === "command" && !rule.isBare && !rule.hasConditions && !rule.comparesParameter(subject.tool),
+  );
   if (program === undefined || !denied) return undefined;
   // A person has already decided about the program that a rule allows.
   const isAllowed = judgeAllow({ subject, rules, mode }) !== undefined;

@@ -170,15 +170,18 @@ export function parseParameterPattern(spec: string): ParameterPattern | undefine
     : { name, value: compileWildcard(value.trim()) };
 }
 
+export function hasParameter(tool: AnyTool, name: string): boolean {
+  return propertyNames(tool).has(tool.parameterAliases.get(name) ?? name);
+}
+
 /**
  * Undefined if the tool has no such parameter: then it is no parameter rule. What the tool's signature already
  * contains (the command, a path) is matched only by the signature, which resolves wrappers and links.
  */
 export function matchParameter({ name, value }: ParameterPattern, subject: Subject): boolean | undefined {
   const { tool, input } = subject;
-  const canonical = tool.parameterAliases.get(name) ?? name;
-  if (!propertyNames(tool).has(canonical)) return undefined;
-  const given = isObject(input) ? input[canonical] : undefined;
+  if (!hasParameter(tool, name)) return undefined;
+  const given = isObject(input) ? input[tool.parameterAliases.get(name) ?? name] : undefined;
   if (given === undefined || given === null || isInSignature(given, subject)) return false;
   return value(typeof given === "string" ? given : JSON.stringify(given));
 }

@@ -260,6 +260,14 @@ describe("rules about commands", () => {
   });
 });
 
+test("a deny rule about a parameter denies no program, so other programs do not ask because of it", () => {
+  const deny = ["Bash(run_in_background:true)"];
+  const started = { command: "make all" };
+  expect(judge({ deny }, "exec", started, "bypassPermissions").decision).toBe("allow");
+  expect(judge({ deny }, "exec", { ...started, run_in_background: true }, "bypassPermissions").decision).toBe("deny");
+  expect(judge({ deny: ["Bash(curl:*)"] }, "exec", started, "bypassPermissions").decision).toBe("ask");
+});
+
 describe("rules about files", () => {
   test.each([
     ["Read", "read", "a.txt", "deny"],
