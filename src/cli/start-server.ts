@@ -161,7 +161,7 @@ function storeOf({ store, config, stateFolder }: HaftHost): { kind: string; plac
  * With the token of the configuration, which has every scope and which only the configuration can revoke, and one for the
  * commands of this user, which ends with the server.
  */
-async function openServerTokens(
+export async function openServerTokens(
   host: HaftHost,
   configured: string | undefined,
 ): Promise<{ tokens: TokenStore; localToken: string }> {

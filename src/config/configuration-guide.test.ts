@@ -1,15 +1,23 @@
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { openConfigFolders } from "./config-folders.fixture.ts";
+import { FOREIGN_PLACES } from "./foreign/foreign-files.ts";
 import { trust } from "./trust.ts";
 
-const guide = readFileSync(new URL("../../docs/guides/configuration.md", import.meta.url), "utf8");
-const examples = [...guide.matchAll(/```(yaml|js)\n([^]*?)```/g)].map(([, language, text]) => ({
+const read = (name: string) => readFileSync(new URL(`../../docs/guides/${name}`, import.meta.url), "utf8");
+const guide = read("configuration.md");
+const importGuide = read("import-configuration.md");
+const examples = [...`${guide}\n${importGuide}`.matchAll(/```(yaml|js)\n([^]*?)```/g)].map(([, language, text]) => ({
   language,
   text: text!,
 }));
 
 test("the guide has examples", () => expect(examples).toHaveLength(3));
+
+test("the guide about other programs names every file that is read", () => {
+  for (const { path } of FOREIGN_PLACES) expect(importGuide).toContain(basename(path));
+});
 
 test.each(examples)("an example of the guide is a valid configuration: $language", async ({ language, text }) => {
   const folders = openConfigFolders({ [`haft.config.${language}`]: text });

@@ -436,20 +436,23 @@ class ApiServer implements HttpServer {
 
   /** Beyond this machine only with a token, and without TLS only with a warning. */
   async #checkExposure(host: string): Promise<void> {
-    if (isLoopback(host)) return;
-    if (!(await this.#tokens.list()).some(({ kind }) => kind === "token")) {
-      throw new Error(
-        `Haft does not listen on ${host} without a token: anyone who reaches it could run tools. ` +
-          "Create a token first, or listen on 127.0.0.1.",
-      );
-    }
-    if (this.#options.tls) return;
+    await requireToken(host, this.#tokens);
+    if (isLoopback(host) || this.#options.tls) return;
     const warning =
       `Haft listens on ${host} WITHOUT TLS: tokens, inputs and results can be read and changed on their way. ` +
       "Give it a certificate (tls), or listen on 127.0.0.1 behind a proxy or tunnel that encrypts.";
     this.api.warnings.push(warning);
     this.#options.onWarning?.(warning);
   }
+}
+
+/** Throws if a server on this address would be open to everybody who reaches it. */
+export async function requireToken(host: string, tokens: Pick<TokenStore, "list">): Promise<void> {
+  if (isLoopback(host) || (await tokens.list()).some(({ kind }) => kind === "token")) return;
+  throw new Error(
+    `Haft does not listen on ${host} without a token: anyone who reaches it could run tools. ` +
+      "Create a token first, or listen on 127.0.0.1.",
+  );
 }
 
 function tooManyConnections(): ApiError {

@@ -206,6 +206,7 @@ describe("doctor fails where the host refuses to start", () => {
     ["haft.config.yml", "audit: { enabled: false }", /audit log cannot be switched off/],
     ["haft.config.yml", "tools: { profile: cooding }", /cooding/],
     [".claude/settings.json", '{"permissions": {"deny": "Bash"}}', /Must be an array/],
+    [".codex/config.toml", "sandbox_mode = ", /Not valid TOML/],
   ])("%s: %s", async (file, text, reason) => {
     haft.openFolder();
     write({ [file]: text });
@@ -217,6 +218,15 @@ describe("doctor fails where the host refuses to start", () => {
     const broken = items.filter(({ state }) => state === "broken").map(({ found }) => found);
     expect(broken).toEqual([expect.stringMatching(reason)]);
   });
+});
+
+test("doctor fails where the server refuses to listen", async () => {
+  haft.openFolder();
+  write({ "haft.config.yml": "server: { host: 0.0.0.0 }" });
+  await trust(haft.folder, { home: haft.env["HOME"], env: haft.env });
+  const { code, stdout } = await runHere("doctor");
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/broken\s+host\s+Haft does not listen on 0\.0\.0\.0 without a token/);
 });
 
 describe("haft mcp import", () => {

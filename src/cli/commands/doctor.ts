@@ -8,6 +8,7 @@ import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
 import { showProblem } from "../../config/problems.ts";
 import type { ApiClient } from "../../contracts/index.ts";
+import type { HaftHost } from "../../host.ts";
 import { systemClock } from "../../core/clock.ts";
 import { findPackage } from "../../io/files/package-folder.ts";
 import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
@@ -134,6 +135,7 @@ async function checkHost(
       });
       try {
         onImported(await listImported(host));
+        await checkServing(host);
         return { state: "ok", found: `opens, with ${host.haft.tools().length} tools` };
       } finally {
         await host.close();
@@ -145,6 +147,16 @@ async function checkHost(
   const known = new Set(config.warnings.map(showProblem));
   const others = warnings.filter((warning) => !known.has(warning) && !warning.includes("haft trust"));
   return [finding, ...others.map((found): Finding => ({ what: "host", state: "warning", found }))];
+}
+
+/** What `haft serve` checks before it listens, except whether the port is free. */
+async function checkServing(host: HaftHost): Promise<void> {
+  const [{ openServerTokens }, { requireToken }] = await Promise.all([
+    import("../start-server.ts"),
+    import("../../server/http-server.ts"),
+  ]);
+  const { token, host: address = "127.0.0.1" } = host.config.value.server;
+  await requireToken(address, (await openServerTokens(host, token)).tokens);
 }
 
 async function checkServer(client: Pick<ApiClient, "server">): Promise<Finding[]> {
