@@ -119,7 +119,7 @@ function resultsOf({ message }: Message): Turn["results"] {
 }
 
 /** The SDK starts a program that would otherwise report and update over the network. */
-function offline(folder: string, url: string): Record<string, string | undefined> {
+export function offline(folder: string, url: string): Record<string, string | undefined> {
   return {
     PATH: process.env["PATH"],
     HOME: join(folder, "home"),
@@ -142,7 +142,7 @@ interface ScriptedEndpoint {
 }
 
 /** Speaks the Messages API: makes the calls, and says "done" when it has their results. */
-async function serveModel(): Promise<ScriptedEndpoint> {
+export async function serveModel(): Promise<ScriptedEndpoint> {
   const endpoint: ScriptedEndpoint = { url: "", calls: [], close: async () => void server.close() };
   const server = createServer((request, response) => {
     void answerRequest(request, response, endpoint.calls);

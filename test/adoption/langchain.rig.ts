@@ -18,7 +18,7 @@ interface Interrupt {
 }
 
 /** LangChain's own fake model. It calls each tool once in a conversation. */
-export function scriptedModel(calls: readonly ScriptedCall[]) {
+function scriptedModel(calls: readonly ScriptedCall[]) {
   const model = fakeModel();
   const respond = (messages: readonly BaseMessage[]): AIMessage =>
     messages.at(-1)?.getType() === "tool"

@@ -18,6 +18,8 @@ const ON_DEMAND = readdirSync(FOLDERS, { withFileTypes: true }).flatMap((entry) 
   entry.isDirectory() ? [entry.name] : [],
 );
 
+/** Tests of several frameworks, each of those that are installed. */
+const SHARED = ["test/adoption/adopted", "test/adoption/on-demand-examples"];
 /** By the test file. */
 const TITLES = {
   "ai-sdk": "AI SDK",
@@ -81,7 +83,7 @@ function runTests(names, installed, report) {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const { status } = spawnSync(
     process.execPath,
-    [join(ROOT, "scripts", "with-runtime.mjs"), "node24", ...files, "test/adoption/adopted", ...reporters],
+    [join(ROOT, "scripts", "with-runtime.mjs"), "node24", ...files, ...SHARED, ...reporters],
     {
       cwd: ROOT,
       env: { ...process.env, HAFT_FULL: "1", HAFT_FRAMEWORKS: installed.join(" ") },
