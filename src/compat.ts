@@ -33,7 +33,7 @@ import {
 import { AgentToolkit as Toolkit } from "./core/toolkit.ts";
 import type { MCPTool } from "./mcp/client/mcp-client.ts";
 import { type ToolCaller, wrapMCPTool as wrapServerTool } from "./mcp/client/mcp-tool.ts";
-import { createHaft, getDefaultHaft, type Haft } from "./runtime.ts";
+import { createHaft, type Haft } from "./runtime.ts";
 import type { SchemaSource } from "./schema/infer.ts";
 import { isObject, type JsonSchema } from "./schema/json-schema.ts";
 
@@ -178,12 +178,14 @@ export interface Tool {
   category?: string;
   /** Any schema. */
   parameters: SchemaSource;
-  /** Its code. */
-  execute: (params: unknown, context: ToolContext) => Promise<ToolResult> | ToolResult;
+  /** Its code. Returns a `ToolResult` or any other value. */
+  execute: (params: unknown, context: ToolContext) => unknown;
 }
 
 /** A tool whose `execute` returns views of results. */
 export type ViewedTool<T extends AnyTool = AnyTool> = {
+  /** As `title`. */
+  readonly displayName: string;
   /** Runs it through the gate. The context is that of the call: task, user and paths. */
   execute(params: Parameters<T["execute"]>[0], context?: CallOptions): Promise<ResultView>;
 } & T;
@@ -192,24 +194,18 @@ const asView = (result: Result): Result => viewResult(result) as unknown as Resu
 
 /** The same tool, whose `execute` returns views of results. For tools that Haft made, such as those of a workspace. */
 export function viewTool(tool: AnyTool): ViewedTool {
-  return viewedTool(tool, { view: asView }) as ViewedTool;
+  return viewedTool(tool, { view: asView, extra: { displayName: tool.title } }) as ViewedTool;
 }
 
 /** Makes a tool as `createTool` of "haft" does. Its code gets a plain context, and its `execute` returns views of results. */
 export function createTool<const P extends SchemaSource, R, O extends SchemaSource = SchemaSource>(
   config: ToolConfig<P, O, R>,
 ): ViewedTool<ToolOf<P, O, R>> {
-  provideDefault();
   return toCompatTool(makeTool(config)) as ViewedTool<ToolOf<P, O, R>>;
 }
 
 function toCompatTool(tool: AnyTool): AnyTool {
-  return viewedTool(tool, { view: asView, context: viewContext });
-}
-
-/** A tool that is registered in no runtime runs in the default one. */
-function provideDefault(): void {
-  getDefaultHaft();
+  return viewedTool(tool, { view: asView, contextOf: viewContext, extra: { displayName: tool.title } });
 }
 
 /** What an `AgentTool` returns. */
@@ -226,10 +222,14 @@ export type AgentToolUpdateCallback<Details = unknown> = (partial: ToolOutput<De
 /** A tool whose code takes the call's id, the input, a signal and a listener for updates. */
 export interface AgentTool<Params = never, Details = unknown> extends Omit<
   ToolConfig<SchemaSource, SchemaSource, unknown>,
-  "execute" | "run"
+  "description" | "parameters" | "execute" | "run"
 > {
   /** Of the tool. */
   name: string;
+  /** What it does; models choose by it. */
+  description: string;
+  /** Any schema. */
+  parameters: object;
   /** Its code. */
   execute(
     toolCallId: string,
@@ -327,7 +327,6 @@ export abstract class BaseTool {
 
   /** Validates and runs it, through the gate of the runtime that it is registered in, or of the default one. */
   async call(params: Readonly<Record<string, unknown>> = {}, options?: CallOptions): Promise<ResultView> {
-    provideDefault();
     return viewResult(await BaseTool.toTool(this).execute(params, options));
   }
 

@@ -126,3 +126,36 @@ describe("the language of the tour", () => {
     (args) => expect(() => chooseLanguage(args, {})).toThrow(/--lang en or --lang zh/),
   );
 });
+
+test("prints the numbered walk of the design document in its order, and all of it holds", async () => {
+  const { failed, lines } = await tour("zh");
+  const printed = lines.map((line) => line.replace(/: +/, ": "));
+  expect(failed, lines.join("\n")).toBe(0);
+  const expected = [
+    "=== 工具系统测试 ===",
+    "1. 创建工具注册表并注册内置工具",
+    "   已注册 6 个工具: Read, Edit, Write, Glob, Grep, Bash",
+    "   内置工具: 6",
+    "   MCP 工具: 0",
+    "3. 测试只读/写入工具过滤",
+    "   只读工具: ✅ Read, Glob, Grep",
+    "   写入工具: ✅ Edit, Write, Bash",
+    "7. 测试 Edit 工具",
+    "   结果: ✅ 成功",
+    "   多重匹配: ✅ 正确拒绝",
+    "9. 测试 Bash 工具",
+    "   结果: ✅ 成功",
+    "   输出: Hello from Bash",
+    "12. 测试 MCP 工具注册",
+    "    MCP 工具注册: ✅",
+    "    注销后: ✅ 已移除",
+    "=== 测试完成",
+  ];
+  // In this order, other lines between them.
+  let at = 0;
+  for (const line of expected) {
+    const found = printed.findIndex((each, index) => index >= at && each.startsWith(line));
+    expect(found, `${line} in\n${printed.slice(at).join("\n")}`).toBeGreaterThanOrEqual(0);
+    at = found + 1;
+  }
+});

@@ -132,13 +132,14 @@ function finish(fields: Omit<AnyTool, ToolMethods>, body: ToolBody, view?: Resul
 /** What `tool.execute` returns instead of the result of the gate. */
 type ResultView = (result: ToolResult) => ToolResult;
 
-/** A copy whose code gets another context, and whose `execute` returns another view of the result. */
+/** A copy with further members, whose code gets another context and whose `execute` returns another view of the result. */
 export function viewedTool(
   tool: AnyTool,
-  { view, context: contextOf }: { view: ResultView; context?: (context: ToolContext) => ToolContext },
+  { view, contextOf, extra }: { view: ResultView; contextOf?: (context: ToolContext) => ToolContext; extra?: object },
 ): AnyTool {
   const body = bodyOf(tool);
-  return finish({ ...tool }, contextOf ? (input, context) => body(input, contextOf(context)) : body, view);
+  const run: ToolBody = contextOf ? (input, context) => body(input, contextOf(context)) : body;
+  return finish({ ...tool, ...extra }, run, view);
 }
 
 /** A copy that a host attributes to where it comes from, such as a plugin. It runs in the gate that registers it. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { serveHttp } from "../../src/server/http-server.ts";
 import type { Scope } from "../../src/contracts/index.ts";
 import { createClient } from "../../src/client.ts";
-import { startServer } from "../../src/io/net/local-server.fixture.ts";
+import { startServer } from "../setup/local-server.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 async function openChannelServer(permissions = {}) {

@@ -1,9 +1,7 @@
 import { createHaft, type Haft } from "haft";
 import { onTestFinished } from "vitest";
-import { createGuardedNet } from "../../src/io/net/guarded-fetch.ts";
-import { type RequestHandler, type LocalServer, startServer } from "../../src/io/net/local-server.fixture.ts";
-import { createHttpTools } from "../../src/tools/web/http-tools.ts";
-import { createWebTools } from "../../src/tools/web/web-tools.ts";
+import { createGuardedNet, createHttpTools, createWebTools } from "haft/workspace";
+import { type RequestHandler, type LocalServer, startServer } from "../setup/local-server.ts";
 
 /** A server of this machine, the tools that may reach it and nothing else here, and a person who says yes. */
 export async function openWeb(answer: RequestHandler, provider = "searxng"): Promise<LocalServer & { haft: Haft }> {

@@ -30,8 +30,8 @@ import {
 import { trust } from "haft/host";
 import { createFakeClock, createTestHaft } from "haft/testing";
 import { z } from "zod";
-import { startServer } from "../../src/io/net/local-server.fixture.ts";
-import { createActor, createReflector, createTaskContext, runTask } from "../../src/agent.ts";
+import { startServer } from "../setup/local-server.ts";
+import { createActor, createReflector, createTaskContext, runTask } from "haft/agent";
 import { makeHostFolder } from "./open-host.ts";
 import { openProject } from "./open-project.ts";
 import { openWeb, searchAnswer } from "./open-web.ts";

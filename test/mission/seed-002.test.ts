@@ -11,7 +11,7 @@ import {
 } from "haft";
 import { createScriptedLanguageModel, createScriptedModel, createTestHaft } from "haft/testing";
 import { z } from "zod";
-import { createAgent, createAgentTools } from "../../src/agent.ts";
+import { createAgent, createAgentTools } from "haft/agent";
 
 const MySimpleTool = createTool({
   id: "my_simple_tool",

@@ -8,7 +8,7 @@ import { type AnyTool, createTool, describeApproval, textOf, type ToolResult } f
 import { AgentToolkit, ToolPermission, ToolPromptGenerator, ToolRegistry, XMLToolCallParser } from "haft/compat";
 import { createScriptedLanguageModel, createTestHaft, type LanguageScript } from "haft/testing";
 import { formatToolResult, parseToolCalls } from "haft/formats";
-import { connectSubagents, createAgent, createAgentTools } from "../../src/agent.ts";
+import { connectSubagents, createAgent, createAgentTools } from "haft/agent";
 import { makeHostFolder } from "./open-host.ts";
 import { openWeb, pageAnswer, PDF, searchAnswer } from "./open-web.ts";
 

@@ -4,7 +4,13 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createGuardedNet, type GuardedNet, type GuardedNetOptions } from "./guarded-fetch.ts";
-import { type RequestHandler, resolving, createFakeNetwork, startServer, startSocket } from "./local-server.fixture.ts";
+import {
+  type RequestHandler,
+  resolving,
+  createFakeNetwork,
+  startServer,
+  startSocket,
+} from "../../../test/setup/local-server.ts";
 import { readProxyEnvironment } from "./proxy-environment.ts";
 
 function open(options: GuardedNetOptions): GuardedNet {

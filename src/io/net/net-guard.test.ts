@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { resolving } from "./local-server.fixture.ts";
+import { resolving } from "../../../test/setup/local-server.ts";
 import { createNetGuard, type NetGuardOptions } from "./net-guard.ts";
 import { readProxyEnvironment } from "./proxy-environment.ts";
 

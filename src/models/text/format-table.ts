@@ -7,7 +7,7 @@ import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import type { Section, TextFormat, ToolTable } from "./text-format.ts";
 import { atMarker, lookPastSpace, markerSet } from "./text-source.ts";
 import { TOKEN_FORMATS } from "./token-formats.ts";
-import { toolCallSection } from "./tool-call-section.ts";
+import { looseXmlSection, toolCallSection } from "./tool-call-section.ts";
 
 const FORMATS: ReadonlyMap<TextFormatName, TextFormat> = new Map(
   [...TAG_FORMATS, ...JSON_FORMATS, ...TOKEN_FORMATS].map((format) => [format.name, format]),
@@ -33,6 +33,7 @@ function makeSections(tools: ToolTable): Section[] {
     .flatMap((format) => format.sections(tools));
   return [
     toolCallSection("xml", "hermes", "qwen3-coder", "glm", "anthropic-xml"),
+    looseXmlSection,
     functionCallsSection(),
     ...textFormat("qwen3-coder").sections(tools),
     // Sections that start with a mere bracket or word are read below, with stricter rules.

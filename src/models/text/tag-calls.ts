@@ -7,6 +7,7 @@ import type { CallReader, Section, ToolTable } from "./text-format.ts";
 import {
   atMarker,
   attempt,
+  awaitLength,
   cutOff,
   lookPastSpace,
   Malformed,
@@ -37,6 +38,7 @@ export function* readTagCall(reader: CallReader, shape: TagShape, tag: Tag): Rea
 /** Reads the rest of a call from inside its parameter group. */
 export function* readTagRest(context: TagContext): Reading {
   yield* readChildren(context);
+  context.input.isComplete = true;
   yield* readChildren({ ...context, parent: context.call });
   if (!context.reader.calls.isFinished) context.input.finish();
 }
@@ -61,11 +63,12 @@ function* readChildren(context: TagContext): Reading {
   for (;;) {
     let code = source.skipSpace();
     if (code === -1) code = yield* skipSpace(source);
+    if (yield* isEndMissing(context, closeTag)) return;
     if (code === -1) throw cutOff(`before ${closeTag}`);
     if (isXmlGroup && takePlainParameter(reader, input, parent.name)) continue;
     const simple = simpleTagAt(source, style);
     let tag = simple?.tag;
-    if (tag?.name !== parent.name || !tag.isClosing) {
+    if (!tag?.isClosing || !isNamedAs(tag, parent, shape)) {
       const isGroup = tag !== undefined && shape.groupTags.includes(tag.local);
       if (pastEnd && !isGroup && calls.hasName && (yield* atMarker(source, pastEnd))) {
         return calls.repair(`the missing ${closeTag} was added`);
@@ -79,21 +82,41 @@ function* readChildren(context: TagContext): Reading {
     if (simple) source.take(simple.length);
     tag ??= yield* readTag(source, style);
     if (!tag.isClosing) yield* readChild(context, tag);
-    else if (tag.name === parent.name) return;
-    else if (parent !== call && tag.name === call.name) throw new Malformed(`${closeTag} is missing`);
+    else if (isNamedAs(tag, parent, shape)) return;
+    else if (parent !== call && isNamedAs(tag, call, shape)) throw new Malformed(`${closeTag} is missing`);
     else throw new Malformed(`${style.close}${tag.name} has no opening tag`);
   }
+}
+
+/** Some models write the tags of XML calls in capitals. */
+function isNamedAs(tag: Tag, other: Tag, { markup }: TagShape): boolean {
+  return tag.name === other.name || (markup === "xml" && tag.name.toLowerCase() === other.name.toLowerCase());
+}
+
+/** Whether the text ends after all parameters of an XML call, where only the closing tag is missing or incomplete. */
+function* isEndMissing({ reader, shape, input, call, parent }: TagContext, closeTag: string): Reading<boolean> {
+  const { source, calls } = reader;
+  if (shape.markup !== "xml" || parent !== call || !input.isComplete) return false;
+  yield* awaitLength(source, closeTag.length);
+  const rest = source.peek(closeTag.length);
+  if (rest.length === closeTag.length || !closeTag.startsWith(rest)) return false;
+  source.take(rest.length);
+  calls.repair(`the missing ${closeTag} was added`);
+  return true;
 }
 
 function* readChild(context: TagContext, tag: Tag): Reading {
   const { reader, shape, call, parent } = context;
   const { calls } = reader;
-  if (!calls.hasName && shape.nameTags.includes(tag.local)) return yield* readName(context, tag);
+  const local = shape.markup === "xml" ? tag.local.toLowerCase() : tag.local;
+  if (!calls.hasName && shape.nameTags.includes(local)) return yield* readName(context, tag);
   if (calls.isFinished) throw new Malformed("it has two sets of arguments");
   if (!calls.hasName) throw new Malformed("its name must come before its parameters");
   const isGroup = parent !== call;
-  if (!isGroup && shape.groupTags.includes(tag.local)) {
+  if (!isGroup && shape.groupTags.includes(local)) {
+    if (local === "arguments") calls.repair("<arguments> was read as <params>");
     if (!tag.isEmpty) yield* readChildren({ ...context, parent: tag });
+    context.input.isComplete = true;
     return;
   }
   if (shape.jsonTags.includes(tag.local)) {
@@ -106,6 +129,7 @@ function* readChild(context: TagContext, tag: Tag): Reading {
   const key = isParameter ? (tag.value ?? tag.attributes.get(shape.keyAttribute)) : tag.name;
   if (key === undefined) throw new Malformed(`its tag ${tag.name} has no ${shape.keyAttribute}`);
   if (!isParameter && !isGroup && !shape.childIsParameter) throw new Malformed(`<${tag.name}> is not part of a call`);
+  if (!isParameter && !isGroup && shape.markup === "xml") calls.repair("the missing <params> was added");
   yield* readParameter(context, tag, key.trim());
 }
 
@@ -303,7 +327,7 @@ export interface TagShape {
   readonly ends: readonly string[];
 }
 
-const XML_STYLE: TagStyle = { open: "<", close: "</", end: ">" };
+export const XML_STYLE: TagStyle = { open: "<", close: "</", end: ">" };
 
 export function tagShape(shape: Partial<TagShape> & Pick<TagShape, "format">): TagShape {
   return {
@@ -331,7 +355,8 @@ export const XML_SHAPE = tagShape({
   format: "xml",
   callTags: ["tool_call"],
   nameTags: ["name", "tool_name"],
-  groupTags: ["params", "parameters"],
+  groupTags: ["params", "parameters", "arguments"],
+  childIsParameter: true,
   trim: "outer",
   markup: "xml",
 });
@@ -362,6 +387,8 @@ export const INVOKE_HEADS = [...headsOf(INVOKE_SHAPE), ...headsOf(INVOKE_SHAPE, 
 
 /** Collects the input of a call from parameters that are written as text. */
 interface TagInput {
+  /** The group of parameters is closed. */
+  isComplete: boolean;
   count(): number;
   has(key: string): boolean;
   /** Starts a parameter. Pass its value to `end`, and also piece by piece to `stream` if it is defined. */
@@ -384,6 +411,7 @@ export function createTagInput({ calls, tools }: CallReader, untyped: Untyped): 
   const input: Record<string, unknown> = {};
   let count = 0;
   return {
+    isComplete: false,
     count: () => count,
     has: (key) => Object.hasOwn(input, key),
     begin(key, declared) {

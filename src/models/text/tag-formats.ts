@@ -1,12 +1,12 @@
 import { FUNCTION_HEADS, FUNCTION_SHAPE, INVOKE_HEADS, INVOKE_SHAPE, tagSection, tagShape } from "./tag-calls.ts";
 import type { Section, TextFormat, ToolTable } from "./text-format.ts";
-import { toolCallSection } from "./tool-call-section.ts";
+import { looseXmlSection, toolCallSection } from "./tool-call-section.ts";
 import { cdata, textOfValue, writeEach, writeTags } from "./write-calls.ts";
 
 const XML: TextFormat = {
   name: "xml",
   sharesMarkers: true,
-  sections: () => [toolCallSection("xml")],
+  sections: () => [toolCallSection("xml"), looseXmlSection],
   notes: [
     "Put every value into <![CDATA[ and ]]>, as it is: no escaping is needed, and it may have several lines.",
     "If a value itself contains ]]>, write ]]]]><![CDATA[> instead.",

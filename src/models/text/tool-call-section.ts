@@ -12,8 +12,9 @@ import {
   readTagRest,
   takePlainParameter,
   XML_SHAPE,
+  XML_STYLE,
 } from "./tag-calls.ts";
-import { readRawValue, type Tag, type ValueEnds } from "./tag-reader.ts";
+import { readRawValue, readTag, type Tag, type ValueEnds } from "./tag-reader.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
 import type { CallReader, Section } from "./text-format.ts";
 import {
@@ -54,6 +55,29 @@ export function toolCallSection(...bodies: readonly [ToolCallBody, ...ToolCallBo
     },
   };
 }
+
+const LOOSE_OPENS = ["<tool_call ", "<TOOL_CALL>", "<TOOL_CALL "];
+
+/** Calls of the format xml whose tag has attributes or is in capitals. Anything else that begins like one is text. */
+export const looseXmlSection: Section = {
+  open: LOOSE_OPENS,
+  isTextInCode: true,
+  *read(reader) {
+    const { source, calls } = reader;
+    calls.open("xml", { tentative: true });
+    const tag = yield* readTag(source, XML_STYLE);
+    yield* skipSpace(source);
+    const isNamed = tag.attributes.has(XML_SHAPE.nameAttribute);
+    const beginsCall = yield* atMarker(source, isNamed ? markerSet(["<"]) : NAME_TAGS);
+    if (tag.isEmpty || tag.value !== undefined || !beginsCall) throw new Malformed("it is not a call");
+    calls.confirm();
+    calls.repair(`<${tag.name}${tag.attributes.size > 0 ? " …" : ""}> was read as ${OPEN}`);
+    const recovery = { through: [CLOSE, `</${tag.name}>`], before: [OPEN, ...LOOSE_OPENS] };
+    yield* attempt(reader, readTagCall(reader, XML_SHAPE, tag), recovery);
+    calls.close();
+  },
+};
+const NAME_TAGS = markerSet(["<name>", "<tool_name>", "<NAME>", "<TOOL_NAME>"]);
 
 function* readBody(reader: CallReader, bodies: readonly ToolCallBody[]): Reading {
   const { source, calls } = reader;

@@ -155,6 +155,65 @@ describe("rejected, with the right form in the message", () => {
   });
 });
 
+describe("looser forms, each with a warning", () => {
+  const PARAMS = "<path><![CDATA[a]]></path><mode>7</mode>";
+  test.each([
+    [
+      "an attribute",
+      `<tool_call id="1"><name>write_file</name><params>${PARAMS}</params></tool_call>`,
+      "<tool_call …> was read as <tool_call>",
+    ],
+    [
+      "the name as an attribute",
+      `<tool_call name="write_file"><params>${PARAMS}</params></tool_call>`,
+      "<tool_call …> was read as <tool_call>",
+    ],
+    [
+      "capitals",
+      `<TOOL_CALL><NAME>write_file</NAME><PARAMS>${PARAMS}</PARAMS></TOOL_CALL>`,
+      "<TOOL_CALL> was read as <tool_call>",
+    ],
+    [
+      "capitals outside",
+      `<TOOL_CALL>\n<name>write_file</name><params>${PARAMS}</params></tool_call>`,
+      "<TOOL_CALL> was read as <tool_call>",
+    ],
+    [
+      "no last tag",
+      `<tool_call><name>write_file</name><params>${PARAMS}</params>\n`,
+      "the missing </tool_call> was added",
+    ],
+    [
+      "half of the last tag",
+      `<tool_call><name>write_file</name><params>${PARAMS}</params></tool_c`,
+      "the missing </tool_call> was added",
+    ],
+    [
+      "<arguments>",
+      `<tool_call><name>write_file</name><arguments>${PARAMS}</arguments></tool_call>`,
+      "<arguments> was read as <params>",
+    ],
+    ["no <params>", `<tool_call><name>write_file</name>${PARAMS}</tool_call>`, "the missing <params> was added"],
+  ])("%s", (_, text, warning) => {
+    for (const format of ["xml", "auto"] as const) {
+      const parsed = readEveryWay(`I write.\n${text}`, { format, tools: TOOLS });
+      expect(callsOf(parsed)).toEqual([{ name: "write_file", input: { path: "a", mode: 7 } }]);
+      expect(parsed.warnings).toEqual([`write_file: ${warning}`]);
+      expect(parsed.text).toBe("I write.\n");
+    }
+  });
+
+  test.each([
+    ["a mention", 'Use `<TOOL_CALL>` or `<tool_call id="1">` for that.'],
+    ["prose", "A <tool_call id=1> is a tag, and <TOOL_CALL> is one, too."],
+    ["an attribute that does not end", '<tool_call id="1'],
+    ["code", '```xml\n<tool_call id="1"><name>write_file</name><params></params></tool_call>\n```'],
+  ])("%s is text", (_, text) => {
+    const parsed = readEveryWay(text, { format: "xml", tools: TOOLS });
+    expect(parsed).toMatchObject({ calls: [], text });
+  });
+});
+
 describe("omissions of models", () => {
   test("a closing tag before the next call", () => {
     const text = `<tool_call><name>write_file</name><params><path>a</path></params>\n${call("<path>b</path>")}`;

@@ -6,7 +6,7 @@ import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
-import { startSocket } from "../../io/net/local-server.fixture.ts";
+import { startSocket } from "../../../test/setup/local-server.ts";
 import type { ChannelSettings } from "./channel.ts";
 import { loadMailer } from "./channels/email.ts";
 import { openMessage } from "./open-message.fixture.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
-import { startServer } from "../../io/net/local-server.fixture.ts";
+import { startServer } from "../../../test/setup/local-server.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { systemClock } from "../../core/clock.ts";
 import { createGuardedNet } from "../../io/net/guarded-fetch.ts";

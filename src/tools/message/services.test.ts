@@ -6,7 +6,7 @@ import {
   type ReceivedRequest,
   startServer,
   startSocket,
-} from "../../io/net/local-server.fixture.ts";
+} from "../../../test/setup/local-server.ts";
 import type { ChannelSettings } from "./channel.ts";
 import { openMessage } from "./open-message.fixture.ts";
 

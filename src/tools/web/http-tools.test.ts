@@ -8,7 +8,7 @@ import type { CallOptions } from "../../core/call.ts";
 import { textOf } from "../../core/content.ts";
 import { createSpillFolder } from "../../io/files/spill-folder.ts";
 import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
-import { type RequestHandler, startServer } from "../../io/net/local-server.fixture.ts";
+import { type RequestHandler, startServer } from "../../../test/setup/local-server.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createHaft } from "../../runtime.ts";

@@ -2,7 +2,7 @@ import iconv from "iconv-lite";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
-import { type RequestHandler, startServer } from "../../io/net/local-server.fixture.ts";
+import { type RequestHandler, startServer } from "../../../test/setup/local-server.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createHaft } from "../../runtime.ts";
 import { createPageConverter } from "./page-converter.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { textOf } from "../../core/content.ts";
 import { createGuardedNet } from "../../io/net/guarded-fetch.ts";
-import { type RequestHandler, type ReceivedRequest, startServer } from "../../io/net/local-server.fixture.ts";
+import { type RequestHandler, type ReceivedRequest, startServer } from "../../../test/setup/local-server.ts";
 import { createHaft } from "../../runtime.ts";
 import {
   SEARCH_PROVIDERS,

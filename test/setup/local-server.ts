@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { makeCertificate } from "../../../test/certificate/make-certificate.mjs";
-import type { Dial } from "./connections.ts";
+import { makeCertificate } from "../certificate/make-certificate.mjs";
+import type { Dial } from "../../src/io/net/connections.ts";
 
 /** A request as the server received it. */
 export interface ReceivedRequest {
