@@ -182,3 +182,18 @@ describe("a compiled plan does not outlive its policy", () => {
     expect([first, second]).toMatchObject([{ details: 3 }, { details: 3, metadata: { known: "replay" } }]);
   });
 });
+
+test("a tool whose schema cannot be described fails its calls, and nothing is thrown", async () => {
+  const parameters = {
+    get jsonSchema(): never {
+      throw new Error("no description");
+    },
+    validate: (value: unknown) => ({ value }),
+  };
+  const haft = createHaft();
+  haft.register({ name: "odd", description: "d", parameters, run: () => "ran" });
+  for (const options of [undefined, { id: "1" }]) {
+    expect(await haft.execute("odd", {}, options)).toMatchObject({ status: "failed" });
+  }
+  expect(await haft.log.recent()).toHaveLength(2);
+});

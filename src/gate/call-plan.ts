@@ -65,7 +65,7 @@ export class CallPlans {
   #compile(tool: AnyTool): CallPlan | undefined {
     const compiled: StageHooks[] = [];
     for (const stage of this.#stages) {
-      const hooks = stage.compile ? stage.compile(tool) : hooksOf(stage);
+      const hooks = compileStage(stage, tool);
       if (!hooks) return undefined;
       compiled.push(hooks);
     }
@@ -94,6 +94,15 @@ export class CallPlans {
     let sum = 0;
     for (let i = 0; i < this.#changes.length; i++) sum += this.#changes[i]!.count;
     return sum;
+  }
+}
+
+/** A tool whose schema cannot be read fails here. The whole plan makes a failed result of it; nothing is thrown. */
+function compileStage(stage: Stage, tool: AnyTool): StageHooks | undefined {
+  try {
+    return stage.compile ? stage.compile(tool) : hooksOf(stage);
+  } catch {
+    return undefined;
   }
 }
 
