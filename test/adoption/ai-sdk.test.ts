@@ -158,6 +158,17 @@ describe.each([
   });
 });
 
+test("a no in the SDK after a yes in Haft does not hide what has happened", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toAISDKTools(toolkit, inChat);
+  const first = await generate(tools, [prompt]);
+  await haft.approve((await openQuestion(haft)).id, "grace");
+  const messages = [prompt, ...first.messages, answerTo(requestIn(first.content), false)];
+  const second = await generate(tools, await resolveAISDKApprovals(tools, messages));
+  expect(JSON.stringify(second.messages)).toContain("r-50");
+  expect(effects).toEqual(["paid 50 to ann"]);
+});
+
 test("an answer to a question that was never asked runs nothing", async () => {
   const { haft, effects, toolkit } = createWorld();
   const tools = toAISDKTools(toolkit, inChat);

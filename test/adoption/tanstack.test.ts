@@ -135,6 +135,16 @@ test("failures are errors of the tool, also of a denied one", async () => {
   expect(await haft.log.recent()).toHaveLength(3);
 });
 
+test("a no there after a yes in Haft does not hide what has happened", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toTanStackTools(toolkit);
+  const { messages, runId } = await play(tools);
+  await haft.approve((await openQuestion(haft)).id, "grace");
+  const second = await play(tools, { messages, answer: { approved: false, runId } });
+  expect(JSON.stringify(second.results)).toContain("r-50");
+  expect(effects).toEqual(["paid 50 to ann"]);
+});
+
 test("an answer to a question that was never asked runs nothing", async () => {
   const { haft, effects, toolkit } = createWorld();
   const toolCalls = [{ id: PAY.id, type: "function", function: { name: "pay", arguments: '{"amount":5000}' } }];

@@ -1,12 +1,13 @@
 import { adopt, type ForeignTool } from "../../core/adopt/adopt.ts";
 import type { Update } from "../../core/events.ts";
 import { canonicalJson } from "../../core/json.ts";
-import type { CompletedResult, PendingResult } from "../../core/result.ts";
+import type { CompletedResult, PendingResult, ToolResult } from "../../core/result.ts";
 import type { AnyTool, ToolKind } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { blockText, mapContent } from "../providers/call-results.ts";
 import { COMMON_STRICT_RULES } from "../providers/provider-schema-rules.ts";
+import type { FrameworkRun } from "./framework-calls.ts";
 import {
   type AdapterOptions,
   type BridgedTool,
@@ -18,7 +19,6 @@ import {
   type OpenSchema,
   type RawInputOf,
   resultText,
-  streamRun,
   waitsForPerson,
 } from "./toolkit-bridge.ts";
 
@@ -146,30 +146,29 @@ export async function resolveAISDKApprovals<Message extends object>(
     const source = tool && sources.get(tool);
     if (!source || answer?.approved) continue;
     const { bridged, runs } = source;
-    const question = { id: toolCallId, run: runs?.recall(approvalId, toolCallId, call.input) };
-    if (answer) {
-      await bridged.deny(question, { reason: answer.reason });
-      continue;
-    }
-    const answered = await bridged.wait(question, signal);
-    if (!answered) continue;
+    const identity = { id: toolCallId, run: runs?.recall(approvalId, toolCallId, call.input) };
+    if (answer) await bridged.deny(identity, { reason: answer.reason });
+    const answered = await bridged.wait(identity, signal);
+    // A no that came after a yes in Haft does not count: the call has run.
+    if (!answered || (answer && answered.state !== "approved")) continue;
     const { state, note: reason } = answered;
     answers.push({ type: "tool-approval-response", approvalId, approved: state === "approved", reason });
   }
   return addAnswers(messages, answers);
 }
 
-/** The SDK reads the answers of the last message only. */
+/** The SDK reads the answers of the last message only, and the first answer to a request. */
 function addAnswers<Message extends object>(
   messages: readonly Message[],
   answers: ApprovalAnswers["content"],
 ): (Message | ApprovalAnswers)[] {
   if (answers.length === 0) return [...messages];
-  const last = messages.at(-1);
-  const given = partsOf(last ? [last] : []);
-  const hasAnswers = given.some(isAnswer);
-  const content = hasAnswers ? [...(given as object[] as ApprovalAnswers["content"]), ...answers] : answers;
-  return [...messages.slice(0, hasAnswers ? -1 : undefined), { role: "tool", content }];
+  const last = partsOf(messages.slice(-1));
+  if (!last.some(isAnswer)) return [...messages, { role: "tool", content: answers }];
+  const added = new Set<unknown>(answers.map(({ approvalId }) => approvalId));
+  const kept = last.filter((part) => !isAnswer(part) || !added.has(part["approvalId"]));
+  const content = [...(kept as object[] as ApprovalAnswers["content"]), ...answers];
+  return [...messages.slice(0, -1), { role: "tool", content }];
 }
 
 interface ToolCallPart {
@@ -180,6 +179,34 @@ interface ToolCallPart {
 
 function isCall(part: Record<string, unknown>): part is Record<string, unknown> & ToolCallPart {
   return part["type"] === "tool-call" && typeof part["toolCallId"] === "string" && typeof part["toolName"] === "string";
+}
+
+/** Runs a call and yields its partial results as they come; returns its result. */
+async function* streamRun(
+  tool: BridgedTool,
+  input: unknown,
+  call: Omit<FrameworkRun, "onUpdate">,
+): AsyncGenerator<Update, ToolResult> {
+  const updates: Update[] = [];
+  let wake: (() => void) | undefined;
+  let ended: ToolResult | undefined;
+  const running = tool.run(input, {
+    ...call,
+    onUpdate(update) {
+      updates.push(update);
+      wake?.();
+    },
+  });
+  void running.then((result) => {
+    ended = result;
+    wake?.();
+  });
+  for (;;) {
+    const update = updates.shift();
+    if (update) yield update;
+    else if (ended) return ended;
+    else await new Promise<void>((resolve) => (wake = resolve));
+  }
 }
 
 interface ApprovalRequest {

@@ -52,12 +52,21 @@ interface ChatLike {
 interface ChatConfigLike {
   readonly messages: readonly unknown[];
   readonly tools: readonly { readonly name: string }[];
-  readonly resume?: readonly { readonly interruptId: string }[] | undefined;
+  readonly resume?: readonly Resolution[] | undefined;
+}
+
+/** A person's answer to an interrupt. */
+interface Resolution {
+  readonly interruptId: string;
+  readonly status: "resolved" | "cancelled";
 }
 
 export interface TanStackMiddleware {
   name: "haft";
-  onConfig(chat: ChatLike, config: ChatConfigLike): Promise<{ tools: never[] } | undefined>;
+  onConfig(
+    chat: ChatLike,
+    config: ChatConfigLike,
+  ): Promise<{ tools: never[]; resume: never[] | undefined } | undefined>;
   onInterruptBoundary(chat: ChatLike): Promise<undefined>;
   onToolPhaseComplete(chat: ChatLike, phase: { results: readonly { toolCallId: string }[] }): Promise<void>;
 }
@@ -143,20 +152,28 @@ class Adapter {
     return tool;
   }
 
-  async start(context: ChatLike, config: ChatConfigLike): Promise<{ tools: never[] } | undefined> {
+  async start(
+    context: ChatLike,
+    config: ChatConfigLike,
+  ): Promise<{ tools: never[]; resume: never[] | undefined } | undefined> {
     if (context.phase !== "init") return undefined;
     const chat: Chat = { threadId: context.threadId, asked: new Map() };
     this.#chats.set(context, chat);
-    const answered = new Set(config.resume?.map(({ interruptId }) => interruptId));
+    const answers = new Map<string, Resolution>(config.resume?.map((answer) => [answer.interruptId, answer]));
     for (const call of this.#pendingIn(config.messages)) {
       const question = await call.bridged.find(this.#identify(call.id, chat.threadId));
+      const interruptId = `approval_${call.id}`;
+      const answer = answers.get(interruptId);
+      // A no that came after a yes in Haft does not count: the call has run.
+      if (answer && question?.state === "approved") answers.set(interruptId, { ...answer, ...APPROVED });
       // An answered interrupt must still be one, although its question may have been answered in Haft too.
-      const isAsked = question?.state === "pending" || answered.has(`approval_${call.id}`);
-      if (isAsked) chat.asked.set(call.id, { ...call, isAnswerable: question !== undefined, isRun: false });
+      if (question?.state === "pending" || answer)
+        chat.asked.set(call.id, { ...call, isAnswerable: question !== undefined, isRun: false });
     }
     const ours = new Map(this.bridged.map((bridged) => [bridged.name, this.defineTool(bridged, chat)]));
     // TanStack's type of a tool depends on its schema.
-    return { tools: config.tools.map((tool) => ours.get(tool.name) ?? tool) as never[] };
+    const tools = config.tools.map((tool) => ours.get(tool.name) ?? tool) as never[];
+    return { tools, resume: config.resume && ([...answers.values()] as never[]) };
   }
 
   /** Asks about the calls that wait for their tools. */
@@ -222,6 +239,8 @@ class Adapter {
     });
   }
 }
+
+const APPROVED = { status: "resolved", payload: { approved: true } } as const;
 
 const MIDDLEWARE_ADVICE = "Pass `middleware: [tools.middleware]` to chat(), so that it asks its user.";
 

@@ -1,7 +1,6 @@
 import type { CallOptions } from "../../core/call.ts";
 import { declarationOf } from "../../core/definition.ts";
 import { ToolError } from "../../core/error.ts";
-import type { Update } from "../../core/events.ts";
 import type { CallQuestion } from "../../core/gate.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
@@ -96,18 +95,6 @@ function isToolkit(source: FrameworkTools): source is AgentToolkit {
   return typeof source.list === "function" && typeof source.execute === "function";
 }
 
-/** By the framework's own tool object: what resumes a run gets only that. */
-const bridged = new WeakMap<object, BridgedTool>();
-
-export function setBridged<T extends object>(frameworkTool: T, tool: BridgedTool): T {
-  bridged.set(frameworkTool, tool);
-  return frameworkTool;
-}
-
-export function bridgedOf(frameworkTool: object): BridgedTool | undefined {
-  return bridged.get(frameworkTool);
-}
-
 /** The result as text, with "Error:" for frameworks without a flag for failures. */
 export function resultText(result: ToolResult): string {
   const joined = result.content.map(blockText).join("\n") || result.display || "(no output)";
@@ -129,34 +116,6 @@ export function failureOf(result: FailedResult | PendingResult): ToolError {
 /** Whether the call waits for a person that the framework did not ask. */
 export function waitsForPerson(result: ToolResult): result is PendingResult {
   return result.status === "pending" && result.pending.kind === "approval";
-}
-
-/** Runs a call and yields its partial results as they come; returns its result. */
-export async function* streamRun(
-  tool: BridgedTool,
-  input: unknown,
-  call: Omit<FrameworkRun, "onUpdate">,
-): AsyncGenerator<Update, ToolResult> {
-  const updates: Update[] = [];
-  let wake: (() => void) | undefined;
-  let ended: ToolResult | undefined;
-  const running = tool.run(input, {
-    ...call,
-    onUpdate(update) {
-      updates.push(update);
-      wake?.();
-    },
-  });
-  void running.then((result) => {
-    ended = result;
-    wake?.();
-  });
-  for (;;) {
-    const update = updates.shift();
-    if (update) yield update;
-    else if (ended) return ended;
-    else await new Promise<void>((resolve) => (wake = resolve));
-  }
 }
 
 /** A Standard Schema that publishes `jsonSchema` and accepts everything: the gate validates inputs. */
