@@ -117,6 +117,7 @@ export async function build({ force = false } = {}) {
     chunks: "chunks",
     codeSplitting: { groups: groupModules(fresh, PARTS) },
   });
+  removePrivateTypes(fresh);
   await buildConsole(join(fresh, "console"));
   replaceFolder(DIST, fresh);
   writeFileSync(STAMP, `${JSON.stringify({ inputs, outputs: listFiles(DIST).length })}\n`);
@@ -229,6 +230,20 @@ function staticImports(folder, entries) {
 
 function packageOf(id) {
   return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1];
+}
+
+/** Leaves the declarations that the published entries lead to. */
+function removePrivateTypes(folder) {
+  const found = new Set();
+  const queue = ENTRIES.filter((entry) => !entry.startsWith("tour/")).map((entry) => join(folder, `${entry}.d.ts`));
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    for (const [, name] of readFileSync(file, "utf8").matchAll(/(?:from|import)[\s(]*["'](\.[^"']+)["']/g)) {
+      queue.push(resolve(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")));
+    }
+  }
+  for (const file of listFiles(folder)) if (file.endsWith(".d.ts") && !found.has(file)) rmSync(file);
 }
 
 async function buildConsole(folder) {

@@ -110,3 +110,31 @@ test("says what to do when npm cannot install", async () => {
   expect(code).toBe(1);
   expect(output).toContain("run `npm install`");
 });
+
+test("the package brings at most 60 others, without optional ones", () => {
+  interface Locked {
+    dev?: boolean;
+    optional?: boolean;
+    devOptional?: boolean;
+    peer?: boolean;
+  }
+  const { packages } = JSON.parse(readFileSync(join(ROOT, LOCK), "utf8")) as { packages: Record<string, Locked> };
+  const needed = Object.entries(packages).filter(
+    ([path, { dev, optional, devOptional, peer }]) => path !== "" && !dev && !optional && !devOptional && !peer,
+  );
+  expect(needed.length).toBeGreaterThan(20);
+  expect(needed.length).toBeLessThanOrEqual(60);
+});
+
+test("the archive has no tests, fixtures or tour, and only declarations that its entries lead to", () => {
+  execFileSync(process.execPath, [join(ROOT, "scripts", "build.mjs")], { cwd: ROOT });
+  const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts", "--loglevel=error"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
+  const paths = files.map(({ path }) => path);
+  expect(paths).toContain("dist/index.d.ts");
+  expect(paths.filter((path) => /\.(test|suite|fixture|types)\.|(^|\/)(tour|test)\//.test(path))).toEqual([]);
+  expect(paths.filter((path) => path.startsWith("dist/cli/") && path.endsWith(".d.ts"))).toEqual([]);
+});

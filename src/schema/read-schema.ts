@@ -2,6 +2,7 @@ import type { InferOutput, SchemaSource } from "./infer.ts";
 import { isJsonType, isObject, type JsonSchema } from "./json-schema.ts";
 import { lintJsonSchema } from "./lint-json-schema.ts";
 import { type Schema, unreadable, type Validation } from "./schema.ts";
+import { splitConversions } from "./convert-input.ts";
 import { describeStandard, type StandardSchema } from "./standard-schema.ts";
 
 type Validator = (value: unknown) => Validation<unknown>;
@@ -43,22 +44,64 @@ function isStandard(source: unknown): source is StandardSchema {
 }
 
 function fromStandard(source: StandardSchema): Schema {
-  let described: JsonSchema | undefined;
+  refuseValues(source);
+  let described: ReturnType<typeof splitConversions> | undefined;
+  const describe = (): ReturnType<typeof splitConversions> =>
+    (described ??= splitConversions(describeStandard(source)));
   // Read once, because some libraries create it on each access.
   const standard = source["~standard"];
+  const mayConvert = standard.jsonSchema !== undefined || standard.vendor === "zod" || standard.vendor === "valibot";
   return {
     get jsonSchema() {
-      return (described ??= describeStandard(source));
+      return describe().jsonSchema;
     },
     validate(value) {
       try {
-        const result = standard.validate(value);
+        const { convert } = mayConvert ? describe() : {};
+        const result = standard.validate(convert ? convert(value) : value);
         return result instanceof Promise ? result.catch(refusal) : result;
       } catch (cause) {
         return refusal(cause);
       }
     },
   };
+}
+
+/** Types of Zod and Valibot that no JSON can become, and what to write instead. */
+const REFUSED: Readonly<Record<string, string>> = {
+  file: "a path or a text in base64 (`z.base64()`), and make the file in the tool",
+  blob: "a text in base64 (`v.base64()`), and make the blob in the tool",
+  symbol: "a text or an enumeration",
+  function: "the name of what to call",
+  promise: "the value itself",
+};
+
+/** Calls could never satisfy such a schema, so the tool that has it is refused. */
+function refuseValues(source: StandardSchema): void {
+  const seen = new Set<unknown>();
+  const visit = (value: unknown, depth: number): void => {
+    if (typeof value !== "object" || value === null || seen.has(value) || depth > 20) return;
+    seen.add(value);
+    const node = value as { _zod?: { def?: unknown }; kind?: unknown; type?: unknown };
+    const def = isObject(node._zod?.def) ? node._zod.def : node;
+    const { type } = def;
+    const isSchemaNode = def !== node || node.kind === "schema";
+    if (isSchemaNode && typeof type === "string" && Object.hasOwn(REFUSED, type)) {
+      throw new TypeError(`JSON has no value of the type ${type}. Use ${REFUSED[type]}.`);
+    }
+    if (!isSchemaNode && !Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return;
+    for (const name of Object.keys(def)) {
+      let inner: unknown;
+      try {
+        inner = (def as Record<string, unknown>)[name];
+      } catch {
+        // A recursive schema whose other part is defined later.
+        continue;
+      }
+      visit(inner, depth + 1);
+    }
+  };
+  if (source["~standard"].vendor === "zod" || source["~standard"].vendor === "valibot") visit(source, 0);
 }
 
 function refusal(cause: unknown): Validation<never> {

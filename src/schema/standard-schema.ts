@@ -1,8 +1,8 @@
+import { BIGINT, DATE, describeMap, describeSet } from "./convert-input.ts";
 import { eachSubschema, isObject, type JsonSchema } from "./json-schema.ts";
 import { loadPackage } from "./load-package.ts";
 import type { Validation } from "./schema.ts";
 
-const DATE_TIME = { type: "string", format: "date-time" } as const;
 const TARGET = "draft-2020-12";
 
 /** The used part of Standard Schema and Standard JSON Schema. */
@@ -54,23 +54,32 @@ function libraryOptions(vendor: string): Record<string, unknown> {
 const ARKTYPE_OPTIONS = {
   fallback: {
     default: ({ base }: { base: JsonSchema }) => base,
-    date: () => DATE_TIME,
-    domain: ({ domain, base }: { domain: string; base: JsonSchema }) =>
-      domain === "bigint" ? { type: "integer" } : base,
+    date: () => DATE,
+    domain: ({ domain, base }: { domain: string; base: JsonSchema }) => (domain === "bigint" ? BIGINT : base),
     defaultValue: () => undefined,
   },
 };
 
 interface ZodNode {
-  readonly zodSchema: { readonly _zod: { readonly def: { readonly type: string } } };
+  readonly zodSchema: {
+    readonly _zod: {
+      readonly def: { readonly type: string; readonly keyType?: StandardSchema; readonly valueType?: StandardSchema };
+    };
+  };
   readonly jsonSchema: JsonSchema;
 }
 const ZOD_OPTIONS = {
   unrepresentable: "any",
   override: ({ zodSchema, jsonSchema }: ZodNode): void => {
-    const { type } = zodSchema._zod.def;
-    if (type === "date") Object.assign(jsonSchema, DATE_TIME);
-    if (type === "bigint") jsonSchema["type"] = "integer";
+    const { type, keyType, valueType } = zodSchema._zod.def;
+    const partOf = (part: StandardSchema | undefined): JsonSchema => (part ? describeStandard(part) : {});
+    if (type === "date") Object.assign(jsonSchema, DATE);
+    if (type === "bigint") Object.assign(jsonSchema, BIGINT);
+    if (type === "map") Object.assign(jsonSchema, describeMap(partOf(keyType), partOf(valueType)));
+    if (type === "set") Object.assign(jsonSchema, describeSet(partOf(valueType)));
+    // `z.int()` means the integers of JavaScript; a model that is shown their limits believes that they matter.
+    if (jsonSchema["maximum"] === Number.MAX_SAFE_INTEGER) delete jsonSchema["maximum"];
+    if (jsonSchema["minimum"] === Number.MIN_SAFE_INTEGER) delete jsonSchema["minimum"];
   },
 };
 
@@ -91,9 +100,18 @@ function describeZod4(source: StandardSchema): Record<string, unknown> {
 function describeZod3(source: StandardSchema): Record<string, unknown> {
   interface ZodToJsonSchema {
     zodToJsonSchema(schema: unknown, options: Record<string, unknown>): Record<string, unknown>;
+    ignoreOverride: symbol;
   }
-  const { zodToJsonSchema } = loadPackage<ZodToJsonSchema>("zod-to-json-schema", "Describing a Zod 3 schema");
-  const described = zodToJsonSchema(source, { pipeStrategy: "input", effectStrategy: "input" });
+  const { zodToJsonSchema, ignoreOverride } = loadPackage<ZodToJsonSchema>(
+    "zod-to-json-schema",
+    "Describing a Zod 3 schema",
+  );
+  const described = zodToJsonSchema(source, {
+    pipeStrategy: "input",
+    effectStrategy: "input",
+    override: ({ typeName }: { typeName: string }) =>
+      typeName === "ZodDate" ? DATE : typeName === "ZodBigInt" ? BIGINT : ignoreOverride,
+  });
   tuplesToPrefixItems(described);
   return described;
 }
@@ -121,8 +139,8 @@ function describeValibot(source: StandardSchema): Record<string, unknown> {
     typeMode: "input",
     errorMode: "ignore",
     overrideSchema: ({ valibotSchema }: { valibotSchema: { type: string } }) => {
-      if (valibotSchema.type === "date") return DATE_TIME;
-      return valibotSchema.type === "bigint" ? { type: "integer" } : undefined;
+      if (valibotSchema.type === "date") return DATE;
+      return valibotSchema.type === "bigint" ? BIGINT : undefined;
     },
   });
 }

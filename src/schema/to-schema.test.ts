@@ -104,7 +104,10 @@ describe("what JSON Schema cannot express", () => {
       big: { type: "integer" },
       text: { type: "string" },
       free: {},
-      map: {},
+      map: {
+        type: "array",
+        items: { type: "array", prefixItems: [{ type: "string" }, { type: "string" }], minItems: 2, maxItems: 2 },
+      },
       preset: { type: "number", default: 3, description: "A number" },
     });
     expect(jsonSchema["required"]).not.toContain("preset");

@@ -45,9 +45,19 @@ export function isOpenHere(file: string): boolean {
 export const IN_MEMORY = ":memory:";
 let memoryDatabases = 0;
 
+/** It is an optional dependency, because it is the largest one and not needed in memory or with PostgreSQL. */
+async function loadDriver(): Promise<typeof import("@photostructure/sqlite")> {
+  try {
+    return await import("@photostructure/sqlite");
+  } catch (cause) {
+    const next = "npm install @photostructure/sqlite, or set `store` to a PostgreSQL URL.";
+    throw new Error(`The SQLite driver cannot be loaded: ${next}`, { cause });
+  }
+}
+
 /** A connection as it is, without the settings of a store. */
 export async function connectSqlite(file: string, busyTimeoutMs = 0): Promise<DatabaseSyncInstance> {
-  const { DatabaseSync } = await import("@photostructure/sqlite");
+  const { DatabaseSync } = await loadDriver();
   return new DatabaseSync(file, { timeout: busyTimeoutMs });
 }
 
