@@ -10,7 +10,7 @@ import { importFramework } from "./on-demand.ts";
 import type { World } from "./world.ts";
 
 /** The parts of the SDK that are used here: the package is not installed when the types are checked. */
-interface ClaudeExports {
+export interface ClaudeExports {
   createSdkMcpServer: (options: object) => object;
   query(given: { prompt: string; options: object }): AsyncIterable<Message>;
 }
@@ -138,6 +138,8 @@ export function offline(folder: string, url: string): Record<string, string | un
 interface ScriptedEndpoint {
   url: string;
   calls: readonly ScriptedCall[];
+  /** What the model was given last. */
+  lastRequest?: unknown;
   close(): Promise<void>;
 }
 
@@ -145,7 +147,7 @@ interface ScriptedEndpoint {
 export async function serveModel(): Promise<ScriptedEndpoint> {
   const endpoint: ScriptedEndpoint = { url: "", calls: [], close: async () => void server.close() };
   const server = createServer((request, response) => {
-    void answerRequest(request, response, endpoint.calls);
+    void answerRequest(request, response, endpoint);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   endpoint.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -155,16 +157,17 @@ export async function serveModel(): Promise<ScriptedEndpoint> {
 async function answerRequest(
   request: IncomingMessage,
   response: ServerResponse,
-  calls: readonly ScriptedCall[],
+  endpoint: ScriptedEndpoint,
 ): Promise<void> {
   let body = "";
   for await (const part of request) body += String(part);
   if (request.method !== "POST" || !request.url?.startsWith("/v1/messages?")) return void response.writeHead(404).end();
   const { messages } = JSON.parse(body) as { messages: { content: Block[] | string }[] };
+  endpoint.lastRequest = messages;
   const last = messages.at(-1)?.content;
   const hasResults = typeof last === "object" && last.some(({ type }) => type === "tool_result");
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const event of eventsOf(hasResults ? [] : calls)) {
+  for (const event of eventsOf(hasResults ? [] : endpoint.calls)) {
     response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   }
   response.end();
