@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig } from "./config-schema.ts";
-import { limitOf } from "./foreign/server-limits.ts";
+import { type LimitedServer, limitOf } from "./foreign/server-limits.ts";
 import type { ImportedSetting } from "./foreign/settings-reader.ts";
 import { type McpServerConfig } from "./mcp-entries.ts";
 import { listPlugins, type PluginReference } from "./plugins.ts";
@@ -130,18 +130,19 @@ function excludeServers(checked: readonly CheckedSource[], files: readonly RawSo
   const limits = files.flatMap((file) => file.limits ?? []);
   const servers = new Map<string, McpServerConfig>();
   const excluded: ExcludedServers = { servers: [], names: [], lines: new Map() };
-  for (const { source, servers: own, imported } of checked) {
-    for (const server of own) {
-      const by = source?.kind === "mcp" ? limitOf(server, limits) : undefined;
-      if (by === undefined) {
-        servers.set(server.name, server);
-        continue;
-      }
+  for (const { source, servers: own, untrusted, imported } of checked) {
+    const isForeign = source?.kind === "mcp";
+    const exclude = (server: LimitedServer): boolean => {
+      const by = isForeign ? limitOf(server, limits) : undefined;
+      if (by === undefined) return false;
       const reason = `Not started: ${by}.`;
       excluded.names.push({ name: server.name, reason });
       const line = imported.find(({ setting }) => setting.endsWith(showPath(["x", server.name]).slice(1)));
       if (line) excluded.lines.set(lineKey(line), { ...line, outcome: "narrowed", reason });
-    }
+      return true;
+    };
+    for (const server of own) if (!exclude(server)) servers.set(server.name, server);
+    for (const { name, file } of untrusted) if (name !== undefined) exclude({ name, file });
   }
   excluded.servers = [...servers.values()];
   return excluded;

@@ -71,6 +71,28 @@ test("haft run works on a task with the tools of the folder, and knows its AGENT
   expect(JSON.stringify(requests[0]!.messages[0])).toContain("Read before you change");
 });
 
+test("agents, commands and instructions of Claude Code are used, with at most their tools", async () => {
+  const { url, requests } = await startChatServer([{ text: "Reviewed." }, { text: "Shipped." }]);
+  const { run, write } = openFolder(url);
+  write("AGENTS.md", "Answer in one line. @docs/style.md\n");
+  write("CLAUDE.md", "Be kind.\n");
+  write("docs/style.md", "No adjectives.\n");
+  write(
+    ".claude/agents/reviewer.md",
+    "---\nname: reviewer\ndescription: Reviews\ntools: Read, Grep\n---\nYou review.\n",
+  );
+  write(".claude/commands/ship.md", "---\nallowed-tools: Read\n---\nShip version $1 today.\n");
+  const namesOf = (at: number) => requests[at]!.tools?.map(({ function: { name } }) => name).toSorted();
+  expect(await run(["run", "Look", "--agent", "reviewer"])).toMatchObject({ code: 0, stdout: "Reviewed.\n" });
+  expect(namesOf(0)).toEqual(["grep", "read"]);
+  const prompt = JSON.stringify(requests[0]!.messages[0]);
+  for (const text of ["You review.", "Answer in one line.", "No adjectives.", "Be kind."])
+    expect(prompt).toContain(text);
+  expect(await run(["run", "/ship 1.2"])).toMatchObject({ code: 0, stdout: "Shipped.\n" });
+  expect(JSON.stringify(requests[1]!.messages.at(-1))).toContain("Ship version 1.2 today.");
+  expect(namesOf(1)).toEqual(["cli_response", "read", "skill", "stop_response"]);
+});
+
 test("haft run --json gives the whole answer; a call that must be asked ends it as pending", async () => {
   const { url } = await startChatServer([{ calls: [{ name: "exec", input: { command: "touch made.txt" } }] }]);
   const { run, folder } = openFolder(url);

@@ -114,20 +114,28 @@ function readServerLists(reader: SettingsReader): void {
   else if (all !== undefined) {
     reader.notApplied(["enableAllProjectMcpServers"], "It widens. Servers are started after haft trust.");
   }
-  const denied = reader.get("deniedMcpServers");
-  for (const [index, entry] of (Array.isArray(denied) ? (denied as unknown[]) : []).entries()) {
-    const limit = readServerLimit(entry);
-    const at = ["deniedMcpServers", index];
-    if (limit) reader.excluded.push(limit);
-    if (limit) reader.narrowed(at, "Such an MCP server that another program configures is not started.");
-    else reader.notApplied(at, "It must have serverName, serverCommand or serverUrl.");
-  }
+  reader.excluded.push(...(readServerLimits(reader, "deniedMcpServers") ?? []));
+  reader.allowed = readServerLimits(reader, "allowedMcpServers");
 }
 
-function readServerLimit(entry: unknown): ServerLimit | undefined {
+/** Undefined if the list does not exist. An empty list of allowed servers allows none. */
+function readServerLimits(reader: SettingsReader, setting: string): ServerLimit[] | undefined {
+  const given = reader.get(setting);
+  if (!Array.isArray(given)) return undefined;
+  const isDenial = setting === "deniedMcpServers";
+  if (given.length === 0 && !isDenial) reader.narrowed([setting], "No MCP server of another program is started.");
+  return given.flatMap((entry: unknown, index) => {
+    const limit = readServerLimit(entry, setting);
+    if (!limit) reader.notApplied([setting, index], "It must have serverName, serverCommand or serverUrl.");
+    else if (isDenial) reader.narrowed([setting, index], "Such a server of another program is not started.");
+    else reader.narrowed([setting, index], "Of the servers of other programs only those that are listed are started.");
+    return limit ?? [];
+  });
+}
+
+function readServerLimit(entry: unknown, setting: string): ServerLimit | undefined {
   if (!isObject(entry)) return undefined;
   const { serverName: name, serverCommand: command, serverUrl: url } = entry;
-  const setting = "deniedMcpServers";
   if (typeof name === "string") return { setting, name };
   if (typeof url === "string") return { setting, url };
   return Array.isArray(command) ? { setting, command: command.map(String) } : undefined;

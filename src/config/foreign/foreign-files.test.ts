@@ -53,6 +53,22 @@ describe("settings of Claude Code", () => {
     expect(limited.excludedServers.map(({ name }) => name)).toEqual(["a", "c"]);
     folders.write({ "~/.claude/settings.json": json({ deniedMcpServers: [{ serverCommand: ["true"] }] }) });
     expect((await folders.load()).mcpServers).toEqual([]);
+    folders.write({
+      "~/.claude/settings.json": json({ allowedMcpServers: [{ serverName: "a" }, { serverUrl: "https://*.e.org/*" }] }),
+      ".claude/settings.local.json": "{}",
+      ".claude/settings.json": "{}",
+    });
+    expect((await folders.load()).mcpServers.map(({ name }) => name)).toEqual(["a"]);
+  });
+
+  test("name servers that are not started, also before they are trusted", async () => {
+    const folders = openConfigFolders({
+      ".mcp.json": json({ mcpServers: { a: { command: "true" }, b: { command: "true" } } }),
+      ".claude/settings.json": json({ disabledMcpjsonServers: ["a"] }),
+    });
+    const config = await folders.load();
+    expect(lineOf(config, "mcpServers.a")).toMatchObject({ outcome: "narrowed" });
+    expect(lineOf(config, "mcpServers.b")?.reason).toContain("haft trust");
   });
 
   test("do not stop servers of Haft's own files", async () => {
@@ -251,6 +267,12 @@ describe("opencode.json", () => {
       reason: expect.stringMatching(/widens/),
     });
     expect(lineOf(config, "theme")).toMatchObject({ outcome: "not_applied" });
+    const paths = { permission: { read: { "src/*.key": "deny", "$HOME/x/*": "deny" }, bash: { "rm ?": "ask" } } };
+    const matched = await openConfigFolders({ "opencode.json": json(paths) }).load();
+    expect(rulesOf(matched, "deny")).toEqual([
+      ...["Read(src/*.key)", "Read(src/**/*.key)", "Read(~/x/*)", "Read(~/x/**/*)"],
+    ]);
+    expect(rulesOf(matched, "ask")).toEqual(["Bash(rm *)"]);
     const strict = openConfigFolders({ "opencode.json": json({ permission: { "*": "deny", read: "allow" } }) });
     expect((await strict.load()).sources[0]?.policy?.allow).toContain("read");
     const asking = openConfigFolders({ "opencode.json": json({ permission: "ask" }) });

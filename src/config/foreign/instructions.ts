@@ -9,6 +9,7 @@ import type { LocatedSetting } from "./settings-reader.ts";
 
 /** The instruction files of a project. All that exist are read. */
 const FILES = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"];
+const INSTRUCTIONS = "Instructions of the agent.";
 const MAX_BYTES = 64 * 1024;
 const MAX_FILES = 50;
 /** How many files may import each other in a row, as in Claude Code. */
@@ -93,7 +94,10 @@ export async function readInstructions(options: InstructionOptions): Promise<Ins
   for (const name of FILES) {
     const file = join(folder, name);
     try {
-      if (await add(file, 0)) report(file, "", "applied", "Instructions of the agent.");
+      const at = found.lines.length;
+      const line: LocatedSetting = { file, setting: "", outcome: "applied", reason: INSTRUCTIONS, at: [file] };
+      // Before the lines of its imports.
+      if (await add(file, 0)) found.lines.splice(at, 0, line);
     } catch (error) {
       report(file, "", "not_applied", errorMessage(error));
     }

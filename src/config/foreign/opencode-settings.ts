@@ -121,7 +121,12 @@ function rulesOf(key: string, pattern: string): string[] {
   if (key === "*") return ["*"];
   if (!Object.hasOwn(RULES, key)) return serverToolsOf(key);
   const name = RULES[key]!;
-  return [pattern === "*" || !HAS_PATTERNS.has(key) ? name : `${name}(${pattern.replace(/[()\\]/g, "\\$&")})`];
+  if (pattern === "*" || !HAS_PATTERNS.has(key)) return [name];
+  const written = pattern.replace(/^\$HOME(?=\/)/, "~").replace(/[()\\]/g, "\\$&");
+  if (key === "bash") return [`${name}(${written.replaceAll("?", "*")})`];
+  // There `*` also matches slashes.
+  const deeper = written.replace(/\/([^/]*\*[^/]*)$/, "/**/$1");
+  return [...new Set([written, deeper])].map((path) => `${name}(${path})`);
 }
 
 function disableTool(reader: SettingsReader, key: string, at: ConfigPath): void {

@@ -38,6 +38,7 @@ export class SettingsReader {
   readonly file: string;
   readonly value: Readonly<Record<string, unknown>>;
   readonly excluded: ServerLimit[] = [];
+  allowed: ServerLimit[] | undefined;
   only: ServerLimits["only"];
   /** Commands run confined, or not at all. */
   confinesCommands = false;
@@ -148,8 +149,8 @@ export class SettingsReader {
   }
 
   limits(lists: readonly string[]): ServerLimits | undefined {
-    if (this.excluded.length === 0 && !this.only) return undefined;
-    return { file: this.file, excluded: this.excluded, only: this.only, lists };
+    const { file, excluded, allowed, only } = this;
+    return excluded.length === 0 && !allowed && !only ? undefined : { file, excluded, allowed, only, lists };
   }
 
   /** One line for each setting. Those that no reader named are not applied. */
