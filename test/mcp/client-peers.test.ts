@@ -97,6 +97,10 @@ describe("server-everything through the gate", () => {
       { onUpdate: ({ progress }) => done.push(progress?.done) },
     );
     expect(done).toContain(2);
+    const research = { topic: "tools", ambiguous: false };
+    const report = await haft.execute("mcp__everything__simulate-research-query", research);
+    expect(textOf(report.content)).toContain("tools");
+    expect(report.success).toBe(true);
   });
 
   test("over stdio: an address that is not a web page is never shown", async () => {

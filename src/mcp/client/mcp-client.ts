@@ -68,6 +68,8 @@ export interface MCPCallOptions {
   signal?: AbortSignal;
   timeoutMs?: number;
   onProgress?: (progress: Progress) => void;
+  /** The tool of a server of the revision 2025-11-25 runs only as a task. */
+  asTask?: boolean;
 }
 
 interface MCPConnectionInfo {
@@ -191,6 +193,7 @@ export class MCPClient {
     const parameters: CallToolRequest["params"] = { name, arguments: args as Record<string, unknown> };
     const trace = traceContext();
     if (trace) parameters._meta = trace;
+    if (options.asTask) Object.assign(parameters, { task: {} });
     const request: RequestOptions = { timeout: timeoutMs, signal, onprogress: onProgress };
     try {
       return await client.callTool(parameters, request);

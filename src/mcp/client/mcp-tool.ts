@@ -57,9 +57,6 @@ export function reviewStateOf(tool: AnyTool): ReviewState | undefined {
 export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapOptions = {}): AnyTool {
   const { serverName: server, trusted } = client;
   const { review, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  if (mcpTool.execution?.taskSupport === "required") {
-    throw toolError("unavailable", `"${mcpTool.name}" runs only as a legacy task, which Haft does not support`);
-  }
   const name = exposedName(server, mcpTool.name);
   const hints = trusted ? (mcpTool.annotations ?? {}) : {};
   const kind = kindOf(hints);
@@ -102,6 +99,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
         signal: context.signal,
         timeoutMs: NO_LIMIT_MS,
         onProgress: progressTo(context),
+        asTask: mcpTool.execution?.taskSupport === "required",
       });
       return readResult(result, client);
     } catch (error) {

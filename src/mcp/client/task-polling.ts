@@ -19,6 +19,8 @@ const MIN_POLL_MS = 20;
 const MAX_POLL_MS = 60_000;
 const DEFAULT_POLL_MS = 1000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** The gate enforces the time limit of the call. */
+const NO_LIMIT_MS = 2_147_483_647;
 /** A server that restarts gets a few more requests. */
 const MAX_FAILURES = 5;
 
@@ -48,7 +50,7 @@ class TaskFollower {
   }
 
   onSend(message: Message, signal: AbortSignal | undefined): void {
-    if (this.#client.getServerCapabilities()?.extensions?.[TASKS] === undefined || !("method" in message)) return;
+    if (!("method" in message) || !this.#knowsTasks()) return;
     if (message.method === "tools/call" && "id" in message) {
       const controller = new AbortController();
       this.#calls.set(message.id, controller);
@@ -59,13 +61,19 @@ class TaskFollower {
     }
   }
 
+  #knowsTasks(): boolean {
+    const capabilities = this.#client.getServerCapabilities();
+    return capabilities?.extensions?.[TASKS] !== undefined || capabilities?.tasks !== undefined;
+  }
+
   /** Returns whether the SDK gets the message now. */
   onMessage(message: Message, deliver: Deliver): boolean {
     if (this.#calls.size === 0 || !("id" in message) || message.id === undefined) return true;
     const { id } = message;
     const call = this.#calls.get(id);
     if (!call) return true;
-    const task = "result" in message ? createdTask(message.result) : undefined;
+    const result = "result" in message ? message.result : undefined;
+    const task = createdTask(result) ?? createdLegacyTask(result);
     if (!task) {
       this.#calls.delete(id);
       return true;
@@ -78,7 +86,7 @@ class TaskFollower {
 
   async #follow(task: Task, call: FollowedCall): Promise<Message | undefined> {
     try {
-      return await this.#poll(task, call);
+      return await (isLegacy(task) ? this.#awaitLegacy(task, call) : this.#poll(task, call));
     } catch (error) {
       // The SDK has already told the caller.
       if (call.signal.aborted) {
@@ -112,6 +120,13 @@ class TaskFollower {
       reportProgress(id, ++polls, task, deliver);
       if (task.inputRequests) await this.#answer(taskId, unanswered(task.inputRequests, answered), signal);
     }
+  }
+
+  /** A task of the revision 2025-11-25: one request waits for its result. What the server asks meanwhile, it asks as usual. */
+  async #awaitLegacy({ taskId }: Task, { id, signal }: FollowedCall): Promise<Message> {
+    const request = { method: "tasks/result", params: { taskId } };
+    const result = await this.#client.request(request, anyTask, { signal, timeout: NO_LIMIT_MS });
+    return { jsonrpc: "2.0", id, result: { ...result } };
   }
 
   async #answer(taskId: string, requests: InputRequests, signal: AbortSignal): Promise<void> {
@@ -156,6 +171,18 @@ function isRequestId(value: unknown): value is RequestId {
 function createdTask(result: unknown): Task | undefined {
   const isTask = isObject(result) && result["resultType"] === "task" && typeof result["taskId"] === "string";
   return isTask ? (result as unknown as Task) : undefined;
+}
+
+/** The revision 2025-11-25 has the task in a field of the result. */
+function createdLegacyTask(result: unknown): Task | undefined {
+  const task = isObject(result) ? result["task"] : undefined;
+  const isTask = isObject(task) && typeof task["taskId"] === "string" && !("content" in (result as object));
+  return isTask ? (task as unknown as Task) : undefined;
+}
+
+/** Only the newer revision has a `resultType`. */
+function isLegacy(task: Task): boolean {
+  return !("resultType" in task);
 }
 
 function isRpcError(error: unknown): boolean {
