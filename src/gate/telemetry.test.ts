@@ -10,6 +10,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Context, ContextManager } from "@opentelemetry/api";
 import { afterEach, describe, expect, test } from "vitest";
 import { createTool } from "../core/create-tool.ts";
+import { VERSION } from "../core/telemetry/version.ts";
+import { scriptAgent } from "../models/agent/scripted-agent.fixture.ts";
 import { createHaft } from "../runtime.ts";
 
 const echo = createTool({
@@ -130,6 +132,84 @@ describe("with OpenTelemetry in the host", () => {
       (value as { count: number }).count,
     ]);
     expect(Object.fromEntries(counts)).toEqual({ echo: 1, "(unknown)": 2 });
+  });
+});
+
+describe("an agent's run", () => {
+  const LOGS = Symbol.for("io.opentelemetry.js.api.logs");
+  const globals = globalThis as Record<symbol, unknown>;
+  afterEach(() => delete globals[LOGS]);
+
+  test("is a span with its model turns and calls inside, tokens are counted, and ends are logged", async () => {
+    const { spans, measured, reader } = registerOpenTelemetry();
+    const logged: { eventName: string; severityText: string; attributes: Record<string, unknown> }[] = [];
+    const scopes: unknown[][] = [];
+    globals[LOGS] = (version: number) =>
+      version === 1 && {
+        getLogger: (...scope: unknown[]) => (scopes.push(scope), { emit: (record: never) => logged.push(record) }),
+      };
+    const haft = createHaft({ tools: [echo, broken] });
+    const { agent } = scriptAgent(haft, [
+      { calls: [{ name: "echo", input: { text: "a" } }, { name: "broken" }] },
+      { text: "done" },
+    ]);
+    await agent.run("go", { caller: { session: "s1" } });
+
+    const finished = spans.getFinishedSpans();
+    expect(finished.map(({ name }) => name).toSorted()).toEqual([
+      "chat 1",
+      "chat 1",
+      "execute_tool broken",
+      "execute_tool echo",
+      "invoke_agent main",
+    ]);
+    const run = finished.find(({ name }) => name === "invoke_agent main")!;
+    expect(run.instrumentationScope).toMatchObject({ name: "haft", version: VERSION });
+    expect(run.attributes).toMatchObject({ "gen_ai.agent.name": "main", "gen_ai.usage.input_tokens": 20 });
+    for (const span of finished.filter((each) => each !== run)) {
+      expect(span.parentSpanContext?.spanId).toBe(run.spanContext().spanId);
+    }
+    const [turn] = finished.filter(({ name }) => name === "chat 1");
+    expect(turn).toMatchObject({ kind: 2 });
+    expect(turn?.attributes).toMatchObject({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "script",
+      "gen_ai.request.model": "1",
+      "gen_ai.conversation.id": "s1",
+      "gen_ai.usage.input_tokens": 10,
+      "gen_ai.usage.output_tokens": 1,
+      "gen_ai.response.finish_reasons": ["tool_call"],
+    });
+
+    await reader.forceFlush();
+    const { metrics: all, scope } = measured.getMetrics()[0]!.scopeMetrics[0]!;
+    expect(scope).toMatchObject({ name: "haft", version: VERSION });
+    const tokens = all.find(({ descriptor }) => descriptor.name === "gen_ai.client.token.usage")!;
+    const sums = tokens.dataPoints.map(({ attributes, value }) => [
+      attributes["gen_ai.token.type"],
+      (value as { sum: number }).sum,
+    ]);
+    expect(sums.toSorted(([a], [b]) => String(a).localeCompare(String(b)))).toEqual([
+      ["input", 20],
+      ["output", 2],
+    ]);
+    const durations = all.find(({ descriptor }) => descriptor.name === "gen_ai.client.operation.duration")!;
+    const operations = durations.dataPoints.map(({ attributes }) => attributes["gen_ai.operation.name"]);
+    expect(new Set(operations)).toEqual(new Set(["invoke_agent", "chat", "execute_tool"]));
+
+    expect(scopes[0]).toEqual(["haft", VERSION]);
+    const ends = logged.map(({ eventName, severityText, attributes }) => [
+      eventName,
+      severityText,
+      attributes["error.type"],
+    ]);
+    expect(ends.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
+      ["gen_ai.client.inference.operation.details", "INFO", undefined],
+      ["gen_ai.client.inference.operation.details", "INFO", undefined],
+      ["haft.call", "ERROR", "failed"],
+      ["haft.call", "INFO", undefined],
+    ]);
+    await haft.shutdown();
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Context, Histogram, Span } from "@opentelemetry/api";
+import type { Context, Span } from "@opentelemetry/api";
 import type { Call } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ToolResult } from "../core/result.ts";
@@ -7,13 +7,13 @@ import {
   activeContext,
   attempt,
   hasOpenTelemetry,
-  meter,
   runIn,
   SPAN_INTERNAL,
   STATUS_ERROR,
   tracer,
   withSpan,
 } from "../core/telemetry/open-telemetry.ts";
+import { logEvent, recordDuration } from "../core/telemetry/operations.ts";
 
 const UNKNOWN = "(unknown)";
 
@@ -25,7 +25,6 @@ interface Traced {
 /** Spans and durations by the GenAI conventions (`execute_tool …`), for hosts that have OpenTelemetry. */
 export function telemetry(clock: Clock): Stage {
   const traced = new WeakMap<Call, Traced>();
-  let durations: Histogram | undefined;
   const registered = new ChangeCounter();
 
   return {
@@ -66,15 +65,19 @@ export function telemetry(clock: Clock): Stage {
   }
 
   function end(span: Span | undefined, call: Call, result: ToolResult): void {
-    durations ??= meter()?.createHistogram("gen_ai.client.operation.duration", {
-      unit: "s",
-      description: "Duration of tool calls",
-    });
-    durations?.record((clock.monotonic() - call.startedMonotonic) / 1000, {
+    const error = result.status === "failed" ? { type: result.error.code, message: result.error.message } : undefined;
+    recordDuration((clock.monotonic() - call.startedMonotonic) / 1000, {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": call.tool?.name ?? UNKNOWN,
-      "error.type": result.status === "failed" ? result.error.code : undefined,
+      "error.type": error?.type,
     });
+    const facts = {
+      ...attributesOf(call),
+      "gen_ai.tool.name": call.tool?.name ?? call.requestedName,
+      "haft.status": result.status,
+      "error.type": error?.type,
+    };
+    logEvent("haft.call", facts, { error, context: traced.get(call)?.context });
     if (!span) return;
     describe(span, call, result);
     span.end();

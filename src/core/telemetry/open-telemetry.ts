@@ -1,4 +1,13 @@
-import type { Context, ContextManager, DiagLogger, Meter, Span, TextMapPropagator, Tracer } from "@opentelemetry/api";
+import type {
+  Attributes,
+  Context,
+  ContextManager,
+  DiagLogger,
+  Meter,
+  Span,
+  TextMapPropagator,
+  Tracer,
+} from "@opentelemetry/api";
 import { VERSION } from "./version.ts";
 
 // OpenTelemetry keeps its providers in one global object, whichever copy of its package registered them. They are used from
@@ -26,9 +35,9 @@ export interface LogRecord {
   eventName: string;
   severityNumber: number;
   severityText: string;
-  body?: string;
-  attributes: Record<string, string | number | boolean | undefined>;
-  context?: Context | undefined;
+  body?: string | undefined;
+  attributes: Attributes;
+  context: Context;
 }
 
 interface LoggerProvider {

@@ -1,3 +1,5 @@
+import { SPAN_CLIENT, SPAN_INTERNAL } from "../../core/telemetry/open-telemetry.ts";
+import { traceOperation } from "../../core/telemetry/operations.ts";
 import { type Caller, type CallOptions, type CallPolicy, nextCallId } from "../../core/call.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -40,7 +42,7 @@ export function assembleAgent(parts: AgentDependencies): Agent {
     name,
     toolkit,
     model: parts.model.id,
-    run: (input, options) => new AgentRun(parts, options).run(input),
+    run: (input, options) => traceRun(parts, options, () => new AgentRun(parts, options).run(input)),
     async *stream(input, options = {}) {
       const stopped = new AbortController();
       const signal = options.signal ? AbortSignal.any([options.signal, stopped.signal]) : stopped.signal;
@@ -51,7 +53,7 @@ export function assembleAgent(parts: AgentDependencies): Agent {
         wake();
         return options.onEvent?.(event);
       };
-      const run = new AgentRun(parts, { ...options, signal, onEvent }).run(input);
+      const run = traceRun(parts, options, () => new AgentRun(parts, { ...options, signal, onEvent }).run(input));
       try {
         for (let isOver = false; !isOver;) {
           if (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve));
@@ -66,6 +68,64 @@ export function assembleAgent(parts: AgentDependencies): Agent {
       }
     },
   };
+}
+
+function traceRun(
+  { name, model, clock }: AgentDependencies,
+  options: RunOptions | undefined,
+  run: () => Promise<AgentResult>,
+): Promise<AgentResult> {
+  const attributes = {
+    "gen_ai.agent.name": name,
+    "gen_ai.conversation.id": options?.caller?.session,
+    ...modelAttributes(model.id),
+  };
+  const operation = { name: "invoke_agent", subject: name, kind: SPAN_INTERNAL, clock, attributes };
+  return traceOperation(operation, run, ({ usage, error, stop }) => ({
+    attributes: {
+      "haft.stop": stop,
+      "gen_ai.usage.input_tokens": usage.inputTokens,
+      "gen_ai.usage.output_tokens": usage.outputTokens,
+    },
+    error: stop === "error" && error ? { type: error.code, message: error.message } : undefined,
+  }));
+}
+
+/** The reasons of the GenAI conventions. */
+const FINISH_REASONS: Record<ModelTurn["finish"], string> = {
+  ended: "stop",
+  calls: "tool_call",
+  cut: "length",
+  refused: "content_filter",
+  unknown: "unknown",
+};
+
+function traceTurn(
+  { model, clock }: AgentDependencies,
+  { agent, session }: Partial<Caller>,
+  run: () => Promise<ModelTurn>,
+): Promise<ModelTurn> {
+  const attributes = {
+    "gen_ai.agent.name": agent,
+    "gen_ai.conversation.id": session,
+    ...modelAttributes(model.id),
+  };
+  const operation = { name: "chat", subject: nameOfModel(model.id), kind: SPAN_CLIENT, clock, attributes };
+  return traceOperation(operation, run, ({ usage, finish }) => ({
+    attributes: { "gen_ai.response.finish_reasons": [FINISH_REASONS[finish]] },
+    tokens: { input: usage.inputTokens, output: usage.outputTokens },
+    event: "gen_ai.client.inference.operation.details",
+  }));
+}
+
+/** The id of a model begins with its provider. */
+function nameOfModel(id: string): string {
+  return id.slice(id.indexOf("/") + 1);
+}
+
+function modelAttributes(id: string): Record<string, string> {
+  const provider = id.includes("/") ? id.slice(0, id.indexOf("/")) : "unknown";
+  return { "gen_ai.request.model": nameOfModel(id), "gen_ai.provider.name": provider };
 }
 
 const RUN_KEYS = keysOf<RunOptions>({
@@ -142,7 +202,7 @@ class AgentRun {
     this.#emit({ type: "step_started", step });
     let turn: ModelTurn;
     try {
-      turn = await this.#callModel();
+      turn = await traceTurn(this.#parts, this.#caller, () => this.#callModel());
     } catch (error) {
       if (this.#signal.aborted) return this.#finish("aborted");
       return this.#finish("error", explainModelFailure(error, this.#parts.model.id));
