@@ -1,6 +1,6 @@
 // `npm run seeds -- DIR`: compiles, runs and compares the TypeScript blocks of the design documents with the packed archive.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -34,7 +34,13 @@ if (folder === undefined) {
   process.exit(1);
 }
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "haft-seeds-")));
-process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+// A block reads this file; `./file-tools` writes it if there is none.
+const sample = "/tmp/test.txt";
+const hadSample = existsSync(sample);
+process.on("exit", () => {
+  rmSync(scratch, { recursive: true, force: true });
+  if (!hadSample) rmSync(sample, { force: true });
+});
 await installArchive(scratch, ["vitest", "@sinclair/typebox", "@types/node", "zod-to-json-schema"]);
 const failures = [];
 const blocks = readDocuments(folder).map(describeBlock);
@@ -98,7 +104,8 @@ function compile() {
     ["blocks"],
     excluded.flatMap((name) => [`blocks/${name}.ts`, `blocks/${name}.test.ts`]),
   );
-  return new Map([...typed, ...excluded.map((name) => [name, broken.get(name)])]);
+  for (const name of excluded) typed.set(name, broken.get(name));
+  return typed;
 }
 
 function messagesOf(include, exclude = []) {
