@@ -8,6 +8,7 @@ import { callOf } from "../core/gate.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { isObject, type JsonSchema } from "../schema/json-schema.ts";
+import { describeOutput, field } from "../schema/describe-output.ts";
 
 export interface RunCodeDependencies {
   runner: CodeRunner;
@@ -72,6 +73,11 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
     category: ToolCategory.CODE,
     tags: ["code", "program", "javascript", "typescript", "loop", "batch"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      "value?": field.any("What the program returned"),
+      output: field.list(field.text(), "What it printed"),
+      calls: field.integer("How many calls it made"),
+    }),
     // Its calls are recognised by their numbers, so none is made twice.
     idempotent: true,
     limits: { timeoutMs: TIMEOUT_MS },

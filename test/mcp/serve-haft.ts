@@ -55,6 +55,8 @@ type Answer = (request: ElicitRequest["params"]) => ElicitResult | Promise<Elici
 export interface ClientWishes {
   as?: string;
   era?: "modern" | "legacy";
+  /** The name that it gives itself. Default: test-client. */
+  name?: string;
   /** The answer of the person at the client. If omitted, the client cannot ask. */
   answer?: Answer;
   options?: ClientOptions;
@@ -84,12 +86,12 @@ export async function connectV1(url: URL, { as = "ada", answer }: ClientWishes =
 /** One client without HTTP, as over stdio. */
 export async function connectDirectly(
   haft: McpRuntime,
-  { era = "modern", answer, options }: ClientWishes = {},
+  { era = "modern", ...wishes }: ClientWishes = {},
   serving: Partial<ServeMcpOptions> = {},
 ): Promise<Client> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const served = await serveMcp(haft, ours, { ...DESCRIBE, ...serving });
-  const client = createClient({ era, answer, options });
+  const client = createClient({ era, ...wishes });
   await client.connect(theirs);
   onTestFinished(async () => {
     await client.close();
@@ -98,9 +100,9 @@ export async function connectDirectly(
   return client;
 }
 
-function createClient({ era, answer, options }: ClientWishes): Client {
+function createClient({ era, name = "test-client", answer, options }: ClientWishes): Client {
   const client = new Client(
-    { name: "test-client", version: "1.0.0" },
+    { name, version: "1.0.0" },
     {
       capabilities: answer ? { elicitation: { form: {} } } : {},
       versionNegotiation: { mode: era === "legacy" ? "legacy" : "auto" },

@@ -5,6 +5,7 @@ import type { Update } from "../../core/events.ts";
 import { pendingResult, type ToolResult } from "../../core/result.ts";
 import { supportsTasks } from "../task-protocol.ts";
 import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
+import { outputSchemaFor } from "./listed-tools.ts";
 import type { McpConnection, McpService, PendingCall } from "./mcp-service.ts";
 import { DEFAULT_HOLD_MS, OpenRequest, type Round, type RoundEnd, waitWithClient } from "./open-requests.ts";
 import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
@@ -300,8 +301,8 @@ class ToolCallRound {
     if (missing && this.#round.isModern && result.status === "failed") {
       throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: missing });
     }
-    const hasOutputSchema = runtime.registry.get(result.toolName)?.output !== undefined;
-    return writeResult(result, { hasOutputSchema, fullOutput: outputs.link(result, this.#identity) });
+    const outputSchema = outputSchemaFor(runtime.registry.get(result.toolName), this.#round.clientName);
+    return writeResult(result, { outputSchema, fullOutput: outputs.link(result, this.#identity) });
   }
 
   #invalidState(): Error {

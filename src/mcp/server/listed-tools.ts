@@ -47,6 +47,17 @@ function isOpenWorld({ kind, labels, origin }: AnyTool): boolean {
   return kind === "execute" || isLabelled || origin.type === "mcp";
 }
 
+/**
+ * These clients show their model the structured content instead of the text. Built-in tools write the text for models: without it
+ * there are no line numbers, no limits and no images.
+ */
+const SHOWS_ONLY_DATA = /^(?:claude.?code|codex|opencode|cursor)/i;
+
+/** The schema of the structured content that this client gets from a tool, if it gets any. */
+export function outputSchemaFor(tool: AnyTool | undefined, clientName: string): JsonSchema | undefined {
+  return tool?.origin.type === "builtin" && SHOWS_ONLY_DATA.test(clientName) ? undefined : tool?.output?.jsonSchema;
+}
+
 /** Older clients reject schemas with an unknown `$schema`. */
 function withoutDialect({ $schema: _, ...schema }: JsonSchema): ToolDefinition["outputSchema"] {
   return schema as ToolDefinition["outputSchema"];
@@ -91,17 +102,22 @@ export class ServedTools {
   }
 
   /** The tools that one session lists: all, or a part if there are too many. */
-  listFor(session: string): ToolDefinition[] {
-    if (!this.#options.defers) return this.definitions();
-    const { tools } = this.#runtime.shownTools({ among: this.#tools(), caller: { session } });
-    return tools.map((tool) => this.#definitionOf(tool));
+  listFor(session: string, clientName: string): ToolDefinition[] {
+    const all = this.#tools();
+    const tools = this.#options.defers
+      ? this.#runtime.shownTools({ among: all, caller: { session } }).tools
+      : all.toSorted((a, b) => byName(this.#definitionOf(a), this.#definitionOf(b)));
+    return tools.map((tool) => {
+      const definition = this.#definitionOf(tool);
+      return outputSchemaFor(tool, clientName) ? definition : { ...definition, outputSchema: undefined };
+    });
   }
 
   /** Always in the same order, so clients can cache them. */
   definitions(): ToolDefinition[] {
     return this.#tools()
       .map((tool) => this.#definitionOf(tool))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
+      .sort(byName);
   }
 
   find(shownName: string): AnyTool | undefined {
@@ -137,6 +153,10 @@ export class ServedTools {
     if (!definition) this.#definitions.set(tool, (definition = describeTool(tool, this.#options)));
     return definition;
   }
+}
+
+function byName(a: ToolDefinition, b: ToolDefinition): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 const INDEX = "haft://tools";

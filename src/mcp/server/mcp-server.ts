@@ -43,7 +43,9 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   });
   server.onerror = (error) => options.onError?.(error);
 
-  server.setRequestHandler("tools/list", () => ({ tools: tools.listFor(connection.session) }));
+  server.setRequestHandler("tools/list", (_request, context) => ({
+    tools: tools.listFor(connection.session, readRound(context, server, clock).clientName),
+  }));
   server.setRequestHandler("tools/call", ({ params }, context) =>
     answerToolCall(params, { round: readRound(context, server, clock), server, connection, service }),
   );

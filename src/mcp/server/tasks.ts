@@ -3,6 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { type DetailedTask, supportsTasks, type Task, TASKS } from "../task-protocol.ts";
+import { outputSchemaFor } from "./listed-tools.ts";
 import type { McpConnection, McpService, ServerSdk } from "./mcp-service.ts";
 import { type OpenTask, readRound, type Round } from "./open-requests.ts";
 import type { McpJob } from "./server-options.ts";
@@ -34,9 +35,9 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
   const openTask = (job: McpJob): OpenTask | undefined => service.calls.get(job.call.callId)?.task;
 
   server.setRequestHandler("tasks/get", { params: taskParameters }, async ({ taskId }, context) => {
-    const { job } = await find(context, taskId);
+    const { job, round } = await find(context, taskId);
     const task = describe(job, taskId, clock);
-    if (job.result) return { ...task, ...endOf(job.result, task.status) };
+    if (job.result) return { ...task, ...endOf(job.result, task.status, round) };
     const inputRequests = openTask(job)?.requests;
     return inputRequests ? { ...task, status: "input_required", inputRequests } : { ...task };
   });
@@ -52,24 +53,23 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
   });
 
   /** A failed tool is a result. Only an error of the protocol fails the task. */
-  function endOf(result: ToolResult, status: Task["status"]): Partial<DetailedTask> {
+  function endOf(result: ToolResult, status: Task["status"], round: Round): Partial<DetailedTask> {
     if (status === "cancelled") return {};
     const requiredCapabilities = missingIn(result);
     if (requiredCapabilities) {
       const { code, message, data } = new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities });
       return { status: "failed", statusMessage: result.display, error: { code, message, data } };
     }
-    return { result: project(result) };
+    return { result: project(result, round) };
   }
 
-  function project(result: ToolResult): CallToolResult {
+  function project(result: ToolResult, { clientName }: Round): CallToolResult {
     const { toolName } = result;
     if (result.status === "pending")
       return writePending(result.callId, { name: toolName, ...result.pending }, undefined);
-    const output = service.runtime.registry.get(toolName)?.output;
+    const outputSchema = outputSchemaFor(service.runtime.registry.get(toolName), clientName);
     const fullOutput = service.outputs.link(result, identity);
-    const written = writeResult(result, { hasOutputSchema: output !== undefined, fullOutput });
-    return server.projectCallToolResult(written, output?.jsonSchema);
+    return server.projectCallToolResult(writeResult(result, { outputSchema, fullOutput }), outputSchema);
   }
 }
 

@@ -1,10 +1,11 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Content } from "../../core/content.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
+import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 
 interface WriteOptions {
-  /** Whether the tool has a schema for its structured output. */
-  hasOutputSchema: boolean;
+  /** The schema of the structured content, if the client gets any. */
+  outputSchema: JsonSchema | undefined;
   /** A link to the full output of a truncated result. */
   fullOutput: Content | undefined;
 }
@@ -12,14 +13,27 @@ interface WriteOptions {
 /** A result for a client: text for models, and structured content if the tool has an output schema. */
 export function writeResult(
   result: Exclude<ToolResult, PendingResult>,
-  { hasOutputSchema, fullOutput }: WriteOptions,
+  { outputSchema, fullOutput }: WriteOptions,
 ): CallToolResult {
   const content = [...result.content, ...(fullOutput ? [fullOutput] : [])].map(writeBlock);
   const _meta = metaOf(result);
   if (result.status === "failed") return { content: withMessage(result, content), isError: true, _meta };
-  if (!hasOutputSchema) return { content, _meta };
+  if (!outputSchema) return { content, _meta };
+  if (!isComplete(result.details, outputSchema)) return { content: [...content, DATA_MISSING], isError: true, _meta };
   // Only with a schema: some clients show structured content to their model instead of the text.
   return { content, structuredContent: result.details as CallToolResult["structuredContent"], _meta };
+}
+
+/** Clients reject a result that is no error and has not the structured content that its schema requires. */
+const DATA_MISSING: Block = {
+  type: "text",
+  text: "[The call is complete. Its structured content was replaced by a hook or is too large, so there is only text.]",
+};
+
+/** Tools keep their schemas. But hooks replace details, and the limits of a result remove them or some of their fields. */
+function isComplete(details: unknown, { type, required }: JsonSchema): boolean {
+  if (type !== "object") return details !== undefined;
+  return isObject(details) && (!Array.isArray(required) || required.every((name) => Object.hasOwn(details, name)));
 }
 
 interface PendingInfo {

@@ -6,6 +6,7 @@ import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { type CallSubagentOptions, createCallSubagentTool } from "./call-subagent.ts";
 import { createSkillTool, type SkillSource } from "./skill.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface AgentToolsOptions extends CallSubagentOptions {
   messageSink: MessageSink;
@@ -42,6 +43,7 @@ function createCliResponseTool({ messageSink }: { messageSink: MessageSink }) {
     aliases: ["cli-response"],
     tags: ["agent", "say", "person", "terminal"],
     origin: { type: "builtin" },
+    output: describeOutput({ message: field.text(), wasHeard: field.flag("Somebody was at the terminal") }),
     async run({ message }, { caller, callId }) {
       const wasShown = await messageSink.say(message, { caller, callId });
       const summary = wasShown ? "Shown." : "Nobody is at the terminal; the message is in the record of this call.";
@@ -66,6 +68,7 @@ function createStopResponseTool() {
     aliases: ["stop-response"],
     tags: ["agent", "end", "turn"],
     origin: { type: "builtin" },
+    output: describeOutput({ stopped: field.flag() }),
     idempotent: true,
     run({ reason }) {
       const message = reason === undefined ? "The turn is over." : `The turn is over: ${reason}`;

@@ -5,6 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { type ToolFailure, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { ToolContext } from "../../core/tool.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The agents that can be called. */
 export interface Subagents {
@@ -58,6 +59,14 @@ export function createCallSubagentTool({ agents, maxDepth = DEFAULT_MAX_DEPTH }:
     category: ToolCategory.AGENT,
     tags: ["agent", "subagent", "delegate", "route"],
     origin: { type: "builtin" },
+    output: describeOutput<{ agent: string } & Omit<SubagentOutcome, "error">>({
+      agent: field.text(),
+      text: field.text("Its answer"),
+      stop: field.text("Why it ended: done, stopped, limit, loop or pending"),
+      steps: field.integer(),
+      usage: field.object({ inputTokens: field.integer(), outputTokens: field.integer(), "costUsd?": field.number() }),
+      pending: field.list(field.object({ callId: field.text(), name: field.text() }), "Calls that have not ended"),
+    }),
     limits: { timeoutMs: MAX_TIMEOUT_MS },
     async run({ agent_name: agent, instruction }, context) {
       const names = agents.names();

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The skills of an agent. */
 export interface SkillSource {
@@ -38,10 +39,18 @@ export function createSkillTool({ skills }: { skills: SkillSource }) {
     category: ToolCategory.AGENT,
     tags: ["agent", "instructions", "SKILL.md"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      name: field.text(),
+      "file?": field.text("The file that was read"),
+      "content?": field.text("Of that file"),
+      "files?": field.list(field.text(), "Files of the skill"),
+      "allowedTools?": field.list(field.text(), "The only tools until the turn ends"),
+    }),
     idempotent: true,
     async run({ name, file }) {
       if (file !== undefined) {
-        return { content: [text(await skills.read(name, file))], display: `${name}: ${file}` };
+        const content = await skills.read(name, file);
+        return { content: [text(content)], display: `${name}: ${file}`, details: { name, file, content } };
       }
       const { instructions, folder, files, allowedTools } = await skills.load(name);
       const lines = [

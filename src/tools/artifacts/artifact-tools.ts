@@ -5,9 +5,10 @@ import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool, ToolContext } from "../../core/tool.ts";
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import type { ArtifactManager, Authorship } from "./artifact-manager.ts";
-import { type ArtifactKey, sessionOf } from "./artifact-store.ts";
-import { findLines, takePage } from "./artifact-text.ts";
+import { type Artifact, type ArtifactKey, type ArtifactVersionInfo, sessionOf } from "./artifact-store.ts";
+import { findLines, takePage, type TextPage } from "./artifact-text.ts";
 import { percent, type Replaced } from "./fuzzy-replace.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The tools with which a model creates, reads and changes artifacts. */
 export function createArtifactTools(manager: ArtifactManager): AnyTool[] {
@@ -34,6 +35,18 @@ const versionNumber = z.number().int().min(1);
 const expectedVersion = versionNumber.optional().describe("The version that you read: fails if there is a newer one");
 
 const ID_ALIASES = { artifact_id: "id", artifactId: "id", expectedVersion: "expected_version" } as const;
+
+const ARTIFACT_FIELDS = { id: field.text(), title: field.text(), contentType: field.text() };
+
+const VERSION_FIELDS = {
+  version: field.integer(),
+  type: field.text("create, update, update_fuzzy or rewrite"),
+  author: field.object({ "agent?": field.text(), "user?": field.text() }),
+  "callId?": field.text("The call that made it"),
+  at: field.number("Unix milliseconds"),
+  characters: field.integer(),
+  "similarity?": field.number("0 to 1, of an approximate update"),
+};
 
 function keyOf(id: string, { caller }: Pick<ToolContext, "caller">): ArtifactKey {
   return { session: sessionOf(caller), id };
@@ -68,6 +81,7 @@ function createCreateArtifactTool(manager: ArtifactManager) {
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "write", "report"],
     origin: { type: "builtin" },
+    output: describeOutput({ ...ARTIFACT_FIELDS, version: field.integer() }),
     locks: artifactLock,
     async run({ id, title, content_type: contentType, content }, context) {
       const made = { ...keyOf(id, context), title, contentType, content };
@@ -107,6 +121,19 @@ function createReadArtifactTool(manager: ArtifactManager) {
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "read", "version"],
     origin: { type: "builtin" },
+    output: describeOutput<
+      Pick<Artifact, "id" | "title" | "contentType"> & ArtifactVersionInfo & TextPage & { newest: number }
+    >({
+      ...ARTIFACT_FIELDS,
+      ...VERSION_FIELDS,
+      newest: field.integer("The newest version"),
+      text: field.text("The page"),
+      start: field.integer("Its first character"),
+      "next?": field.integer("Where to continue"),
+      firstLine: field.integer(),
+      lastLine: field.integer(),
+      lines: field.integer("Of the whole text"),
+    }),
     // Pages are already limited; if the gate cut them, the rest would become another artifact.
     limits: { maxResultBytes: MAX_PAGE_LENGTH * 4 },
     async run({ id, version: requested, line, offset, limit = DEFAULT_PAGE_LENGTH }, context) {
@@ -167,6 +194,16 @@ function createUpdateArtifactTool(manager: ArtifactManager) {
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "edit", "replace"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      id: field.text(),
+      version: field.integer(),
+      type: VERSION_FIELDS.type,
+      step: field.text("How the text was found"),
+      similarity: field.number("0 to 1"),
+      line: field.integer(),
+      replaced: field.text("The replaced text"),
+      diff: field.text("Unified diff"),
+    }),
     locks: artifactLock,
     async run({ id, old_str: oldText, new_str: newText, expected_version: expected }, context) {
       const change = { oldText, newText, expectedVersion: expected, signal: context.signal };
@@ -220,6 +257,12 @@ function createRewriteArtifactTool(manager: ArtifactManager) {
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "write", "replace"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      id: field.text(),
+      version: field.integer(),
+      type: VERSION_FIELDS.type,
+      characters: field.integer(),
+    }),
     locks: artifactLock,
     async run({ id, content, expected_version: expected }, context) {
       const change = { content, expectedVersion: expected };
@@ -251,6 +294,18 @@ function createListArtifactsTool(manager: ArtifactManager) {
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "list"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      artifacts: field.list(
+        field.object<Omit<Artifact, "session">>({
+          ...ARTIFACT_FIELDS,
+          origin: field.text("made or output"),
+          version: field.integer("The newest version"),
+          createdAt: field.number("Unix milliseconds"),
+          updatedAt: field.number("Unix milliseconds"),
+        }),
+      ),
+      "next?": field.integer("Offset of the next page"),
+    }),
     async run({ limit = DEFAULT_RESULTS, offset = 0 }, { caller }) {
       const found = await manager.list({ session: sessionOf(caller), limit: limit + 1, offset });
       const artifacts = found.slice(0, limit).map(({ session: _, ...artifact }) => artifact);
@@ -287,6 +342,13 @@ function createDiffArtifactTool(manager: ArtifactManager) {
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "diff", "version"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      id: field.text(),
+      from: field.integer(),
+      to: field.integer(),
+      added: field.integer("Lines"),
+      removed: field.integer("Lines"),
+    }),
     async run({ id, from, to }, context) {
       const diff = await manager.diff(keyOf(id, context), { from, to });
       const between = `versions ${diff.from} and ${diff.to} of "${id}"`;
@@ -325,6 +387,12 @@ function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = systemC
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "search", "grep"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      id: field.text(),
+      version: field.integer(),
+      total: field.integer("Matching lines"),
+      matches: field.list(field.object({ line: field.integer(), text: field.text() })),
+    }),
     async run(
       { id, pattern, fixed_strings: isText, ignore_case: ignoreCase, version: requested, limit = DEFAULT_RESULTS },
       context,

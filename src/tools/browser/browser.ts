@@ -20,6 +20,7 @@ import {
   takePicture,
   takeSnapshot,
 } from "./page-actions.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface BrowserDependencies {
   program: BrowserProgram;
@@ -187,6 +188,24 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
     concurrency: "exclusive",
     limits: { timeoutMs: 120_000 },
     origin: { type: "builtin" },
+    output: describeOutput({
+      action: field.text(),
+      "tab?": field.text(),
+      "url?": field.text(),
+      "title?": field.text(),
+      "status?": field.integer("HTTP status of the page"),
+      "bytes?": field.integer("Of a picture or a PDF"),
+      "path?": field.text("Of a PDF"),
+      "notes?": field.list(field.text(), "Downloads, dialogs and other events"),
+      "available?": field.flag("Of action status, as the rest"),
+      "running?": field.flag(),
+      "confined?": field.flag(),
+      "program?": field.text(),
+      "version?": field.text(),
+      "problem?": field.text(),
+      "tabs?": field.integer(),
+      "downloadFolder?": field.text(),
+    }),
     permission: (input) => (mustConfirm(input) ? "confirm" : "auto"),
     validate: missingIn,
     signature: signatureOfInput,

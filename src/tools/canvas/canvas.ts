@@ -17,6 +17,7 @@ import {
   type SurfaceKind,
   type SurfaceStore,
 } from "./render-document.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface CanvasDependencies {
   board: CanvasBoard;
@@ -161,6 +162,16 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
     },
     concurrency: "exclusive",
     origin: { type: "builtin" },
+    output: describeOutput({
+      action: field.text(),
+      "shown?": field.flag("Something is on the canvas"),
+      "id?": field.text("The artifact"),
+      "version?": field.integer("Of the artifact"),
+      "kind?": field.text(),
+      "title?": field.text(),
+      "value?": field.any("Of eval; untrusted"),
+      "problems?": field.list(field.text(), "Errors in the page"),
+    }),
     validate: missingIn,
     signature: ({ action, url }) => (url === undefined ? { text: action } : { text: `${action} ${url}`, urls: [url] }),
     run,

@@ -5,6 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { detectMediaType } from "../../io/files/media.ts";
 import { MAX_TEXT_LENGTH, textTooLong } from "./json-tools.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createBase64EncodeTool() {
   return createTool({
@@ -28,6 +29,7 @@ export function createBase64EncodeTool() {
     category: ToolCategory.DATA,
     tags: ["base64", "encode"],
     origin: { type: "builtin" },
+    output: describeOutput({ encoded: field.text() }),
     run({ text, encoding = "base64" }) {
       const bytes = Buffer.from(text, "utf8");
       if (Math.ceil(bytes.length / 3) * 4 > MAX_TEXT_LENGTH) throw textTooLong("The encoded text");
@@ -64,6 +66,7 @@ export function createBase64DecodeTool() {
     category: ToolCategory.DATA,
     tags: ["base64", "decode"],
     origin: { type: "builtin" },
+    output: describeOutput({ decoded: field.text() }),
     run({ encoded, encoding }) {
       const bytes = readBase64(encoded, encoding);
       if (bytes.length > MAX_TEXT_LENGTH) throw textTooLong("The decoded text");

@@ -3,6 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createJsonParseTool() {
   return createTool({
@@ -18,6 +19,7 @@ export function createJsonParseTool() {
     category: ToolCategory.DATA,
     tags: ["json", "parse", "decode", "validate"],
     origin: { type: "builtin" },
+    output: describeOutput({ data: field.any("The parsed value") }),
     run({ text }) {
       if (text.length > MAX_TEXT_LENGTH) throw textTooLong("The JSON text");
       const { data, notes } = readJson(text);
@@ -65,6 +67,7 @@ export function createJsonStringifyTool() {
     category: ToolCategory.DATA,
     tags: ["json", "stringify", "encode", "format"],
     origin: { type: "builtin" },
+    output: describeOutput({ text: field.text("JSON") }),
     run({ data, pretty = false }) {
       const text = stringify(data, pretty);
       if (text.length > MAX_TEXT_LENGTH) throw textTooLong("The JSON text");

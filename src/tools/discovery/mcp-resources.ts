@@ -6,6 +6,7 @@ import { disarmText } from "../../core/untrusted-text.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createResourceTools(servers: ResourceServers): AnyTool[] {
   return [createListMcpResourcesTool(servers), createReadMcpResourceTool(servers)];
@@ -69,6 +70,12 @@ function createListMcpResourcesTool(servers: ResourceServers) {
     labels: ["untrusted_input"],
     idempotent: true,
     origin: { type: "builtin" },
+    output: describeOutput<Listing>({
+      resources: field.list(field.object({ server: field.text(), uri: field.text(), name: field.text() })),
+      templates: field.list(field.object({ server: field.text(), uriTemplate: field.text(), name: field.text() })),
+      failed: field.list(field.object({ server: field.text(), reason: field.text() }), "Servers that failed"),
+      "more?": field.integer("How many are left out"),
+    }),
     signature: ({ server }) => server ?? "*",
     async run({ server }, { signal }): Promise<Listing> {
       const listing: Listing = { resources: [], templates: [], failed: [] };
@@ -115,6 +122,14 @@ function createReadMcpResourceTool(servers: ResourceServers) {
     labels: ["untrusted_input", "outside_effect"],
     idempotent: true,
     origin: { type: "builtin" },
+    output: describeOutput({
+      server: field.text(),
+      uri: field.text(),
+      contents: field.list(
+        field.object({ uri: field.text(), "mimeType?": field.text() }),
+        "What the content blocks are",
+      ),
+    }),
     permission: ({ server }) => (servers.isTrusted(server) ? "auto" : "confirm"),
     signature: ({ server, uri }) => `${server} ${uri}`,
     preview: async ({ server, uri }) => {

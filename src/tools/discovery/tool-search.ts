@@ -5,6 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface ToolSearchOptions {
   /** Max tokens for the definitions shown to a model. If all fit, all are shown. */
@@ -128,6 +129,9 @@ function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
     category: ToolCategory.AGENT,
     tags: ["tools", "discovery", "load"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      tools: field.list(field.object({ name: field.text(), description: field.text() }), "Loaded"),
+    }),
     run({ query, limit = DEFAULT_FOUND, response = "concise" }, { authority }) {
       const tools = toolsFor(authority);
       const isSelection = query.trimStart().toLowerCase().startsWith(SELECT);

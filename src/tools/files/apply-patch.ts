@@ -7,6 +7,7 @@ import type { FileInfo } from "../../io/files/open-file.ts";
 import { decodeText, encodeText, isBinary } from "../../io/files/text-encoding.ts";
 import { refuseElisions } from "./elided-text.ts";
 import {
+  CHANGE_FIELDS,
   describeChange,
   failWithSuggestion,
   filesOf,
@@ -28,6 +29,7 @@ import {
   type MatchStep,
   splitLines,
 } from "./text-match.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies, "files" | "reads">) {
   return createTool({
@@ -55,6 +57,19 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      files: field.list(
+        field.object({
+          path: field.text(),
+          "from?": field.text("If the file was moved"),
+          change: field.text("add, update or delete"),
+          added: field.integer("Lines"),
+          removed: field.integer("Lines"),
+        }),
+      ),
+      diff: CHANGE_FIELDS.diff,
+      "diffOmitted?": CHANGE_FIELDS["diffOmitted?"],
+    }),
     permission: "confirm",
     parameters: z.object({ patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch") }),
     parameterAliases: { input: "patch", diff: "patch" },

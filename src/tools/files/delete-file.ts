@@ -13,6 +13,7 @@ import {
   pathLock,
   previewChanges,
 } from "./file-access.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "files">) {
   return createTool({
@@ -26,6 +27,7 @@ export function createDeleteFileTool({ files }: Pick<FileToolDependencies, "file
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: describeOutput({ deleted: field.flag(), path: field.text(), type: field.text("file or directory") }),
     permission: "confirm",
     parameters: z.object({
       path: z.string().min(1).describe("What to delete, relative to the workspace or absolute"),

@@ -9,6 +9,7 @@ import type { FileInfo } from "../../io/files/open-file.ts";
 import { decodeText, encodeText, looksLikeUtf16 } from "../../io/files/text-encoding.ts";
 import { refuseElisions } from "./elided-text.ts";
 import {
+  CHANGE_FIELDS,
   describeChange,
   failWithSuggestion,
   filesOf,
@@ -35,6 +36,7 @@ import {
   wantedText,
   withoutBom,
 } from "./text-match.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 const editParameters = z.object({
   old_string: z.string().describe("The text to replace, exactly as it is in the file"),
@@ -62,6 +64,18 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      ...CHANGE_FIELDS,
+      replacements: field.integer(),
+      edits: field.list(
+        field.object<AppliedEdit>({
+          step: field.text("How the text was found"),
+          "stripped?": field.any(),
+          replacements: field.integer(),
+          lines: field.list(field.integer(), "Where, in the original text"),
+        }),
+      ),
+    }),
     permission: "confirm",
     dialects: {
       snake: { name: "edit_file" },

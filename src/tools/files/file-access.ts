@@ -8,6 +8,7 @@ import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts";
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import type { ReadLedger } from "./read-before-edit.ts";
+import { field } from "../../schema/describe-output.ts";
 
 /** The dependencies of the file tools. */
 export interface FileToolDependencies {
@@ -119,6 +120,17 @@ export interface DescribedChange {
   /** For the model: the diff, cut if it is long. */
   shown: string;
 }
+
+/** The change of a file in the output of the tools that make it. */
+export const CHANGE_FIELDS = {
+  path: field.text(),
+  created: field.flag("The file is new"),
+  bytesWritten: field.integer(),
+  diff: field.text("Unified diff"),
+  "diffOmitted?": field.text("What the diff leaves out"),
+  added: field.integer("Lines"),
+  removed: field.integer("Lines"),
+};
 
 interface ChangedText {
   before: string;

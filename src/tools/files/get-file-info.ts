@@ -2,6 +2,7 @@ import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** A missing path is a result, not a failure. */
 export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "files">) {
@@ -16,6 +17,15 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      exists: field.flag(),
+      size: field.integer("In bytes"),
+      modified: field.number("Unix milliseconds"),
+      "type?": field.text("file, directory, symlink or other"),
+      "created?": field.number("Unix milliseconds"),
+      "mode?": field.text("Permissions in octal"),
+      "linkTarget?": field.text(),
+    }),
     parameters: z.object({
       path: z.string().min(1).describe("The file or folder, relative to the workspace or absolute"),
     }),

@@ -6,6 +6,7 @@ import type { DirectoryEntry, Files } from "../../io/files/files.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
 import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES, previewRead } from "./file-access.ts";
 import type { ReadRange } from "./read.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 const DEFAULT_LIMIT = 500;
 /** A recursive listing fails above this number of entries. */
@@ -34,6 +35,18 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
     aliases: ["list_directory", "list_dir"],
     dialects: { claude: { name: "LS" } },
     origin: { type: "builtin" },
+    output: describeOutput({
+      files: field.list(
+        field.object<ListedFile>({
+          path: field.text("Relative to the listed folder"),
+          name: field.text(),
+          type: field.text("file, directory, symlink or other"),
+          size: field.integer("In bytes"),
+          modified: field.number("Unix milliseconds"),
+        }),
+      ),
+      truncated: field.flag("There are more"),
+    }),
     parameters: z.object({
       path: z.string().min(1).default(".").describe("The folder, relative to the workspace or absolute"),
       recursive: z.boolean().default(false).describe("Also list what is in the folders below"),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { failWithSuggestion, filesOf, type FileToolDependencies, pathLock } from "./file-access.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createMoveFileTool({ files, reads }: Pick<FileToolDependencies, "files" | "reads">) {
   return createTool({
@@ -14,6 +15,7 @@ export function createMoveFileTool({ files, reads }: Pick<FileToolDependencies, 
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: describeOutput({ success: field.flag(), from: field.text(), to: field.text() }),
     permission: "confirm",
     parameters: z.object({
       from: z.string().min(1).describe("What to move"),

@@ -23,6 +23,7 @@ import {
 } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
 import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The requested part of a file: lines, entries or pages. */
 export interface ReadRange {
@@ -56,6 +57,7 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: READ_OUTPUT,
     labels: ["sensitive_data"],
     labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
     // The result is already bounded here; the gate must not cut it again.
@@ -174,6 +176,34 @@ interface TextReading extends ReadRange {
   maxBytes?: number;
   signal?: AbortSignal;
 }
+
+/** Which fields there are depends on what was read: text, a PDF, a notebook, an image or a folder. */
+const READ_OUTPUT = describeOutput({
+  path: field.text(),
+  "content?": field.text("The text without line numbers, with whole lines"),
+  "size?": field.integer("Bytes of the file"),
+  "truncated?": field.flag("There is more text"),
+  "nextOffset?": field.orNull(field.integer("Where to continue; null at the end")),
+  "nextColumn?": field.integer("Where to continue in a long line"),
+  "lines?": field.integer(),
+  "firstLine?": field.integer(),
+  "lastLine?": field.integer(),
+  "totalLines?": field.orNull(field.integer("Null if unknown")),
+  "cutLines?": field.list(
+    field.object<CutLine>({ line: field.integer(), bytes: field.integer(), nextColumn: field.integer() }),
+    "Lines of which only a part was read",
+  ),
+  "encoding?": field.text(),
+  "totalPages?": field.integer("Of a PDF"),
+  "firstPage?": field.integer(),
+  "lastPage?": field.integer(),
+  "cells?": field.list(field.object({ index: field.integer(), source: field.text() }), "Of a notebook"),
+  "mimeType?": field.text("Of an image"),
+  "width?": field.number("In pixels"),
+  "height?": field.number("In pixels"),
+  "entries?": field.list(field.object({ name: field.text(), type: field.text() }), "Of a folder"),
+  "total?": field.integer("Number of entries of a folder"),
+});
 
 /** Numbered lines, with a note about the next offset. */
 async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<Reading> {

@@ -6,6 +6,7 @@ import type { FileInfo } from "../../io/files/open-file.ts";
 import type { Files } from "../../io/files/files.ts";
 import { convertLineEnds, type DecodedText, decodeText, encodeText, isBinary } from "../../io/files/text-encoding.ts";
 import {
+  CHANGE_FIELDS,
   describeChange,
   encodingNamed,
   filesOf,
@@ -16,6 +17,7 @@ import {
 } from "./file-access.ts";
 import { refuseElisions } from "./elided-text.ts";
 import { withoutBom } from "./text-match.ts";
+import { describeOutput } from "../../schema/describe-output.ts";
 
 export function createWriteTool({ files, reads, requireRead = true }: FileToolDependencies) {
   return createTool({
@@ -34,6 +36,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     category: "file",
     tags: ["file"],
     origin: { type: "builtin" },
+    output: describeOutput(CHANGE_FIELDS),
     permission: "confirm",
     dialects: {
       snake: { name: "write_file" },

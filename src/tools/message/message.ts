@@ -8,6 +8,7 @@ import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { type Delivery, MESSAGE_ACTIONS, type MessageAction, type ReceivedMessage } from "./channel.ts";
 import type { OpenChannel } from "./open-channels.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 const NEEDS: Record<MessageAction, readonly ("text" | "messageId" | "emoji")[]> = {
   send: ["text"],
@@ -67,6 +68,22 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
     labelsOf: ({ action }) => [action === "read" ? "untrusted_input" : "outside_effect"],
     permission: "confirm",
     origin: { type: "builtin" },
+    output: describeOutput({
+      action: field.text(),
+      channel: field.text(),
+      to: field.text(),
+      "messageId?": field.text("For reply, edit, delete and react"),
+      "refused?": field.list(field.text(), "Addresses that were refused"),
+      "messages?": field.list(
+        field.object<ReceivedMessage>({
+          id: field.text(),
+          from: field.text(),
+          text: field.text("Untrusted"),
+          "at?": field.text(),
+        }),
+        "Of read, newest first",
+      ),
+    }),
     // Checked before an approval is requested.
     validate(input) {
       try {

@@ -11,6 +11,7 @@ import { type Preview, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { InferOutput } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { readTiming, showMoment, showRun, showSchedule, showTarget, showTiming } from "./schedule-text.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The schedules. Every method checks the authority of the call. */
 export interface CronSchedules {
@@ -66,6 +67,7 @@ export function createCronTool(dependencies: CronDependencies) {
     parameterAliases: CRON_PARAMETER_ALIASES,
     parameters: CRON_PARAMETERS,
     origin: { type: "builtin" },
+    output: CRON_OUTPUT,
     permission: (input) => (changesSomething(input) || (input.action === "wake" && input.session) ? "confirm" : "auto"),
     signature: ({ action, id, tool, at, every, cron }) =>
       [action, id, tool, at ?? every ?? cron].filter(Boolean).join(" "),
@@ -126,6 +128,26 @@ async function run(
     }
   }
 }
+
+/** Which fields there are depends on the action: a schedule, a run, lists of them, or the status. */
+const CRON_OUTPUT = describeOutput({
+  "schedules?": { type: ["array", "integer"], items: { type: "object" }, description: "Of list; of status: how many" },
+  "runs?": field.list(field.object({ number: field.integer(), state: field.text() }), "Newest first"),
+  "paused?": field.integer("How many schedules are paused"),
+  "isRunning?": field.flag("A process runs schedules"),
+  "nextAt?": field.number("Unix milliseconds"),
+  "id?": field.text("The schedule"),
+  "name?": field.text(),
+  "timing?": field.object({ type: field.text("at, every or cron") }),
+  "target?": field.object({ type: field.text("call or wake") }),
+  "isPaused?": field.flag(),
+  "runCount?": field.integer(),
+  "removed?": field.flag(),
+  "scheduleId?": field.text("Of the run"),
+  "number?": field.integer("Of the run"),
+  "state?": field.text("running, waiting, completed, failed, missed or skipped"),
+  "session?": field.text("That was woken"),
+});
 
 /** For the approver: when, what and with which rights. Throws if the call would fail. */
 async function preview(

@@ -18,6 +18,7 @@ import {
 } from "./search-scope.ts";
 import type { RipgrepResult } from "./ripgrep.ts";
 import { stoppedNote } from "./search-matches.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createGlobTool(dependencies: SearchDependencies) {
   const scopeOf = createScopes(dependencies);
@@ -38,6 +39,10 @@ export function createGlobTool(dependencies: SearchDependencies) {
     tags: ["file", "search"],
     dialects: { claude: { name: "Glob" } },
     origin: { type: "builtin" },
+    output: describeOutput({
+      files: field.list(field.text(), "Newest first"),
+      truncated: field.flag("There are more"),
+    }),
     limits: { timeoutMs: CALL_MS },
     parameters: z.object({
       pattern: patternOf("Which files, such as **/*.ts").refine((pattern) => /\S/.test(pattern), "must not be blank"),

@@ -31,6 +31,7 @@ import {
   selectNewest,
   WALK_PARAMETERS,
 } from "./search-scope.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface GrepDetails {
   /** In content mode; without context lines. */
@@ -83,6 +84,7 @@ export function createGrepTool(dependencies: SearchDependencies) {
       },
     },
     origin: { type: "builtin" },
+    output: GREP_OUTPUT,
     limits: { timeoutMs: CALL_MS },
     labels: ["sensitive_data"],
     labelsOf: ({ path }, result) => {
@@ -119,6 +121,18 @@ function filesIn(details: unknown): string[] | undefined {
   if (typeof details !== "object" || details === null || !("files" in details)) return undefined;
   return Array.isArray(details.files) ? details.files.filter((file) => typeof file === "string") : undefined;
 }
+
+const GREP_OUTPUT = describeOutput<GrepDetails>({
+  matches: field.list(
+    field.object({ path: field.text(), line: field.integer(), text: field.text() }),
+    "In mode content, without context lines",
+  ),
+  files: field.list(field.text(), "Newest first"),
+  count: field.integer("Matching lines; in mode files_with_matches: files"),
+  "counts?": field.list(field.object({ path: field.text(), count: field.integer() }), "In mode count"),
+  truncated: field.flag("There are more"),
+  "searched?": field.integer("Number of searched files"),
+});
 
 interface SearchTarget {
   directory: OpenDirectory;

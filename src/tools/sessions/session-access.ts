@@ -1,4 +1,5 @@
 import type { CallAuthority, Caller } from "../../core/call.ts";
+import { field } from "../../schema/describe-output.ts";
 
 /** Access to sessions for these tools. Every method returns only what the caller may see. */
 export interface SessionAccess {
@@ -87,6 +88,21 @@ export interface DescribedSession {
   createdAt: number;
   updatedAt: number;
 }
+
+export const SESSION_FIELDS = field.object<DescribedSession>({
+  key: field.text(),
+  "label?": field.text(),
+  "agent?": field.text(),
+  "parent?": field.text("Key of the session that spawned it"),
+  depth: field.integer(),
+  state: field.text("idle, running, waiting, stopped or failed"),
+  turns: field.integer(),
+  "waitsFor?": field.list(field.text()),
+  "lastText?": field.text(),
+  "error?": field.text(),
+  createdAt: field.number("Unix milliseconds"),
+  updatedAt: field.number("Unix milliseconds"),
+});
 
 export function describeSession(session: SessionView): DescribedSession {
   const { key, label, agent, parent, caller, state, turns, pending, lastText, error, createdAt, updatedAt } = session;

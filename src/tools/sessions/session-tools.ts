@@ -12,8 +12,10 @@ import {
   lineOf,
   type PartView,
   type SentView,
+  SESSION_FIELDS,
   type SessionAccess,
 } from "./session-access.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The tools with which sessions see, message, start and stop each other. */
 export function createSessionTools(access: SessionAccess, { clock }: { clock: Clock }): AnyTool[] {
@@ -49,6 +51,7 @@ function createSessionsListTool(access: SessionAccess) {
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "conversation"],
     origin: { type: "builtin" },
+    output: describeOutput({ sessions: field.list(SESSION_FIELDS) }),
     async run({ state, limit }, { caller }) {
       const sessions = (await access.list(caller, { limit, state })).map(describeSession);
       const lines = sessions.map((session) => `${session.key === caller.session ? "* " : "- "}${lineOf(session)}`);
@@ -82,6 +85,19 @@ function createSessionsHistoryTool(access: SessionAccess) {
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "conversation", "messages"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      session: SESSION_FIELDS,
+      entries: field.list(
+        field.object<EntryView>({
+          seq: field.integer(),
+          turn: field.integer(),
+          at: field.number("Unix milliseconds"),
+          "message?": field.object({ role: field.text() }),
+          "incoming?": field.object({ kind: field.text() }),
+          "end?": field.object({ stop: field.text(), "error?": field.text() }, "Of a turn"),
+        }),
+      ),
+    }),
     async run({ session: target, limit, include_tools: showTools }, { caller }) {
       const { session, entries } = await access.history(caller, target, { last: limit });
       const lines = entries.map((entry) => showEntry(entry, showTools)).filter((line) => line !== "");
@@ -155,6 +171,12 @@ function createSessionsSendTool(access: SessionAccess) {
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "message", "ask"],
     origin: { type: "builtin" },
+    output: describeOutput<SentDetails>({
+      status: field.text("ok, accepted, timeout, error or forbidden"),
+      session: field.text(),
+      "reply?": field.text(),
+      "error?": field.text(),
+    }),
     // A repeated call is the same message: the session accepts it once.
     idempotent: true,
     limits: { timeoutMs: ({ timeout_seconds: seconds }) => (seconds + 30) * 1000 },
@@ -229,6 +251,7 @@ function createSessionsSpawnTool(access: SessionAccess) {
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "background", "parallel"],
     origin: { type: "builtin" },
+    output: describeOutput({ status: field.text("accepted"), session: field.text() }),
     // A repeated call spawns no second session.
     idempotent: true,
     async run({ task, label, agent, tools }, { authority, callId }) {
@@ -259,6 +282,7 @@ function createSessionsStopTool(access: SessionAccess) {
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "cancel"],
     origin: { type: "builtin" },
+    output: describeOutput({ session: field.text(), stopped: field.integer("Number of stopped sessions") }),
     idempotent: true,
     async run({ session: target }, { caller }) {
       const { key, stopped } = await access.stop(caller, target);
@@ -286,6 +310,19 @@ function createSessionStatusTool(access: SessionAccess, { clock }: { clock: Cloc
     category: ToolCategory.SESSION,
     tags: ["session", "status", "usage", "agent"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      stored: field.flag(),
+      session: { type: ["object", "string", "null"], description: "The session, or only its key if it is not stored" },
+      time: field.number("Unix milliseconds"),
+      "depth?": field.integer(),
+      "usage?": field.object({
+        inputTokens: field.integer(),
+        outputTokens: field.integer(),
+        "costUsd?": field.number(),
+      }),
+      "waiting?": field.integer("Messages that wait for it"),
+      "children?": field.list(SESSION_FIELDS),
+    }),
     async run({ session: target }, { caller }) {
       const found = await access.status(caller, target);
       const time = clock.now();

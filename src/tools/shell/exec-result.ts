@@ -19,6 +19,7 @@ import {
   type ShortOutput,
   statusOf,
 } from "./command-output.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The result of a command for programs. */
 export interface ExecDetails {
@@ -47,6 +48,25 @@ export interface ExecDetails {
   /** What the sandbox allowed. `look`: only reading. `work`: also writing the workspace. */
   profile?: ConfinementProfile;
 }
+
+export const EXEC_OUTPUT = describeOutput<ExecDetails>({
+  status: field.text("running, completed or failed"),
+  exitCode: field.orNull(field.integer("Null while it runs")),
+  output: field.text("Both streams in order of arrival, shortened if truncated"),
+  "stdout?": field.text(),
+  "stderr?": field.text(),
+  truncated: field.flag(),
+  durationMs: field.integer(),
+  timedOut: field.flag(),
+  "signal?": field.text(),
+  reason: field.text("exited, signalled, timeout, aborted, killed or running"),
+  "processId?": field.text("For the process tool, while there is something to read or kill"),
+  "spillRef?": field.text("The complete output, for read and grep"),
+  workingDirectory: field.text(),
+  "confined?": field.flag("It ran in the sandbox"),
+  "previewed?": field.flag("It ran in a copy of the workspace before its approval"),
+  "profile?": field.text("What the sandbox allowed"),
+});
 
 export interface Run {
   command: string;

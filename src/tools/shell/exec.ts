@@ -27,7 +27,7 @@ import { refuseEnvEntry, type SessionEnvironments } from "../../io/shell/shell-e
 import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 import type { InferOutput } from "../../schema/infer.ts";
 import { processOwner, REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
-import { describeRun, type ExecDetails } from "./exec-result.ts";
+import { describeRun, EXEC_OUTPUT, type ExecDetails } from "./exec-result.ts";
 import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
 import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
 
@@ -117,6 +117,7 @@ export function createExecTool(dependencies: ExecDependencies) {
       return [...commandLabels(input.command), ...(reachesOut ? (["outside_effect"] as const) : [])];
     },
     origin: { type: "builtin" },
+    output: EXEC_OUTPUT,
     permission: (input) => (needsApproval(input) ? "confirm" : "auto"),
     signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => {
       const reading = withoutPrefixRules(readCommandWith(command, { directory, env: envOf(env), stdin }));

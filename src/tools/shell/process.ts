@@ -26,6 +26,7 @@ import {
   shortenOutput,
   statusOf,
 } from "./command-output.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface ProcessDependencies {
   processes: ProcessTable;
@@ -65,6 +66,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     labels: ["outside_effect"],
     labelsOf: (input) => (typesSomething(input) ? ["outside_effect"] : []),
     origin: { type: "builtin" },
+    output: PROCESS_OUTPUT,
     // Text typed into a shell is a new command. All other actions only read or kill what was permitted.
     permission: (input) => (typesSomething(input) ? "confirm" : "auto"),
     signature: (input) => {
@@ -262,6 +264,48 @@ interface ProcessState {
   signal?: string;
   command: string;
 }
+
+const STATE_FIELDS = {
+  id: field.text(),
+  status: field.text("running, completed or failed"),
+  exitCode: field.orNull(field.integer("Null while it runs")),
+  reason: field.text("exited, signalled, timeout, aborted, killed or running"),
+  "signal?": field.text(),
+  command: field.text(),
+};
+
+const PROCESS_OUTPUT = describeOutput({
+  "processes?": field.list(
+    field.object({
+      ...STATE_FIELDS,
+      pid: field.integer(),
+      workingDirectory: field.text(),
+      startedAt: field.number("Unix milliseconds"),
+      durationMs: field.integer(),
+      terminal: field.flag(),
+      outputBytes: field.integer(),
+    }),
+    "Of list",
+  ),
+  "id?": STATE_FIELDS.id,
+  "status?": STATE_FIELDS.status,
+  "exitCode?": STATE_FIELDS.exitCode,
+  "reason?": STATE_FIELDS.reason,
+  "signal?": STATE_FIELDS["signal?"],
+  "command?": STATE_FIELDS.command,
+  "output?": field.text("New output, or lines of the output"),
+  "truncated?": field.flag(),
+  "running?": field.flag(),
+  "missedBytes?": field.integer("Output that is no longer in memory"),
+  "durationMs?": field.integer(),
+  "totalLines?": field.integer(),
+  "nextOffset?": field.integer(),
+  "missing?": field.object({ from: field.integer(), to: field.integer() }, "Lines that are no longer in memory"),
+  "spillRef?": field.text("The complete output, for read and grep"),
+  "survivors?": field.list(field.integer(), "Processes that could not be killed"),
+  "cleared?": field.integer("Forgotten processes"),
+  "removed?": field.flag(),
+});
 
 interface Known {
   info: ProcessInfo;

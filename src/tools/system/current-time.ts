@@ -5,6 +5,7 @@ import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface CurrentTimeOptions {
   clock: Clock;
@@ -35,6 +36,11 @@ export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
     category: ToolCategory.SYSTEM,
     tags: ["time", "date", "clock", "timezone"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      timestamp: field.number("Unix milliseconds"),
+      iso: field.text("ISO 8601, with the offset of the zone"),
+      timezone: field.text(),
+    }),
     run({ timezone: requested = timezone ?? hostZone() }) {
       const timestamp = clock.now();
       const format = formatIn(requested);

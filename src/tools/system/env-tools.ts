@@ -6,6 +6,7 @@ import { maskSecret } from "../../core/mask-secrets.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { SessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export function createGetEnvTool(options: EnvironmentOptions) {
   return createTool({
@@ -26,6 +27,9 @@ export function createGetEnvTool(options: EnvironmentOptions) {
     category: ToolCategory.SYSTEM,
     tags: ["environment", "variable", "env"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      value: field.orNull(field.text("Null if it is not set; masked if it looks like a secret")),
+    }),
     labels: options.showSecrets ? ["sensitive_data"] : [],
     signature: ({ key }) => key,
     run({ key }, { caller }) {
@@ -70,6 +74,7 @@ export function createSetEnvTool(options: EnvironmentOptions) {
     category: ToolCategory.SYSTEM,
     tags: ["environment", "variable", "env"],
     origin: { type: "builtin" },
+    output: describeOutput({ previous: field.orNull(field.text("Null if it was not set")) }),
     idempotent: true,
     signature: ({ key }) => key,
     run({ key, value }, { caller }) {

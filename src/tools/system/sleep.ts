@@ -3,6 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** A little less than the gate's limit of an hour, so the sleep ends before the call is cancelled. */
 const MAX_SECONDS = 3590;
@@ -32,6 +33,7 @@ export function createSleepTool({ clock }: { clock: Clock }) {
     category: ToolCategory.SYSTEM,
     tags: ["time", "wait", "delay", "pause"],
     origin: { type: "builtin" },
+    output: describeOutput({ slept: field.number("Seconds") }),
     // Whole seconds, because the gate has one timer per distinct time limit.
     limits: { timeoutMs: ({ duration }) => (Math.ceil(duration) + SLACK_SECONDS) * 1000 },
     async run({ duration }, { signal }) {

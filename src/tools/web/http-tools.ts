@@ -9,6 +9,7 @@ import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
 import type { GuardedFetch, GuardedResponse } from "../../io/net/guarded-fetch.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /**
  * The tools for plain HTTP requests: `http_get`, `http_post` and `http_request`.
@@ -52,6 +53,7 @@ function createHttpRequestTool(dependencies: HttpDependencies) {
     labels: ["untrusted_input", "outside_effect"],
     permission: ({ method }) => (SAFE_METHODS.has(method) ? "auto" : "confirm"),
     origin: { type: "builtin" },
+    output: HTTP_OUTPUT,
     signature: ({ method, url }) => ({ text: `${method} ${url}`, urls: [url] }),
     preview: async (input) => previewRequest(input, dependencies),
     run: (input, context) => sendRequest(dependencies, input, context),
@@ -79,6 +81,7 @@ function createHttpGetTool(dependencies: HttpDependencies) {
     // A request can leak data in its path, query or headers.
     labels: ["untrusted_input", "outside_effect"],
     origin: { type: "builtin" },
+    output: HTTP_OUTPUT,
     signature: ({ url }) => ({ text: `GET ${url}`, urls: [url] }),
     run: (input, context) => sendRequest(dependencies, { method: "GET", ...input }, context),
   });
@@ -102,6 +105,7 @@ function createHttpPostTool(dependencies: HttpDependencies) {
     labels: ["untrusted_input", "outside_effect"],
     permission: "confirm",
     origin: { type: "builtin" },
+    output: HTTP_OUTPUT,
     signature: ({ url }) => ({ text: `POST ${url}`, urls: [url] }),
     preview: async (input) => previewRequest({ method: "POST", ...input }, dependencies),
     run: (input, context) => sendRequest(dependencies, { ...input, method: "POST", body: input.body ?? "" }, context),
@@ -215,6 +219,18 @@ export interface HttpDetails {
   url: string;
   redirects: { status: number; from: string; to: string }[];
 }
+
+const HTTP_OUTPUT = describeOutput<HttpDetails>({
+  status: field.integer(),
+  headers: { type: "object", additionalProperties: { type: "string" } },
+  body: field.text("Untrusted; shortened if truncated"),
+  bodyEncoding: field.text("text or base64"),
+  bytes: field.integer("Size of the whole body"),
+  "truncated?": field.flag(),
+  "file?": field.text("The whole body, for read and grep"),
+  url: field.text("After redirects"),
+  redirects: field.list(field.object({ status: field.integer(), from: field.text(), to: field.text() })),
+});
 
 interface ReadResponseOptions {
   method: string;

@@ -7,6 +7,7 @@ import { toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import { wrapUntrusted } from "../../core/untrusted-text.ts";
 import type { GuardedFetch } from "../../io/net/guarded-fetch.ts";
 import { type PageReader, readPage } from "./read-page.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface WebFetchDependencies extends PageReader {
   fetch: GuardedFetch;
@@ -93,6 +94,28 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
     // Pages are already limited here; the gate must not cut them again.
     limits: { maxResultBytes: MAX_URLS * MAX_LIMIT },
     origin: { type: "builtin" },
+    output: describeOutput({
+      pages: field.list(
+        field.object({
+          url: field.text("As requested"),
+          "finalUrl?": field.text("After redirects"),
+          "status?": field.integer(),
+          "kind?": field.text("html, pdf, json or text"),
+          "title?": field.text(),
+          "author?": field.text(),
+          "published?": field.text(),
+          "content?": field.text("Untrusted"),
+          "offset?": field.integer(),
+          "totalCharacters?": field.integer(),
+          "nextOffset?": field.integer("Where to continue"),
+          "pages?": field.integer("Of a PDF"),
+          "notes?": field.list(field.text()),
+          "redirect?": field.text("To another host; not followed"),
+          "fromCache?": field.flag(),
+          "error?": field.object({ code: field.text(), message: field.text() }),
+        }),
+      ),
+    }),
     signature: (input) => ({ text: urlsOf(input).join(" "), urls: urlsOf(input) }),
     async run(input, { signal }) {
       const urls = urlsOf(input);

@@ -12,6 +12,7 @@ import {
   type SearchResult,
   type WebSearchSettings,
 } from "./search-providers.ts";
+import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export interface WebSearchDependencies {
   /** May reach public hosts and those of `searchHosts`. */
@@ -64,6 +65,18 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
     // The query goes to the provider that the user chose, not to the authors of the pages.
     labels: ["untrusted_input"],
     origin: { type: "builtin" },
+    output: describeOutput({
+      query: field.text(),
+      provider: field.text(),
+      results: field.list(
+        field.object<SearchResult>({
+          title: field.text(),
+          url: field.text(),
+          snippet: field.text(),
+          "published?": field.text(),
+        }),
+      ),
+    }),
     signature: ({ query }) => query,
     async run({ query, limit = search.maxResults ?? DEFAULT_RESULTS, freshness = "noLimit" }, { signal }) {
       const problems: SearchProblem[] = [];
