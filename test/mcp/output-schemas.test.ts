@@ -44,9 +44,9 @@ class CheckedClient {
 
   async call(name: string, input: Data = {}): Promise<Data> {
     const { structuredContent, isError, content } = await this.client.callTool({ name, arguments: input });
-    expect(isError ? [name, input, content] : undefined).toBeUndefined();
+    if (isError) throw new Error(`${name} failed: ${JSON.stringify({ input, content })}`);
     const { valid, errors } = this.#validators.get(name)!.validate(structuredContent);
-    expect(valid ? [] : [name, structuredContent, errors]).toEqual([]);
+    if (!valid) throw new Error(`${name} does not conform: ${JSON.stringify({ structuredContent, errors })}`);
     this.called.add(name);
     return structuredContent as Data;
   }
