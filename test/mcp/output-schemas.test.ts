@@ -206,7 +206,7 @@ describe("the structured content of built-in tools", () => {
         ...createAgentTools({
           messageSink: { say: () => false },
           skills: {
-            load: async () => ({ instructions: "Write.", folder: "/skills/notes", files: ["long.md"] }),
+            load: async (name) => ({ name, instructions: "Write.", folder: "/skills/notes", files: ["long.md"] }),
             read: async () => "# Long",
           },
           agents: {
