@@ -1,3 +1,4 @@
+import type { DescribedOutput } from "../schema/describe-output.ts";
 import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
 import { readSchema } from "../schema/read-schema.ts";
@@ -421,6 +422,6 @@ type DetailsOfValue<V> = V extends ToolOutput<infer D> ? D : V;
 
 export type ToolOf<P extends SchemaSource, O extends SchemaSource, R> = Tool<
   InferOutput<P>,
-  SchemaSource extends O ? DetailsOf<R> : InferOutput<O>,
+  SchemaSource extends O ? DetailsOf<R> : O extends DescribedOutput ? DetailsOf<R> : InferOutput<O>,
   InferInput<P>
 >;

@@ -1,5 +1,10 @@
-import type { SchemaSource } from "./infer.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import type { Schema } from "./schema.ts";
+
+/** Describes `details` without checking them, so their type is still inferred from what the tool returns. */
+export interface DescribedOutput extends Schema {
+  readonly describesOnly: true;
+}
 
 /** The fields of an object. A name that ends with `?` is optional; with a type, the compiler checks names and marks. */
 type Fields<T> = unknown extends T
@@ -10,8 +15,8 @@ type Fields<T> = unknown extends T
  * The output of a built-in tool, for MCP clients, programs and documentation. The gate does not check it, because that would cost
  * time in every call: `test/mcp/output-schemas.test.ts` proves that the results conform.
  */
-export function describeOutput<T = unknown>(fields: Fields<T>): SchemaSource {
-  return { jsonSchema: field.object<T>(fields), validate: (value: unknown) => ({ value }) };
+export function describeOutput<T = unknown>(fields: Fields<T>): DescribedOutput {
+  return { jsonSchema: field.object<T>(fields), validate: (value) => ({ value }), describesOnly: true };
 }
 
 /** JSON Schema of one field. Other fields are always allowed in an object. */
