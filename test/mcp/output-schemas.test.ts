@@ -8,10 +8,10 @@ import { createAgent, type AgentModel } from "haft/agent";
 import { openHaft } from "haft/host";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { startServer } from "../../src/io/net/local-server.fixture.ts";
 import { createAgentTools } from "../../src/tools/agents/agent-tools.ts";
 import { createJsonStringifyTool } from "../../src/tools/data/json-tools.ts";
 import { createResourceTools } from "../../src/tools/discovery/mcp-resources.ts";
+import { startServer } from "../setup/local-server.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { connectDirectly } from "./serve-haft.ts";
 
