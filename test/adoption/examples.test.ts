@@ -1,11 +1,12 @@
 // Every example runs as it is, with the packed package, and prints what its comments say.
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, inject, test } from "vitest";
 import { ROOT } from "../architecture/read-entries.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { offline, serveModel } from "./claude-agent-sdk.rig.ts";
 import { folderOf, isWanted } from "./on-demand.ts";
 
 const EXAMPLES = join(ROOT, "examples");
@@ -19,30 +20,41 @@ beforeAll(async () => {
   if (!response.ok) throw new Error(haft);
 }, 300_000);
 
+/** Files without a `//>` are parts of others. */
 function listExamples(): { name: string; isHere: boolean }[] {
   const files = readdirSync(EXAMPLES, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".mjs"));
-  return files.sort().map((name) => {
+  const names = files.filter((file) => readFileSync(join(EXAMPLES, file), "utf8").includes("//> "));
+  return names.sort().map((name) => {
     const framework = ON_DEMAND.find((each) => name.endsWith(`/${each}.mjs`));
     return { name, isHere: framework === undefined || isWanted(framework) };
   });
 }
 
-/** The packages that an example imports, linked as an installation would have them. */
-function installFor(source: string, name: string): string {
-  const modules = join(temporaryFolder("haft-example-"), "node_modules");
+/** The packages that an example and its parts import. */
+function packagesOf(file: string): string[] {
+  const source = readFileSync(file, "utf8");
+  return Array.from(source.matchAll(/from "(?!node:)([^"]+)"/g), ([, found = ""]) => found).flatMap((found) =>
+    found.startsWith(".") ? packagesOf(join(dirname(file), found)) : [/^(?:@[^/]+\/)?[^/]+/.exec(found)![0]],
+  );
+}
+
+/** A copy of the example's folder, with the packages that it imports, linked as an installation would have them. */
+function installFor(name: string): string {
+  const folder = temporaryFolder("haft-example-");
+  cpSync(join(EXAMPLES, dirname(name)), folder, { recursive: true });
+  const modules = join(folder, "node_modules");
   const framework = ON_DEMAND.find((each) => name.endsWith(`/${each}.mjs`));
   const places = [
     ...(framework === undefined ? [] : [join(folderOf(framework), "node_modules")]),
     join(ROOT, "node_modules"),
   ];
-  const packages = Array.from(source.matchAll(/from "(?!node:)((?:@[^/"]+\/)?[^/"]+)/g), ([, found = ""]) => found);
-  for (const found of new Set(packages)) {
+  for (const found of new Set(packagesOf(join(EXAMPLES, name)))) {
     const place = found === "haft" ? dirname(haft) : places.find((each) => existsSync(join(each, found)));
     if (place === undefined) throw new Error(`${name} imports ${found}, which is not installed.`);
     mkdirSync(dirname(join(modules, found)), { recursive: true });
     symlinkSync(join(place, found), join(modules, found), "junction");
   }
-  return dirname(modules);
+  return folder;
 }
 
 test("there is an example of every system", () => {
@@ -51,10 +63,13 @@ test("there is an example of every system", () => {
 });
 
 test.concurrent.each(listExamples().filter(({ isHere }) => isHere))("examples/$name", async ({ name }) => {
-  const source = readFileSync(join(EXAMPLES, name), "utf8");
-  const expected = Array.from(source.matchAll(/\/\/> (.*)/g), ([, line]) => line);
-  const folder = installFor(source, name);
-  writeFileSync(join(folder, "example.mjs"), source);
-  const { stdout } = await promisify(execFile)(process.execPath, ["example.mjs"], { cwd: folder });
+  const expected = Array.from(readFileSync(join(EXAMPLES, name), "utf8").matchAll(/\/\/> (.*)/g), ([, line]) => line);
+  const folder = installFor(name);
+  // Only the Claude Agent SDK asks it. It has no fake model of its own.
+  const model = await serveModel();
+  model.calls = [{ id: "call_1", name: "pay", input: { amount: 50 } }];
+  const env = { ...offline(folder, model.url), MASTRA_TELEMETRY_DISABLED: "1" };
+  const { stdout } = await promisify(execFile)(process.execPath, [basename(name)], { cwd: folder, env });
   expect(stdout.trimEnd().split("\n")).toEqual(expected);
+  await model.close();
 });

@@ -19,7 +19,7 @@ const ON_DEMAND = readdirSync(FOLDERS, { withFileTypes: true }).flatMap((entry) 
 );
 
 /** Tests of several frameworks, each of those that are installed. */
-const SHARED = ["test/adoption/adopted", "test/adoption/on-demand-examples"];
+const SHARED = ["test/adoption/adopted", "test/adoption/examples"];
 /** By the test file. */
 const TITLES = {
   "ai-sdk": "AI SDK",
