@@ -99,7 +99,7 @@ function isIdnLabel(label: string): boolean {
 
 /** Hyphens in the third and fourth place are for encoded labels only, which have something after them. */
 function isReserved(label: string): boolean {
-  return label.slice(2, 4) === "--" && !/^xn--[a-z0-9-]{2,}$/i.test(label);
+  return label.slice(2, 4) === "--" && !/^xn--(?!..--)[a-z0-9-]{2,}$/i.test(label);
 }
 
 function isEmail(text: string, local: RegExp, isHost: (host: string) => boolean): boolean {

@@ -90,3 +90,12 @@ test("vite makes a program that runs", async () => {
   });
   expect(runAway(out, "program.mjs")).toBe(SAID);
 });
+
+test.each(["formats", "client"])("haft/%s builds for browsers, without Node", async (entry) => {
+  const built = await rolldown({ input: join(ROOT, "dist", `${entry}.js`), platform: "browser", logLevel: "silent" });
+  const { output } = await built.generate({ format: "esm" });
+  await built.close();
+  const files = new Set(output.map(({ fileName }) => fileName));
+  const imported = output.flatMap((file) => (file.type === "chunk" ? [...file.imports, ...file.dynamicImports] : []));
+  expect(imported.filter((name) => !files.has(name))).toEqual([]);
+});

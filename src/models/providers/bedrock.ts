@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import type { ToolResult } from "../../core/result.ts";
 import { COMMON_RULES } from "../../schema/portable-schema.ts";
 import { ANTHROPIC_STRICT_RULES } from "./provider-schema-rules.ts";
@@ -96,10 +95,15 @@ export function toBedrockMessages(calls: readonly ModelCall[], results: readonly
         text: (joined) => ({ text: joined }),
         image(data, mimeType) {
           const format = IMAGE_FORMATS.get(mimeType);
-          return format && { image: { format, source: { bytes: new Uint8Array(Buffer.from(data, "base64")) } } };
+          return format && { image: { format, source: { bytes: bytesOf(data) } } };
         },
       }),
     },
   }));
   return [{ role: "user", content }];
+}
+
+/** Without Node's Buffer: formats are used in browsers too. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
