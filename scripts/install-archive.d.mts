@@ -1,2 +1,4 @@
 /** Packs Haft and unpacks the archive into `folder/node_modules/haft`; returns that folder. */
 export function installArchive(folder: string, packages?: readonly string[]): Promise<string>;
+/** Links a package of the repository into another `node_modules`. */
+export function linkPackage(modules: string, name: string): void;

@@ -7,8 +7,8 @@ import { runNpm } from "./ensure-installed.mjs";
 import { ROOT } from "./root.mjs";
 
 /**
- * Packs Haft and unpacks the archive into `folder/node_modules/haft`. Its dependencies are linked beside it, and `packages`; no
- * optional package is. Returns the folder of the package.
+ * Packs Haft and unpacks the archive into `folder/node_modules/haft`. The packages that npm would install are linked beside it, and
+ * `packages`. Returns the folder of the package.
  */
 export async function installArchive(folder, packages = []) {
   const code = await build();
@@ -22,10 +22,14 @@ export async function installArchive(folder, packages = []) {
   const archive = join(folder, filename);
   execFileSync("tar", ["-xzf", archive, "-C", installed, "--strip-components=1"]);
   rmSync(archive);
-  const { dependencies } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
-  for (const name of new Set([...Object.keys(dependencies), ...packages])) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules", name), join(modules, name), "junction");
-  }
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
+  const installedByNpm = Object.keys({ ...dependencies, ...optionalDependencies });
+  for (const name of new Set([...installedByNpm, ...packages])) linkPackage(modules, name);
   return installed;
+}
+
+/** Links a package of the repository into another `node_modules`. */
+export function linkPackage(modules, name) {
+  mkdirSync(dirname(join(modules, name)), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules", name), join(modules, name), "junction");
 }

@@ -8,7 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
 import { createClient } from "../../src/client.ts";
 import { childEnd } from "../setup/child-end.ts";
-import { linkPackage } from "../setup/install-archive.ts";
+import { linkPackage } from "../../scripts/install-archive.mjs";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const TYPED = `import { createTool, type Plugin } from "haft";

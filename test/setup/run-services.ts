@@ -21,6 +21,14 @@ declare module "vitest" {
 
 const ARCHIVE_PATH = "/archive";
 
+/** The tests of the project "packed" may have packed it already. */
+async function provideArchive(folder: string): Promise<string> {
+  const packed = process.env["HAFT_ARCHIVE"];
+  if (packed !== undefined) return packed;
+  const { installArchive } = await import("../../scripts/install-archive.mjs");
+  return installArchive(folder);
+}
+
 export default async function startServices(project: TestProject): Promise<() => Promise<void>> {
   // What the root provides is there for all projects.
   if (!project.isRootProject()) return async () => undefined;
@@ -39,7 +47,7 @@ export default async function startServices(project: TestProject): Promise<() =>
   const archiveFolder = mkdtempSync(join(tmpdir(), "haft-archive-"));
   const server = createServer((request, response) => {
     if (request.url === ARCHIVE_PATH) {
-      archive ??= import("./install-archive.ts").then(({ installArchive }) => installArchive(archiveFolder));
+      archive ??= provideArchive(archiveFolder);
       archive.then(
         (folder) => response.end(folder),
         (error: unknown) => response.writeHead(500).end(String(error)),
