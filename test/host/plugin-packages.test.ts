@@ -44,7 +44,7 @@ beforeEach(async () => {
   write("plugins/office.mjs", PLAIN);
   write("plugins/broken.mjs", BROKEN);
   write("haft.config.yml", "plugins: [./plugins/weather.ts, ./plugins/office.mjs, ./plugins/broken.mjs]\n");
-  expect((await run("trust", "--yes")).code).toBe(0);
+  if ((await run("trust", "--yes")).code !== 0) throw new Error("The folder could not be trusted.");
 });
 
 function write(path: string, content: string): void {
