@@ -31,6 +31,10 @@ describe("a value that a schema must not accept", () => {
       [{ a: 1 }, { a: "1" }],
     ],
     ["the text of a value", { enum: [[1], null] }, "[1]", [1]],
+    ["a list with null instead of an empty one", { const: [] }, [null], []],
+    ["an empty list instead of one with null", { enum: [[null]] }, [], [null]],
+    ["a large odd number", { multipleOf: 2 }, Number.MAX_SAFE_INTEGER, 4],
+    ["a large fraction", { multipleOf: 1 }, 1e15 + 0.5, 1e15],
     ["an inherited property", { required: ["toString"] }, {}, { toString: 1 }],
     [
       "a property next to a reference",

@@ -1,3 +1,4 @@
+import { boundedTest } from "./exponential-regex.ts";
 import { isFormat } from "./formats.ts";
 import {
   addressOf,
@@ -240,7 +241,7 @@ class Compiler {
       check: this.compile(sub),
     }));
     const patterns = Object.entries(isObject(patternProperties) ? patternProperties : {}).map(([pattern, sub]) => ({
-      regex: new RegExp(pattern, "u"),
+      matches: boundedTest(pattern),
       step: pathTo("patternProperties", pattern),
       check: this.compile(sub),
     }));
@@ -269,7 +270,7 @@ class Compiler {
       if (isClosed && !run.errors && !seen) return names.every((name) => known.has(name));
       const unknown: string[] = [];
       const isValid = all(names, run, (name) => {
-        const matching = patterns.filter(({ regex }) => regex.test(name));
+        const matching = patterns.filter(({ matches: isNamed }) => isNamed(name));
         const inside = at + stepTo(name);
         const matches = all(matching, run, ({ step, check }) =>
           check(value[name], run, inside, path + step, undefined),
@@ -460,7 +461,8 @@ function checkValues({ const: only, enum: allowed }: JsonSchema): Check | undefi
 /** The same for equal JSON values, different for all others. */
 function keyOf(value: unknown): unknown {
   if (typeof value === "string") return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(keyOf).join()}]`;
+  // `join` would write null as nothing.
+  if (Array.isArray(value)) return `[${value.map((item) => String(keyOf(item))).join()}]`;
   if (!isObject(value)) return value;
   const members = Object.keys(value).toSorted();
   return `{${members.map((name) => `${JSON.stringify(name)}:${String(keyOf(value[name]))}`).join()}}`;
@@ -485,8 +487,7 @@ function checkText({ minLength, maxLength, pattern, format }: JsonSchema): Check
     onText("maxLength", { limit: maxLength }, isShort);
   }
   if (typeof pattern === "string") {
-    const regex = new RegExp(pattern, "u");
-    onText("pattern", { pattern }, (text) => regex.test(text));
+    onText("pattern", { pattern }, boundedTest(pattern));
   }
   if (typeof format === "string") onText("format", { format }, (text) => isFormat(format, text));
   return checks.length === 0 ? undefined : every(checks);
@@ -519,12 +520,17 @@ function checkNumber(schema: JsonSchema): Check | undefined {
   return checks.length === 0 ? undefined : every(checks);
 }
 
+/** The remainder of a division by an integer is exact, so only fractions may differ by rounding. */
+const MAX_ROUNDING = 1e-6;
+
 /** 0.3 is a multiple of 0.1, although the division gives 2.9999999999999996. */
 function isMultiple(value: number, step: number): boolean {
   if (value % step === 0) return true;
+  if (Number.isInteger(step)) return false;
   const times = value / step;
   if (!Number.isFinite(times)) return false;
-  return Math.abs(times - Math.round(times)) <= 4 * Number.EPSILON * Math.max(1, Math.abs(times));
+  const rounding = Math.min(MAX_ROUNDING, 4 * Number.EPSILON * Math.max(1, Math.abs(times)));
+  return Math.abs(times - Math.round(times)) <= rounding;
 }
 
 function checkAnyOf(branches: readonly Check[]): Check {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isExponentialPattern, judgePattern } from "./exponential-regex.ts";
+import { boundedTest, isExponentialPattern, judgePattern, maxLengthFor } from "./exponential-regex.ts";
 
 test.each([
   "(a+)+$",
@@ -16,6 +16,10 @@ test.each([
   "([^,]*,?)*$",
   "(\\d+|\\w+)*!",
   "((?<word>a+)b?)+$",
+  "^(?:a*){8}b$",
+  "^(a+){10}$",
+  "^(?:a|a|a){20}b$",
+  "^.*.*.*.*.*=$",
 ])("finds that %s may take exponential time", (pattern) => {
   expect(isExponentialPattern(pattern)).toBe(true);
 });
@@ -35,6 +39,9 @@ test.each([
   "^\\p{L}+( \\p{L}+)*$",
   "^(a|b|[c-e])*$",
   "\\bfoo\\b|^$",
+  "^[a-f\\d]{32}[a-f\\d]{32}[a-f\\d]{32}[a-f\\d]{32}[a-f\\d]{32}[a-f\\d]{32}$",
+  "^\\s*\\w+\\s*=\\s*\\w+\\s*,\\s*\\w+\\s*$",
+  "^(?:[\\da-f]{2}:){19}[\\da-f]{2}$",
   "",
 ])("accepts %s", (pattern) => {
   new RegExp(pattern, "u");
@@ -54,5 +61,16 @@ test("reports patterns that it has not judged", () => {
 test("is fast for patterns of any size", () => {
   expect(isExponentialPattern("(?:[a-z]{5}x)".repeat(4000))).toBe(false);
   expect(isExponentialPattern(`${"(".repeat(500)}a${")+".repeat(500)}`)).toBe(true);
-  expect(isExponentialPattern("a*".repeat(60))).toBe(false);
+  expect(isExponentialPattern("a*".repeat(60))).toBe(true);
+});
+
+test("bounds the text for patterns of polynomial time only", () => {
+  for (const pattern of ["^.*.*=$", "^\\s*.*\\s*x$", "^(?:a+)(?:b?a+)c$", "[a-z]+$"]) {
+    expect(maxLengthFor(pattern)).toBeLessThan(10_000);
+  }
+  expect(() => boundedTest("^.*.*=$")("a".repeat(200_000))).toThrow("too long for the pattern");
+  expect(boundedTest("^.*.*=$")(`${"a".repeat(1000)}=`)).toBe(true);
+  for (const pattern of ["^[a-z]+$", "\\S", "\\w+", "^[^@]+@[^@]+$", "^\\d+(?:\\.\\d+)*$", "^[\\s\\S]*$"]) {
+    expect(maxLengthFor(pattern)).toBe(Infinity);
+  }
 });

@@ -1,7 +1,13 @@
 /** Bounded repetitions of at least this many are treated like unbounded ones. */
 const MANY = 10;
-/** How many copies of a fixed repetition are built: more give no further information. */
+/** How many copies of a character that is repeated a fixed number of times are built: more give no further information. */
 const COPIES = 3;
+/** Patterns of a higher degree are treated like exponential ones: they take seconds for a hundred characters. */
+const MAX_DEGREE = 4;
+/** Steps of the search for the degree. A pattern that needs more gets the limit of degree 2. */
+const MAX_VISITS = 200_000;
+/** Steps that a match may take: less than a second. */
+const MAX_MATCH_STEPS = 2e7;
 /** Limits of one loop: the search for two ways follows pairs of steps. */
 const MAX_POSITIONS = 200;
 const MAX_STEPS = 1_000;
@@ -14,9 +20,38 @@ export function isExponentialPattern(source: string): boolean {
   return judgePattern(source) === "exponential";
 }
 
+/** No pattern that passes the judgement needs a limit for shorter texts. */
+const ALWAYS_SHORT = 100;
+
+/**
+ * A test whose time is bounded: it throws for a text that is too long for a pattern of polynomial time, such as `^.*.*=$`.
+ * "Does not match" would be wrong inside `not`.
+ */
+export function boundedTest(source: string): (text: string) => boolean {
+  const regex = new RegExp(source, "u");
+  let maxLength: number | undefined;
+  return (text) => {
+    if (text.length > ALWAYS_SHORT && text.length > (maxLength ??= maxLengthFor(source))) {
+      throw new Error(`a text of ${text.length} characters is too long for the pattern ${source} (max ${maxLength})`);
+    }
+    return regex.test(text);
+  };
+}
+
+/** The longest text that is matched with a pattern. Infinity if its time grows in proportion to the text. */
+export function maxLengthFor(source: string): number {
+  const root = parsePattern(source);
+  const automaton = new Automaton(root);
+  const degree = automaton.isTooLarge ? 2 : degreeOf(automaton);
+  // A search without a fixed start tries every start, if the end decides.
+  const isSearch = degree > 0 && (root.type === "choice" || !source.startsWith("^")) && source.includes("$");
+  const power = degree + (isSearch ? 1 : 0);
+  return power < 2 ? Infinity : Math.max(ALWAYS_SHORT, Math.floor(MAX_MATCH_STEPS ** (1 / power)));
+}
+
 /**
  * Whether a backtracking engine may take exponential time for a pattern: a part inside a repetition can match the same text
- * in two ways. Such patterns come from servers, and the texts from models. Polynomial time is not detected.
+ * in two ways, or many repetitions follow each other. Such patterns come from servers, and the texts from models.
  */
 export function judgePattern(source: string): PatternJudgement {
   const automaton = new Automaton(parsePattern(source));
@@ -24,7 +59,82 @@ export function judgePattern(source: string): PatternJudgement {
   const loops = automaton.loops();
   if (loops.some(isReachedTwice)) return "exponential";
   const judgements = loops.map(judgeLoop);
-  return judgements.find((each) => each === "exponential") ?? judgements.find((each) => each !== "sound") ?? "sound";
+  if (judgements.includes("exponential") || degreeOf(automaton) > MAX_DEGREE) return "exponential";
+  return judgements.find((each) => each !== "sound") ?? "sound";
+}
+
+/**
+ * The power of the text's length in the time of a match. It grows with every pair of repetitions between which a part of the
+ * text can move: `a*a*`, but not `a*ba*`.
+ */
+function degreeOf(automaton: Automaton): number {
+  const loops = automaton.loops();
+  if (loops.length < 2) return loops.length;
+  const kinds = kindsOf(automaton.positions);
+  const budget = { visits: MAX_VISITS };
+  // The last repetition first, so that the degrees of those that follow are known.
+  const known: { loop: ReadonlySet<Position>; degree: number }[] = [];
+  for (const loop of loops) {
+    const reached = reachedFrom(loop);
+    let degree = 1;
+    for (const next of known.toReversed()) {
+      if (![...next.loop].some((position) => reached.has(position))) continue;
+      if (next.degree + 1 <= degree) continue;
+      degree = Math.max(degree, next.degree + (canMoveBetween(loop, next.loop, kinds, budget) ? 1 : 0));
+      if (degree > MAX_DEGREE) return degree;
+      if (budget.visits <= 0) return 2;
+    }
+    known.push({ loop, degree });
+  }
+  return Math.max(...known.map(({ degree }) => degree));
+}
+
+function reachedFrom(loop: ReadonlySet<Position>): ReadonlySet<Position> {
+  const reached = new Set(loop);
+  for (const position of reached) for (const next of position.follows.keys()) reached.add(next);
+  return reached;
+}
+
+/** Whether a text stays in the first loop, leads from it to the second, and stays in the second. */
+function canMoveBetween(
+  first: ReadonlySet<Position>,
+  second: ReadonlySet<Position>,
+  kinds: ReadonlyMap<Position, bigint>,
+  budget: { visits: number },
+): boolean {
+  const kindOf = (position: Position): bigint => kinds.get(position) ?? 0n;
+  for (const start of first) {
+    for (const end of second) {
+      const seen = new Map<Position, Map<Position, Set<Position>>>();
+      const open: [Position, Position, Position][] = [[start, start, end]];
+      for (let state = open.pop(); state; state = open.pop()) {
+        const [stays, moves, ends] = state;
+        for (const left of stays.nextIn(first)) {
+          for (const right of ends.nextIn(second)) {
+            const both = kindOf(left) & kindOf(right);
+            if (both === 0n) continue;
+            for (const middle of moves.follows.keys()) {
+              if (--budget.visits <= 0) return true;
+              if ((both & kindOf(middle)) === 0n) continue;
+              if (left === start && middle === end && right === end) return true;
+              const row = getOrAdd(seen, left, () => new Map<Position, Set<Position>>());
+              const cell = getOrAdd(row, middle, () => new Set<Position>());
+              if (cell.has(right)) continue;
+              cell.add(right);
+              open.push([left, middle, right]);
+            }
+          }
+        }
+      }
+    }
+  }
+  return false;
+}
+
+function getOrAdd<K, V>(map: Map<K, V>, key: K, create: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = create()));
+  return value;
 }
 
 /** A character of the pattern, and the positions that may follow it. */
@@ -48,7 +158,7 @@ const NOTHING: Ends = { first: [], last: [], isNullable: true };
 
 /** Glushkov's automaton: one position per character of the pattern. */
 class Automaton {
-  readonly #positions: Position[] = [];
+  readonly positions: Position[] = [];
   /** Patterns that match on their own, such as look-arounds. */
   readonly #separate: PatternNode[];
   isTooLarge = false;
@@ -58,9 +168,12 @@ class Automaton {
     for (let node = this.#separate.pop(); node && !this.isTooLarge; node = this.#separate.pop()) this.#build(node);
   }
 
-  /** The sets of positions that lead back to each other. Two ways from a position back to itself stay in its set. */
+  /**
+   * The sets of positions that lead back to each other, the last first. Two ways from a position back to itself stay in its
+   * set.
+   */
   loops(): ReadonlySet<Position>[] {
-    const nodes = new Map(this.#positions.map((position) => [position, new GraphNode()]));
+    const nodes = new Map(this.positions.map((position) => [position, new GraphNode()]));
     for (const [position, node] of nodes) {
       for (const next of position.follows.keys()) node.connect(nodes.get(next));
     }
@@ -69,11 +182,13 @@ class Automaton {
     for (const [position, { component }] of nodes) {
       sets.set(component, (sets.get(component) ?? new Set()).add(position));
     }
-    return [...sets.values()].filter((set) => set.size > 1 || [...set].some(({ follows }) => isSubset(set, follows)));
+    // Components are numbered after all that they lead to.
+    const inOrder = [...sets].toSorted(([a], [b]) => a - b).map(([, set]) => set);
+    return inOrder.filter((set) => set.size > 1 || [...set].some(({ follows }) => isSubset(set, follows)));
   }
 
   #build(node: PatternNode): Ends {
-    if (this.#positions.length > MAX_TOTAL_POSITIONS) this.isTooLarge = true;
+    if (this.positions.length > MAX_TOTAL_POSITIONS) this.isTooLarge = true;
     if (this.isTooLarge) return NOTHING;
     switch (node.type) {
       case "empty":
@@ -102,13 +217,16 @@ class Automaton {
 
   #addPosition(source: string): Ends {
     const position = new Position(source);
-    this.#positions.push(position);
+    this.positions.push(position);
     return { first: [position], last: [position], isNullable: false };
   }
 
   #repeat({ body, min, max }: PatternNode & { type: "repeat" }): Ends {
-    const isEndless = max > min && max >= MANY;
-    const fixed = Array.from({ length: Math.min(min, COPIES) }, () => this.#build(body));
+    const isCharacter = body.type === "one";
+    // A fixed number of characters has one way to match, a fixed number of groups may have many.
+    const isEndless = max >= MANY && (max > min || !isCharacter);
+    const copies = isEndless || isCharacter ? Math.min(min, COPIES) : min;
+    const fixed = Array.from({ length: copies }, () => this.#build(body));
     if (isEndless) {
       const looped = fixed.pop() ?? this.#build(body);
       connect(looped.last, looped.first);

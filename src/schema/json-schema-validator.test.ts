@@ -267,3 +267,11 @@ test("any value is validated by any linted schema", () => {
     { numRuns: 300 },
   );
 });
+
+test("refuses a text that is too long for a pattern of polynomial time, also inside not", () => {
+  const long = "a".repeat(200_000);
+  for (const schema of [{ pattern: "^.*.*=$" }, { not: { pattern: "^.*.*=$" } }]) {
+    expect(complaints(schema, long)).toEqual([expect.stringContaining("too long for the pattern ^.*.*=$")]);
+  }
+  expect(complaints({ patternProperties: { "^.*.*=$": false } }, { [long]: 1 })).toHaveLength(1);
+});
