@@ -239,7 +239,7 @@ function removePrivateTypes(folder) {
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (found.has(file)) continue;
     found.add(file);
-    for (const [, name] of readFileSync(file, "utf8").matchAll(/(?:from|import)[\s(]*["'](\.[^"']+)["']/g)) {
+    for (const [, name = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import)[\s(]*["'](\.[^"']+)["']/g)) {
       queue.push(resolve(dirname(file), name.replace(/\.[jt]s$/, ".d.ts")));
     }
   }
