@@ -89,8 +89,10 @@ export interface Gate {
 
 /** The gates of tools, toolkits and runtimes. */
 function gates(): WeakMap<object, Gate> {
-  return sharedByCopies("gates", () => new WeakMap<object, Gate>());
+  return (shared ??= sharedByCopies("gates", () => new WeakMap<object, Gate>()));
 }
+
+let shared: WeakMap<object, Gate> | undefined;
 
 /** The first gate is kept: a tool that is registered in two runtimes runs in the first, under its policy. */
 export function bindGate(owner: object, gate: Gate): void {

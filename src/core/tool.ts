@@ -207,7 +207,7 @@ export interface NestedCallOptions {
   onApprovalRequested?: CallOptions["onApprovalRequested"];
 }
 
-/** A tool's code. Only the gate can reach it, so nothing can run it unguarded. */
+/** A tool's code. Only the gate runs it. */
 export type ToolBody = (input: unknown, context: ToolContext) => unknown;
 
 /** A base class whose constructor returns its argument: subclasses add private fields to an existing object. */
@@ -235,36 +235,19 @@ export function sharedByCopies<T>(name: string, create: () => T): T {
   return (globalThis as unknown as Record<symbol, T>)[key] as T;
 }
 
+let shared: WeakMap<object, ToolBody> | undefined;
+
+/** The code of each tool. Not a property of the tool: it would be called by mistake, without the gate. */
 function bodies(): WeakMap<object, ToolBody> {
-  return sharedByCopies("bodies", () => new WeakMap<object, ToolBody>());
-}
-
-/** Keeps the code in a private field, because properties and symbols can be listed. */
-class Stamped extends Given {
-  #body: ToolBody;
-
-  constructor(tool: AnyTool, body: ToolBody) {
-    super(tool);
-    this.#body = body;
-  }
-
-  static bodyOf(tool: object): ToolBody {
-    return (tool as Stamped).#body;
-  }
-
-  static has(value: object): boolean {
-    return #body in value;
-  }
+  return (shared ??= sharedByCopies("bodies", () => new WeakMap<object, ToolBody>()));
 }
 
 export function attachBody(tool: AnyTool, body: ToolBody): void {
-  void new Stamped(tool, body);
   bodies().set(tool, body);
 }
 
 /** Only for the gate. */
 export function bodyOf(tool: AnyTool): ToolBody {
-  if (Stamped.has(tool)) return Stamped.bodyOf(tool);
   const body = bodies().get(tool);
   if (!body) throw new TypeError(`"${String(tool.name)}" was not made by createTool.`);
   return body;
@@ -272,5 +255,5 @@ export function bodyOf(tool: AnyTool): ToolBody {
 
 /** Whether a value was made by `createTool`, also by that of another copy of Haft in this process. */
 export function isTool(value: unknown): value is AnyTool {
-  return typeof value === "object" && value !== null && (Stamped.has(value) || bodies().has(value));
+  return typeof value === "object" && value !== null && bodies().has(value);
 }

@@ -1,6 +1,6 @@
 import { type Call, toolOf } from "../core/call.ts";
 import { type Content, firstLine, isContentList, text, textOf } from "../core/content.ts";
-import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
+import { failureOf, isErrorCode, toFailure, type ToolFailure } from "../core/error.ts";
 import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, type PlainData, toPlainData } from "../core/json.ts";
 import {
   type CompletedResult,
@@ -83,6 +83,10 @@ export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput 
 }
 
 function readData(value: unknown): ReadOutput {
+  if (value instanceof Error) {
+    const failure = toFailure(value);
+    return { ...output([text(failure.message)], undefined, firstLine(failure.message)), error: failure };
+  }
   const plain = toPlainData(value);
   const shown = typeof plain.value === "string" ? plain.value : (JSON.stringify(plain.value) ?? "");
   const read = output([{ type: "text", text: shown }], plain.value, firstLine(shown), warningsOf(plain.warnings));
@@ -144,10 +148,10 @@ function isToolOutput(fields: Record<string, unknown>): boolean {
   return (keys.length > 1 || typeof content !== "string") && keys.every((key) => OUTPUT_KEYS.includes(key));
 }
 
-/** `isError`, `structuredContent` and `_meta` are those of MCP. */
+/** `isError`, `structuredContent` and `_meta` are those of MCP, `is_error` that of Anthropic. */
 const OUTPUT_KEYS = [
   ...["content", "details", "display", "metadata", "error", "pending"],
-  ...["isError", "structuredContent", "_meta"],
+  ...["isError", "is_error", "structuredContent", "_meta"],
 ];
 
 /** The details of an output and its other fields: none is lost. */
@@ -187,7 +191,7 @@ function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   else if (pending) faults.push('pending: needs a kind ("job", "approval" or "client") and an id');
   if (faults.length > 0) read.error = unreadable(faults);
   if (fields["error"] !== undefined && fields["error"] !== null) read.error = readFailure(fields["error"]);
-  else if (fields["isError"] === true) {
+  else if (fields["isError"] || fields["is_error"]) {
     read.error ??= failureOf("failed", textOf(content) || "The tool reported a failure without saying why.");
   }
   return read;

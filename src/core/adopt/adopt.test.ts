@@ -1,3 +1,4 @@
+import { runInThisContext } from "node:vm";
 import { dynamicTool, jsonSchema, tool as aiTool } from "ai";
 import { tool as langChainTool } from "@langchain/core/tools";
 import { tool as agentsTool } from "@openai/agents-core";
@@ -21,8 +22,9 @@ describe("an AgentTool gets its own arguments", () => {
 
   test.each([
     [
-      "four parameters",
-      async (a: string, b: { to: string }, c: AbortSignal, _d: unknown) => `${a} ${b.to} ${c.aborted}`,
+      "all of its parameters",
+      async (id: string, params: { to: string }, signal: AbortSignal, _onUpdate: unknown) =>
+        `${id} ${params.to} ${signal.aborted}`,
     ],
     ["its usual names", async (toolCallId: string, params: { to: string }) => `${toolCallId} ${params.to} false`],
     ["an id that it does not use", (_id: string, params: { to: string }) => `call-1 ${params.to} false`],
@@ -69,6 +71,14 @@ describe("a tool with execute(params, context)", () => {
 
   test.each([
     ["names that say nothing", (a: unknown, b: unknown) => [a, b]],
+    ["three names that say nothing", (order: unknown, _context: unknown, _signal: unknown) => order],
+    ["a default", async (e: unknown, t = {}, _r: unknown, _n: unknown) => [e, t]],
+    ["a default behind a name", async (ref: unknown, params = {}) => [ref, params]],
+    ["a wrapper", runInThisContext("(function () { return (0, String).apply(this, arguments); })") as () => unknown],
+    [
+      "a bound function with a default",
+      ((toolCallId: string, params = {}) => [toolCallId, params]).bind(undefined, "x"),
+    ],
     ["rest parameters", (...all: unknown[]) => all],
     ["a bound function", ((a: unknown, b: unknown) => [a, b]).bind(undefined)],
   ])("is refused if it may also be an AgentTool: %s", (_case, execute) => {
@@ -133,6 +143,25 @@ describe("tools of the design documents", () => {
     expect(adopted).toMatchObject({ kind: "readonly", isReadOnly: true });
     expect(await call(tool, { to: "x" })).toMatchObject({ details: "x" });
     expect(() => adopt({ ...tool, kind: "write" } as unknown as ForeignTool)).toThrow(/contradict/);
+  });
+});
+
+describe("how a parameter list is read", () => {
+  const base = { name: "send", description: "d", parameters: recipient };
+
+  test.each([
+    ["a line comment", "async (// the id\n toolCallId, params = {}) => toolCallId", "call-1"],
+    [
+      "a comment with a bracket",
+      "async function /* (input) */ (toolCallId, params = {}) { return toolCallId }",
+      "call-1",
+    ],
+    ["a pattern with a default", "async ({ to } = {}, context) => to", "ann"],
+    ["a method", "({ execute(input, context) { return input } }).execute", '{"to":"ann"}'],
+    ["a generator", "(async function* (params) { return params })", '{"to":"ann"}'],
+  ])("%s", async (_case, source, expected) => {
+    const execute = runInThisContext(`(${source})`) as () => unknown;
+    expect(await call({ ...base, execute }, { to: "ann" })).toMatchObject({ content: [{ text: expected }] });
   });
 });
 
@@ -214,6 +243,97 @@ describe("approvals of other systems are kept", () => {
     const free = createHaft({ tools: [make(ran, false)] });
     expect(await free.execute("pay", { amount: 200 })).toMatchObject({ status: "completed" });
     expect(ran).toHaveBeenCalledTimes(2);
+  });
+
+  test.each([
+    ["two settings that disagree", { needsApproval: false, requireApproval: true, run: () => "ran" }],
+    ["a permission that is laxer", { permission: "auto", needsApproval: true, run: () => "ran" }],
+    [
+      "a method of a class",
+      new (class {
+        needsApproval() {
+          return true;
+        }
+        async execute(_toolCallId: string, _params: object) {
+          return "ran";
+        }
+      })(),
+    ],
+    [
+      "an inherited permission",
+      Object.create({ permission: () => "confirm", execute: async (_input: object) => "ran" }) as object,
+    ],
+    [
+      "a setting of a class with getParameters",
+      new (class {
+        requireApproval = true;
+        getParameters = () => [];
+        execute = async (_params: object) => "ran";
+      })(),
+    ],
+  ])("%s: the strictest counts", async (_case, tool) => {
+    const whole = Object.assign(tool, { name: "pay", description: "d", parameters: [] });
+    expect(await call(whole, {})).toMatchObject({ status: "pending" });
+  });
+
+  test("a misspelt setting of a class is refused, its own fields are not", () => {
+    const make = (fields: object) =>
+      Object.assign(
+        new (class {
+          getParameters = () => [];
+          execute = async (_params: object) => "ran";
+        })(),
+        { name: "pay", description: "d", ...fields },
+      );
+    expect(() => adopt(make({ permision: "confirm" }))).toThrow(/"permision".*"permission"/);
+    expect(adopt(make({ client: {}, config: {} })).name).toBe("pay");
+  });
+
+  test("a tool of the ADK that asks by itself is not given a yes", async () => {
+    const make = (more: object) => ({
+      name: "pay",
+      description: "d",
+      _getDeclaration: () => ({ parameters: { type: "OBJECT", properties: {} } }),
+      runAsync: async ({
+        toolContext,
+      }: {
+        toolContext: { toolConfirmation?: object; requestConfirmation(): void };
+      }) => {
+        if (!toolContext.toolConfirmation) toolContext.requestConfirmation();
+        return "ran";
+      },
+      ...more,
+    });
+    expect(await call(make({}), {})).toMatchObject({ status: "failed", error: { message: /requireConfirmation/ } });
+    const haft = createHaft({ tools: [make({ requireConfirmation: true })] });
+    const asked = await haft.execute("pay", {});
+    if (asked.status !== "pending") throw new Error(JSON.stringify(asked));
+    expect(await haft.approve(asked.pending.id)).toMatchObject({ status: "completed", details: "ran" });
+    expect(await call(make({ runAsync: async () => ({ error: "no" }) }), {})).toMatchObject({ status: "failed" });
+  });
+
+  test("a decision of the AI SDK that depends on a context asks, unless the context is given", async () => {
+    const needsApproval = (_input: object, options: object) =>
+      (options as { experimental_context?: { role?: string } }).experimental_context?.role === "guest";
+    const tool = { inputSchema: z.object({}), needsApproval, execute: async () => "ran" };
+    expect(await call(tool, {}, { name: "pay" })).toMatchObject({ status: "pending" });
+    expect(await call(tool, {}, { name: "pay", context: { role: "guest" } })).toMatchObject({ status: "pending" });
+    expect(await call(tool, {}, { name: "pay", context: { role: "owner" } })).toMatchObject({ status: "completed" });
+  });
+
+  test("the validator of an AI SDK schema is kept", async () => {
+    const inputSchema = jsonSchema<{ n: number }>(
+      { type: "object", properties: { n: { type: "number" } } },
+      {
+        validate: (value) =>
+          (value as { n: number }).n < 10
+            ? { success: true, value: value as { n: number } }
+            : { success: false, error: new Error("n is too large") },
+      },
+    );
+    const tool = aiTool({ inputSchema, execute: async ({ n }) => n });
+    expect(await call(tool, { n: 5 }, { name: "t" })).toMatchObject({ details: 5 });
+    expect(await call(tool, { n: 100 }, { name: "t" })).toMatchObject({ error: { code: "invalid_input" } });
   });
 
   test("a decision that depends on the conversation asks a person", async () => {
@@ -345,6 +465,8 @@ describe("tools of frameworks run", () => {
     expect(await call(make({ execute: async () => Promise.reject(new Error("no")) }), { to: "a" })).toMatchObject({
       status: "failed",
     });
+    const disabled = { ...make({}), isEnabled: false };
+    expect(await call(disabled, { to: "a" })).toMatchObject({ error: { code: "unavailable" } });
     expect(await call(make({ isEnabled: false }), { to: "a" })).toMatchObject({ error: { code: "unavailable" } });
   });
 
@@ -374,6 +496,8 @@ describe("what a tool returns", () => {
     });
     expect(await returns({ content, isError: false })).toMatchObject({ status: "completed", content });
     expect(await returns({ content: "no", isError: true })).toMatchObject({ status: "failed" });
+    expect(await returns({ content, is_error: true })).toMatchObject({ status: "failed" });
+    expect(await returns(new Error("boom"))).toMatchObject({ status: "failed", error: { message: "boom" } });
   });
 
   test("no field beside the content is lost", async () => {

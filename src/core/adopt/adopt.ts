@@ -65,7 +65,10 @@ const PLAIN: ReadonlyMap<string, Convention> = new Map([
  */
 export function adopt(tool: Registrable | ForeignTool, options: AdoptOptions = {}): AnyTool {
   checkKeys("adopt", options, ADOPT_KEYS);
-  if (isTool(tool)) return tool;
+  if (isTool(tool)) {
+    if (Object.keys(options).length === 0) return tool;
+    throw new TypeError(`"${tool.name}" is a tool of Haft already. Set its options in createTool.`);
+  }
   return createTool(adoptedConfig(tool, options));
 }
 

@@ -86,6 +86,17 @@ export function approvalOf(
   return async (input: unknown) => ((await ask(setting, input)) ? ToolPermission.CONFIRM : ToolPermission.AUTO);
 }
 
+/** Asks if one of the settings asks: a tool may have several, and none may be lost. */
+export function strictest(...settings: readonly AdoptedConfig["permission"][]): AdoptedConfig["permission"] {
+  if (settings.includes(ToolPermission.CONFIRM)) return ToolPermission.CONFIRM;
+  const decide = settings.filter((setting) => typeof setting === "function");
+  if (decide.length === 0) return settings.find((setting) => setting !== undefined);
+  return async (input: unknown) => {
+    for (const each of decide) if ((await each(input)) !== ToolPermission.AUTO) return ToolPermission.CONFIRM;
+    return ToolPermission.AUTO;
+  };
+}
+
 /** The annotations of MCP, on a tool whose code is the program's own. */
 export function kindOf(
   annotations: unknown,

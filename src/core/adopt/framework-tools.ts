@@ -1,8 +1,10 @@
 // Tools of other frameworks. Each has a mark, so no package is loaded to recognise it.
 import type { SchemaSource } from "../../schema/infer.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import type { Schema } from "../../schema/schema.ts";
+import { toSchema } from "../../schema/to-schema.ts";
 import { type Content, text } from "../content.ts";
-import { toolError } from "../error.ts";
+import { errorMessage, toolError } from "../error.ts";
 import { type ToolContext, ToolPermission } from "../tool.ts";
 import {
   type AdoptedConfig,
@@ -30,6 +32,9 @@ const AI_SDK_KEYS = [
   ...["onInputStart", "onInputDelta", "onInputAvailable"],
 ];
 
+/** In versions 7 and 6. */
+const CONTEXT_NAMES = ["context", "experimental_context"];
+
 /** `tool({ description, inputSchema, execute(input, { toolCallId, messages, abortSignal }) })`. */
 export const aiSDKTool: Convention = {
   title: "AI SDK",
@@ -54,16 +59,22 @@ export const aiSDKTool: Convention = {
       output: tool["outputSchema"] === undefined ? undefined : aiSDKSchema(tool["outputSchema"]),
       strict: tool["strict"] === true ? true : undefined,
       permission: approvalOf(tool["needsApproval"], async (decide, input) => {
+        // If the decision depends on what is not known here, a person decides.
         let needsMore = false;
-        const asked = withUnknown({ toolCallId: "", context: options.context ?? {} }, "messages", () => {
+        const unknown = (value: unknown) => () => {
           needsMore = true;
-          return [];
-        });
-        // The decision depends on the conversation, which is not known here: a person decides.
+          return value;
+        };
+        const asked = withUnknown({ toolCallId: "" }, "messages", unknown([]));
+        for (const name of CONTEXT_NAMES) {
+          if (options.context === undefined) withUnknown(asked, name, unknown({}));
+          else Object.assign(asked, { [name]: options.context });
+        }
         return (await decide(input, asked)) || needsMore;
       }),
       async run(input: unknown, context: ToolContext) {
-        const given = { toolCallId: context.callId, abortSignal: context.signal, context: options.context ?? {} };
+        const given = { toolCallId: context.callId, abortSignal: context.signal };
+        for (const name of CONTEXT_NAMES) Object.assign(given, { [name]: options.context ?? {} });
         const output = await lastOf(execute(input, withUnknown(given, "messages", noMessages)), context);
         if (!isFunction(toModelOutput)) return output;
         return readModelOutput(await toModelOutput({ toolCallId: context.callId, input, output }), output);
@@ -89,9 +100,27 @@ function noMessages(): never {
 function aiSDKSchema(source: unknown): SchemaSource {
   const given = isFunction(source) && !("~standard" in source) ? source() : source;
   if (isObject(given) && Symbol.for("vercel.ai.schema") in given && isObject(given["jsonSchema"])) {
-    return given["jsonSchema"] as JsonSchema;
+    const schema = toSchema(given["jsonSchema"] as JsonSchema);
+    return isFunction(given["validate"]) ? withValidator(schema, given["validate"]) : schema;
   }
   return (given ?? []) as SchemaSource;
+}
+
+/** The SDK's own validator has the last word: it may check more than the JSON Schema says, and convert. */
+function withValidator(schema: Schema, check: (value: unknown) => unknown): Schema {
+  return {
+    get jsonSchema() {
+      return schema.jsonSchema;
+    },
+    async validate(value) {
+      const validation = await schema.validate(value);
+      if (validation.issues) return validation;
+      const result = await check(validation.value);
+      if (!isObject(result)) return validation;
+      if (result["success"] === true) return { value: result["value"] };
+      return { issues: [{ message: errorMessage(result["error"]) }] };
+    },
+  };
 }
 
 function requireContext(schema: unknown, { context }: AdoptOptions): void {
@@ -168,8 +197,9 @@ export const openAIAgentsTool: Convention = {
       limits: typeof timeoutMs === "number" ? { timeoutMs } : undefined,
       permission: approvalOf(tool["needsApproval"], (decide, input) => decide(run, input, "")),
       async run(input: unknown, { callId, signal }: ToolContext) {
-        const isEnabled = isFunction(tool["isEnabled"]) ? await tool["isEnabled"](run) : true;
-        if (!isEnabled) throw toolError("unavailable", "The tool is disabled: its isEnabled is false");
+        const { isEnabled = true } = tool;
+        if (!(isFunction(isEnabled) ? await isEnabled(run) : isEnabled))
+          throw toolError("unavailable", "The tool is disabled: its isEnabled is false");
         const output = await invoke(run, JSON.stringify(input), { toolCall: { callId }, signal });
         // The SDK turns an exception into this text, unless the tool has an `errorFunction` of its own.
         if (typeof output === "string" && output.startsWith("An error occurred while running the tool.")) {
@@ -240,13 +270,15 @@ export const tanStackTool: Convention = {
       parameters: (tool["inputSchema"] ?? []) as SchemaSource,
       output: tool["outputSchema"] as SchemaSource | undefined,
       permission: approvalOf(tool["needsApproval"], (decide, input) => decide(input)),
-      run: (input: unknown, context: ToolContext) =>
-        execute(input, {
+      run(input: unknown, context: ToolContext) {
+        const output = execute(input, {
           toolCallId: context.callId,
           abortSignal: context.signal,
           context: options.context,
           emitCustomEvent: (name: string, value: unknown) => report(context, { name, value }),
-        }),
+        });
+        return lastOf(output, context);
+      },
     };
   },
 };
@@ -296,18 +328,27 @@ export const adkTool: Convention = {
       parameters: rawInput(adkParameters(tool)),
       permission: approvalOf(requireConfirmation, (decide, input) => decide(input, undefined)),
       async run(input: unknown, { signal }: ToolContext) {
-        // The gate has asked, if this call needed it.
+        // Only if the gate has asked about this call. A tool that asks by itself must not take silence for a yes.
+        const isAsked = isFunction(requireConfirmation) ? await requireConfirmation(input) : requireConfirmation;
         const toolContext = {
-          toolConfirmation: { confirmed: true },
+          toolConfirmation: isAsked ? { confirmed: true } : undefined,
+          requestConfirmation: refuseConfirmation,
           abortSignal: signal,
           state: options.context,
           actions: {},
         };
-        return run({ args: input, toolContext });
+        const output = await run({ args: input, toolContext });
+        const error = isObject(output) && Object.keys(output).length === 1 ? output["error"] : undefined;
+        if (typeof error === "string") throw toolError("failed", error);
+        return output;
       },
     };
   },
 };
+
+function refuseConfirmation(): never {
+  throw toolError("failed", "This tool asks for a confirmation while it runs. Set its `requireConfirmation` instead.");
+}
 
 function adkParameters(tool: Fields): unknown {
   const { parameters } = tool;

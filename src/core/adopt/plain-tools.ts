@@ -4,17 +4,18 @@ import { isObject } from "../../schema/json-schema.ts";
 import { CONFIG_KEYS } from "../create-tool.ts";
 import type { Update } from "../events.ts";
 import { checkKeys, keysOf } from "../options.ts";
+import { didYouMean } from "../nearest-name.ts";
 import { type ToolContext, ToolKind } from "../tool.ts";
 import {
   type AdoptedConfig,
   type AdoptOptions,
   approvalOf,
-  commonFields,
   type Convention,
   type Fields,
   isFunction,
   methodOf,
   report,
+  strictest,
 } from "./convention.ts";
 
 /** Keys that mean the same as one of `createTool`. */
@@ -28,44 +29,28 @@ const SYNONYMS = [
   "build",
 ];
 const PLAIN_KEYS: ReadonlySet<string> = new Set([...CONFIG_KEYS, ...SYNONYMS]);
-/** Keys that only Haft and the documents use. A tool with one of them is theirs. */
+/** A field of a class with a name like one of these is taken for a misspelt setting. */
+const SAFETY_KEYS = [
+  "permission",
+  "needsApproval",
+  "requireApproval",
+  "validate",
+  "validateParams",
+  "isReadOnly",
+  "kind",
+];
+/** Keys that only Haft and the documents use. They decide if the parameters of `execute` do not. */
 const INPUT_FIRST_KEYS = ["run", "params", "schema", "displayName", "async", "isReadOnly", "getFunctionDeclaration"];
 /** What an AI SDK tool may have, beside a name that a person added. */
 const AI_SDK_KEYS = new Set([
-  "name",
-  "id",
-  "title",
-  "description",
-  "inputSchema",
-  "outputSchema",
-  "needsApproval",
-  "strict",
-  "execute",
+  ...["name", "id", "title", "description", "inputSchema", "outputSchema", "needsApproval", "strict", "execute"],
 ]);
 
 /** `run(input, context)` or `execute(params, context)`. */
 export const haftTool: Convention = {
   title: "Haft",
   fits: (tool) => hasNameAndCode(tool) && !isBaseTool(tool) && readExecute(tool) !== "call id first",
-  convert(tool, options) {
-    checkKeys(`Tool "${String(tool["name"] ?? tool["id"])}"`, tool, PLAIN_KEYS);
-    const { needsApproval, requireApproval, isReadOnly, getFunctionDeclaration, build: _build, ...config } = tool;
-    const { validateParams, validate_params, ...rest } = config;
-    const shared = rest as Fields as unknown as AdoptedConfig;
-    return {
-      ...shared,
-      name: options.name ?? shared.name ?? shared.id,
-      kind: kindOf(shared.kind, isReadOnly, options),
-      parameters: parametersOf(shared, getFunctionDeclaration),
-      inputSchema: undefined,
-      schema: undefined,
-      params: undefined,
-      permission:
-        shared.permission ??
-        approvalOf(approvalSetting(needsApproval ?? requireApproval), (decide, input) => decide(input)),
-      validate: shared.validate ?? ((validateParams ?? validate_params) as AdoptedConfig["validate"]),
-    };
-  },
+  convert: (tool, options) => toConfig(readMembers(tool), options),
 };
 
 /** `execute(toolCallId, params, signal, onUpdate)`. */
@@ -76,16 +61,11 @@ export const agentTool: Convention = {
     return readExecute(tool) !== "input first";
   },
   convert(tool, options) {
-    const execute = methodOf(tool, "execute");
-    return haftTool.convert(
-      {
-        ...tool,
-        execute: undefined,
-        run: (input: unknown, context: ToolContext) =>
-          execute(context.callId, input, context.signal, (update: Update) => report(context, update)),
-      },
-      options,
-    );
+    const { execute, ...members } = readMembers(tool);
+    if (!isFunction(execute)) throw new TypeError("It has no `execute` function.");
+    const run = (input: unknown, context: ToolContext): unknown =>
+      execute(context.callId, input, context.signal, (update: Update) => report(context, update));
+    return toConfig({ ...members, run }, options);
   },
 };
 
@@ -94,19 +74,57 @@ export const baseTool: Convention = {
   title: "BaseTool",
   fits: isBaseTool,
   convert(tool, options) {
-    const parameters = methodOf(tool, isFunction(tool["getParameters"]) ? "getParameters" : "get_parameters");
-    const validate = ["validateParams", "validate_params"].find((name) => isFunction(tool[name]));
-    return {
-      ...commonFields(tool, options),
-      kind: kindOf(tool["kind"] as ToolKind | undefined, tool["isReadOnly"], options),
-      category: tool["category"] as string | undefined,
-      parameters: parameters() as SchemaSource,
-      permission: tool["permission"] as AdoptedConfig["permission"],
-      validate: validate === undefined ? undefined : (methodOf(tool, validate) as AdoptedConfig["validate"]),
-      run: methodOf(tool, "execute") as AdoptedConfig["run"],
-    };
+    const list = methodOf(tool, isFunction(tool["getParameters"]) ? "getParameters" : "get_parameters");
+    const { execute, ...members } = readMembers(tool);
+    return toConfig({ ...members, parameters: list(), run: execute }, options);
   },
 };
+
+/** Reads each known member once, also inherited ones and getters. Functions of a class keep their `this`. */
+function readMembers(tool: Fields): Record<string, unknown> {
+  refuseMisspelt(tool);
+  const members: Record<string, unknown> = {};
+  for (const key of PLAIN_KEYS) {
+    if (!(key in tool)) continue;
+    const value = tool[key];
+    const needsThis = isFunction(value) && !(isPlain(tool) && Object.hasOwn(tool, key));
+    members[key] = needsThis ? value.bind(tool) : value;
+  }
+  return members;
+}
+
+/** A plain object has only known keys. A class may have fields of its own, but none that looks like a safety setting. */
+function refuseMisspelt(tool: Fields): void {
+  const what = `Tool "${String(tool["name"] ?? tool["id"])}"`;
+  if (isPlain(tool) && !isBaseTool(tool)) return checkKeys(what, tool, PLAIN_KEYS);
+  for (const key of Object.keys(tool)) {
+    const near = PLAIN_KEYS.has(key) ? undefined : didYouMean(key, SAFETY_KEYS);
+    if (near !== undefined) throw new TypeError(`${what} has no option "${key}". ${near}`);
+  }
+}
+
+function isPlain(tool: Fields): boolean {
+  const prototype: unknown = Object.getPrototypeOf(tool);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function toConfig(members: Fields, options: AdoptOptions): AdoptedConfig {
+  const { needsApproval, requireApproval, isReadOnly, getFunctionDeclaration, build: _build, ...others } = members;
+  const { validateParams, validate_params, ...rest } = others;
+  const shared = rest as Fields as unknown as AdoptedConfig;
+  const asks = (setting: unknown) => approvalOf(approvalSetting(setting), (decide, input) => decide(input));
+  return {
+    ...shared,
+    name: options.name ?? shared.name ?? shared.id,
+    kind: kindOf(shared.kind, isReadOnly, options),
+    parameters: parametersOf(shared, getFunctionDeclaration),
+    inputSchema: undefined,
+    schema: undefined,
+    params: undefined,
+    permission: strictest(shared.permission, asks(needsApproval), asks(requireApproval)),
+    validate: shared.validate ?? ((validateParams ?? validate_params) as AdoptedConfig["validate"]),
+  };
+}
 
 /** The AI SDK has no names in its tools: the name is the key in the record. */
 export function isNamelessTool(tool: Fields): boolean {
@@ -117,8 +135,11 @@ export function isNamelessTool(tool: Fields): boolean {
 /** An AI SDK tool that was given a name: its second argument differs from that of Haft. */
 export function isNamedAISDKTool(tool: Fields): boolean {
   const { execute } = tool;
-  if (!isFunction(execute) || execute.length < 2 || !("inputSchema" in tool)) return false;
-  return Object.keys(tool).every((key) => AI_SDK_KEYS.has(key)) && !readsHaftContext(execute);
+  if (!isFunction(execute) || !("inputSchema" in tool) || !isPlain(tool)) return false;
+  if (!Object.keys(tool).every((key) => AI_SDK_KEYS.has(key))) return false;
+  const parameters = parametersOfCode(execute);
+  if (parameters === undefined) return execute.length > 1;
+  return parameters.length > 1 && !readsHaftContext(parameters[1] ?? "");
 }
 
 const CONTEXT_NAMES: ReadonlySet<string> = keysOf<ToolContext>({
@@ -134,12 +155,11 @@ const CONTEXT_NAMES: ReadonlySet<string> = keysOf<ToolContext>({
   call: true,
 });
 
-/** Whether the second parameter is a pattern with names of Haft's context only. */
-function readsHaftContext(code: (...args: unknown[]) => unknown): boolean {
-  const source = Function.prototype.toString.call(code);
-  const [, second] = /^[^(]*\((?:\{[^{}]*\}|[^,{}()]+),\s*\{([^{}]*)\}/.exec(source) ?? [];
-  const names = second?.split(",").map((part) => part.split(/[:=]/)[0]?.trim() ?? "");
-  return names !== undefined && names.every((name) => name === "" || CONTEXT_NAMES.has(name));
+/** Whether a parameter is a pattern with names of Haft's context only. */
+function readsHaftContext(parameter: string): boolean {
+  const [, names] = /^\{([^{}]*)\}/.exec(parameter) ?? [];
+  const each = names?.split(",").map((part) => part.split(/[:=]/)[0]?.trim() ?? "");
+  return each !== undefined && each.every((name) => name === "" || CONTEXT_NAMES.has(name));
 }
 
 function hasNameAndCode(tool: Fields): boolean {
@@ -151,32 +171,76 @@ function isBaseTool(tool: Fields): boolean {
   return (isFunction(tool["getParameters"]) || isFunction(tool["get_parameters"])) && isFunction(tool["execute"]);
 }
 
-/** What the first argument of `execute` is. Undefined if neither its form nor its name shows it. */
+/** What the first argument of `execute` is. Undefined if neither its parameters nor the tool's keys show it. */
 function readExecute(tool: Fields): "input first" | "call id first" | undefined {
-  if (INPUT_FIRST_KEYS.some((key) => key in tool)) return "input first";
   const { execute } = tool;
-  if (!isFunction(execute)) return "input first";
-  const first = firstParameter(execute);
-  if (first !== undefined && /^_*(tool_?)?(call)?_?id$/i.test(first)) return "call id first";
-  if (first?.startsWith("{") || (first !== undefined && INPUT_NAME.test(first))) return "input first";
-  // Without a second parameter, or with unused ones, both conventions pass what the code reads.
-  if (execute.length >= 3) return "call id first";
-  return execute.length < 2 && !first?.startsWith("...") ? "input first" : undefined;
+  if (!isFunction(execute) || isFunction(tool["run"])) return "input first";
+  return meaningOf(execute) ?? (INPUT_FIRST_KEYS.some((key) => key in tool) ? "input first" : undefined);
 }
 
+const CALL_ID_NAME = /^_*(tool_?)?(call)?_?id$/i;
 const INPUT_NAME =
   /^_*(input|inputs|params?|parameters|args?|arguments|props|options|data|value|values|query|request|payload|body)_*$/i;
 
-/** The source of the first parameter: a name, or a pattern. Undefined if the source cannot be read. */
-function firstParameter(code: (...args: unknown[]) => unknown): string | undefined {
-  const source = Function.prototype.toString.call(code);
-  if (source.includes("[native code]")) return undefined;
-  const head = source.replace(/^async\b\s*/, "").replace(/^function\b\s*/, "");
-  const single = /^([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*=>/u.exec(head);
-  if (single) return single[1];
-  const list = head.slice(head.indexOf("(") + 1).replace(/^(\s|\/\*[^]*?\*\/)+/, "");
-  if (list.startsWith("{") || list.startsWith("[")) return list[0];
-  return /^(\.\.\.)?[\p{ID_Start}$_][\p{ID_Continue}$]*/u.exec(list)?.[0];
+function meaningOf(code: Code): "input first" | "call id first" | undefined {
+  const parameters = parametersOfCode(code);
+  // A function that reads `arguments` passes them on: its own parameters say nothing.
+  if (parameters === undefined || /\barguments\b/.test(sourceOf(code))) return undefined;
+  const [first = "", second] = parameters;
+  const [, name = ""] = /^([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?:=|$)/u.exec(first) ?? [];
+  if (CALL_ID_NAME.test(name)) return "call id first";
+  if (first.startsWith("{") || INPUT_NAME.test(name)) return "input first";
+  // Nothing is read, or one plain parameter: an AgentTool that ignores its input would have named the id.
+  return second === undefined && (first === "" || first === name) ? "input first" : undefined;
+}
+
+type Code = (...args: unknown[]) => unknown;
+
+function sourceOf(code: Code): string {
+  return Function.prototype.toString.call(code);
+}
+
+/** The sources of the parameters. Undefined if they cannot be read: native, bound, or with a computed name. */
+function parametersOfCode(code: Code): string[] | undefined {
+  const source = sourceOf(code);
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) return undefined;
+  const bare = source.replaceAll(/\/\*[^]*?\*\/|\/\/[^\n]*/g, " ").trim();
+  const single = /^(?:async\s+)?([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*=>/u.exec(bare);
+  if (single?.[1] !== undefined) return [single[1]];
+  const start = bare.indexOf("(");
+  const end = start < 0 || bare.slice(0, start).includes("[") ? -1 : closingBracket(bare, start);
+  if (end < 0) return undefined;
+  return splitParameters(bare.slice(start + 1, end));
+}
+
+const CLOSING: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
+
+/** Where the bracket at `start` closes; -1 if a text or a pattern is in between, which this does not read. */
+function closingBracket(source: string, start: number): number {
+  const open: string[] = [];
+  for (let at = start; at < source.length; at += 1) {
+    const character = source.charAt(at);
+    if (Object.hasOwn(CLOSING, character)) open.push(CLOSING[character] ?? "");
+    else if (character === open.at(-1)) open.pop();
+    else if ("\"'`/)]}".includes(character)) return -1;
+    if (open.length === 0) return at;
+  }
+  return -1;
+}
+
+function splitParameters(list: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let part = "";
+  for (const character of list) {
+    if ("([{".includes(character)) depth += 1;
+    if (")]}".includes(character)) depth -= 1;
+    if (character === "," && depth === 0) {
+      parts.push(part.trim());
+      part = "";
+    } else part += character;
+  }
+  return [...parts, part.trim()].filter((each) => each !== "");
 }
 
 function parametersOf(
