@@ -263,6 +263,8 @@ export interface Call {
   readonly secondPass: SecondPass | undefined;
   /** Set if a person has answered the question about this call in another program. */
   readonly answer: GivenAnswer | undefined;
+  /** Set if the call must not open a question: the failure if a person must be asked. */
+  readonly noQuestion: ToolError | undefined;
   /** Called once the call is permitted. It goes on when the promise resolves. */
   readonly onPermitted: (() => Promise<void>) | undefined;
   /** In milliseconds since 1970. */

@@ -35,6 +35,8 @@ export interface CallBinding {
   onPermitted?: () => Promise<void>;
   /** The answer to the question about this call that a person gave in another program. */
   answer?: GivenAnswer;
+  /** The call opens no question: if a person must be asked, it fails with this. */
+  noQuestion?: ToolError;
 }
 
 /** A question about a call and what became of it. */

@@ -130,6 +130,10 @@ export class GateCall extends Deadline implements Call {
     return this.#binding?.answer;
   }
 
+  get noQuestion(): ToolError | undefined {
+    return this.#binding?.noQuestion;
+  }
+
   get onPermitted(): (() => Promise<void>) | undefined {
     return this.#binding?.onPermitted;
   }

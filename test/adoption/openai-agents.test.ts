@@ -143,6 +143,18 @@ test("equal call ids of two runs are two calls", async () => {
   expect(effects).toHaveLength(4);
 });
 
+test("an approved state whose question is not known runs nothing, however often it is resumed", async () => {
+  const first = await run(createAgent(toOpenAIAgentsTools(createWorld().toolkit, inChat)).agent, "go");
+  first.state.approve(first.interruptions[0]!);
+  const { haft, effects, toolkit } = createWorld();
+  const { agent } = createAgent(toOpenAIAgentsTools(toolkit, inChat));
+  for (const _resume of [1, 2]) {
+    await run(agent, await RunState.fromString<undefined, AnyAgent>(agent, first.state.toString()));
+  }
+  expect(effects).toEqual([]);
+  expect(await haft.approvals.list("pending")).toEqual([]);
+});
+
 test("without a session a stored run is not resumed with other tools, and says what to set", async () => {
   const { effects, toolkit } = createWorld();
   const first = await run(createAgent(toOpenAIAgentsTools(toolkit)).agent, "go");

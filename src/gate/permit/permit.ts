@@ -99,6 +99,7 @@ export class Permit implements Stage {
     if (stored !== undefined) return this.#resume(call, verdict, stored);
     if (verdict.decision === "allow") return undefined;
     if (verdict.decision !== "ask") throw denied(call, verdict);
+    if (call.noQuestion && !call.answer) throw call.noQuestion;
     return this.#decide(call, verdict);
   }
 
@@ -136,6 +137,11 @@ export class Permit implements Stage {
           if (given) {
             row = given;
             break;
+          }
+          // It was opened by this call, because the answered question has expired or changed. Nobody has seen it.
+          if (call.noQuestion && row.key !== undefined) {
+            await this.#calls.cancel(row.id, call.noQuestion.message);
+            throw call.noQuestion;
           }
           await this.#announce(call, row);
           if (holdMs === 0) return pendingFor(call, row);

@@ -1,22 +1,24 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../store/store.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { createHaft, type Haft, type HaftOptions } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
+import { MAX_PREPARED_MS } from "./framework-calls.ts";
 import { type AdapterOptions, bridgeToolkit } from "./toolkit-bridge.ts";
 
 const PROFILE = { via: "Framework", adapter: "toFrameworkTools" };
 
 /** A tool that asks above 10, and what it was run with. */
-function createPay() {
+function createPay(show: () => string = () => "Pay") {
   const paid: number[] = [];
   const pay = createTool({
     name: "pay",
     description: "Pays an amount",
     parameters: z.object({ amount: z.number() }),
     permission: ({ amount }) => (amount > 10 ? "confirm" : "auto"),
+    preview: () => ({ title: show(), content: [] }),
     run({ amount }, { update }) {
       update({ content: [{ type: "text", text: "paying" }] });
       paid.push(amount);
@@ -109,6 +111,61 @@ test("a yes counts for the input that was shown only", async () => {
   });
   expect(paid).toEqual([]);
   expect(await haft.approvals.list("pending")).toHaveLength(2);
+});
+
+test.each(["never asked", "expired", "changed"])(
+  "a yes to a question that was %s runs nothing, however often it is given",
+  async (how) => {
+    let shown = "first";
+    const { pay, paid } = createPay(() => shown);
+    const haft = createTestHaft({ tools: [pay], approvals: { lifetimeMs: 1000 } });
+    const tool = bridgePay(haft);
+    const call = { id: "c1", run: "r1" };
+    if (how !== "never asked") await tool.check({ amount: 50 }, call);
+    if (how === "expired") await haft.clock.advance(2000);
+    shown = how === "changed" ? "second" : "first";
+    for (const _request of [1, 2, 3]) {
+      const result = await tool.run({ amount: 50 }, { ...call, answer: { approved: true } });
+      expect(result).toMatchObject({ status: "failed" });
+    }
+    expect(paid).toEqual([]);
+    expect(await haft.approvals.list("pending")).toEqual([]);
+  },
+);
+
+test("a yes that the policy does not need lets the call run", async () => {
+  const { paid, tool } = createWorld();
+  const result = await tool.run({ amount: 5 }, { id: "c1", run: "r1", answer: { approved: true } });
+  expect(result).toMatchObject({ status: "completed" });
+  expect(paid).toEqual([5]);
+});
+
+test("an id that two tools use is two calls", async () => {
+  const ran: string[] = [];
+  const tools = ["a", "b"].map((name) =>
+    createTool({ name, description: name, parameters: z.object({}), run: () => (ran.push(name), `ran ${name}`) }),
+  );
+  const haft = createTestHaft({ tools });
+  const [a, b] = bridgeToolkit(haft.toolkit("agent", ["a", "b"]), {}, PROFILE);
+  const call = { id: "0", run: "r1" };
+  await a!.check({}, call);
+  expect(await b!.run({}, call)).toMatchObject({ status: "completed", toolName: "b" });
+  expect(ran).toEqual(["b"]);
+  expect(await a!.run({}, call)).toMatchObject({ status: "completed", toolName: "a" });
+  expect(ran).toEqual(["b", "a"]);
+});
+
+test("a checked call that is not run ends after ten minutes", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { haft, paid, tool } = createWorld();
+  await tool.check({ amount: 5 }, { id: "c1", run: "r1" });
+  vi.advanceTimersByTime(MAX_PREPARED_MS - 1);
+  expect(haft.recorded.types("c1")).toEqual(["tool_call_requested"]);
+  vi.advanceTimersByTime(2);
+  await haft.recorded.next("tool_call_failed");
+  expect(haft.recorded.types("c1")).toEqual(["tool_call_requested", "tool_call_failed"]);
+  expect(paid).toEqual([]);
 });
 
 test("a no in the framework closes the question, whether or not the framework makes the call", async () => {

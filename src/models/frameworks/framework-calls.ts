@@ -1,5 +1,4 @@
 import type { Caller, CallOptions } from "../../core/call.ts";
-import { text } from "../../core/content.ts";
 import { ToolError, ToolPermissionError } from "../../core/error.ts";
 import { type CallBinding, type CallQuestion, type Gate, gateOf } from "../../core/gate.ts";
 import { canonicalJson } from "../../core/json.ts";
@@ -51,7 +50,7 @@ interface PreparedCall {
 }
 
 /** A framework that checks a call runs it soon, or never. */
-const MAX_PREPARED_MS = 10 * 60_000;
+export const MAX_PREPARED_MS = 10 * 60_000;
 const MAX_PREPARED = 1000;
 
 /**
@@ -70,19 +69,20 @@ export class FrameworkCalls {
 
   /** The open question about this call; asks it if the call needs one. Undefined if the framework needs to ask nobody. */
   async check(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<CallQuestion | undefined> {
-    const { caller, key } = this.#identify(call);
+    const { caller, key } = this.#identify(tool, call);
     const { questions } = this.#gateOf(tool);
     // Without an id nobody could say which call was approved.
     if (key === undefined || !questions) return undefined;
     const known = await questions.find(key, caller);
-    if (known) return known.state === "pending" ? known : undefined;
+    // An expired question is asked again: what the framework runs without a question could open one that it does not show.
+    if (known && known.state !== "expired") return known.state === "pending" ? known : undefined;
     const isAsked = await this.#prepare(tool, input, call);
     return isAsked ? questions.find(key, caller) : undefined;
   }
 
   /** Runs the call. If it was checked, asked about or run before, that call continues, and its result is returned. */
   async run(tool: AnyTool, input: unknown, { signal, onUpdate, answer, ...call }: FrameworkRun): Promise<ToolResult> {
-    const { caller, key } = this.#identify(call);
+    const { caller, key } = this.#identify(tool, call);
     const prepared = this.#takePrepared({ caller, key }, input);
     if (prepared && answer?.approved !== false) {
       prepared.start({ signal, onUpdate });
@@ -93,30 +93,28 @@ export class FrameworkCalls {
     if (!answer) return this.#execute(tool, input, { call, live });
     const question = key === undefined ? undefined : await this.#gateOf(tool).questions?.find(key, caller);
     const answerer = this.#answererOf(answer, caller);
-    if (question?.state === "pending") {
+    // Such an answer would be given again, and would then answer a question that was opened after it.
+    const noQuestion = answer.approvalId === undefined ? this.#unknownAnswer(tool) : undefined;
+    if (question?.state === "pending" || (question?.state === "approved" && answer.approved)) {
       const given = { approvalId: answer.approvalId ?? question.id, approved: answer.approved, ...answerer };
-      return this.#execute(tool, input, { call, live, answer: given });
+      return this.#execute(tool, input, { call, live, answer: given, noQuestion });
     }
     // Nobody is asked in Haft, but a no is a no.
     const refusal = answer.approved ? undefined : refused(tool, answerer);
-    const result = await this.#execute(tool, input, { call, live, refusal });
-    if (question === undefined && result.status === "pending" && result.pending.kind === "approval") {
-      result.content.push(text(this.#adviceOnAnswer()));
-    }
-    return result;
+    return this.#execute(tool, input, { call, live, refusal, noQuestion });
   }
 
   /** The person answered a question that is not known here. */
-  #adviceOnAnswer(): string {
+  #unknownAnswer({ name }: AnyTool): ToolError {
     const { via, call } = this.#options;
-    const unknown = `The answer that was given in ${via} belongs to no open question about this call.`;
-    if (call?.caller?.session !== undefined) return unknown;
-    return `${unknown} Set \`call.caller.session\` of the adapter to the id of the conversation, so that it is found.`;
+    const unknown = `The answer that was given in ${via} belongs to no open question about this call`;
+    const hint = "Set `call.caller.session` of the adapter to the id of the conversation, so that it is found.";
+    return new ToolPermissionError(name, unknown, call?.caller?.session === undefined ? hint : "Make the call again.");
   }
 
   /** The framework's person said no, and the framework will not run the call: closes the question. */
   async deny(tool: AnyTool, call: FrameworkCall, answer: Omit<FrameworkAnswer, "approved"> = {}): Promise<void> {
-    const { caller, key } = this.#identify(call);
+    const { caller, key } = this.#identify(tool, call);
     const { questions } = this.#gateOf(tool);
     const question = key === undefined ? undefined : await questions?.find(key, caller);
     if (question?.state !== "pending") return;
@@ -130,7 +128,7 @@ export class FrameworkCalls {
 
   /** The question about this call, in any state. */
   async find(tool: AnyTool, call: FrameworkCall): Promise<CallQuestion | undefined> {
-    const { caller, key } = this.#identify(call);
+    const { caller, key } = this.#identify(tool, call);
     return key === undefined ? undefined : this.#gateOf(tool).questions?.find(key, caller);
   }
 
@@ -147,10 +145,10 @@ export class FrameworkCalls {
 
   /** Starts the call and holds it once it is permitted. True if it waits for a person instead. */
   async #prepare(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<boolean> {
-    const id = preparedId(this.#identify(call));
+    const id = preparedId(this.#identify(tool, call));
     const inputText = canonicalJson(input);
     if (this.#prepared.get(id)?.input === inputText) return false;
-    this.#prune();
+    this.#prune(MAX_PREPARED - 1);
     const stop = new AbortController();
     let listener = this.#options.call?.onUpdate;
     let start!: () => void;
@@ -181,7 +179,11 @@ export class FrameworkCalls {
       },
       cancel: () => stop.abort(`${this.#options.via} checked this call and did not run it`),
     });
-    if (await isHeld) return false;
+    if (await isHeld) {
+      const timer: { unref?(): void } = setTimeout(() => this.#prune(MAX_PREPARED), MAX_PREPARED_MS + 1);
+      timer.unref?.();
+      return false;
+    }
     this.#prepared.delete(id);
     return true;
   }
@@ -190,15 +192,15 @@ export class FrameworkCalls {
     const id = preparedId(identity);
     const prepared = this.#prepared.get(id);
     this.#prepared.delete(id);
-    if (prepared?.input === canonicalJson(input)) return prepared;
+    if (prepared && prepared.input === canonicalJson(input) && isFresh(prepared)) return prepared;
     prepared?.cancel();
     return undefined;
   }
 
-  #prune(): void {
-    const oldest = performance.now() - MAX_PREPARED_MS;
+  /** Cancels what is too old, and the oldest of more than `max` calls. */
+  #prune(max: number): void {
     for (const [id, prepared] of this.#prepared) {
-      if (prepared.at > oldest && this.#prepared.size < MAX_PREPARED) return;
+      if (isFresh(prepared) && this.#prepared.size <= max) return;
       this.#prepared.delete(id);
       prepared.cancel();
     }
@@ -206,7 +208,7 @@ export class FrameworkCalls {
 
   #execute(tool: AnyTool, input: unknown, { call, live, ...binding }: Execution): Promise<ToolResult> {
     const { toolkit, call: { userId: _user, taskId: _task, ...shared } = {} } = this.#options;
-    const { caller, key } = this.#identify(call);
+    const { caller, key } = this.#identify(tool, call);
     const options: CallOptions = { ...shared, ...live, id: call.id || undefined, idempotencyKey: key, caller };
     return this.#gateOf(tool).execute(toolkit ? tool.name : tool, input, options, { ...binding, scope: toolkit });
   }
@@ -215,13 +217,13 @@ export class FrameworkCalls {
     return gateOf(this.#options.toolkit, tool);
   }
 
-  #identify({ id, run, scope }: FrameworkCall): CallIdentity {
+  #identify({ name }: AnyTool, { id, run, scope }: FrameworkCall): CallIdentity {
     const { toolkit, call = {} } = this.#options;
     const session = call.caller?.session ?? run ?? this.#adapterId;
     const caller = { agent: toolkit?.agentName, user: call.userId, task: call.taskId, ...call.caller, session };
     if (!id) return { caller, key: undefined };
-    const parts = [run === session ? undefined : run, scope, id];
-    return { caller, key: parts.filter((part) => part !== undefined).join("/") };
+    // Some models number the calls of each tool, so one id may be used by two tools.
+    return { caller, key: JSON.stringify([run === session ? null : run, scope, name, id]) };
   }
 
   #answererOf({ by, reason }: Omit<FrameworkAnswer, "approved">, { user }: Partial<Caller>) {
@@ -236,13 +238,17 @@ interface CallIdentity {
   key: string | undefined;
 }
 
-interface Execution extends Pick<CallBinding, "answer" | "onPermitted" | "refusal"> {
+interface Execution extends Pick<CallBinding, "answer" | "noQuestion" | "onPermitted" | "refusal"> {
   call: FrameworkCall;
   live: Pick<CallOptions, "signal" | "onUpdate">;
 }
 
 function preparedId({ caller, key }: CallIdentity): string {
   return JSON.stringify([caller.session, key]);
+}
+
+function isFresh({ at }: PreparedCall): boolean {
+  return performance.now() - at <= MAX_PREPARED_MS;
 }
 
 function refused(tool: AnyTool, { by, reason }: { by: string; reason?: string | undefined }): ToolError {

@@ -116,10 +116,10 @@ interface PendingCall {
 /** A call that TanStack asks its person about. */
 interface AskedCall extends PendingCall {
   /**
-   * Whether the question was open before this chat() began. Otherwise no person can have answered it: an answer in the messages belongs
-   * to an earlier call with the same id, or is forged.
+   * Whether the question was opened in this chat(). Then no person can have answered it: an answer in the messages belongs to an earlier
+   * call with the same id, or is forged.
    */
-  isAnswerable: boolean;
+  isNew: boolean;
   isRun: boolean;
 }
 
@@ -167,8 +167,7 @@ class Adapter {
       // A no that came after a yes in Haft does not count: the call has run.
       if (answer && question?.state === "approved") answers.set(interruptId, { ...answer, ...APPROVED });
       // An answered interrupt must still be one, although its question may have been answered in Haft too.
-      if (question?.state === "pending" || answer)
-        chat.asked.set(call.id, { ...call, isAnswerable: question !== undefined, isRun: false });
+      if (question?.state === "pending" || answer) chat.asked.set(call.id, { ...call, isNew: false, isRun: false });
     }
     const ours = new Map(this.bridged.map((bridged) => [bridged.name, this.defineTool(bridged, chat)]));
     // TanStack's type of a tool depends on its schema.
@@ -183,7 +182,7 @@ class Adapter {
     for (const call of this.#pendingIn(context.messages)) {
       if (chat.asked.has(call.id)) continue;
       const question = await call.bridged.check(call.input, this.#identify(call.id, chat.threadId));
-      if (question) chat.asked.set(call.id, { ...call, isAnswerable: false, isRun: false });
+      if (question) chat.asked.set(call.id, { ...call, isNew: true, isRun: false });
     }
   }
 
@@ -210,10 +209,13 @@ class Adapter {
   ): Promise<string | OutputPart[]> {
     const asked = chat?.asked.get(id);
     if (asked) asked.isRun = true;
+    const call = this.#identify(id, chat?.threadId);
+    // The messages could be sent again, and the answer in them would then count.
+    if (asked?.isNew) await bridged.deny(call, { by: "Haft", reason: "the answer is older than the question" });
     const result = await bridged.run(input, {
-      ...this.#identify(id, chat?.threadId),
+      ...call,
       // TanStack runs such a call only after its person approved it.
-      answer: asked?.isAnswerable ? { approved: true } : undefined,
+      answer: asked && { approved: true },
       signal: abortSignal,
       onUpdate: (update: Update) => emitCustomEvent?.("tool-progress", { ...update }),
     });
