@@ -18,7 +18,7 @@ function createPay(show: () => string = () => "Pay") {
     description: "Pays an amount",
     parameters: z.object({ amount: z.number() }),
     permission: ({ amount }) => (amount > 10 ? "confirm" : "auto"),
-    preview: () => ({ title: show(), content: [] }),
+    preview: async () => ({ title: show(), content: [] }),
     run({ amount }, { update }) {
       update({ content: [{ type: "text", text: "paying" }] });
       paid.push(amount);
