@@ -85,7 +85,7 @@ export async function makeCall(
 
   /** An MCP server may ask while it works. */
   async function askQuestions(): Promise<void> {
-    const { serverKey } = await import("../mcp/client/tool-definition.ts");
+    const { serverKey } = await import("../core/tool-catalog.ts");
     const signal = AbortSignal.any([ended.signal, interrupted]);
     await watchQuestions(client, signal, async (question) => {
       if (!tool.startsWith(`mcp__${serverKey(question.server)}__`)) return;

@@ -77,7 +77,7 @@ function warnAboutMissing({ name, state, error }: McpServerInfo, output: Output)
 }
 
 async function chooseServerOf(tool: string): Promise<NonNullable<WaitOptions["choose"]>> {
-  const { serverKey } = await import("../mcp/client/tool-definition.ts");
+  const { serverKey } = await import("../core/tool-catalog.ts");
   return (servers) => servers.filter(({ name }) => tool.startsWith(`mcp__${serverKey(name)}__`));
 }
 

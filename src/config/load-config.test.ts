@@ -396,7 +396,14 @@ describe("Claude Code's settings", () => {
   test("can be excluded: by a folder its own, by the user all", async () => {
     const files = { "~/.claude/settings.json": settings, ".claude/settings.json": settings };
     const project = openConfigFolders({ ...files, "haft.config.yml": "import: { claude: false }" });
-    expect((await project.load()).sources.map(({ origin, kind }) => [origin, kind])).toEqual([
+    const kindsOf = ({ sources }: LoadedConfig) => sources.map(({ origin, kind }) => [origin, kind]);
+    // A repository cannot drop denials before a person has trusted that.
+    const untrusted = await project.load();
+    expect(kindsOf(untrusted)).toContainEqual(["project", "claude"]);
+    expect(untrusted.untrusted.map(({ path }) => path)).toContain("import.claude");
+    expect(untrusted.importsClaude).toEqual({ home: true, folder: false });
+    await trust(project.folder, project);
+    expect(kindsOf(await project.load())).toEqual([
       ["user", "claude"],
       ["project", "haft"],
     ]);

@@ -58,10 +58,10 @@ export async function loadConfig({
 }: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const user = userPaths(options);
   const real = await realpath(folder);
-  const { sources: found, problems, imported, importsClaude } = await readSources(real, user);
   const warnings: ConfigProblem[] = [];
-  const files = dropShadowedAgents(found);
   const trusted = await readTrusted(real, user.folder, warnings);
+  const { sources: found, problems, imported, importsClaude } = await readSources(real, user, trusted);
+  const files = dropShadowedAgents(found);
   const given = [unfiled("environment", real, environmentConfig(user.env)), unfiled("call", real, overrides)].filter(
     (source) => source !== undefined,
   );
@@ -101,15 +101,20 @@ export async function loadConfig({
   };
 }
 
-/** An agent of another program does not change one that Haft's own files define, or that a later file defines. */
+/**
+ * An agent of another program does not change one that Haft's own files define, or that a later file defines. A folder's file
+ * never takes the name of an agent of the user, which may have fewer rights.
+ */
 function dropShadowedAgents(sources: readonly RawSource[]): RawSource[] {
   return sources.map((source, at) => {
     const agents = source.kind === "foreign" && isObject(source.value) ? source.value["agents"] : undefined;
     const [name] = isObject(agents) ? Object.keys(agents) : [];
     if (name === undefined) return source;
-    const other = sources.find(({ kind, value }, index) => {
+    const isUsers = source.origin === "user";
+    const other = sources.find(({ kind, origin, value }, index) => {
       const own = isObject(value) && isObject(value["agents"]) ? value["agents"] : {};
-      return Object.hasOwn(own, name) && (kind === "haft" || index > at);
+      if (!Object.hasOwn(own, name) || (isUsers && origin !== "user")) return false;
+      return kind === "haft" || index > at || (!isUsers && origin === "user");
     });
     if (!other) return source;
     const reason = `${other.file} has an agent "${name}" too, which is used.`;
@@ -237,6 +242,13 @@ interface ConfigOrigin {
 const JOINED = new Set(["workspace.denyGlobs", "workspace.readOnlyPaths", "workspace.permitGlobs", "audit.redact"]);
 
 function mergeConfig(sources: readonly ConfigSource[], warnings: ConfigProblem[]): MergedConfig {
+  const limitedAgents = new Set(
+    sources.flatMap(({ origin, value }) =>
+      Object.entries(origin === "user" ? (value.agents ?? {}) : {}).flatMap(([name, { toolkit }]) =>
+        toolkit ? [name] : [],
+      ),
+    ),
+  );
   const userDenies = sources.some(({ origin, value }) => origin === "user" && value.workspace?.denyGlobs?.length);
   let merged: unknown = {};
   for (const { origin, file, value } of sources) {
@@ -246,6 +258,12 @@ function mergeConfig(sources: readonly ConfigSource[], warnings: ConfigProblem[]
       const message = "Ignored: it could lift the user's workspace.denyGlobs. Set it in the user's file.";
       warnings.push({ file, path: "workspace.permitGlobs", message });
       delete settings.workspace.permitGlobs;
+    }
+    for (const [name, agent] of Object.entries(isFolders ? settings.agents : {})) {
+      if (!agent.toolkit || !limitedAgents.has(name)) continue;
+      const message = "Ignored: it could widen the toolkit of the user's agent. Use another name, or tools.deny.";
+      warnings.push({ file, path: showPath(["agents", name, "toolkit"]), message });
+      delete agent.toolkit;
     }
     merged = merge(merged, settings, "");
   }

@@ -207,6 +207,12 @@ const KNOWN_ELSEWHERE = new Set([
   ...["required", "tools", "approval_mode", "default_tools_approval_mode", "bearer_token", "instructions", "extension"],
 ]);
 
+/** Fields that only servers with an address have. */
+const REMOTE_KEYS = [
+  ...["url", "httpUrl", "serverUrl", "headers", "http_headers", "env_http_headers"],
+  ...["bearer_token_env_var", "headersHelper", "oauth"],
+];
+
 /** Converts an entry of any dialect. */
 function readMcpEntry(
   { name, fields, dialect, file, line: lineNumber }: McpEntry,
@@ -274,7 +280,10 @@ function readMcpEntry(
     if (value !== undefined) env[variable] = value;
   }
   const timeoutMs = milliseconds(field("timeout")) ?? milliseconds(field("tool_timeout_sec"), 1000);
-  if (typeof field("startup_timeout_sec") === "number") notes.push('"startup_timeout_sec" is not converted.');
+  if (field("startup_timeout_sec") !== undefined) {
+    unused.push("startup_timeout_sec");
+    notes.push('"startup_timeout_sec" is not converted.');
+  }
   const cwd = text("cwd");
   const headersHelper = text("headersHelper");
   const oauth = field("oauth");
@@ -319,6 +328,10 @@ function readMcpEntry(
   if (missing.size > 0) notes.push(`Not set: ${[...missing].join(", ")}. They stay as written.`);
   if (transport === "stdio") {
     if (command === undefined) return { unused, notes: [...notes, 'A stdio server needs "command".'] };
+    for (const key of REMOTE_KEYS.filter((each) => fields[each] !== undefined && fields[each] !== null)) {
+      unused.push(key);
+      notes.push(`"${key}" is not converted: a stdio server has none.`);
+    }
     const place = cwd === undefined ? {} : { cwd };
     const server = { ...shared, transport, command, args: args ?? [], env, ...place, ...confinement };
     return { server: { ...server, missing: [...missing] }, notes, unused };

@@ -17,6 +17,7 @@ import type { ServerLimits } from "./foreign/server-limits.ts";
 import type { LocatedSetting } from "./foreign/settings-reader.ts";
 import { findUnmigratedState, STATE_FILES } from "../io/files/state-folder.ts";
 import { ConfigError, type ConfigPath, type ConfigProblem, type SourcePosition } from "./problems.ts";
+import { listTrustItems } from "./trust-items.ts";
 import type { UserPaths } from "./user-paths.ts";
 
 const ENDINGS = ["yml", "yaml", "json", "json5", "ts", "mts", "js", "mjs"];
@@ -32,8 +33,12 @@ export interface ReadSources {
   importsClaude: { home: boolean; folder: boolean };
 }
 
-/** All configuration files, lowest precedence first. Runs no code of the folder. */
-export async function readSources(folder: string, user: UserPaths): Promise<ReadSources> {
+/** All configuration files, lowest precedence first. Runs no code of the folder. `trusted`: digests of what is trusted. */
+export async function readSources(
+  folder: string,
+  user: UserPaths,
+  trusted: ReadonlySet<string> = new Set(),
+): Promise<ReadSources> {
   const problems: ConfigProblem[] = [];
   const imported: LocatedSetting[] = [];
   const attempt = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
@@ -68,7 +73,12 @@ export async function readSources(folder: string, user: UserPaths): Promise<Read
   const homeServers = serverFiles(ofHome.mcp, { origin: "user", base: user.home, user });
   const folderServers =
     ofHome.mcp === false ? [] : serverFiles(importsOf([ofProject]).mcp, { origin: "project", base: folder, user });
-  const inFolder = filesOf("folder", { base: folder, imports: ofFolder, servers: folderServers });
+  const untrusted = (ofProject ? await listTrustItems(ofProject, folder) : []).filter(
+    ({ digest }) => !trusted.has(digest),
+  );
+  // Until a person has trusted it, a project's file cannot leave out settings, with their denials.
+  const kept = importsOf([ofUser, ofProject, local], { except: untrusted.map(({ path }) => path) });
+  const inFolder = filesOf("folder", { base: folder, imports: kept, servers: folderServers });
   const agents = ofFolder.claude
     ? await readClaudeAgents({ folder, home: user.home, includesHome: ofHome.claude })
     : [];
@@ -130,13 +140,17 @@ async function onlyFile(base: string): Promise<string | undefined> {
 
 type Imports = Record<Exclude<ForeignProgram, "servers">, boolean> & { mcp: unknown };
 
-function importsOf(sources: readonly (RawSource | undefined)[]): Imports {
+function importsOf(
+  sources: readonly (RawSource | undefined)[],
+  { except = [] }: { except?: readonly string[] } = {},
+): Imports {
   const imports: Imports = { claude: true, codex: true, gemini: true, opencode: true, mcp: undefined };
   for (const source of sources) {
     const given = isObject(source?.value) ? source.value["import"] : undefined;
     if (!isObject(given)) continue;
     for (const program of ["claude", "codex", "gemini", "opencode"] as const) {
-      if (typeof given[program] === "boolean") imports[program] = given[program];
+      const isOpen = source?.origin === "project" && except.includes(`import.${program}`);
+      if (typeof given[program] === "boolean" && !isOpen) imports[program] = given[program];
     }
     imports.mcp = given["mcp"] ?? imports.mcp;
   }

@@ -152,6 +152,10 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
   }
   for (const [key, content] of entriesOf(server)) if (key !== "port") setting(["server", key], content);
   for (const [key, content] of entriesOf(store)) setting(["store", key], content);
+  // Their denials would be lost.
+  for (const [key, content] of entriesOf(value["import"])) {
+    if (key !== "mcp" && content === false) setting(["import", key], content);
+  }
   const { approvals } = value;
   if (isObject(approvals) && approvals["webhook"] !== undefined)
     setting(["approvals", "webhook"], approvals["webhook"]);

@@ -29,13 +29,13 @@ export interface TrustStatus {
 export async function trustStatus(folder: string, options: UserOptions = {}): Promise<TrustStatus> {
   const user = userPaths(options);
   const real = await realpath(folder);
-  const { sources, problems } = await readSources(real, user);
+  const stored = [...(await openTrustStore(user).read(real))];
+  const trusted = new Set(stored.filter((digest) => !digest.startsWith(DECLINED)));
+  const { sources, problems } = await readSources(real, user, trusted);
   if (problems.length > 0) throw new ConfigError(problems);
   const found = await Promise.all(
     sources.filter(({ origin }) => origin !== "user").map((source) => listTrustItems(source, real)),
   );
-  const stored = [...(await openTrustStore(user).read(real))];
-  const trusted = new Set(stored.filter((digest) => !digest.startsWith(DECLINED)));
   const items = found.flat().map((item) => ({
     ...withoutPath(item),
     isTrusted: trusted.has(item.digest),

@@ -104,7 +104,9 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
 function withTrust({ imported = [], originalOf = (path) => path }: RawSource, untrusted: readonly LocatedItem[]) {
   const paths = untrusted.map(({ at }) => originalOf(at));
   return imported.map(({ at, isMisspelled: _isMisspelled, ...line }): ImportedSetting => {
-    const isOpen = paths.some((path) => isBelow(at, path) || isBelow(path, at));
+    // A matcher has effect if the hooks of its group have.
+    const part = at[0] === "hooks" && at.at(-1) === "matcher" ? at.slice(0, -1) : at;
+    const isOpen = paths.some((path) => isBelow(part, path) || isBelow(path, part));
     if (!isOpen || line.outcome === "not_applied") return line;
     return { ...line, outcome: "not_applied", reason: "Not trusted yet. To see and to trust it: haft trust" };
   });

@@ -187,6 +187,11 @@ export function originKey({ origin }: AnyTool): string {
   return origin.type;
 }
 
+/** The server name without `__`, which separates server and tool. */
+export function serverKey(server: string): string {
+  return server.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|_+$/g, "") || "unnamed";
+}
+
 /** `read@2` means version 2 of `read`; a plain name means the default version. */
 function parseVersionedName(requested: string): { name: string; version: string | undefined } {
   const at = requested.lastIndexOf("@");

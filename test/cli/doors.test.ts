@@ -85,7 +85,7 @@ describe("what cannot be done is told in the words of a command line", () => {
     writeFileSync(join(haft.folder, ".cursor", "mcp.json"), JSON.stringify({ mcpServers: servers }));
     const { code, stderr } = await haft.run(["mcp", "import", join(haft.folder, ".cursor", "mcp.json")]);
     expect(code).toBe(0);
-    expect(stderr).toContain("Disabled there, and so here: a.");
+    expect(stderr).toContain("Disabled, because they are disabled in that file: a.");
     expect(stderr).toContain('"envFile" is not converted');
   });
 });

@@ -212,7 +212,7 @@ const importServers = defineCommand({
     const replaced = added.filter((each) => each.replaced).map(({ name }) => safeLine(name));
     if (replaced.length > 0) output.info(`Replaced: ${replaced.join(", ")}.`);
     const off = servers.filter(({ entry }) => entry.disabled).map(({ name }) => safeLine(name));
-    if (off.length > 0) output.info(`Disabled there, and so here: ${off.join(", ")}.`);
+    if (off.length > 0) output.info(`Disabled, because they are disabled in that file: ${off.join(", ")}.`);
     output.info(`${added.length} servers from a file of ${dialect}. They run after you trust them: haft trust`);
   },
 });

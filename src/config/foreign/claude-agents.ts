@@ -1,7 +1,8 @@
-import { readdir } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { errorMessage } from "../../core/error.ts";
 import { readFrontMatter } from "../../io/files/front-matter.ts";
+import { isInside } from "../../io/files/path-name.ts";
 import { readConfigText } from "../config-text.ts";
 import { ConfigError } from "../problems.ts";
 import type { RawSource } from "../sources.ts";
@@ -9,6 +10,8 @@ import { SettingsReader } from "./settings-reader.ts";
 
 const FOLDER = join(".claude", "agents");
 const MAX_AGENTS = 200;
+/** Files and folders that are looked at. */
+const MAX_ENTRIES = 2000;
 
 /** Names of Claude Code that tool policies do not know. */
 const KNOWN_AS: Readonly<Record<string, string>> = { Task: "call_subagent", Agent: "call_subagent", Skill: "skill" };
@@ -32,34 +35,52 @@ export async function readClaudeAgents({
     { base: folder, origin: "project" as const },
   ];
   for (const { base, origin } of places) {
-    for (const file of await markdownFiles(join(base, FOLDER))) {
-      const source = await readAgent(file, { origin, folder: base });
+    const at = { origin, folder: base };
+    const agents = join(base, FOLDER);
+    const refuse = (reason: string): void => void found.push(refusedAgent(agents, at, reason));
+    const real = await realpath(agents).catch(() => undefined);
+    if (real === undefined) continue;
+    // A link of a project could lead to any folder of the machine. Links of the home folder are the user's own.
+    if (origin === "project" && !isInside(real, await realpath(base))) {
+      refuse("It is a link that leads out of the workspace, so its agents are not loaded.");
+      continue;
+    }
+    const { files, isWhole } = await markdownFiles(agents);
+    if (!isWhole) refuse(`It has more than ${MAX_AGENTS} agents or ${MAX_ENTRIES} files. The rest is not loaded.`);
+    for (const file of files) {
+      const source = await readAgent(file, at);
       if (source) found.push(source);
     }
   }
   return found;
 }
 
-async function markdownFiles(folder: string): Promise<string[]> {
-  try {
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(".md"));
-    return files
-      .map((entry) => join(entry.parentPath, entry.name))
-      .sort((a, b) => (relative(folder, a) < relative(folder, b) ? -1 : 1))
-      .slice(0, MAX_AGENTS);
-  } catch {
-    // Usually there is no such folder.
-    return [];
-  }
+type Place = Pick<RawSource, "origin" | "folder">;
+
+function refusedAgent(file: string, at: Place, reason: string, lines: RawSource["imported"] = []): RawSource {
+  const imported = [{ file, setting: "", outcome: "not_applied" as const, reason, at: [] }, ...lines];
+  return { ...at, kind: "foreign", file, value: {}, isFinal: true, positionOf: () => undefined, imported };
 }
 
-async function readAgent(file: string, at: Pick<RawSource, "origin" | "folder">): Promise<RawSource | undefined> {
-  const source = (value: unknown, imported: RawSource["imported"]): RawSource => {
-    return { ...at, kind: "foreign", file, value, isFinal: true, positionOf: () => undefined, imported };
-  };
-  const refuse = (reason: string, lines: RawSource["imported"] = []): RawSource =>
-    source({}, [{ file, setting: "", outcome: "not_applied", reason, at: [] }, ...lines]);
+async function markdownFiles(top: string): Promise<{ files: string[]; isWhole: boolean }> {
+  const files: string[] = [];
+  const folders = [top];
+  let seen = 0;
+  for (let folder = folders.shift(); folder !== undefined && seen <= MAX_ENTRIES; folder = folders.shift()) {
+    // Usually there is no such folder.
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      if (++seen > MAX_ENTRIES) break;
+      if (entry.isDirectory()) folders.push(join(folder, entry.name));
+      else if (entry.isFile() && entry.name.endsWith(".md")) files.push(join(folder, entry.name));
+    }
+  }
+  files.sort((a, b) => (relative(top, a) < relative(top, b) ? -1 : 1));
+  return { files: files.slice(0, MAX_AGENTS), isWhole: seen <= MAX_ENTRIES && files.length <= MAX_AGENTS };
+}
+
+async function readAgent(file: string, at: Place): Promise<RawSource | undefined> {
+  const refuse = (reason: string, lines?: RawSource["imported"]): RawSource => refusedAgent(file, at, reason, lines);
   try {
     const text = await readConfigText(file);
     if (text === null) return undefined;
@@ -70,7 +91,9 @@ async function readAgent(file: string, at: Pick<RawSource, "origin" | "folder">)
     if (refused !== undefined) return refuse(refused, reader.report());
     const note = warning === undefined ? "" : ` Warning: ${warning}.`;
     const line = { file, setting: "", outcome: "applied" as const, reason: `The agent "${name}".${note}`, at: [] };
-    return source({ agents: { [name]: agent } }, [line, ...reader.report()]);
+    const value = { agents: { [name]: agent } };
+    const imported = [line, ...reader.report()];
+    return { ...at, kind: "foreign", file, value, isFinal: true, positionOf: () => undefined, imported };
   } catch (error) {
     if (error instanceof ConfigError) return refuse(error.problems.map(({ message }) => message).join(" "));
     return refuse(`It is not loaded: ${errorMessage(error)}.`);
@@ -136,7 +159,7 @@ function readTools(value: unknown): { names: string[]; left: string[] } {
   for (const text of given.map((each) => each.trim()).filter(Boolean)) {
     if (text.includes("(")) left.push(text);
     else if (/^mcp__[^_*]+(?:_[^_*]+)*$/.test(text)) names.push(`${text}__*`);
-    else names.push(KNOWN_AS[text] ?? text);
+    else names.push(Object.hasOwn(KNOWN_AS, text) ? KNOWN_AS[text]! : text);
   }
   return { names, left };
 }

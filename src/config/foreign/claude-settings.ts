@@ -77,6 +77,7 @@ function readHooks(reader: SettingsReader): ConfigPath[] {
     }
     for (const [index, group] of (Array.isArray(groups) ? (groups as unknown[]) : []).entries()) {
       const handlers: unknown = isObject(group) ? group["hooks"] : undefined;
+      let runs = false;
       for (const [each, handler] of (Array.isArray(handlers) ? (handlers as unknown[]) : []).entries()) {
         if (!isObject(handler)) continue;
         const path = [...at, index, "hooks", each];
@@ -86,13 +87,16 @@ function readHooks(reader: SettingsReader): ConfigPath[] {
           leave(path, `Hooks of type "${type}" do not run here; command and http do.`);
           continue;
         }
+        runs = true;
         reader.applied(path, `Runs for ${event}.`);
         for (const key of Object.keys(handler)) {
           if (!known.includes(key)) leave([...path, key], "Haft's hooks have no such key.");
         }
       }
       if (isObject(group) && group["matcher"] !== undefined) {
-        reader.applied([...at, index, "matcher"], `Of hooks for ${event}.`);
+        const matcher = [...at, index, "matcher"];
+        if (runs) reader.applied(matcher, "Selects the calls that these hooks run for.");
+        else reader.notApplied(matcher, "None of these hooks runs here.");
       }
     }
   }
@@ -121,12 +125,13 @@ function readServerLists(reader: SettingsReader): void {
 /** Undefined if the list does not exist. An empty list of allowed servers allows none. */
 function readServerLimits(reader: SettingsReader, setting: string): ServerLimit[] | undefined {
   const given = reader.get(setting);
-  if (!Array.isArray(given)) return undefined;
+  if (given === undefined) return undefined;
+  if (!Array.isArray(given)) return (reader.invalid([setting], "Must be a list of objects."), undefined);
   const isDenial = setting === "deniedMcpServers";
   if (given.length === 0 && !isDenial) reader.narrowed([setting], "No MCP server of another program is started.");
   return given.flatMap((entry: unknown, index) => {
     const limit = readServerLimit(entry, setting);
-    if (!limit) reader.notApplied([setting, index], "It must have serverName, serverCommand or serverUrl.");
+    if (!limit) reader.invalid([setting, index], "Must have serverName, serverCommand or serverUrl.");
     else if (isDenial) reader.narrowed([setting, index], "Such a server of another program is not started.");
     else reader.narrowed([setting, index], "Of the servers of other programs only those that are listed are started.");
     return limit ?? [];
@@ -143,6 +148,14 @@ function readServerLimit(entry: unknown, setting: string): ServerLimit | undefin
 
 function readSandbox(reader: SettingsReader): void {
   const isEnabled = reader.get("sandbox", "enabled") === true;
+  for (const path of [["sandbox"], ["sandbox", "filesystem"], ["sandbox", "network"]]) {
+    const value = reader.get(...path);
+    if (value !== undefined && !isObject(value)) reader.invalid(path, "Must be an object.");
+  }
+  for (const key of ["enabled", "failIfUnavailable", "allowUnsandboxedCommands"]) {
+    const value = reader.get("sandbox", key);
+    if (value !== undefined && typeof value !== "boolean") reader.invalid(["sandbox", key], "Must be true or false.");
+  }
   for (const { key, value, at } of reader.entries("sandbox")) {
     if (key === "enabled") {
       if (isEnabled) {

@@ -1,3 +1,5 @@
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openConfigFolders } from "../config-folders.fixture.ts";
 import type { LoadedConfig } from "../load-config.ts";
@@ -128,7 +130,7 @@ describe("settings of Claude Code", () => {
       "permissions.defaultMode: not_applied",
       "hooks.PreToolUse[0].hooks[0]: not_applied",
       "hooks.PreToolUse[0].hooks[1]: not_applied",
-      "hooks.PreToolUse[0].matcher: applied",
+      "hooks.PreToolUse[0].matcher: not_applied",
     ]);
     await trust(folders.folder, folders);
     expect(outcomes(await folders.load(), "settings.json")).toEqual([
@@ -140,6 +142,24 @@ describe("settings of Claude Code", () => {
       "hooks.PreToolUse[0].matcher: applied",
     ]);
   });
+});
+
+test.each([
+  [".claude/settings.json", { disabledMcpjsonServers: "evil" }, "disabledMcpjsonServers"],
+  [".claude/settings.json", { deniedMcpServers: {} }, "deniedMcpServers"],
+  [".claude/settings.json", { deniedMcpServers: [{ name: "evil" }] }, "deniedMcpServers[0]"],
+  [".claude/settings.json", { sandbox: true }, "sandbox"],
+  [".claude/settings.json", { sandbox: { enabled: "true" } }, "sandbox.enabled"],
+  [".claude/settings.json", { sandbox: { filesystem: { denyRead: "/etc" } } }, "sandbox.filesystem.denyRead"],
+  [".gemini/settings.json", { tools: { exclude: "glob" } }, "tools.exclude"],
+  [".gemini/settings.json", { mcp: { excluded: [1] } }, "mcp.excluded[0]"],
+  ["opencode.json", { permission: { bash: "denied" } }, "permission.bash"],
+  ["opencode.json", { tools: { bash: "false" } }, "tools.bash"],
+])("a setting of %s that narrows and cannot be read is an error: %j", async (file, value, path) => {
+  const [problem, ...others] = await openConfigFolders({ [file]: json(value) }).problems();
+  expect(problem?.startsWith(`${file}:`)).toBe(true);
+  expect(problem).toContain(` ${path}: Must `);
+  expect(others).toEqual([]);
 });
 
 describe("settings of Codex", () => {
@@ -196,11 +216,44 @@ describe("settings of Codex", () => {
         'profile = "safe"\n[profiles.safe]\nsandbox_mode = "read-only"\n[profiles.wild]\nmodel = "x"',
     });
     expect((await profile.load()).value.workspace.readOnlyPaths).toEqual(["."]);
+    const unknown = openConfigFolders({
+      ".codex/config.toml":
+        'profile = "p"\n[profiles.p]\nsandbox_mode = "readonly"\napproval_policy = "unless-trusted"\nweb_search = "off"',
+    });
+    const strict = await unknown.load();
+    expect(strict.value.workspace.readOnlyPaths).toEqual(["."]);
+    expect(rulesOf(strict, "ask")).toEqual(["Edit", "kind:execute"]);
+    expect(deniedTools(strict)).toEqual(["web_search"]);
+  });
+
+  test("a server whose tools prompt asks here too, and that needs no trust", async () => {
+    const folders = openConfigFolders({
+      ".codex/config.toml": [
+        ...[
+          "[mcp_servers.docs]",
+          'command = "docs"',
+          'default_tools_approval_mode = "prompt"',
+          "startup_timeout_sec = 5",
+        ],
+        ...["[mcp_servers.more]", 'command = "more"', 'default_tools_approval_mode = "approve"'],
+        ...["[mcp_servers.more.tools.put]", 'approval_mode = "prompt"'],
+      ].join("\n"),
+      "haft.config.yml": "import: { mcp: [.codex/config.toml] }",
+    });
+    const config = await folders.load();
+    expect(rulesOf(config, "ask")).toEqual(["mcp__docs", "mcp__more__put"]);
+    const outcomeOf = (setting: string) => lineOf(config, `mcp_servers.${setting}`)?.outcome;
+    expect(outcomeOf("docs.default_tools_approval_mode")).toBe("narrowed");
+    expect(outcomeOf("more.tools.put.approval_mode")).toBe("narrowed");
+    expect(lineOf(config, "mcp_servers.more.default_tools_approval_mode")?.reason).toMatch(/widens/);
+    expect(outcomeOf("docs.startup_timeout_sec")).toBe("not_applied");
   });
 
   test("can be left out, and a file that cannot be read is an error", async () => {
     const folders = openConfigFolders({ ".codex/config.toml": 'sandbox_mode = "read-only"' });
     folders.write({ "haft.config.yml": "import: { codex: false }" });
+    expect((await folders.load()).value.workspace.readOnlyPaths).toEqual(["."]);
+    await trust(folders.folder, folders);
     const config = await folders.load();
     expect(config.value.workspace.readOnlyPaths).toBeUndefined();
     expect(config.imported).toMatchObject([
@@ -228,7 +281,9 @@ test("settings of Gemini that narrow are kept, in both forms of the file", async
   await trust(folders.folder, folders);
   const config = await folders.load();
   expect(config.mcpServers.map(({ name }) => name).toSorted()).toEqual(["b", "d"]);
-  expect(rulesOf(config, "deny")).toEqual(["Bash(rm -rf:*)", "mcp__github__push"]);
+  expect(rulesOf(config, "deny")).toEqual([
+    ...["Bash(rm -rf:*)", "mcp__github__push", "github__push", "mcp__*__github__push"],
+  ]);
   expect(deniedTools(config)).toEqual(["write", "apply_patch", "move_file", "delete_file"]);
   expect(lineOf(config, "tools.allowed")).toMatchObject({
     outcome: "not_applied",
@@ -258,10 +313,10 @@ describe("opencode.json", () => {
 
   test("narrows with its permissions and tools", async () => {
     const config = await openConfigFolders({ "opencode.json": json(opencode) }).load();
-    expect(rulesOf(config, "ask")).toEqual(["Bash(git push *)", "mcp__docs__*"]);
+    expect(rulesOf(config, "ask")).toEqual(["Bash(git push *)", "mcp__docs__*", "mcp__docs_*"]);
     expect(rulesOf(config, "deny")).toEqual(["Bash(rm *)", "Edit"]);
     expect(rulesOf(config, "allow")).toEqual([]);
-    expect(deniedTools(config)).toEqual(["web_search", "mcp__files__delete*"]);
+    expect(deniedTools(config)).toEqual(["web_search", "mcp__files__delete*", "mcp__files_delete*"]);
     expect(lineOf(config, 'permission.bash["*"]')).toMatchObject({
       outcome: "not_applied",
       reason: expect.stringMatching(/widens/),
@@ -322,7 +377,6 @@ describe("agents of Claude Code", () => {
       ".claude/agents/deep/planner.md": agent("name: planner\npermissionMode: plan"),
       ".claude/agents/guarded.md": agent("hooks: { PreToolUse: [] }"),
       ".claude/agents/none.md": "no head",
-      "~/.claude/agents/reviewer.md": agent("name: reviewer\ndescription: of the user"),
       "~/.claude/agents/helper.md": agent("name: helper\ndescription: of the user"),
     });
     const config = await folders.load();
@@ -349,6 +403,48 @@ describe("agents of Claude Code", () => {
         ({ file, setting }) => file === `${folders.folder}/.claude/agents/reviewer.md` && setting === "",
       )?.reason,
     ).toMatch(/quotes/);
+  });
+
+  test("of a folder do not take the name of an agent of the user", async () => {
+    const folders = openConfigFolders({
+      "~/.claude/agents/r.md": agent("name: reviewer\ntools: Read"),
+      ".claude/agents/r.md": agent("name: reviewer"),
+      "haft.config.yml": 'agents: { reviewer: { toolkit: ["*"] } }',
+    });
+    const config = await folders.load();
+    expect(config.value.agents["reviewer"]?.toolkit).toEqual(["Read"]);
+    expect(config.warnings.map(({ path }) => path)).toEqual(["agents.reviewer.toolkit"]);
+    const [line] = config.imported.filter(({ file }) => file === `${folders.folder}/.claude/agents/r.md`);
+    expect(line).toMatchObject({ outcome: "not_applied", reason: expect.stringMatching(/which is used/) });
+  });
+
+  test("behind a link out of the workspace are not loaded", async () => {
+    const folders = openConfigFolders({ "~/elsewhere/a.md": agent("name: a"), ".claude/settings.json": "{}" });
+    symlinkSync(join(folders.home, "elsewhere"), join(folders.folder, ".claude", "agents"));
+    const config = await folders.load();
+    expect(config.value.agents).toEqual({});
+    expect(config.imported).toMatchObject([{ outcome: "not_applied", reason: expect.stringMatching(/leads out/) }]);
+  });
+
+  test("are limited in number, and the rest is named", async () => {
+    const files = Array.from({ length: 201 }, (_, index) => [`.claude/agents/a${index}.md`, agent("description: x")]);
+    const config = await openConfigFolders(Object.fromEntries(files) as Record<string, string>).load();
+    expect(Object.keys(config.value.agents)).toHaveLength(200);
+    expect(outcomes(config, join(".claude", "agents"))).toEqual([": not_applied"]);
+  });
+
+  test("may have names and tools that objects have by themselves", async () => {
+    const folders = openConfigFolders({
+      ".claude/agents/a.md": agent("name: constructor\ntools: constructor, toString"),
+      "opencode.json": json({ permission: { "*": "deny", constructor: "ask" } }),
+    });
+    expect((await folders.load()).value.agents["constructor"]).toMatchObject({ toolkit: ["constructor", "toString"] });
+  });
+
+  test("with very many lines that are no YAML are not loaded", async () => {
+    const bad = Array.from({ length: 51 }, (_, index) => `k${index}: a: b`).join("\n");
+    const config = await openConfigFolders({ ".claude/agents/a.md": agent(bad) }).load();
+    expect(outcomes(config, "a.md")).toEqual([": not_applied"]);
   });
 
   test("do not change agents of Haft's own files", async () => {

@@ -103,6 +103,7 @@ export async function readForeignFile(foreign: ForeignFile): Promise<ReadForeign
   }
   const reader = new SettingsReader(file, value, parsed.positionOf);
   const leftOut = readSettings(program, reader);
+  reader.requireValid();
   const entries = reportServers(reader, { value, hasServers });
   const sources: RawSource[] = [];
   if (hasServers) sources.push({ ...source, kind: "mcp", value, positionOf: parsed.positionOf });
@@ -111,8 +112,9 @@ export async function readForeignFile(foreign: ForeignFile): Promise<ReadForeign
     if (sources[0]) sources[0].imported = imported;
     return { sources, lines: sources.length === 0 ? imported : [] };
   }
-  // The trust of its servers is that of their own source.
-  const isServers = ({ at }: LocatedSetting): boolean => entries.some(({ path }) => isBelow(at, path));
+  // The trust of its servers is that of their own source. What narrows their tools needs none.
+  const isServers = ({ at, outcome }: LocatedSetting): boolean =>
+    entries.some(({ path }) => isBelow(at, path) && (outcome !== "narrowed" || at.length === path.length));
   if (sources[0]) sources[0].imported = imported.filter(isServers);
   const kept = program === "claude" ? dropPaths(value, leftOut) : dropPaths({}, []);
   const { value: config, origins } = reader.config(kept.value as Record<string, unknown>);
@@ -174,7 +176,7 @@ function reportServers(
     else reader.applied(path, "An MCP server.");
     if (fields["trust"] === true) reader.notApplied([...path, "trust"], "It widens. Allow its tools by rules.");
   }
-  for (const path of unused) reader.notApplied(path, unusedReason(String(path.at(-1))));
+  for (const path of unused) if (!reader.hasLine(path)) reader.notApplied(path, unusedReason(String(path.at(-1))));
   return entries;
 }
 

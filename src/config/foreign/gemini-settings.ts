@@ -1,5 +1,5 @@
 import type { ConfigPath } from "../problems.ts";
-import type { SettingsReader } from "./settings-reader.ts";
+import { READ_ONLY, serverToolsOf, type SettingsReader } from "./settings-reader.ts";
 
 /** The tools of Gemini CLI, by name and by class, and the tools here that do the same. */
 const TOOLS: Readonly<Record<string, readonly string[]>> = {
@@ -74,9 +74,8 @@ export function readGeminiSettings(reader: SettingsReader): void {
   }
   const mode = reader.get("general", "defaultApprovalMode");
   if (mode === "plan") {
-    reader.addRule("ask", "Edit", ["general", "defaultApprovalMode"]);
-    reader.addRule("ask", "kind:execute", ["general", "defaultApprovalMode"]);
-    reader.narrowed(["general", "defaultApprovalMode"], "Changes of files and commands always ask.");
+    reader.makeReadOnly(["general", "defaultApprovalMode"]);
+    reader.narrowed(["general", "defaultApprovalMode"], READ_ONLY);
   } else if (mode !== undefined) {
     reader.notApplied(["general", "defaultApprovalMode"], "The mode of Haft is permissions.defaultMode.");
   }
@@ -98,9 +97,9 @@ function excludeTool(reader: SettingsReader, text: string, at: ConfigPath): void
     reader.addRule("deny", `Bash(${spec}:*)`, at);
     reader.narrowed(at, "Commands that begin so are denied.");
   } else if (tools === undefined) {
-    const rule = ruleOfServerTool(text);
-    reader.addRule("deny", rule, at);
-    reader.narrowed(at, `Denied here as ${rule}.`);
+    const rules = rulesOfServerTool(name);
+    for (const rule of rules) reader.addRule("deny", rule, at);
+    reader.narrowed(at, `Denied here by ${rules.join(", ")}.`);
   } else if (tools.length === 0) {
     reader.applied(at, "Haft has no such tool.");
   } else {
@@ -134,9 +133,11 @@ function toolsOf(name: string): readonly string[] | undefined {
   return Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
 }
 
-/** Gemini writes `server__tool` or `mcp_server_tool`. */
-function ruleOfServerTool(text: string): string {
-  if (text.startsWith("mcp__")) return text;
-  const [, server, tool] = /^(?:mcp_)?(.+?)__?(.+)$/.exec(text) ?? [];
-  return text.includes("__") && server !== undefined ? `mcp__${server}__${tool}` : text;
+/** Gemini writes `mcp_server_tool`, `server__tool`, or only the name of the tool, which may be of any server. */
+function rulesOfServerTool(written: string): string[] {
+  const name = written.replaceAll(".", "_");
+  if (name.startsWith("mcp__")) return [name];
+  const ofTool = [written, `mcp__*__${name}`];
+  if (name.startsWith("mcp_")) return [...serverToolsOf(name.slice("mcp_".length)), ...ofTool];
+  return name.includes("__") ? [`mcp__${name}`, ...ofTool] : ofTool;
 }

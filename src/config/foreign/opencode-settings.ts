@@ -1,11 +1,14 @@
 import { isObject } from "../../schema/json-schema.ts";
 import type { ConfigPath } from "../problems.ts";
-import type { SettingsReader } from "./settings-reader.ts";
+import { serverToolsOf, type SettingsReader } from "./settings-reader.ts";
 
 /** How a permission of OpenCode is written as a rule. */
 const RULES: Readonly<Record<string, string>> = {
   bash: "Bash",
   edit: "Edit",
+  write: "Edit",
+  patch: "Edit",
+  multiedit: "Edit",
   read: "Read",
   grep: "Grep",
   glob: "Glob",
@@ -16,7 +19,7 @@ const RULES: Readonly<Record<string, string>> = {
   skill: "Skill",
 };
 /** Permissions whose patterns are paths or commands, as those of rules are. */
-const HAS_PATTERNS = new Set(["bash", "edit", "read"]);
+const HAS_PATTERNS = new Set(["bash", "edit", "write", "patch", "multiedit", "read"]);
 
 const TOOLS: Readonly<Record<string, readonly string[]>> = {
   bash: ["exec", "process"],
@@ -41,15 +44,14 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
 
 /** `opencode.json`, without its MCP servers. */
 export function readOpencodeSettings(reader: SettingsReader): void {
-  readPermission(reader);
-  for (const { key, value, at } of reader.entries("tools")) {
-    if (value !== false) reader.applied(at, "The tool exists if Haft has it.");
-    else disableTool(reader, key, at);
-  }
+  readPermission(reader, ["permission"]);
+  readTools(reader, ["tools"]);
+  const main = String(reader.get("default_agent") ?? "build");
   for (const section of ["agent", "mode", "command"]) {
-    for (const { at } of reader.entries(section)) {
+    for (const { key, at } of reader.entries(section)) {
       const instead = section === "command" ? ".claude/commands/NAME.md" : ".claude/agents/NAME.md or agents.NAME";
-      reader.notApplied(at, `It is not loaded. Write ${instead}.`);
+      if (section !== "command" && key === main) readMainAgent(reader, at);
+      else reader.notApplied(at, `It is not loaded. Write ${instead}.`);
     }
   }
   if (reader.get("instructions") !== undefined) {
@@ -63,10 +65,28 @@ export function readOpencodeSettings(reader: SettingsReader): void {
   }
 }
 
-function readPermission(reader: SettingsReader): void {
-  const all = reader.get("permission");
-  if (typeof all === "string") return addForAll(reader, all, ["permission"], []);
-  const entries = reader.entries("permission");
+/** What narrows the default agent narrows every call here. */
+function readMainAgent(reader: SettingsReader, path: string[]): void {
+  readPermission(reader, [...path, "permission"]);
+  readTools(reader, [...path, "tools"]);
+  for (const { key, at } of reader.entries(...path)) {
+    if (key !== "permission" && key !== "tools") reader.notApplied(at, "Of this agent, only what narrows has effect.");
+  }
+}
+
+function readTools(reader: SettingsReader, path: string[]): void {
+  for (const { key, value, at } of reader.entries(...path)) {
+    if (value === false) disableTool(reader, key, at);
+    else if (value === true) reader.applied(at, "The tool exists if Haft has it.");
+    else reader.invalid(at, "Must be true or false.");
+  }
+}
+
+function readPermission(reader: SettingsReader, path: string[]): void {
+  const all = reader.get(...path);
+  if (typeof all === "string") return addForAll(reader, all, path, []);
+  if (all !== undefined && !isObject(all)) return reader.invalid(path, "Must be a text or an object.");
+  const entries = reader.entries(...path);
   const named = entries.map(({ key }) => key).filter((key) => key !== "*");
   for (const { key, value, at } of entries) {
     if (key === "*") addForAll(reader, value, at, named);
@@ -82,12 +102,15 @@ function readPermission(reader: SettingsReader): void {
 /** For every tool that the file does not name. */
 function addForAll(reader: SettingsReader, action: unknown, at: ConfigPath, named: readonly string[]): void {
   if (action === "ask") {
-    const rules = [...Object.keys(RULES).filter((key) => !named.includes(key)), "mcp"];
-    for (const key of rules) reader.addRule("ask", key === "mcp" ? "mcp__*" : RULES[key]!, at);
-    return reader.narrowed(at, "Tools that the file does not name always ask.");
+    const ruled = new Set(named.flatMap((key) => matchingKeys(key, RULES)).map((key) => RULES[key]));
+    const others = [...new Set(Object.values(RULES))].filter((rule) => !ruled.has(rule));
+    const rules = [...others, "run_code", "mcp__*"];
+    for (const rule of rules) reader.addRule("ask", rule, at);
+    return reader.narrowed(at, `Asks here by ${rules.join(", ")}. Other tools of Haft ask by their own permissions.`);
   }
   if (action !== "deny") return addPermission(reader, "*", action, at);
-  const kept = named.flatMap((key) => TOOLS[key] ?? serverToolsOf(key));
+  // A "?" has no equivalent in a list of tools, and "*" instead would be wider.
+  const kept = named.filter((key) => !key.includes("?")).flatMap((key) => toolsOf(key));
   if (kept.length === 0) reader.addRule("deny", "*", at);
   else reader.allowOnlyTools([...kept, "current_time", "tool_search", "cli_response", "stop_response"]);
   reader.narrowed(at, "Tools that the file does not name do not exist here.");
@@ -99,13 +122,11 @@ function addPermission(reader: SettingsReader, key: string, action: unknown, at:
     const [rule] = rulesOf(key, pattern);
     return reader.notApplied(at, `It widens. To run such calls without asking, write permissions.allow: ${rule}.`);
   }
+  if (action !== "ask" && action !== "deny") return reader.invalid(at, 'Must be "allow", "ask" or "deny".');
   if (key === "external_directory") {
     return reader.applied(at, "Tools reach nothing outside the workspace and workspace.allowedPaths.");
   }
   if (key === "doom_loop") return reader.notApplied(at, "Haft has no such check. Limit runs with agent.limits.steps.");
-  if (action !== "ask" && action !== "deny") {
-    return reader.notApplied(at, 'The value must be "allow", "ask" or "deny".');
-  }
   if (key !== "*" && !Object.hasOwn(RULES, key) && Object.hasOwn(TOOLS, key)) {
     return reader.applied(at, "Haft has no such tool.");
   }
@@ -119,7 +140,9 @@ function addPermission(reader: SettingsReader, key: string, action: unknown, at:
 
 function rulesOf(key: string, pattern: string): string[] {
   if (key === "*") return ["*"];
-  if (!Object.hasOwn(RULES, key)) return serverToolsOf(key);
+  if (!Object.hasOwn(RULES, key)) {
+    return [...new Set([...matchingKeys(key, RULES).map((each) => RULES[each]!), ...serverToolsOf(key)])];
+  }
   const name = RULES[key]!;
   if (pattern === "*" || !HAS_PATTERNS.has(key)) return [name];
   const written = pattern.replace(/^\$HOME(?=\/)/, "~").replace(/[()\\]/g, "\\$&");
@@ -130,16 +153,23 @@ function rulesOf(key: string, pattern: string): string[] {
 }
 
 function disableTool(reader: SettingsReader, key: string, at: ConfigPath): void {
-  const tools = Object.hasOwn(TOOLS, key) ? TOOLS[key]! : serverToolsOf(key);
+  const tools = toolsOf(key);
   if (tools.length === 0) return reader.applied(at, "Haft has no such tool.");
   reader.denyTools(tools);
   reader.narrowed(at, `These do not exist here: ${tools.join(", ")}.`);
 }
 
-/** `server_tool` and `server_*` are tools of MCP servers, whose names may have `_` too; `*` alone is every tool. */
-function serverToolsOf(key: string): string[] {
+function toolsOf(key: string): readonly string[] {
   if (key === "*") return ["*"];
-  const parts = key.split("_");
-  if (parts.length === 1) return [`mcp__${key}`];
-  return parts.slice(1).map((_, at) => `mcp__${parts.slice(0, at + 1).join("_")}__${parts.slice(at + 1).join("_")}`);
+  if (Object.hasOwn(TOOLS, key)) return TOOLS[key]!;
+  return [...new Set([...matchingKeys(key, TOOLS).flatMap((each) => TOOLS[each]!), ...serverToolsOf(key)])];
+}
+
+/** The keys of a table that a written key means, which may have `*` and `?`. */
+function matchingKeys(written: string, table: Readonly<Record<string, unknown>>): string[] {
+  const parts = written.split(/([*?])/).map((part) => {
+    return part === "*" ? ".*" : part === "?" ? "." : part.replace(/[.+^${}()|[\]\\]/g, "\\$&");
+  });
+  const pattern = new RegExp(`^${parts.join("")}$`);
+  return Object.keys(table).filter((key) => pattern.test(key));
 }

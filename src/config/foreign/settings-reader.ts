@@ -2,7 +2,7 @@ import { didYouMean } from "../../core/nearest-name.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { isBelow } from "../config-paths.ts";
 import type { ServerLimit, ServerLimits } from "./server-limits.ts";
-import { type ConfigPath, pathKey, showPath, type SourcePosition } from "../problems.ts";
+import { ConfigError, type ConfigPath, pathKey, showPath, type SourcePosition } from "../problems.ts";
 
 /** What happened to one setting of another program. */
 export interface ImportedSetting {
@@ -28,7 +28,23 @@ export interface LocatedSetting extends ImportedSetting {
 export const FIXED_VARIABLES =
   "Commands get a fixed list of ordinary variables (PATH, HOME, LANG and the like), and no others.";
 
+/** What `makeReadOnly` does. */
+export const READ_ONLY = "No tool changes files here. Commands run confined and change none, or do not run.";
+
 type RuleList = "allow" | "ask" | "deny";
+
+/**
+ * `server_tool` and `server_*` are tools of MCP servers, whose names may have `_` too, so every split is meant. A `*` may also
+ * stand for the place of the split.
+ */
+export function serverToolsOf(written: string): string[] {
+  const key = written.replaceAll(/[.?]/g, (mark) => (mark === "." ? "_" : "*"));
+  const parts = key.split("_");
+  const splits = parts.slice(1).map((_, at) => {
+    return `mcp__${parts.slice(0, at + 1).join("_")}__${parts.slice(at + 1).join("_")}`;
+  });
+  return splits.length === 0 || key.includes("*") ? [...splits, `mcp__${key}`] : splits;
+}
 
 /**
  * Reads one settings file of another program. A reader says for each setting what becomes of it, and collects what that is in
@@ -47,6 +63,7 @@ export class SettingsReader {
   readonly #rules: Record<RuleList, { rule: string; at: ConfigPath }[]> = { allow: [], ask: [], deny: [] };
   readonly #deniedTools: string[] = [];
   #allowedTools: string[] | undefined;
+  readonly #problems: { at: ConfigPath; message: string }[] = [];
   #readOnly = false;
 
   constructor(file: string, value: unknown, positionOf: (path: ConfigPath) => SourcePosition | undefined) {
@@ -70,17 +87,39 @@ export class SettingsReader {
       : [];
   }
 
-  /** The texts of a list, each with its path. Other items are reported. */
+  /** The texts of a list that narrows, each with its path. Anything else is an error: a denial would be lost. */
   texts(...path: string[]): { text: string; at: ConfigPath }[] {
     const value = this.get(...path);
     if (value === undefined) return [];
-    if (!Array.isArray(value)) return (this.notApplied(path, "It must be a list."), []);
+    if (!Array.isArray(value)) return (this.invalid(path, "Must be a list of texts."), []);
     return value.flatMap((text: unknown, index) => {
       const at = [...path, index];
       if (typeof text === "string") return [{ text, at }];
-      this.notApplied(at, "It must be a text.");
+      this.invalid(at, "Must be a text.");
       return [];
     });
+  }
+
+  /** A setting that narrows has a value that cannot be read, so the file is not used: `requireValid` throws. */
+  invalid(at: ConfigPath, message: string): void {
+    this.#problems.push({ at, message });
+  }
+
+  requireValid(): void {
+    if (this.#problems.length === 0) return;
+    throw new ConfigError(
+      this.#problems.map(({ at, message }) => ({
+        file: this.file,
+        ...this.#positionOf(at),
+        path: showPath(at),
+        message,
+      })),
+    );
+  }
+
+  /** Whether there is a line for the setting, or for a part of it. */
+  hasLine(at: ConfigPath): boolean {
+    return this.#lines.some((line) => isBelow(line.at, at));
   }
 
   applied(at: ConfigPath, reason: string): void {
@@ -155,11 +194,12 @@ export class SettingsReader {
 
   /** One line for each setting. Those that no reader named are not applied. */
   report(): LocatedSetting[] {
-    const named = [...this.#lines];
+    const named = new Set(this.#lines.map(({ at }) => pathKey(at)));
+    const parents = new Set(this.#lines.flatMap(({ at }) => at.map((_, length) => pathKey(at.slice(0, length)))));
     const visit = (value: unknown, at: ConfigPath): void => {
-      if (at.at(-1) === "$schema") return;
-      if (at.length > 0 && named.some((line) => isBelow(at, line.at))) return;
-      if (at.length > 0 && !named.some((line) => isBelow(line.at, at))) {
+      const key = pathKey(at);
+      if (at.at(-1) === "$schema" || named.has(key)) return;
+      if (at.length > 0 && !parents.has(key)) {
         this.notApplied(at, "Haft has no such setting.");
         return;
       }

@@ -1,4 +1,6 @@
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
+/** Values that are put in quotes. A file with more is no front matter. */
+const MAX_QUOTED = 50;
 const TOP_LEVEL = /^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$/;
 
 /** A Markdown file with YAML between two lines of `---` at its beginning. */
@@ -44,7 +46,8 @@ async function quoteValues(yaml: string): Promise<{ text: string; keys: string[]
   const lines: string[] = [];
   for (const line of yaml.split(/\r?\n/)) {
     const [, key, value] = TOP_LEVEL.exec(line) ?? [];
-    const isWrong = key !== undefined && value !== undefined && (await parse(line)).problem !== undefined;
+    const mayQuote = keys.length < MAX_QUOTED && key !== undefined && value !== undefined;
+    const isWrong = mayQuote && (await parse(line)).problem !== undefined;
     if (isWrong) keys.push(key);
     lines.push(isWrong ? `${key}: ${JSON.stringify(value)}` : line);
   }

@@ -15,7 +15,7 @@ import { isEqualSecret } from "./oauth.ts";
 import type { ProtocolEntry } from "./protocol-log.ts";
 import { ServerLink } from "./server-link.ts";
 import type { McpToolAnnotations } from "./tool-annotations.ts";
-import { serverKey } from "./tool-definition.ts";
+import { serverKey } from "../../core/tool-catalog.ts";
 import { MemoryPinStore, type PinStore } from "./tool-pinning.ts";
 
 export interface McpHubOptions extends Omit<MCPClientOptions, "events"> {

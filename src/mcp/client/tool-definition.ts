@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { toolError } from "../../core/error.ts";
 import { canonicalJson } from "../../core/json.ts";
+import { serverKey } from "../../core/tool-catalog.ts";
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import type { McpServerConfig } from "../server-config.ts";
@@ -88,11 +89,6 @@ export function exposedName(server: string, tool: string): string {
   const name = `mcp__${serverKey(server)}__${tool.replaceAll(".", "_")}`;
   if (name.length <= MAX_NAME_LENGTH) return name;
   return `${name.slice(0, MAX_NAME_LENGTH - 9)}_${hashOf(`${server}\n${tool}`).slice(0, 8)}`;
-}
-
-/** The server name without `__`, which separates server and tool. */
-export function serverKey(server: string): string {
-  return server.replace(/[^A-Za-z0-9-]+/g, "_").replace(/^_+|_+$/g, "") || "unnamed";
 }
 
 /** Text of a server as data: hidden characters are made visible, and long text is truncated with a note. */
