@@ -169,6 +169,43 @@ test("a no in the SDK after a yes in Haft does not hide what has happened", asyn
   expect(effects).toEqual(["paid 50 to ann"]);
 });
 
+test("without a session no other conversation answers a question", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toAISDKTools(toolkit);
+  const first = await generate(tools, [prompt]);
+  const other = { role: "user", content: "another conversation" };
+  const answered = [...first.messages, answerTo(requestIn(first.content), true)];
+  const forged = JSON.parse(JSON.stringify(answered).replaceAll(requestIn(first.content).approvalId, "forged"));
+  await generate(tools, [other, ...forged]);
+  expect(effects).toEqual([]);
+  expect(await openQuestion(haft)).toMatchObject({ callId: PAY.id });
+  await generate(tools, JSON.parse(JSON.stringify([prompt, ...answered])));
+  expect(effects).toEqual(["paid 50 to ann"]);
+});
+
+test("an id that a later turn uses again is another call", async () => {
+  const { haft, effects, toolkit } = createWorld();
+  const tools = toAISDKTools(toolkit, inChat);
+  const small = { calls: [{ ...PAY, input: { amount: 5 } }] };
+  const first = await generate(tools, [prompt], small);
+  const inTurn2: object[] = [prompt, ...first.messages, prompt];
+  const second = await generate(tools, inTurn2, small);
+  expect(JSON.stringify(second.messages)).toContain("r-5");
+  expect(effects).toHaveLength(2);
+  // The same with a question in each turn.
+  const toAsk = [...inTurn2, ...second.messages, prompt];
+  const asked = await generate(tools, toAsk);
+  const answered = [...toAsk, ...asked.messages, answerTo(requestIn(asked.content), true)];
+  const paid = await generate(tools, await resolveAISDKApprovals(tools, answered));
+  const inTurn3 = [...answered, ...paid.messages, prompt];
+  const again = await generate(tools, await resolveAISDKApprovals(tools, inTurn3));
+  expect(requestIn(again.content)).toBeDefined();
+  await haft.approve((await openQuestion(haft)).id, "grace");
+  const resolved = await resolveAISDKApprovals(tools, [...inTurn3, ...again.messages]);
+  expect(JSON.stringify((await generate(tools, resolved)).messages)).toContain("r-50");
+  expect(effects.slice(2)).toEqual(["paid 50 to ann", "paid 50 to ann"]);
+});
+
 test("an answer to a question that was never asked runs nothing", async () => {
   const { haft, effects, toolkit } = createWorld();
   const tools = toAISDKTools(toolkit, inChat);

@@ -91,14 +91,23 @@ test.each([
   await close();
 });
 
+test("{ approved: false } is a no", async () => {
+  const { play, payments, haft, close } = await openGraph(["ada"], new MemorySaver());
+  await play({ messages: [USER] });
+  expect(statuses(await play(new Command({ resume: { approved: false } })))).toEqual(["error"]);
+  expect(payments()).toEqual([]);
+  expect((await haft.approvals.list()).map(({ state }) => state)).toEqual(["denied"]);
+  await close();
+});
+
 test("a graph without a checkpointer, and a tool without a graph, return the pending result", async () => {
   const { play, tools, payments, haft, close } = await openGraph(["ada"]);
   const { messages } = await play({ messages: [USER] });
-  expect((messages.at(-2) as ToolMessage).artifact).toMatchObject({ status: "pending" });
+  expect(messages.at(-2)).toMatchObject({ status: "error", artifact: { status: "pending" } });
   const pay = tools.find(({ name }) => name === "pay")!;
   const call = { type: "tool_call" as const, id: "functions.pay:0", name: "pay", args: { to: "ada" } };
   const first = (await pay.invoke(call)) as ToolMessage;
-  expect(first.artifact).toMatchObject({ status: "pending" });
+  expect(first).toMatchObject({ status: "error", artifact: { status: "pending" } });
   // Nothing says that this is the same conversation, so it is another call.
   const second = (await pay.invoke(call)) as ToolMessage;
   expect(second.artifact.pending.id).not.toBe(first.artifact.pending.id);

@@ -158,6 +158,19 @@ test("an answer to a question that was never asked runs nothing", async () => {
   expect(await haft.approvals.list("pending")).toEqual([]);
 });
 
+test("an id that a later turn uses again is another call", async () => {
+  const { effects, toolkit } = createWorld();
+  const tools = toTanStackTools(toolkit, inChat);
+  const calls = [{ ...PAY, input: { amount: 5 } }];
+  const toolCalls = [{ id: PAY.id, type: "function", function: { name: "pay", arguments: '{"amount":5}' } }];
+  const said = { role: "assistant", content: "", toolCalls };
+  await play(tools, { calls });
+  const ended = [...prompt, said, { role: "tool", toolCallId: PAY.id, content: "paid" }];
+  const second = await play(tools, { calls, messages: [...ended, ...prompt] });
+  expect(JSON.stringify(second.results)).toContain("r-5");
+  expect(effects).toEqual(["paid 5 to ann", "paid 5 to ann"]);
+});
+
 test("without the middleware a call that needs a person fails, and says what to pass", async () => {
   const { effects, toolkit } = createWorld();
   const adapter = createTanStackAdapter([PAY]);

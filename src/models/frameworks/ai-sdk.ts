@@ -92,14 +92,14 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
     async needsApproval(input, { toolCallId, messages }) {
       // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
       if (isAnswered(toolCallId, messages)) return true;
-      const { run } = readCall({ toolCallId, messages, input }, runs);
-      const question = await bridged.check(input, { id: toolCallId, run });
-      if (question && run !== undefined) runs?.remember(toolCallId, input, run);
+      const { run, scope } = readCall({ toolCallId, messages, input }, runs);
+      const question = await bridged.check(input, { id: toolCallId, run, scope });
+      if (question && run !== undefined) runs?.remember([toolCallId, input, messages], run);
       return question !== undefined;
     },
     async *execute(input, { toolCallId, messages, abortSignal }) {
-      const { run, answer } = readCall({ toolCallId, messages, input }, runs);
-      const updates = streamRun(bridged, input, { id: toolCallId, run, answer, signal: abortSignal });
+      const call = readCall({ toolCallId, messages, input }, runs);
+      const updates = streamRun(bridged, input, { id: toolCallId, ...call, signal: abortSignal });
       for (;;) {
         const { done, value } = await updates.next();
         if (!done) {
@@ -140,13 +140,14 @@ export async function resolveAISDKApprovals<Message extends object>(
 ): Promise<(Message | ApprovalAnswers)[]> {
   const calls = new Map(partsOf(messages).flatMap((part) => (isCall(part) ? [[part.toolCallId, part]] : [])));
   const answers: ApprovalAnswers["content"] = [];
-  for (const { approvalId, toolCallId, answer } of readRequests(messages)) {
+  for (const request of readRequests(messages)) {
+    const { approvalId, toolCallId, answer, scope, isOpen } = request;
     const call = calls.get(toolCallId);
     const tool = call && new Map(Object.entries(tools)).get(call.toolName);
     const source = tool && sources.get(tool);
-    if (!source || answer?.approved) continue;
+    if (!source || !isOpen || answer?.approved) continue;
     const { bridged, runs } = source;
-    const identity = { id: toolCallId, run: runs?.recall(approvalId, toolCallId, call.input) };
+    const identity = { id: toolCallId, run: runs?.recall(request, call.input), scope };
     if (answer) await bridged.deny(identity, { reason: answer.reason });
     const answered = await bridged.wait(identity, signal);
     // A no that came after a yes in Haft does not count: the call has run.
@@ -212,6 +213,11 @@ async function* streamRun(
 interface ApprovalRequest {
   approvalId: string;
   toolCallId: string;
+  scope: string | undefined;
+  /** The messages before the one with the request: what the model was given. */
+  before: readonly unknown[];
+  /** Whether the call has no result yet. */
+  isOpen: boolean;
   answer?: { approved: boolean; reason?: string };
 }
 
@@ -219,11 +225,20 @@ interface ApprovalRequest {
 function readCall(
   { toolCallId, messages, input }: { toolCallId: string; messages: readonly unknown[]; input: unknown },
   runs: RunIds | undefined,
-): { run: string | undefined; answer: ApprovalRequest["answer"] } {
-  // An id may be used again. Its last request counts.
-  const request = readRequests(messages).findLast((each) => each.toolCallId === toolCallId);
-  const resumed = request && runs?.recall(request.approvalId, toolCallId, input);
-  return { run: resumed ?? runs?.of(messages), answer: request?.answer };
+): Pick<FrameworkRun, "run" | "scope" | "answer"> {
+  const request = readRequests(messages).findLast((each) => each.toolCallId === toolCallId && each.isOpen);
+  const resumed = request && runs?.recall(request, input);
+  return { run: resumed ?? runs?.of(messages), scope: scopeOf(toolCallId, messages), answer: request?.answer };
+}
+
+/** Some models number the calls of each turn. So an id counts until it has a result in the messages. */
+function scopeOf(toolCallId: string, messages: readonly unknown[]): string | undefined {
+  const ended = partsOf(messages).filter((part) => isResult(part) && part["toolCallId"] === toolCallId).length;
+  return ended === 0 ? undefined : `after ${ended}`;
+}
+
+function isResult({ type }: Record<string, unknown>): boolean {
+  return type === "tool-result";
 }
 
 /** Whether the last message answers a request about this call. */
@@ -241,15 +256,22 @@ function isAnswer({ type }: Record<string, unknown>): boolean {
 /** The approval requests in messages, with their answers. */
 function readRequests(messages: readonly unknown[]): ApprovalRequest[] {
   const requests = new Map<string, ApprovalRequest>();
-  for (const part of partsOf(messages)) {
-    const { approvalId, toolCallId, approved, reason } = part;
-    if (typeof approvalId !== "string") continue;
-    if (part["type"] === "tool-approval-request" && typeof toolCallId === "string") {
-      requests.set(approvalId, { approvalId, toolCallId });
+  for (const [at, message] of messages.entries()) {
+    const before = messages.slice(0, at);
+    for (const part of partsOf([message])) {
+      const { approvalId, toolCallId, approved, reason } = part;
+      if (isResult(part)) {
+        for (const each of requests.values()) if (each.toolCallId === toolCallId) each.isOpen = false;
+      }
+      if (typeof approvalId !== "string") continue;
+      if (part["type"] === "tool-approval-request" && typeof toolCallId === "string") {
+        const scope = scopeOf(toolCallId, before);
+        requests.set(approvalId, { approvalId, toolCallId, scope, before, isOpen: true });
+      }
+      const request = requests.get(approvalId);
+      if (!isAnswer(part) || !request) continue;
+      request.answer = { approved: approved === true, reason: typeof reason === "string" ? reason : undefined };
     }
-    const request = requests.get(approvalId);
-    if (!isAnswer(part) || !request) continue;
-    request.answer = { approved: approved === true, reason: typeof reason === "string" ? reason : undefined };
   }
   return [...requests.values()];
 }
@@ -298,8 +320,7 @@ const MAX_REMEMBERED = 1000;
 
 /**
  * Ids of runs for tools without a session. The SDK has none: a run is the messages of one step, and a resumed call is recognized by
- * the SDK's id of its approval request. Which of several equal calls a request belongs to is not known when it is made, so the first
- * that has none gets it.
+ * the messages before it. Of several equal calls after equal messages, the first that has no request gets it.
  */
 class RunIds {
   readonly #runs = new WeakMap<object, string>();
@@ -314,20 +335,37 @@ class RunIds {
   }
 
   /** A person was asked about this call, and another run will resume it. */
-  remember(callId: string, input: unknown, run: string): void {
-    const key = canonicalJson([callId, input]);
+  remember(call: AskedCall, run: string): void {
+    const key = keyOf(call);
     const runs = this.#asked.get(key) ?? [];
     if (!runs.includes(run)) bounded(this.#asked).set(key, [...runs, run]);
   }
 
   /** The run in which this request was made. */
-  recall(approvalId: string, callId: string, input: unknown): string | undefined {
+  recall({ approvalId, toolCallId, before }: ApprovalRequest, input: unknown): string | undefined {
     const known = this.#byRequest.get(approvalId);
     if (known !== undefined) return known;
-    const run = this.#asked.get(canonicalJson([callId, input]))?.shift();
-    if (run !== undefined) bounded(this.#byRequest).set(approvalId, run);
+    const key = keyOf([toolCallId, input, before]);
+    const [run, ...others] = this.#asked.get(key) ?? [];
+    if (run === undefined) return undefined;
+    bounded(this.#byRequest).set(approvalId, run);
+    if (others.length > 0) this.#asked.set(key, others);
+    else this.#asked.delete(key);
     return run;
   }
+}
+
+/** The call's id, its input, and the messages before it. */
+type AskedCall = [callId: string, input: unknown, before: readonly unknown[]];
+
+/** Clients send messages in other forms than they got them: a text may be a part, and a message may have further fields. */
+function keyOf([callId, input, before]: AskedCall): string {
+  const shown = before.flatMap((message) => {
+    const { role, content } = isObject(message) ? message : {};
+    const parts = typeof content === "string" ? [{ type: "text", text: content }] : partsOf([message]);
+    return parts.map(({ type, text, toolCallId, input: given }) => [role, type, text, toolCallId, given]);
+  });
+  return canonicalJson([callId, input, shown]);
 }
 
 /** Without its oldest entry if it is full. */

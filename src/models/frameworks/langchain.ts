@@ -50,7 +50,7 @@ const PROFILE = { via: "LangGraph", adapter: "toLangChainTools", keys: ["Dynamic
 /**
  * For agents, graphs and `bindTools` of LangChain. Pass the class from "@langchain/core/tools", so the tools belong to the
  * LangChain installation of the program. The artifact of a tool message is the complete ToolResult. In a graph with a
- * checkpointer, a call that needs a person interrupts the graph. Resume it with `true`, `false`, `{ approved, reason, by }`,
+ * checkpointer, a call that needs a person interrupts the graph. Resume it with `true`, `{ approved, reason, by }`,
  * `{ decisions: [{ type: "approve" }] }`, or `{ approvalId }` if the person has answered in Haft.
  */
 export function toLangChainTools<T extends { call(...given: never[]): Promise<unknown> }>(
@@ -162,13 +162,15 @@ function report(
   void handleToolEvent?.call(runManager, update).catch(ignore);
 }
 
-/** LangChain builds the messages of tools, and gives all of them the status "success". */
+/** LangChain builds the messages of tools, and gives all of them the status "success", also if a call waits for a person. */
 function markFailures<T extends { call(...given: never[]): Promise<unknown> }>(tool: T): T {
   const call = tool.call.bind(tool);
   return Object.assign(tool, {
     async call(...given: never[]) {
       const message = await call(...given);
-      const isFailed = isObject(message) && isObject(message["artifact"]) && message["artifact"]["status"] === "failed";
+      if (!isObject(message) || !isObject(message["artifact"])) return message;
+      const { status, pending } = message["artifact"];
+      const isFailed = status === "failed" || (isObject(pending) && pending["kind"] === "approval");
       return isFailed ? Object.assign(message, { status: "error" }) : message;
     },
   });

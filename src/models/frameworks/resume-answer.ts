@@ -20,7 +20,7 @@ export function readAnswer(given: unknown, approvalId: string | undefined): Fram
 }
 
 function problemOf(given: unknown): string {
-  const known = 'true, false, { approved, reason, by }, { decisions: [{ type: "approve" }] } or { approvalId }';
+  const known = 'true, { approved, reason, by }, { decisions: [{ type: "approve" }] } or { approvalId }';
   return `${JSON.stringify(given)} is no answer to one call. Resume with ${known}.`;
 }
 

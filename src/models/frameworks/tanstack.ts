@@ -109,6 +109,7 @@ export function toTanStackTools<const Source extends FrameworkTools>(
 
 interface PendingCall {
   id: string;
+  scope?: string | undefined;
   bridged: BridgedTool;
   input: unknown;
 }
@@ -127,6 +128,8 @@ interface AskedCall extends PendingCall {
 interface Chat {
   readonly threadId: string;
   readonly asked: Map<string, AskedCall>;
+  /** By call id. */
+  readonly scopes: Map<string, string | undefined>;
 }
 
 class Adapter {
@@ -157,11 +160,12 @@ class Adapter {
     config: ChatConfigLike,
   ): Promise<{ tools: never[]; resume: never[] | undefined } | undefined> {
     if (context.phase !== "init") return undefined;
-    const chat: Chat = { threadId: context.threadId, asked: new Map() };
+    const chat: Chat = { threadId: context.threadId, asked: new Map(), scopes: new Map() };
     this.#chats.set(context, chat);
     const answers = new Map<string, Resolution>(config.resume?.map((answer) => [answer.interruptId, answer]));
     for (const call of this.#pendingIn(config.messages)) {
-      const question = await call.bridged.find(this.#identify(call.id, chat.threadId));
+      chat.scopes.set(call.id, call.scope);
+      const question = await call.bridged.find(this.#identify(call, chat.threadId));
       const interruptId = `approval_${call.id}`;
       const answer = answers.get(interruptId);
       // A no that came after a yes in Haft does not count: the call has run.
@@ -181,7 +185,8 @@ class Adapter {
     if (!chat) return;
     for (const call of this.#pendingIn(context.messages)) {
       if (chat.asked.has(call.id)) continue;
-      const question = await call.bridged.check(call.input, this.#identify(call.id, chat.threadId));
+      chat.scopes.set(call.id, call.scope);
+      const question = await call.bridged.check(call.input, this.#identify(call, chat.threadId));
       if (question) chat.asked.set(call.id, { ...call, isNew: true, isRun: false });
     }
   }
@@ -193,13 +198,13 @@ class Adapter {
       const call = chat?.asked.get(toolCallId);
       if (!chat || !call) continue;
       chat.asked.delete(toolCallId);
-      if (!call.isRun) await call.bridged.deny(this.#identify(call.id, chat.threadId));
+      if (!call.isRun) await call.bridged.deny(this.#identify(call, chat.threadId));
     }
   }
 
   /** Waits for the answers to the open questions about the calls in these messages. */
   async wait(messages: readonly unknown[], threadId: string | undefined, signal?: AbortSignal): Promise<void> {
-    for (const { id, bridged } of this.#pendingIn(messages)) await bridged.wait(this.#identify(id, threadId), signal);
+    for (const call of this.#pendingIn(messages)) await call.bridged.wait(this.#identify(call, threadId), signal);
   }
 
   async #run(
@@ -209,7 +214,9 @@ class Adapter {
   ): Promise<string | OutputPart[]> {
     const asked = chat?.asked.get(id);
     if (asked) asked.isRun = true;
-    const call = this.#identify(id, chat?.threadId);
+    // Without the middleware no call is repeated.
+    const scope = chat ? chat.scopes.get(id) : globalThis.crypto.randomUUID();
+    const call = this.#identify({ id, scope }, chat?.threadId);
     // The messages could be sent again, and the answer in them would then count.
     if (asked?.isNew) await bridged.deny(call, { by: "Haft", reason: "the answer is older than the question" });
     const result = await bridged.run(input, {
@@ -224,21 +231,30 @@ class Adapter {
     return show(result);
   }
 
-  #identify(id: string, threadId: string | undefined): FrameworkCall {
-    return { id, run: this.hasSession ? undefined : threadId };
+  #identify({ id, scope }: Pick<PendingCall, "id" | "scope">, threadId: string | undefined): FrameworkCall {
+    return { id, scope, run: this.hasSession ? undefined : threadId };
   }
 
-  /** The calls of our tools in messages that have no result. */
+  /** The calls of our tools in messages that have no result. Some models number the calls of each turn: an id counts until its result. */
   #pendingIn(messages: readonly unknown[]): PendingCall[] {
-    const given = messages.filter(isObject);
-    const ended = new Set(given.filter(isResult).map(({ toolCallId }) => toolCallId));
-    const calls = given.flatMap(({ toolCalls }) => (Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []));
-    return calls.flatMap(({ id, function: called }) => {
-      if (typeof id !== "string" || ended.has(id) || !isObject(called)) return [];
-      const bridged = this.bridged.find(({ name }) => name === called["name"]);
-      const { input } = parseArguments(String(called["arguments"] ?? ""));
-      return bridged ? [{ id, bridged, input }] : [];
-    });
+    const pending: PendingCall[] = [];
+    const ended = new Map<unknown, number>();
+    for (const message of messages.filter(isObject)) {
+      const { toolCalls, toolCallId } = message;
+      if (isResult(message)) {
+        ended.set(toolCallId, (ended.get(toolCallId) ?? 0) + 1);
+        const at = pending.findIndex(({ id }) => id === toolCallId);
+        if (at >= 0) pending.splice(at, 1);
+      }
+      for (const { id, function: called } of Array.isArray(toolCalls) ? toolCalls.filter(isObject) : []) {
+        if (typeof id !== "string" || !isObject(called)) continue;
+        const bridged = this.bridged.find(({ name }) => name === called["name"]);
+        const { input } = parseArguments(String(called["arguments"] ?? ""));
+        const times = ended.get(id);
+        if (bridged) pending.push({ id, scope: times === undefined ? undefined : `after ${times}`, bridged, input });
+      }
+    }
+    return pending;
   }
 }
 
