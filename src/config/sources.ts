@@ -79,9 +79,8 @@ export async function readSources(
   // Until a person has trusted it, a project's file cannot leave out settings, with their denials.
   const kept = importsOf([ofUser, ofProject, local], { except: untrusted.map(({ path }) => path) });
   const inFolder = filesOf("folder", { base: folder, imports: kept, servers: folderServers });
-  const agents = ofFolder.claude
-    ? await readClaudeAgents({ folder, home: user.home, includesHome: ofHome.claude })
-    : [];
+  const includes = { includesHome: ofHome.claude, includesFolder: ofFolder.claude };
+  const agents = await readClaudeAgents({ folder, home: user.home, ...includes });
   const sources = [
     ...(await foreign(filesOf("home", { base: user.home, imports: ofHome, servers: homeServers }))),
     ...agents.filter(({ origin }) => origin === "user"),

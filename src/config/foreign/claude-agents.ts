@@ -24,15 +24,17 @@ export async function readClaudeAgents({
   folder,
   home,
   includesHome,
+  includesFolder,
 }: {
   folder: string;
   home: string;
   includesHome: boolean;
+  includesFolder: boolean;
 }): Promise<RawSource[]> {
   const found: RawSource[] = [];
   const places = [
     ...(includesHome && home !== folder ? [{ base: home, origin: "user" as const }] : []),
-    { base: folder, origin: "project" as const },
+    ...(includesFolder ? [{ base: folder, origin: "project" as const }] : []),
   ];
   for (const { base, origin } of places) {
     const at = { origin, folder: base };
@@ -111,7 +113,7 @@ function translateAgent(reader: SettingsReader, { body, file }: { body: string; 
   const named = reader.get("name");
   const name = typeof named === "string" && named.trim() !== "" ? named.trim() : basename(file, ".md");
   const agent: Record<string, unknown> = { instructions: body };
-  let refused: string | undefined;
+  let refused = name === "__proto__" ? "It is not loaded: an agent cannot have this name." : undefined;
   for (const { key, value, at } of reader.entries()) {
     if (key === "name") reader.applied(at, "The name.");
     else if (key === "description" && typeof value === "string") {

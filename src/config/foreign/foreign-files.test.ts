@@ -418,6 +418,15 @@ describe("agents of Claude Code", () => {
     expect(line).toMatchObject({ outcome: "not_applied", reason: expect.stringMatching(/which is used/) });
   });
 
+  test("of a folder are left out by its file at once, and those of the user are not", async () => {
+    const folders = openConfigFolders({
+      "~/.claude/agents/r.md": agent("name: reviewer"),
+      ".claude/agents/other.md": agent("name: other"),
+      "haft.config.yml": "import: { claude: false }",
+    });
+    expect(Object.keys((await folders.load()).value.agents)).toEqual(["reviewer"]);
+  });
+
   test("behind a link out of the workspace are not loaded", async () => {
     const folders = openConfigFolders({ "~/elsewhere/a.md": agent("name: a"), ".claude/settings.json": "{}" });
     symlinkSync(join(folders.home, "elsewhere"), join(folders.folder, ".claude", "agents"));
@@ -441,10 +450,18 @@ describe("agents of Claude Code", () => {
     expect((await folders.load()).value.agents["constructor"]).toMatchObject({ toolkit: ["constructor", "toString"] });
   });
 
-  test("with very many lines that are no YAML are not loaded", async () => {
-    const bad = Array.from({ length: 51 }, (_, index) => `k${index}: a: b`).join("\n");
-    const config = await openConfigFolders({ ".claude/agents/a.md": agent(bad) }).load();
-    expect(outcomes(config, "a.md")).toEqual([": not_applied"]);
+  test.each([
+    [
+      "51 lines that are no YAML",
+      Array.from({ length: 51 }, (_, index) => `k${index}: a: b`).join("\n"),
+      /not valid YAML/,
+    ],
+    ["501 lines", Array.from({ length: 501 }, (_, index) => `k${index}: a`).join("\n"), /more than 500 lines/],
+    ["the name __proto__", "name: __proto__", /cannot have this name/],
+  ])("with %s are not loaded", async (_what, head, reason) => {
+    const config = await openConfigFolders({ ".claude/agents/a.md": agent(head) }).load();
+    expect(config.value.agents).toEqual({});
+    expect(config.imported[0]).toMatchObject({ outcome: "not_applied", reason: expect.stringMatching(reason) });
   });
 
   test("do not change agents of Haft's own files", async () => {

@@ -1,4 +1,6 @@
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
+/** The parser needs seconds for thousands of keys. */
+const MAX_LINES = 500;
 /** Values that are put in quotes. A file with more is no front matter. */
 const MAX_QUOTED = 50;
 const TOP_LEVEL = /^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$/;
@@ -20,6 +22,9 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
   const [whole, yaml] = FRONT_MATTER.exec(text) ?? [];
   if (whole === undefined) return { body: text.trim() };
   const body = text.slice(whole.length).trim();
+  if ((yaml ?? "").split("\n", MAX_LINES + 1).length > MAX_LINES) {
+    throw new Error(`its front matter has more than ${MAX_LINES} lines`);
+  }
   const first = await parse(yaml ?? "");
   if (first.problem === undefined) return { head: first.head, body };
   const { text: quoted, keys } = await quoteValues(yaml ?? "");
