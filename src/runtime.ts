@@ -57,7 +57,7 @@ import { lintToolPolicy } from "./gate/permit/lint-tool-policy.ts";
 import { createPolicyView, type PolicyView } from "./gate/permit/policy-view.ts";
 import type { PolicyLayer } from "./gate/permit/policy-layers.ts";
 import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
-import type { RuleList, RuleSource } from "./gate/permit/rules/rule.ts";
+import { refuseMisreadRules, type RuleList, type RuleSource } from "./gate/permit/rules/rule.ts";
 import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
@@ -68,7 +68,7 @@ import { createRunCodeTool } from "./code/run-code.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
-import { provideValidator } from "./schema/read-schema.ts";
+import { provideValidator, shareValidator } from "./schema/read-schema.ts";
 import type { Workspace } from "./workspace.ts";
 
 // For tools that are registered in no runtime. A bundle that only defines tools contains neither.
@@ -188,6 +188,14 @@ const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
 });
 const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true, graceMs: true });
 const SEARCH_KEYS = keysOf<ToolSearchOptions>({ budget: true, core: true });
+const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
+  lifetimeMs: true,
+  replayMs: true,
+  checkAnswer: true,
+  maxOpenPerSession: true,
+  maxOpenPerUser: true,
+  maxShownBytes: true,
+});
 const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
 
 function checkOptions(options: HaftOptions): void {
@@ -196,6 +204,7 @@ function checkOptions(options: HaftOptions): void {
   checkKeys("`concurrency` of createHaft", options.concurrency, CONCURRENCY_KEYS);
   checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
   checkKeys("`toolSearch` of createHaft", options.toolSearch, SEARCH_KEYS);
+  checkKeys("`approvals` of createHaft", options.approvals, APPROVAL_KEYS);
   checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
   for (const layer of typeof policy === "function" ? [] : [policy].flat())
     checkToolPolicy("`policy` of createHaft", layer);
@@ -327,6 +336,7 @@ class Runtime {
     if (workspace !== undefined && typeof workspace !== "object") {
       throw new TypeError('workspace takes what openWorkspace(path) of "haft/workspace" gives, not a path.');
     }
+    shareValidator(jsonSchemaValidator);
     this.options = options;
     this.clock = options.clock ?? systemClock;
     this.events = options.registry?.events ?? new EventEmitter(options.onListenerError);
@@ -399,6 +409,7 @@ class Runtime {
     this.stored = this.#openStoredCalls();
 
     this.#registerTools();
+    refuseMisreadRules(this.rules.rules(), this.registry.list());
     this.#reportProblems(hooks?.warnings ?? []);
   }
 

@@ -53,6 +53,18 @@ describe("plugins of a folder", () => {
     expect(folders.ran("acme")).toBe(true);
   });
 
+  test("import every entry point of zod, without node_modules", async () => {
+    const folders = openConfigFolders({
+      "haft.config.yml": "plugins: [./schemas.ts]",
+      "schemas.ts": `import { z } from "zod/v4"; import * as mini from "zod/mini"; import { z as top } from "zod";
+        export default { manifest: { id: [z, mini, top].every((each) => typeof each.string === "function") ? "found" : "missing" }, register() {} };`,
+    });
+    await trust(folders.folder, folders);
+    const { plugins, failures } = await loadPlugins(await folders.load());
+    expect(failures).toEqual([]);
+    expect(plugins.map(({ plugin: { manifest } }) => manifest.id)).toEqual(["found"]);
+  });
+
   test("that are disabled are never imported", async () => {
     const folders = open();
     await trust(folders.folder, folders);

@@ -64,9 +64,11 @@ async function missingPackages(entry: string): Promise<Record<string, string>> {
   const own = await findPackage();
   if (own === undefined) return {};
   const { resolve: fromHaft } = createRequire(join(own, "package.json"));
-  const { exports } = await readJson(join(own, "package.json"));
-  const entries = isObject(exports) ? Object.keys(exports).filter((name) => !name.endsWith(".json")) : [];
-  const wanted = [...entries.map((name) => `haft${name.slice(1)}`), "zod"];
+  const zod = tryResolve(fromHaft, "zod/package.json");
+  const wanted = [
+    ...(await entryPoints("haft", join(own, "package.json"))),
+    ...(zod === undefined ? [] : await entryPoints("zod", zod)),
+  ];
   const missing = wanted.filter((name) => tryResolve(fromPlugin, name) === undefined);
   const alias: Record<string, string> = {};
   for (const name of missing) {
@@ -74,6 +76,12 @@ async function missingPackages(entry: string): Promise<Record<string, string>> {
     if (file !== undefined) alias[name] = file;
   }
   return alias;
+}
+
+async function entryPoints(name: string, manifest: string): Promise<string[]> {
+  const { exports } = await readJson(manifest);
+  const entries = isObject(exports) ? Object.keys(exports) : [];
+  return entries.filter((entry) => !/\.json$|\*/.test(entry)).map((entry) => `${name}${entry.slice(1)}`);
 }
 
 function tryResolve(resolveName: (name: string) => string, name: string): string | undefined {

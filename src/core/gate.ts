@@ -12,7 +12,8 @@ import {
 import type { ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
 import type { ToolResult } from "./result.ts";
-import { type AnyTool, sharedByCopies } from "./tool.ts";
+import { sharedByCopies } from "../schema/shared-by-copies.ts";
+import type { AnyTool } from "./tool.ts";
 
 // Operations on calls for the runtime's own parts. They are not exported from the package, and not properties of a
 // public object: a caller that could set a second pass or a parent could run a call without its approval.

@@ -27,6 +27,7 @@ describe("an unknown option is an error that names the nearest known one", () =>
     ["a runtime", () => createHaft(wrong({ polcy: {} })), /"polcy".*"policy"/],
     ["concurrency", () => createHaft({ concurrency: wrong({ maxConcurrentTools: 1 }) }), /"maxConcurrent"/],
     ["timeouts", () => createHaft({ timeouts: wrong({ max: 1 }) }), /"maxMs"/],
+    ["approvals", () => createHaft({ approvals: wrong({ lifetime: 1 }) }), /"lifetime".*"lifetimeMs"/],
     ["a policy", () => createHaft({ policy: wrong({ denny: ["exec"] }) }), /"denny".*"deny"/],
     ["rules", () => createHaft({ rules: wrong({ dney: ["exec"] }) }), /"dney".*"deny"/],
     ["a rule set", () => new RuleSet([wrong({ origin: "a file", alow: [] })]), /a file.*"alow".*"allow"/],

@@ -1,4 +1,5 @@
 import type { Schema } from "../schema/schema.ts";
+import { sharedByCopies } from "../schema/shared-by-copies.ts";
 import type { CallAuthority, Caller, CallOptions, Execute } from "./call.ts";
 import type { Content } from "./content.ts";
 import type { FunctionDeclaration, ToolCallDefinition } from "./definition.ts";
@@ -223,16 +224,6 @@ export function neverAsks(): ToolPermission {
 /** The permission of a tool that always asks. */
 export function alwaysAsks(): ToolPermission {
   return ToolPermission.CONFIRM;
-}
-
-/**
- * What all copies of Haft in this process share. A program may load several: a bundle, the command line, a linked package.
- * Created at first use, because nothing happens at import.
- */
-export function sharedByCopies<T>(name: string, create: () => T): T {
-  const key = Symbol.for(`haft/${name}/1`);
-  if (!(key in globalThis)) Object.defineProperty(globalThis, key, { value: create() });
-  return (globalThis as unknown as Record<symbol, T>)[key] as T;
 }
 
 let shared: WeakMap<object, ToolBody> | undefined;

@@ -1,3 +1,4 @@
+import { toPlainData } from "../core/json.ts";
 import type { Verdict } from "../core/call.ts";
 import {
   type CallSubject,
@@ -43,15 +44,19 @@ function subjectOf(input: unknown, signature?: Signature): CallSubject {
   if (paths.length > 0)
     return subject("path", paths.length > 3 ? `${paths[0]} +${paths.length - 1}` : paths.join(", "));
   if (urls[0] !== undefined) return subject("url", urls[0]);
-  if (!isObject(input)) return subject("text", typeof input === "string" ? input : (JSON.stringify(input) ?? ""));
+  if (!isObject(input)) return subject("text", typeof input === "string" ? input : shownData(input));
   for (const [type, names] of NAMED) {
     const value = names.map((name) => input[name]).find((each) => typeof each === "string" || typeof each === "number");
     if (value === undefined || value === "") continue;
     const currency = type === "amount" && typeof input["currency"] === "string" ? ` ${input["currency"]}` : "";
     return subject(type, `${value}${currency}`);
   }
-  const text = Object.keys(input).length === 0 ? "" : JSON.stringify(input);
-  return subject("text", signature?.text ?? text);
+  return subject("text", signature?.text ?? (Object.keys(input).length === 0 ? "" : shownData(input)));
+}
+
+/** A validated input may hold what JSON does not have, such as a bigint. */
+function shownData(input: unknown): string {
+  return JSON.stringify(toPlainData(input).value) ?? "";
 }
 
 /** What a search looks for, and where if that is not everywhere. */

@@ -33,6 +33,35 @@ describe("values that JSON does not have are made from what it has", () => {
     }
   });
 
+  test.each(["2023-02-30", "2024-01-01T24:00:00Z", "2024-01-01T10:00:00", "2024-1-1"])(
+    "%s is no date, and the issue says what to write",
+    async (wrong) => {
+      for (const source of [z.object({ a: z.date() }), v.object({ a: v.date() }), z3.object({ a: z3.date() })]) {
+        const { issues } = await toSchema(source as never).validate({ a: wrong });
+        expect(issues?.[0]?.message).toContain("write a date that exists, such as 2026-01-31, or a time with its zone");
+      }
+    },
+  );
+
+  test("a tool with a bigint can ask a person", async () => {
+    const pay = createTool({
+      name: "pay",
+      description: "d",
+      permission: "confirm",
+      parameters: z.object({ sum: z.bigint(), to: z.set(z.bigint()) }),
+      run: ({ sum, to }) => `${typeof sum} ${sum} ${[...to].join()}`,
+    });
+    const haft = createHaft({ tools: [pay] });
+    const call = { id: "c", caller: { session: "s" } };
+    const input = { sum: "90071992547409930", to: [1] };
+    const asked = await haft.execute("pay", input, call);
+    const id = asked.status === "pending" ? asked.pending.id : "";
+    expect(JSON.stringify(await haft.approvals.get(id))).toContain("90071992547409930");
+    await haft.approvals.answer(id, { approved: true });
+    expect(await haft.execute("pay", input, call)).toMatchObject({ details: "bigint 90071992547409930 1" });
+    await haft.shutdown();
+  });
+
   test("a tool gets them, and the definition shows JSON only", async () => {
     const days = createTool({
       name: "days",

@@ -58,10 +58,21 @@ function convertValue(root: JsonSchema, schema: JsonSchema, value: unknown): unk
   }
 }
 
+/** A day, or a time with its zone. Not `isFormat`, whose table would make every bundle larger. */
+const DATE_TEXT =
+  /^(\d{4}-\d\d-\d\d)(?:T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?$/;
+
 function toDate(text: string): unknown {
-  const date = new Date(text);
-  // `new Date` also reads "1" and "May".
-  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(date.getTime()) ? date : text;
+  // `new Date` also reads "1" and "May", makes 2 March of 30 February, and takes the zone of this machine.
+  const day = DATE_TEXT.exec(text)?.[1];
+  if (day === undefined || new Date(day).toJSON()?.slice(0, 10) !== day) return text;
+  return new Date(text);
+}
+
+/** What to write instead of a text that no date was made of. Undefined for other values. */
+export function dateHint(value: unknown): string | undefined {
+  if (typeof value !== "string" || !/^\d{4}-\d/.test(value) || toDate(value) !== value) return undefined;
+  return "write a date that exists, such as 2026-01-31, or a time with its zone, such as 2026-01-31T12:00:00Z";
 }
 
 function convertInside(root: JsonSchema, schema: JsonSchema, value: unknown): unknown {

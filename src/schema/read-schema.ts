@@ -1,8 +1,9 @@
 import type { InferOutput, SchemaSource } from "./infer.ts";
 import { isJsonType, isObject, type JsonSchema } from "./json-schema.ts";
 import { lintJsonSchema } from "./lint-json-schema.ts";
-import { type Schema, unreadable, type Validation } from "./schema.ts";
-import { splitConversions } from "./convert-input.ts";
+import { type Schema, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
+import { dateHint, splitConversions } from "./convert-input.ts";
+import { sharedByCopies } from "./shared-by-copies.ts";
 import { describeStandard, type StandardSchema } from "./standard-schema.ts";
 
 type Validator = (value: unknown) => Validation<unknown>;
@@ -12,6 +13,15 @@ let makeValidator: ((root: JsonSchema) => Validator) | undefined;
 /** The runtime brings it, and `toSchema`: a bundle that only defines tools does without. */
 export function provideValidator(make: (root: JsonSchema) => Validator): void {
   makeValidator = make;
+}
+
+function sharedValidator(): { make?: (root: JsonSchema) => Validator } {
+  return sharedByCopies("validator", () => ({}));
+}
+
+/** For the tools of other copies of Haft in this process: a bundle that only defines tools has no validator. */
+export function shareValidator(make: (root: JsonSchema) => Validator): void {
+  sharedValidator().make ??= make;
 }
 
 /** As `toSchema`, which also provides the validator. */
@@ -58,13 +68,37 @@ function fromStandard(source: StandardSchema): Schema {
     validate(value) {
       try {
         const { convert } = mayConvert ? describe() : {};
-        const result = standard.validate(convert ? convert(value) : value);
-        return result instanceof Promise ? result.catch(refusal) : result;
+        if (!convert) return settle(standard.validate(value));
+        const result = standard.validate(convert(value));
+        return result instanceof Promise
+          ? result.then((each) => withDateHints(each, value)).catch(refusal)
+          : withDateHints(result, value);
       } catch (cause) {
         return refusal(cause);
       }
     },
   };
+}
+
+function settle<T>(result: Validation<T> | Promise<Validation<T>>): Validation<T> | Promise<Validation<T>> {
+  return result instanceof Promise ? result.catch(refusal) : result;
+}
+
+/** "Expected a date, received a string" does not say what to write. */
+function withDateHints<T>(result: Validation<T>, given: unknown): Validation<T> {
+  if (!result.issues) return result;
+  const issues = result.issues.map((issue) => {
+    const hint = /date/i.test(issue.message) ? dateHint(valueAt(given, issue.path ?? [])) : undefined;
+    return hint === undefined ? issue : { ...issue, message: `${issue.message}: ${hint}` };
+  });
+  return { issues };
+}
+
+function valueAt(value: unknown, path: NonNullable<SchemaIssue["path"]>): unknown {
+  return path.reduce<unknown>((inner, step) => {
+    const key = typeof step === "object" ? step.key : step;
+    return typeof inner === "object" && inner !== null ? (inner as Record<PropertyKey, unknown>)[key] : undefined;
+  }, value);
 }
 
 /** Types of Zod and Valibot that no JSON can become, and what to write instead. */
@@ -122,7 +156,7 @@ function fromJsonSchema(source: JsonSchema): Schema {
 function validatorOf(root: JsonSchema): Schema["validate"] {
   let validate: Validator | undefined;
   return (value) => {
-    validate ??= makeValidator?.(root);
+    validate ??= (makeValidator ?? sharedValidator().make)?.(root);
     if (validate) return validate(value);
     throw new Error('This bundle contains no validator, because it only defines tools. Import createHaft from "haft".');
   };

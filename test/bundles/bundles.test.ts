@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../architecture/read-entries.ts";
@@ -70,6 +71,33 @@ describe("rolldown", () => {
     expect(code.length).toBeLessThanOrEqual(40_000);
     expect(code).not.toMatch(/from\s*"node:/);
   });
+});
+
+test("a tool of a bundle without a validator runs in the runtime of another copy", async () => {
+  writeFileSync(
+    join(folder, "tools.mjs"),
+    `import { createTool } from "haft";
+export const half = createTool({ name: "half", description: "d", kind: "readonly", parameters: { type: "object", properties: { n: { type: "number" } }, required: ["n"] }, run: ({ n }) => n / 2 });`,
+  );
+  const built = await rolldown({
+    input: join(folder, "tools.mjs"),
+    platform: "node",
+    logLevel: "silent",
+    resolve: { alias },
+  });
+  await built.write({ file: join(folder, "bundled-tools.mjs"), format: "esm" });
+  await built.close();
+  writeFileSync(
+    join(folder, "host.mjs"),
+    `import { createHaft } from ${JSON.stringify(pathToFileURL(alias.haft).href)};
+import { half } from "./bundled-tools.mjs";
+const haft = createHaft({ tools: [half] });
+const said = [await haft.execute("half", { n: 4 }), await haft.execute("half", { n: "x" })];
+console.log(JSON.stringify(said.map(({ details, error }) => details ?? error.code)));
+await haft.shutdown();`,
+  );
+  const said = execFileSync(process.execPath, [join(folder, "host.mjs")], { cwd: folder, encoding: "utf8" });
+  expect(said.trim()).toBe('[2,"invalid_input"]');
 });
 
 test("vite makes a program that runs", async () => {

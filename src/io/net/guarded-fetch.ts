@@ -3,6 +3,7 @@ import { brotliDecompress, gunzip, inflate, inflateRaw } from "node:zlib";
 import type { Dispatcher, Pool } from "undici";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { errorCode, toolError } from "../../core/error.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import { createConnectionPools, type Dial, explainFailure } from "./connections.ts";
 import { createNetGuard, type NetGuard, type NetGuardOptions, type Target } from "./net-guard.ts";
 import { checkHeaders, type Follow, type Hop, nextHop, reasonToStop, type Redirect, redirectOf } from "./redirects.ts";
@@ -56,6 +57,16 @@ export interface GuardedNet extends NetGuard {
 }
 
 const NET_LIMITS = { timeoutMs: 60_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 } as const;
+const NET_KEYS = keysOf<GuardedNetOptions>({
+  hosts: true,
+  exceptions: true,
+  resolver: true,
+  proxies: true,
+  clock: true,
+  userAgent: true,
+  ca: true,
+  dial: true,
+});
 const METHODS = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
@@ -67,6 +78,7 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
  * const haft = createHaft({ tools: createHttpTools(net) });
  */
 export function createGuardedNet(options: GuardedNetOptions = {}): GuardedNet {
+  checkKeys("createGuardedNet", options, NET_KEYS);
   const { clock = systemClock, userAgent = "Haft", ca, dial, ...policy } = options;
   const guard = createNetGuard(policy);
   const pools = createConnectionPools({ guard, dial, ca });

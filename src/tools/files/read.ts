@@ -47,7 +47,8 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     description: {
       short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
       usageNotes: [
-        "Returns up to 2,000 lines from offset (line numbers from 1), each cut at 2,000 characters, 50 KiB in total.",
+        "Returns lines from offset (line numbers from 1): 2,000 by default, at most 10,000, 50 KiB in total.",
+        "Each line is cut at 2,000 characters.",
         "If there is more, the result names the next offset. The rest of a long line is read with offset and column.",
         "A path such as spill:ID, which a long output names, reads that whole output.",
       ],

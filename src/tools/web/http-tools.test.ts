@@ -13,6 +13,7 @@ import { createFakeClock } from "../../testing/fake-clock.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createHaft } from "../../runtime.ts";
 import { createHttpTools, type HttpDetails } from "./http-tools.ts";
+import { createWebTools } from "./web-tools.ts";
 
 async function open(answer: RequestHandler) {
   const server = await startServer(answer);
@@ -196,4 +197,17 @@ describe("http_request", () => {
       expect(await haft.execute(name, { url: origin })).toMatchObject({ error: { code: "denied" } });
     expect(requests).toEqual([]);
   });
+});
+
+test("a misspelt option is an error", async () => {
+  const net = createGuardedNet();
+  onTestFinished(() => net.close());
+  expect(() => createGuardedNet({ denyHost: ["x"] } as never)).toThrow('createGuardedNet has no option "denyHost"');
+  expect(() => createHttpTools({ fetch: net.fetch, bogus: 1 } as never)).toThrow(
+    'createHttpTools has no option "bogus"',
+  );
+  expect(() => createWebTools({ fetch: net.fetch, cacheMs: 1 } as never)).toThrow(
+    'createWebTools has no option "cacheMs"',
+  );
+  expect(createHttpTools(net)).toHaveLength(3);
 });

@@ -3,11 +3,12 @@ import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { AnyTool, Preview, ToolContext } from "../../core/tool.ts";
 import { disarmText, wrapUntrusted } from "../../core/untrusted-text.ts";
 import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
-import type { GuardedFetch, GuardedResponse } from "../../io/net/guarded-fetch.ts";
+import type { GuardedFetch, GuardedNet, GuardedResponse } from "../../io/net/guarded-fetch.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
@@ -18,9 +19,19 @@ import { describeOutput, field } from "../../schema/describe-output.ts";
  * const haft = createHaft({ tools: createHttpTools(createGuardedNet()) });
  */
 export function createHttpTools(dependencies: HttpDependencies): AnyTool[] {
+  checkKeys("createHttpTools", dependencies, HTTP_KEYS);
   return [createHttpGetTool(dependencies), createHttpPostTool(dependencies), createHttpRequestTool(dependencies)];
 }
 
+/** A guarded network is accepted as it is. */
+const HTTP_KEYS = keysOf<HttpDependencies & GuardedNet>({
+  fetch: true,
+  checkUrl: true,
+  openSpill: true,
+  admit: true,
+  mayReach: true,
+  close: true,
+});
 const METHODS = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 

@@ -1,3 +1,4 @@
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { createPageConverter, type PageConverter } from "./page-converter.ts";
 import { createWebFetchTool, type WebFetchDependencies } from "./web-fetch.ts";
@@ -9,6 +10,17 @@ export interface WebDependencies extends Omit<WebFetchDependencies, "converter">
   converter?: PageConverter;
 }
 
+const WEB_KEYS = keysOf<WebDependencies>({
+  fetch: true,
+  searchFetch: true,
+  search: true,
+  env: true,
+  converter: true,
+  render: true,
+  clock: true,
+  cacheTtlMs: true,
+});
+
 /**
  * The tools that read and search the web: `web_fetch` and `web_search`. `close` ends the thread that converts pages.
  *
@@ -17,6 +29,7 @@ export interface WebDependencies extends Omit<WebFetchDependencies, "converter">
  * const haft = createHaft({ tools: web.tools });
  */
 export function createWebTools(dependencies: WebDependencies): { tools: AnyTool[]; close(): Promise<void> } {
+  checkKeys("createWebTools", dependencies, WEB_KEYS);
   const { searchFetch, search, env, ...fetching } = dependencies;
   const converter = dependencies.converter ?? createPageConverter({ clock: fetching.clock });
   return {

@@ -78,18 +78,20 @@ export function compileRule(rule: Rule): CompiledRule {
       if (conditions) return isNamed && (conditionsHold(conditions, subject) ?? rule.list === "ask");
       if (parameter && isNamed) {
         const matched = matchParameter(parameter, subject);
-        if (matched !== undefined) return matched;
+        if (matched !== undefined) return matched === "unknown" ? rule.list === "ask" : matched;
       }
       return touchesPaths(subject, isNamed) || touchesRest(subject);
     },
     mayTouchHidden(subject, isNamed) {
       if (conditions) return isNamed && conditionsHold(conditions, subject) === undefined;
+      const matched = parameter && isNamed ? matchParameter(parameter, subject) : undefined;
+      if (matched === "unknown") return true;
       const hides = subject.command?.hides;
       if (!hides || spec === undefined) return false;
       const { family } = target;
       if (family === "reads" || family === "changes") return hides[family].length > 0 || hides.commands.includes("");
       if (family === "urls" || (family === undefined && !isNamed)) return false;
-      if (parameter && isNamed && matchParameter(parameter, subject) !== undefined) return false;
+      if (matched !== undefined) return false;
       return hides.commands.some(opening());
     },
     coversCall: (subject) => conditions !== undefined && conditionsHold(conditions, subject) === true,

@@ -10,6 +10,7 @@ import { compileWildcard, hasWildcard, parseParameterPattern, propertyNames } fr
 import { type Condition, looksLikeCondition } from "./rule-conditions.ts";
 import {
   isEffectRule,
+  isMute,
   mayAllow,
   parseRule,
   readTarget,
@@ -136,8 +137,7 @@ function lintSpec({ name, spec, conditions }: RuleText, { list, text }: Rule, to
   const isFileTool = named.some((tool) => touchesFiles(tool));
   if (target.family === "reads" || target.family === "changes" || isFileTool)
     return lintPath(text, spec, target.family, named);
-  const isMute = named.length > 0 && named.every((tool) => !tool.signature);
-  return isMute ? [remark("error", "never_matches", "lint.noSignature")] : [];
+  return isMute(named) ? [remark("error", "never_matches", "lint.noSignature")] : [];
 }
 
 function aliased(tool: AnyTool, parameter: string): string {

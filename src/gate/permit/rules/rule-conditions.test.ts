@@ -62,6 +62,42 @@ describe("a rule compares values", () => {
     expect(decide(refund, { deny: [rule] }, input)).toBe(expected);
   });
 
+  test.each([
+    ["t(x==1234567890123456789)", "1234567890123456789", "deny"],
+    ["t(x==1234567890123456789)", "1234567890123456788", "allow"],
+    ["t(x==1234567890123456789)", 1234567890123456789n, "deny"],
+    ["t(x==1234567890123456789)", 1234567890123456789n + 1n, "allow"],
+    ["t(x==1234567890123456789)", Number("1234567890123456788"), "ask"],
+    ["t(x==007)", "007", "deny"],
+    ["t(x==007)", "7", "allow"],
+    ["t(x==100)", 100, "deny"],
+    ["t(x==100)", "100", "deny"],
+    ["t(x==100)", "0x64", "ask"],
+    ["t(x==100)", "100.0", "ask"],
+    ["t(x!=100)", "101", "deny"],
+    ["t(x==evil)", ["evil"], "ask"],
+    ["t(x>100)", "0x1F4", "ask"],
+    ["t(x>100)", "1e3", "ask"],
+    ["t(x>100)", 500n, "deny"],
+    ["t(x:evil)", "evil", "deny"],
+    ["t(x:evil)", ["evil"], "ask"],
+    ["t(x:evil)", new Set(["evil"]), "ask"],
+    ["t(x:evil)", { a: 5n }, "ask"],
+    ["t(x:500)", 500n, "deny"],
+    ["t(x:evil)", "good", "allow"],
+  ])("deny %s, case %#", (rule, x, expected) => {
+    const tool = createTool({ ...refundConfig(), name: "t", parameters: z.object({ x: z.any() }) });
+    expect(decide(tool, { deny: [rule] }, { x })).toBe(expected);
+    const confirm = createTool({
+      ...refundConfig(),
+      name: "t",
+      permission: "confirm",
+      parameters: z.object({ x: z.any() }),
+    });
+    const allowed = rule.includes(":") || expected !== "deny" ? "ask" : "allow";
+    expect(decide(confirm, { allow: [rule] }, { x }, false)).toBe(allowed);
+  });
+
   test("asks if there is no value to compare", () => {
     expect(decide(refund, { deny: ["Refund(amount>100)"] }, {})).toBe("ask");
     expect(decide(refund, { ask: ["Refund(amount>100)"] }, { amount: "many" })).toBe("ask");
@@ -117,12 +153,27 @@ describe("a condition that cannot be understood is an error", () => {
     ["effect:delete", '"effect:delete"'],
     ["effect:explode>1", '"effect:explode>1"'],
     ["effect:delete>1.5", '"effect:delete>1.5"'],
+    [`Refund(amount>${"9".repeat(400)})`, `"amount>${"9".repeat(400)}"`],
+    ["Refund(amount>9007199254740993)", '"amount>9007199254740993"'],
   ])("%s", (rule, condition) => {
     const message = new RegExp(condition.replace(/[.*+?^$()|\\]/g, "\\$&"));
     expect(() => createHaft({ tools: [refund], rules: { deny: [rule] } })).toThrow(message);
     expect(() => new RuleSet().add(rule, "ask", "user")).toThrow(TypeError);
     expect(lintRules([{ origin: "user", deny: [rule] }])[0]).toMatchObject({ level: "error", code: "malformed" });
   });
+
+  test.each(["amount=100", "amount≥100", "amount＞100", "amount gt 100", "!amount", "amount:100..500"])(
+    "%s of a tool without a signature",
+    (condition) => {
+      const create = () => createHaft({ tools: [refund], rules: { deny: [`refund(${condition})`] } });
+      expect(create).toThrow(`"${condition}" cannot be understood: write NAME>NUMBER`);
+      // A tool that describes its calls as texts may mean such a text.
+      const parameters = z.object({});
+      const described = createTool({ ...refundConfig(), parameters, name: "refund", signature: () => condition });
+      expect(decide(described, { deny: [`refund(${condition})`] }, {})).toBe("deny");
+      expect(createHaft({ tools: [described], rules: { deny: [`refund(${condition})`] } })).toBeDefined();
+    },
+  );
 
   test("an effect without a tool cannot allow", () => {
     expect(() => new RuleSet([{ origin: "user", allow: ["effect:delete<10"] }])).toThrow(/not allow/);

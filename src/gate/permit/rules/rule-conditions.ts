@@ -18,6 +18,8 @@ export interface Condition {
   effect?: Effect;
   operator: Operator;
   value: number | string;
+  /** The value as written, without quotes: what a text is compared with. */
+  literal: string;
   /** For an unquoted text with `*`. */
   matches?: TextMatcher;
 }
@@ -30,6 +32,19 @@ export function looksLikeCondition(text: string): boolean {
   return /(?<!\\)(?:[<>]|[=!]=)/.test(text) || text.trim().toLowerCase().startsWith("effect:");
 }
 
+/** Conditions of other languages, such as `amount=100`, `amount≥100`, `amount gt 100`, `!amount` and `amount:1..5`. */
+const FOREIGN_CONDITION =
+  /^\s*(?:[A-Za-z_][\w.-]*\s*(?:=|[≥≤≠＞＜＝≧≦⩾⩽]|:\s*-?[\d.]*\.\.-?[\d.]+\s*$|\s(?:gte?|lte?|eq|neq?|is|equals)\s+\S)|[!¬]\s*[A-Za-z_])/u;
+
+/** What is wrong with a rule whose text is no condition here, but was meant as one. `\=` is a plain character. */
+export function misreadCondition(text: string): string | undefined {
+  if (!FOREIGN_CONDITION.test(text)) return undefined;
+  return (
+    `the condition "${text}" cannot be understood: write NAME>NUMBER or NAME==VALUE, with one of ${OPERATORS.join(" ")}, ` +
+    "and && between two conditions"
+  );
+}
+
 /** `amount>100 && currency==EUR`. Throws a `ConditionError` that names the part that cannot be understood. */
 export function parseConditions(text: string): Condition[] {
   return text.split("&&").map((part) => parseCondition(part.trim()));
@@ -40,32 +55,48 @@ function parseCondition(text: string): Condition {
   const [, name = "", operator = "", given = ""] = /^([^<>=!\s]+?)\s*:?\s*([<>=!]+)\s*(.*)$/s.exec(text) ?? [];
   const known = OPERATORS.find((each) => each === operator);
   if (!known) throw notUnderstood(text, `write NAME>NUMBER, with one of ${OPERATORS.join(" ")}`);
-  const value = valueOf(given.trim());
-  if (value === undefined) throw notUnderstood(text, "its value is missing");
   const isEquality = known === "==" || known === "!=";
-  if (typeof value === "string" && !isEquality) throw notUnderstood(text, `${given} is not a number`);
+  const literal = /^(["'])(.*)\1$/s.exec(given.trim())?.[2] ?? given.trim();
+  const value = isEquality ? valueOf(given.trim()) : limitOf(given.trim());
+  if (value === undefined) {
+    const isMissing = isEquality || given.trim() === "";
+    throw notUnderstood(text, isMissing ? "its value is missing" : `${given} is not a number that can be compared`);
+  }
   const [, effectName] = /^effect:(.*)$/i.exec(name) ?? [];
   if (effectName !== undefined) {
     const effect = EFFECTS.find((each) => each === effectName.toLowerCase());
     if (!effect) throw notUnderstood(text, `effects are ${EFFECTS.join(", ")}`);
     if (typeof value === "string" || !Number.isInteger(value)) throw notUnderstood(text, "an effect is counted");
-    return { text, effect, operator: known, value };
+    return { text, effect, operator: known, value, literal };
   }
   if (!/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(name)) {
     throw notUnderstood(text, `"${name}" is not the name of a parameter`);
   }
-  const condition: Condition = { text, parameter: name.split("."), operator: known, value };
+  const condition: Condition = { text, parameter: name.split("."), operator: known, value, literal };
   if (typeof value === "string" && value === given.trim() && hasWildcard(value)) {
     condition.matches = compileWildcard(value);
   }
   return condition;
 }
 
+const DECIMAL = /^-?\d+(?:\.\d+)?$/;
+
+/** A number only if it is exact: `007` and the digits of a long id are texts. */
 function valueOf(text: string): number | string | undefined {
-  if (/^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  if (DECIMAL.test(text) && isExact(text)) return Number(text);
   const quoted = /^(["'])(.*)\1$/s.exec(text)?.[2];
   if (quoted !== undefined) return quoted;
   return /^[\w@./:*-]+$/.test(text) ? text : undefined;
+}
+
+function limitOf(text: string): number | undefined {
+  const number = DECIMAL.test(text) ? Number(text) : NaN;
+  return Number.isFinite(number) && (Number.isSafeInteger(number) || !Number.isInteger(number)) ? number : undefined;
+}
+
+function isExact(text: string): boolean {
+  const number = Number(text);
+  return String(number) === text && (Number.isSafeInteger(number) || !Number.isInteger(number));
 }
 
 function notUnderstood(text: string, why: string): ConditionError {
@@ -79,17 +110,16 @@ export function conditionsHold(conditions: readonly Condition[], subject: Subjec
   return results.includes(undefined) ? undefined : true;
 }
 
-function compare({ parameter, effect, operator, value, matches }: Condition, subject: Subject): boolean | undefined {
+function compare(condition: Condition, subject: Subject): boolean | undefined {
+  const { parameter, effect, operator, value } = condition;
   const given = effect === undefined ? valueAt(subject, parameter ?? []) : countOf(effect, subject);
   if (given === undefined || given === null || given === "unknown") return undefined;
-  if (typeof value === "string") {
-    if (typeof given === "object") return undefined;
-    const isEqual = matches ? matches(String(given)) : String(given) === value;
-    return operator === "==" ? isEqual : !isEqual;
+  if (operator === "==" || operator === "!=") {
+    const isEqual = equals(condition, given);
+    return isEqual === undefined ? undefined : isEqual === (operator === "==");
   }
-  const number =
-    typeof given === "number" ? given : typeof given === "string" && given.trim() !== "" ? Number(given) : NaN;
-  if (Number.isNaN(number)) return undefined;
+  const number = numberOf(given);
+  if (number === undefined || typeof value === "string") return undefined;
   switch (operator) {
     case ">":
       return number > value;
@@ -99,11 +129,28 @@ function compare({ parameter, effect, operator, value, matches }: Condition, sub
       return number < value;
     case "<=":
       return number <= value;
-    case "==":
-      return number === value;
-    case "!=":
-      return number !== value;
   }
+}
+
+/** Texts are compared as texts: two long ids that differ in a digit may be the same number. */
+function equals({ value, literal, matches }: Condition, given: unknown): boolean | undefined {
+  if (typeof given === "object") return undefined;
+  if (matches) return matches(String(given));
+  if (typeof given !== "number") {
+    if (String(given) === literal) return true;
+    // `100.00` is another text than `100`, but a tool may read the same number.
+    return typeof given === "string" && typeof value === "number" && Number(given) === value ? undefined : false;
+  }
+  if (typeof value === "number") return given === value;
+  // The digits of a number are known only as far as it is exact.
+  return DECIMAL.test(literal) && Number(literal) === given ? undefined : String(given) === literal;
+}
+
+/** A text is a number only if it is written in digits: not `0x64`, `1e3` or `Infinity`. */
+function numberOf(given: unknown): number | bigint | undefined {
+  if (typeof given === "bigint") return given;
+  if (typeof given === "number") return Number.isNaN(given) ? undefined : given;
+  return typeof given === "string" && DECIMAL.test(given) ? Number(given) : undefined;
 }
 
 function valueAt({ tool, input }: Subject, [first = "", ...rest]: readonly string[]): unknown {

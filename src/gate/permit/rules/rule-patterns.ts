@@ -1,4 +1,5 @@
 import type { AnyTool } from "../../../core/tool.ts";
+import { toPlainData } from "../../../core/json.ts";
 import { compileGlob, type GlobPattern } from "../../../io/files/glob-pattern.ts";
 import { foldName } from "../../../io/files/path-name.ts";
 import { isObject } from "../../../schema/json-schema.ts";
@@ -176,14 +177,16 @@ export function hasParameter(tool: AnyTool, name: string): boolean {
 
 /**
  * Undefined if the tool has no such parameter: then it is no parameter rule. What the tool's signature already
- * contains (the command, a path) is matched only by the signature, which resolves wrappers and links.
+ * contains (the command, a path) is matched only by the signature, which resolves wrappers and links. A list or an object
+ * is "unknown": it may contain the value.
  */
-export function matchParameter({ name, value }: ParameterPattern, subject: Subject): boolean | undefined {
+export function matchParameter({ name, value }: ParameterPattern, subject: Subject): boolean | "unknown" | undefined {
   const { tool, input } = subject;
   if (!hasParameter(tool, name)) return undefined;
   const given = isObject(input) ? input[tool.parameterAliases.get(name) ?? name] : undefined;
   if (given === undefined || given === null || isInSignature(given, subject)) return false;
-  return value(typeof given === "string" ? given : JSON.stringify(given));
+  if (typeof given !== "object") return value(String(given));
+  return value(JSON.stringify(toPlainData(given).value)) || "unknown";
 }
 
 function isInSignature(given: unknown, { command, reads, changes, urls }: Subject): boolean {

@@ -2,7 +2,13 @@ import type { CallMode } from "../../../core/call.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { foldToolName, normalizeToolName } from "../tool-groups.ts";
 import { isToolAllowed } from "../tool-policy.ts";
-import { type Condition, looksLikeCondition, parseConditions } from "./rule-conditions.ts";
+import {
+  type Condition,
+  ConditionError,
+  looksLikeCondition,
+  misreadCondition,
+  parseConditions,
+} from "./rule-conditions.ts";
 import type { RuleFamily } from "./rule-subject.ts";
 
 export type RuleList = "deny" | "ask" | "allow";
@@ -164,4 +170,21 @@ function entriesOf(name: string): string[] {
 /** An allow pattern must name the server: `mcp__*` would trust every future server. */
 export function mayAllow(name: string): boolean {
   return !name.includes("*") || /^mcp__[^*]+?__.*$/i.test(name);
+}
+
+/** Whether the rule's tools exist and none has a signature: only conditions and parameters can match their calls. */
+export function isMute(named: readonly AnyTool[]): boolean {
+  return named.length > 0 && named.every((tool) => !tool.signature);
+}
+
+/** Throws a `ConditionError` for a rule that means nothing, such as `pay(amount=100)` for a tool without a signature. */
+export function refuseMisreadRules(rules: readonly Rule[], tools: readonly AnyTool[]): void {
+  for (const { text, list, origin } of rules) {
+    const { name, spec, conditions } = parseRule(text);
+    const problem = spec === undefined || conditions ? undefined : misreadCondition(spec);
+    if (problem === undefined) continue;
+    const { family, names } = readTarget(name, list);
+    if (family || !isMute(tools.filter((tool) => names(tool)))) continue;
+    throw new ConditionError(`The rule ${JSON.stringify(text)} of ${origin}: ${problem}.`);
+  }
 }
