@@ -189,6 +189,10 @@ describe("what cannot be converted is reported", () => {
       '{"a": {"command": "x", "excludeTool": ["rm"]}}',
       'MCP server "a": "excludeTool" is not converted. Did you mean "excludeTools"?',
     ],
+    [
+      '{"a": {"command": "x", "headers": {"K": "v"}}}',
+      'MCP server "a": "headers" is not converted: a stdio server has none.',
+    ],
     ['{"a": {"command": "x", "args": "y"}}', 'MCP server "a": "args" must be a list of texts, and is left out.'],
   ])("%s", async (servers, note) => {
     expect((await read("x.json", `{"mcpServers": ${servers}}`)).notes).toContain(note);

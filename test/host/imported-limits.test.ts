@@ -75,6 +75,13 @@ test("a repository cannot drop the denials of the settings in it before that is 
   expect(await host.haft.execute("write", change, { mode: "bypassPermissions" })).toMatchObject({ status: "failed" });
 });
 
+test("code asks if OpenCode asks for everything, and the report names what asks", async () => {
+  const host = await openWith(opencode({ permission: "ask" }));
+  expect(await host.haft.execute("run_code", { code: "1 + 1" })).toMatchObject({ status: "pending" });
+  const line = host.config.imported.find(({ setting }) => setting === "permission");
+  expect(line?.reason).toMatch(/^Asks here by Bash, .*run_code, mcp__\*\. Other tools of Haft ask by/);
+});
+
 test("pages are not fetched if a pattern of OpenCode denies it", async () => {
   const host = await openWith(opencode({ permission: { "webf*": "deny" } }));
   const call = host.haft.execute("web_fetch", { url: "https://example.com" }, { mode: "bypassPermissions" });
