@@ -4,7 +4,7 @@ import type { Update } from "../../src/core/events.ts";
 import { resolveAISDKApprovals, toAISDKTools } from "../../src/models/frameworks/ai-sdk.ts";
 import { createModel7, type ScriptedCall } from "../../src/models/frameworks/scripted-models.fixture.ts";
 import type { Rig, Turn } from "./framework.suite.ts";
-import { askedIn, readRun, saveRun, updateTexts, type World } from "./world.ts";
+import { askedIn, findRun, readRun, saveRun, updateTexts, type World } from "./world.ts";
 
 /** The program keeps the messages of each conversation, as a server with a chat does. */
 export async function openRig(world: World): Promise<Rig> {
@@ -17,7 +17,7 @@ export async function openRig(world: World): Promise<Rig> {
     abortSignal?: AbortSignal,
   ): Promise<Turn> {
     const tools = toAISDKTools(toolkit, { call: { caller: { session: run } } });
-    const resolved = messages.length > 1 ? await resolveAISDKApprovals(tools, messages) : [...messages];
+    const resolved = messages.at(-1)?.role !== "user" ? await resolveAISDKApprovals(tools, messages) : [...messages];
     const result = streamText({
       model: createModel7(calls),
       tools,
@@ -44,7 +44,10 @@ export async function openRig(world: World): Promise<Rig> {
   }
 
   return {
-    start: (calls, { run = randomUUID(), signal } = {}) => play(run, [{ role: "user", content: "go" }], calls, signal),
+    start(calls, { run = randomUUID(), signal } = {}) {
+      const earlier = findRun<ModelMessage[]>(folder, run) ?? [];
+      return play(run, [...earlier, { role: "user", content: "go" }], calls, signal);
+    },
     answer({ run }, approved) {
       const messages = readRun<ModelMessage[]>(folder, run);
       const content = messages.flatMap((message) =>

@@ -32,7 +32,7 @@ export interface StartOptions {
 
 /** An agent of the framework whose model is scripted. Its state is in the folder of the world. */
 export interface Rig {
-  /** The model makes `calls`, and says "done" when it has their results. */
+  /** The model makes `calls`, and says "done" when it has their results. A run that has ended is continued with another turn. */
   start(calls: readonly ScriptedCall[], options?: StartOptions): Promise<Turn>;
   /** A person answers in the framework. */
   answer(turn: Turn, approved: boolean): Promise<Turn>;
@@ -52,6 +52,8 @@ export const ROWS = [
   "streaming",
   "error",
   "abort",
+  "one id, two tools",
+  "one id, two turns",
 ] as const;
 export type Row = (typeof ROWS)[number];
 
@@ -198,6 +200,28 @@ export function describeFramework({ name, rig: rigName, version, openRig, cannot
       await world.stopped;
       const entry = (await world.haft.log.recent()).find(({ toolName }) => toolName === "wait");
       expect(entry).toMatchObject({ errorCode: "cancelled" });
+    });
+
+    row("one id, two tools", async () => {
+      const { results } = await rig.start([
+        { id: "0", name: "book", input: { seat: "1a" } },
+        { id: "0", name: "cancel", input: { seat: "1a" } },
+      ]);
+      expect(results.map(({ isError }) => isError)).toEqual([false, false]);
+      const [first, second] = results.map(({ text }) => text).sort();
+      expect(first).toContain("booked 1a");
+      expect(second).toContain("cancelled 1a");
+      expect(world.bookings.splice(0).sort()).toEqual(["booked 1a", "cancelled 1a"]);
+    });
+
+    row("one id, two turns", async () => {
+      const first = { id: "call_0", name: "book", input: { seat: "2b" } };
+      const { run } = await rig.start([first]);
+      await rig.start([first], { run });
+      const { results } = await rig.start([{ ...first, input: { seat: "3c" } }], { run });
+      expect(results.at(-1)).toMatchObject({ isError: false });
+      expect(results.at(-1)!.text).toContain("booked 3c");
+      expect(world.bookings.splice(0)).toEqual(["booked 2b", "booked 2b", "booked 3c"]);
     });
   });
 }

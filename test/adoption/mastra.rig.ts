@@ -46,6 +46,7 @@ export async function openRig({ folder, toolkit }: World): Promise<MastraRig> {
   const { Agent, Mastra, createTool, LibSQLStore } = await importFramework<MastraExports>("mastra");
   const storage = new LibSQLStore({ id: "store", url: `file:${join(folder, "mastra.db")}` });
   const tools = toMastraTools(toolkit, { createTool });
+  const started = new Set<string>();
   const models: ReturnType<typeof createModel6>[] = [];
   const open = (calls: readonly ScriptedCall[]): MastraAgent => {
     const model = createModel6(calls);
@@ -73,8 +74,12 @@ export async function openRig({ folder, toolkit }: World): Promise<MastraRig> {
 
   const at = ({ run, asked }: Turn) => ({ runId: run, toolCallId: asked[0]!.callId });
   return {
-    start: (calls, { run = randomUUID(), signal } = {}) =>
-      read(run, open(calls).stream("go", { runId: run, abortSignal: signal })),
+    start(calls, { run = randomUUID(), signal } = {}) {
+      // Each turn of an agent is a run of its own.
+      const runId = started.has(run) ? randomUUID() : run;
+      started.add(runId);
+      return read(runId, open(calls).stream("go", { runId, abortSignal: signal }));
+    },
     answer(turn, approved) {
       const agent = open([]);
       return read(

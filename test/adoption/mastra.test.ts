@@ -8,7 +8,8 @@ import { openWorld } from "./world.ts";
 
 describe.runIf(isWanted("mastra"))("installed on demand", () => {
   const version = isWanted("mastra") ? versionOf("@mastra/core", ".runtimes/adoption/mastra") : "";
-  describeFramework({ name: "Mastra", rig: "mastra", version, openRig });
+  const cannot = { "one id, two tools": "the framework takes calls with one id for one call" };
+  describeFramework({ name: "Mastra", rig: "mastra", version, openRig, cannot });
 
   test("two calls that need a person are asked about in turn, and the model gets every outcome", async () => {
     const world = await openWorld(temporaryFolder("haft-adoption-"));

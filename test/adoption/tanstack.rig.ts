@@ -3,7 +3,7 @@ import { chat, EventType, type ModelMessage, type StreamChunk } from "@tanstack/
 import { createTanStackAdapter, type ScriptedCall } from "../../src/models/frameworks/scripted-models.fixture.ts";
 import { resolveTanStackApprovals, toTanStackTools } from "../../src/models/frameworks/tanstack.ts";
 import type { Rig, StartOptions, Turn } from "./framework.suite.ts";
-import { askedIn, readRun, saveRun, updateTexts, type World } from "./world.ts";
+import { askedIn, findRun, readRun, saveRun, updateTexts, type World } from "./world.ts";
 
 interface SavedRun {
   runId: string;
@@ -52,13 +52,17 @@ export async function openRig({ folder, toolkit, haft }: World): Promise<Rig> {
         saved.interrupts = chunk.outcome.interrupts.map(({ id }) => id);
       }
     }
+    // Only an interrupted run has a snapshot.
+    if (turn.text !== undefined) saved.messages = [...messages, ...spoken(calls, turn)];
     saveRun(folder, threadId, saved);
     return { ...turn, asked: await askedIn(haft, threadId) };
   }
 
   return {
-    start: (calls, { run = randomUUID(), signal }: StartOptions = {}) =>
-      play(run, calls, { messages: [{ role: "user", content: "go" }], signal }),
+    start(calls, { run = randomUUID(), signal }: StartOptions = {}) {
+      const { messages = [] } = findRun<SavedRun>(folder, run) ?? {};
+      return play(run, calls, { messages: [...messages, { role: "user", content: "go" }], signal });
+    },
     answer({ run }, approved) {
       const interrupted = readRun<SavedRun>(folder, run);
       return play(run, [], { messages: interrupted.messages, approved, interrupted });
@@ -69,6 +73,20 @@ export async function openRig({ folder, toolkit, haft }: World): Promise<Rig> {
       return play(run, [], { messages });
     },
   };
+}
+
+/** The messages of a turn that has ended, as a client keeps them. */
+function spoken(calls: readonly ScriptedCall[], { results, text = "" }: Turn): ModelMessage[] {
+  const toolCalls = calls.map(({ id, name, input }) => ({
+    id,
+    type: "function" as const,
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  return [
+    { role: "assistant", content: "", toolCalls },
+    ...results.map(({ callId, text: content }) => ({ role: "tool" as const, toolCallId: callId, content })),
+    { role: "assistant", content: text },
+  ];
 }
 
 interface Play {

@@ -7,7 +7,13 @@ import { openRig } from "./tanstack.rig.ts";
 import { createPayTools, createWorld, openQuestion } from "./pay-world.ts";
 import { versionOf } from "./versions.ts";
 
-describeFramework({ name: "TanStack AI", rig: "tanstack", version: versionOf("@tanstack/ai"), openRig });
+describeFramework({
+  name: "TanStack AI",
+  rig: "tanstack",
+  version: versionOf("@tanstack/ai"),
+  openRig,
+  cannot: { "one id, two tools": "the framework takes calls with one id for one call" },
+});
 
 const PAY: ScriptedCall = { id: "functions.pay:0", name: "pay", input: { amount: 50 } };
 const inChat = { call: { caller: { session: "chat-1", user: "ada" } } };

@@ -13,6 +13,8 @@ export interface World {
   toolkit: AgentToolkit;
   /** What `save` was given in this process. */
   saved: string[];
+  /** What `book` and `cancel` did in this process. */
+  bookings: string[];
   /** What `pay` has done, in all processes. */
   payments(): string[];
   /** Resolves when `wait` has noticed that it was stopped. */
@@ -25,6 +27,21 @@ export async function openWorld(folder: string): Promise<World> {
   const haft = createHaft({ calls: store.calls, log: store.audit });
   const ledger = join(folder, "payments");
   const saved: string[] = [];
+  const bookings: string[] = [];
+  for (const [name, done] of [
+    ["book", "booked"],
+    ["cancel", "cancelled"],
+  ] as const) {
+    haft.register({
+      name,
+      description: `Changes a booking: ${name}`,
+      parameters: z.object({ seat: z.string() }),
+      run: ({ seat }: { seat: string }) => {
+        bookings.push(`${done} ${seat}`);
+        return `${done} ${seat}`;
+      },
+    });
+  }
   let noticeStop!: () => void;
   const stopped = new Promise<void>((resolve) => (noticeStop = resolve));
   haft.register({
@@ -82,8 +99,9 @@ export async function openWorld(folder: string): Promise<World> {
   return {
     folder,
     haft,
-    toolkit: haft.toolkit("agent", ["save", "pay", "count", "fail", "wait"]),
+    toolkit: haft.toolkit("agent", ["save", "pay", "count", "fail", "wait", "book", "cancel"]),
     saved,
+    bookings,
     payments: () => (existsSync(ledger) ? readFileSync(ledger, "utf8").split("\n").filter(Boolean) : []),
     stopped,
     async close() {
@@ -106,6 +124,11 @@ export async function askedIn(haft: Haft, session: string) {
 /** For a framework whose program stores the state of a run. */
 export function saveRun(folder: string, run: string, state: unknown): void {
   writeFileSync(join(folder, `run-${run}.json`), JSON.stringify(state));
+}
+
+/** Undefined if the run is new. */
+export function findRun<T>(folder: string, run: string): T | undefined {
+  return existsSync(join(folder, `run-${run}.json`)) ? readRun<T>(folder, run) : undefined;
 }
 
 export function readRun<T>(folder: string, run: string): T {
