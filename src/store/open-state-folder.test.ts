@@ -150,7 +150,9 @@ describe("the state of an earlier version", () => {
       `const { DatabaseSync } = await import("@photostructure/sqlite");
        const database = new DatabaseSync(process.argv[2]);
        database.prepare("SELECT count(*) FROM audit").all();
-       say("open"); setInterval(() => {}, 1000);`,
+       say("open");
+       // Keeps it: a connection that nothing refers to is closed.
+       setInterval(() => database.isOpen, 1000);`,
       [join(old(), "haft.db")],
     );
     await reader.waitForOutput("open");
