@@ -21,6 +21,13 @@ export const IMPORTS = {
 };
 
 const EXPECT = 'import { expect } from "vitest";';
+/** A tool with this code returns what the code returns. */
+const GIVES_THE_SAME = `};
+      ${EXPECT} import { createHaft } from "haft";
+      export async function check() {
+        const haft = createHaft({ tools: [{ name: "give", description: "Gives.", parameters: { type: "object" }, execute }] });
+        expect(await haft.execute("give", {})).toMatchObject(await execute("c1"));
+      }`;
 const ZOD = 'import { z } from "zod";';
 const TEMPORARY = `
   import { mkdtempSync, writeFileSync } from "node:fs";
@@ -537,12 +544,7 @@ export const BLOCKS = [
     compares: true,
     before:
       'import type { AgentToolResult } from "haft/compat"; const execute = async (toolCallId: string): Promise<AgentToolResult> => {',
-    after: `};
-      ${EXPECT} import { createHaft } from "haft";
-      export async function check() {
-        const haft = createHaft({ tools: [{ name: "give", description: "Gives.", parameters: { type: "object" }, execute }] });
-        expect(await haft.execute("give", {})).toMatchObject(await execute("c1"));
-      }`,
+    after: GIVES_THE_SAME,
   },
   {
     document: "003",
@@ -551,12 +553,7 @@ export const BLOCKS = [
     compares: true,
     before: `import type { AgentToolResult } from "haft/compat"; const base64Data = "iVBORw0KGgo=";
       const execute = async (toolCallId: string): Promise<AgentToolResult> => {`,
-    after: `};
-      ${EXPECT} import { createHaft } from "haft";
-      export async function check() {
-        const haft = createHaft({ tools: [{ name: "give", description: "Gives.", parameters: { type: "object" }, execute }] });
-        expect(await haft.execute("give", {})).toMatchObject(await execute("c1"));
-      }`,
+    after: GIVES_THE_SAME,
   },
   {
     document: "003",
