@@ -114,7 +114,7 @@ describe("large output", () => {
   });
 
   test("of a child that was left behind does not fill the disk", async () => {
-    const running = await startProcess({ shellCommand: "yes & sleep 0.1", cwd, env });
+    const running = await startProcess({ shellCommand: "yes & sleep 0.5", cwd, env });
     expect(await running.wait()).toMatchObject({ leftBehind: true });
     await running.kill();
     await expect.poll(() => fileSizes().length).toBe(0);

@@ -79,6 +79,7 @@ class OutputFile {
   readonly #header = randomBytes(16);
   readonly #watcher: FSWatcher | undefined;
   #position = this.#header.length;
+  #markedEnd = 0;
   #closed = false;
   /** Whether another program has emptied the file, so output may be missing. */
   emptied = false;
@@ -100,16 +101,21 @@ class OutputFile {
     return this.#closed ? 0 : fstatSync(this.descriptor).size;
   }
 
-  /** How far the file was read. */
-  get position(): number {
-    return this.#position;
+  /** Remembers the current end of the file. */
+  markEnd(): void {
+    this.#markedEnd = this.size;
+  }
+
+  /** Whether output from before the marked end was not read yet. */
+  get hasUnreadBeforeMark(): boolean {
+    return this.#position < this.#markedEnd;
   }
 
   /** The next bytes; undefined at the end. */
   read(): Buffer | undefined {
     if (this.#closed) return undefined;
     const { size } = this;
-    if (this.#wasEmptied(size)) this.#position = 0;
+    if (this.#wasEmptied(size)) this.#restartAt(0);
     if (size <= this.#position) return undefined;
     const buffer = Buffer.allocUnsafe(Math.min(size - this.#position, MAX_READ_BYTES));
     const length = readSync(this.descriptor, buffer, 0, buffer.length, this.#position);
@@ -122,7 +128,13 @@ class OutputFile {
     if (this.#closed) return;
     ftruncateSync(this.descriptor, 0);
     if (!this.emptied) writeSync(this.descriptor, this.#header);
-    this.#position = this.emptied ? 0 : this.#header.length;
+    this.#restartAt(this.emptied ? 0 : this.#header.length);
+  }
+
+  /** Positions of the emptied file mean nothing in the new one. */
+  #restartAt(position: number): void {
+    this.#position = position;
+    this.#markedEnd = 0;
   }
 
   stopWatching(): void {
@@ -168,7 +180,6 @@ class ChildOnFiles implements Child {
   readonly #polling: NodeJS.Timeout;
   /** Inherited by all descendants. It closes when the last one has ended or has closed it. */
   readonly #lifeline: Promise<void>;
-  readonly #sizesAtExit: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   #maxFileBytes = MAX_FILE_BYTES;
   #lifelineClosed = false;
   #paused = false;
@@ -232,7 +243,7 @@ class ChildOnFiles implements Child {
   }
 
   hasUnreadOutput(): boolean {
-    return STREAMS.some((stream) => this.#files[stream].position < this.#sizesAtExit[stream]);
+    return STREAMS.some((stream) => this.#files[stream].hasUnreadBeforeMark);
   }
 
   stopThrottling(): void {
@@ -277,7 +288,7 @@ class ChildOnFiles implements Child {
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
-    for (const stream of STREAMS) this.#sizesAtExit[stream] = this.#files[stream].size;
+    for (const stream of STREAMS) this.#files[stream].markEnd();
     this.#events.exit(code, signal);
     void this.#finish();
   }
