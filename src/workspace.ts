@@ -20,6 +20,8 @@ import { createFileTools } from "./tools/files/file-tools.ts";
 import { createReadLedger, type SeenFiles } from "./tools/files/read-before-edit.ts";
 import type { ExecDependencies } from "./tools/shell/exec.ts";
 import { createRuntimeTools } from "./tools/shell/shell-tools.ts";
+import { createFileFinder } from "./tools/search/glob.ts";
+import { createRipgrep } from "./tools/search/ripgrep.ts";
 import { createSearchTools } from "./tools/search/search-tools.ts";
 import { createSystemTools } from "./tools/system/system-tools.ts";
 
@@ -125,6 +127,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const files = createFiles(policy, { clock: () => clock.now(), journal });
   const state = (): string => stateFolder ?? stateFolderOf(policy.workspace);
   const spills = createSpillFolder(state, () => clock.now());
+  const ripgrep = createRipgrep();
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
   const sandbox = confinement === false ? undefined : openSandbox({ ...confinement, files });
@@ -148,8 +151,9 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         requireRead: requireReadBeforeEdit,
         maxReadBytes,
         spills,
+        findFiles: createFileFinder({ files, ripgrep }),
       }),
-      ...createSearchTools({ files, spills }),
+      ...createSearchTools({ files, spills, ripgrep }),
       ...createRuntimeTools({
         files,
         processes,

@@ -131,6 +131,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.nothingAllows": "没有规则允许它。",
   "verdict.dontAsk": "{reason} dontAsk 模式不询问任何人。",
   "verdict.denyRule": "规则 {rule}（{origin}）禁止它。",
+  "verdict.denyRulePath": "规则 {rule}（{origin}）禁止对 {path} 这样做。",
   "verdict.askRule": "规则 {rule}（{origin}）要求询问。",
   "verdict.allowRule": "规则 {rule}（{origin}）允许它。",
   "verdict.allowRules": "规则 {rules} 允许它的每一部分。",

@@ -135,6 +135,7 @@ export const TEXTS = {
   "verdict.nothingAllows": "Nothing allows it.",
   "verdict.dontAsk": "{reason} The mode dontAsk asks nobody.",
   "verdict.denyRule": "The rule {rule} ({origin}) forbids it.",
+  "verdict.denyRulePath": "The rule {rule} ({origin}) forbids it for {path}.",
   "verdict.askRule": "The rule {rule} ({origin}) says to ask.",
   "verdict.allowRule": "The rule {rule} ({origin}) allows it.",
   "verdict.allowRules": "The rules {rules} allow every part of it.",

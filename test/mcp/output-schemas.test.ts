@@ -112,6 +112,9 @@ describe("the structured content of built-in tools", () => {
     expect(await call("read", { path: "book.ipynb" })).toMatchObject({ cells: [{ index: 1 }] });
     expect(await call("read", { path: "." })).toMatchObject({ nextOffset: null });
     await call("read", { path: "empty" });
+    expect(await call("read_many", { paths: ["a.txt", "missing", "*.ipynb"] })).toMatchObject({
+      files: [{ path: "a.txt", nextOffset: null }, { error: { code: "path_not_found" } }, { path: "book.ipynb" }],
+    });
     expect(await call("list_files", { recursive: true, limit: 1 })).toMatchObject({ truncated: true });
     expect(await call("list_files", { path: "empty" })).toEqual({ files: [], truncated: false });
     expect(await call("glob", { pattern: "*.txt", limit: 1 })).toMatchObject({ truncated: true });

@@ -4,8 +4,8 @@ import { READ_ONLY, serverToolsOf, type SettingsReader } from "./settings-reader
 /** The tools of Gemini CLI, by name and by class, and the tools here that do the same. */
 const TOOLS: Readonly<Record<string, readonly string[]>> = {
   list_directory: ["list_files"],
-  read_file: ["read", "get_file_info"],
-  read_many_files: ["read"],
+  read_file: ["read", "read_many", "get_file_info"],
+  read_many_files: ["read_many"],
   write_file: ["write", "apply_patch", "move_file", "delete_file"],
   replace: ["edit", "apply_patch"],
   glob: ["glob"],

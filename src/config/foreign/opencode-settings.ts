@@ -27,7 +27,7 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   write: ["write", "apply_patch", "move_file", "delete_file"],
   patch: ["apply_patch"],
   multiedit: ["edit"],
-  read: ["read"],
+  read: ["read", "read_many"],
   grep: ["grep"],
   glob: ["glob"],
   list: ["list_files"],

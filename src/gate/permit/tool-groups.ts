@@ -27,6 +27,7 @@ const GROUP_OF_CATEGORY: Readonly<Record<Exclude<ToolCategory, "custom">, string
 export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
   "group:fs": [
     "read",
+    "read_many",
     "write",
     "edit",
     "apply_patch",
@@ -134,6 +135,7 @@ const KNOWN_AS: Readonly<Record<string, string>> = {
   shell: "exec",
   run_shell_command: "exec",
   read_file: "read",
+  read_many_files: "read_many",
   write_file: "write",
   edit_file: "edit",
   multi_edit: "edit",

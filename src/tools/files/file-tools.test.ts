@@ -10,6 +10,7 @@ const tools = createFileTools({
   files: createFiles(createPathPolicy({ workspace: "." })),
   reads: createReadLedger(),
   lineIndexes: createLineIndexes(),
+  findFiles: async () => ({ files: [], hasMore: false }),
 });
 
 test("lists the file tools; only read-only ones run without approval", () => {

@@ -23,7 +23,8 @@ function stage(content: Record<string, string> = {}) {
   const files = createFiles(createPathPolicy({ workspace: folder }), {
     journal: { before: async (change) => void reported.push(change) },
   });
-  const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes() };
+  const findFiles = async () => ({ files: [], hasMore: false });
+  const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), findFiles };
   const haft = createHaft({
     tools: createFileTools(dependencies),
     folder,

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join as joinPath, resolve } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
@@ -34,13 +34,29 @@ export interface ReadRange {
   encoding?: string;
 }
 
+/** Bounds of one of several files in a result. Default: those of `read`. */
+export interface ReadBounds {
+  /** Max size of the lines that a model is given. */
+  shownBytes: number;
+  /** Max size of `details.content`. */
+  detailBytes: number;
+  /** Whether images, PDF files and folders are refused. */
+  textOnly: boolean;
+}
+
+/** Reads a path of any kind for one call, and records what the session saw. */
+export type ReadPath = (
+  path: string,
+  options: { range?: ReadRange; bounds?: ReadBounds; context: ToolContext },
+) => Promise<ToolOutput>;
+
 /** Each line is prefixed by its number; with 50 KiB of text this stays below `maxResultBytes`. */
 const MAX_LINES = 10_000;
 /** Enough to detect the type of a file. */
 const HEAD_BYTES = 4096;
 
-export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies) {
-  const contents = new ContentCache();
+export function createReadTool(dependencies: FileToolDependencies, readPath = createPathReader(dependencies)) {
+  const { files, spills } = dependencies;
   return createTool({
     name: "read",
     title: "Read",
@@ -88,42 +104,54 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
       if (spills && isSpillAddress(path)) return { title: `Read ${path}`, content: [] };
       return previewRead("Read", filesOf({ files }, context), path);
     },
-    run: async ({ path, ...range }, context) => {
-      if (spills && isSpillAddress(path)) return readSpill(spills, path, { range, context });
-      const allowed = filesOf({ files }, context);
-      const file = await openFile(allowed, path);
-      if (file === "folder") return readFolder(allowed, path, range);
-      try {
-        const { info } = file;
-        const bytes = await contents.read(file, FINGERPRINTED_BYTES);
-        const content = bytes === undefined ? file : openBytes(info, bytes);
-        const { output, seen } = await readAs(content, allowed.show(info.real), knownEncoding(range), context);
-        reads.saw(context, info, { bytes, seen });
-        return output;
-      } finally {
-        file.close();
-      }
-    },
+    run: ({ path, ...range }, context) => readPath(path, { range, context }),
   });
+}
+
+export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies): ReadPath {
+  const contents = new ContentCache();
+  return async (path, { range = {}, bounds, context }) => {
+    if (spills && isSpillAddress(path)) return readSpill(spills, path, { range, bounds, context });
+    const allowed = filesOf({ files }, context);
+    const file = await openFile(allowed, path);
+    if (file === "folder") {
+      if (bounds?.textOnly) throw isFolder(path);
+      return readFolder(allowed, path, range);
+    }
+    try {
+      const { info } = file;
+      const bytes = await contents.read(file, FINGERPRINTED_BYTES);
+      const content = bytes === undefined ? file : openBytes(info, bytes);
+      const shown = allowed.show(info.real);
+      const { output, seen } = await readAs(content, { shown, range: knownEncoding(range), bounds, context });
+      reads.saw(context, info, { bytes, seen });
+      return output;
+    } finally {
+      file.close();
+    }
+  };
 
   async function readSpill(
     { locate }: NonNullable<typeof spills>,
     address: string,
-    { range, context }: { range: ReadRange; context: ToolContext },
+    { range, bounds, context }: Omit<FileReading, "shown">,
   ): Promise<ToolOutput> {
     const spilled = await locate(address, context.caller);
     const file = await spilled.files.openForRead(spilled.name);
     try {
-      return (await readAs(file, address, knownEncoding(range), context)).output;
+      return (await readAs(file, { shown: address, range: knownEncoding(range), bounds, context })).output;
     } finally {
       file.close();
     }
   }
 
-  async function readAs(file: OpenFile, shown: string, range: ReadRange, context: ToolContext): Promise<Reading> {
+  async function readAs(file: OpenFile, { shown, range, bounds, context }: FileReading): Promise<Reading> {
     const head = Buffer.alloc(Math.min(HEAD_BYTES, file.info.size));
     const sample = head.subarray(0, file.readNow(head, 0));
     const mediaType = detectMediaType(sample);
+    if (bounds?.textOnly && (mediaType?.startsWith("image/") || mediaType === "application/pdf")) {
+      throw notText(shown, mediaType);
+    }
     if (mediaType?.startsWith("image/")) return { output: await readImage(file, shown, mediaType, context.signal) };
     if (mediaType === "application/pdf") return { output: await readPdf(file, shown, range, context.signal) };
     if (range.encoding === undefined && isBinary(sample)) throw binary(shown, mediaType, file.info.size);
@@ -131,8 +159,15 @@ export function createReadTool({ files, reads, lineIndexes, maxReadBytes, spills
     const cells = asCells ? await readNotebook(file, shown, context.signal) : undefined;
     if (cells) return { output: cells };
     const signal = isSmall(file) ? undefined : context.signal;
-    return readText(file, lineIndexes, { ...range, shown, maxBytes: maxReadBytes, signal });
+    return readText(file, lineIndexes, { ...range, shown, bounds, maxBytes: maxReadBytes, signal });
   }
+}
+
+interface FileReading {
+  shown: string;
+  range: ReadRange;
+  bounds?: ReadBounds;
+  context: ToolContext;
 }
 
 /** `seen`: which part of the text a model was given. If omitted, none that it could write back. */
@@ -161,6 +196,16 @@ function isSmall({ info: { size } }: OpenFile): boolean {
   return size <= FINGERPRINTED_BYTES;
 }
 
+function isFolder(path: string): ToolError {
+  return toolError("is_directory", `${path} is a folder`, {
+    next: `Use ${joinPath(path, "**")} for the files below it, or list_files.`,
+  });
+}
+
+function notText(shown: string, mediaType: string): ToolError {
+  return toolError("not_regular_file", `${shown} is not text: ${mediaType}`, { next: "Use read for it alone." });
+}
+
 function binary(shown: string, mediaType: string | null, size: number): ToolError {
   return toolError("not_regular_file", `${shown} is not text: ${mediaType ?? "binary data"}, ${size} bytes`, {
     next: "Use exec with a program that understands it.",
@@ -170,10 +215,14 @@ function binary(shown: string, mediaType: string | null, size: number): ToolErro
 
 /** Max size of `details.content`, which does not cut long lines. */
 const MAX_DETAIL_BYTES = 1024 * 1024;
+const MAX_LINE_CHARS = 2_000;
+/** With a small share of the result, a long line is cut earlier, but not to nothing. */
+const MIN_LINE_CHARS = 80;
 const MAX_TRANSCODED_BYTES = 16 * 1024 * 1024;
 
 interface TextReading extends ReadRange {
   shown: string;
+  bounds?: ReadBounds;
   maxBytes?: number;
   signal?: AbortSignal;
 }
@@ -208,10 +257,12 @@ const READ_OUTPUT = describeOutput({
 
 /** Numbered lines, with a note about the next offset. */
 async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<Reading> {
-  const { shown, maxBytes, offset, limit, column, encoding, signal } = reading;
+  const { shown, bounds, maxBytes, offset, limit, column, encoding, signal } = reading;
   const { size } = given.info;
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
-  const range = { offset, limit, column, maxWholeBytes: MAX_DETAIL_BYTES, signal };
+  const maxWholeBytes = bounds?.detailBytes ?? MAX_DETAIL_BYTES;
+  const maxLineChars = bounds && Math.min(MAX_LINE_CHARS, Math.max(MIN_LINE_CHARS, bounds.shownBytes));
+  const range = { offset, limit, column, maxLineChars, maxWholeBytes, maxBytes: bounds?.shownBytes, signal };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
   const window = await readLines(file, indexes, range);
   const { lines, whole, firstLine, lastLine, totalLines, nextOffset, cut, wholeCut } = window;

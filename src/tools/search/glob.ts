@@ -84,6 +84,34 @@ export function createGlobTool(dependencies: SearchDependencies) {
   });
 }
 
+/** What other tools search by a pattern: files that a search finds, in path order, as a model is shown them. */
+export function createFileFinder(dependencies: SearchDependencies) {
+  const scopeOf = createScopes(dependencies);
+  return async (query: FinderQuery): Promise<{ files: string[]; hasMore: boolean }> => {
+    const scope = scopeOf({
+      allowedPaths: undefined,
+      callId: "",
+      signal: query.signal ?? new AbortController().signal,
+    });
+    const { base, rest } = splitBase(query.pattern);
+    const directory = await openBase(scope.files, ".", base);
+    if (!directory) return { files: [], hasMore: false };
+    const walk = { case_sensitive: true, hidden: true, respect_gitignore: query.respectGitignore, limit: query.limit };
+    const { paths, hasMore, end } = await findFiles(scope, directory, { ...walk, pattern: rest }).finally(() =>
+      directory.close(),
+    );
+    const files = paths.map((path) => scope.files.show(join(directory.real, path)));
+    return { files: files.sort(), hasMore: hasMore || end !== "complete" };
+  };
+}
+
+interface FinderQuery {
+  pattern: string;
+  respectGitignore: boolean;
+  limit: number;
+  signal?: AbortSignal;
+}
+
 interface FileQuery {
   pattern: string;
   case_sensitive: boolean;

@@ -38,7 +38,7 @@ export const CALL_MS = 2 * SEARCH_MS;
 
 export function createScopes(dependencies: SearchDependencies) {
   const { files, ripgrep = createRipgrep(), modifiedTimes, timeLimitMs = SEARCH_MS } = dependencies;
-  return (context: ToolContext): SearchScope => {
+  return (context: Pick<ToolContext, "allowedPaths" | "callId" | "signal">): SearchScope => {
     const allowed = files.narrow(context.allowedPaths, { callId: context.callId });
     const deadline = performance.now() + timeLimitMs;
     return {

@@ -60,14 +60,26 @@ export function settle(verdict: Verdict, mode: CallMode): Verdict {
 function judgeList(subject: Subject, rules: RulesOfTool, list: "deny" | "ask"): Verdict | undefined {
   for (const { rule, isNamed } of rules[list]) {
     if (!rule.touches(subject, isNamed)) continue;
-    return {
-      decision: list,
-      by: "rule",
-      ...reasonText(list === "deny" ? "verdict.denyRule" : "verdict.askRule", { rule: rule.text, origin: rule.origin }),
-      ...ruleFacts([rule]),
-    };
+    const path = list === "deny" ? touchedPath(subject, { rule, isNamed }) : undefined;
+    const names = { rule: rule.text, origin: rule.origin };
+    const reason =
+      path === undefined
+        ? reasonText(list === "deny" ? "verdict.denyRule" : "verdict.askRule", names)
+        : reasonText("verdict.denyRulePath", { ...names, path: path.given });
+    return { decision: list, by: "rule", ...reason, ...ruleFacts([rule]) };
   }
   return undefined;
+}
+
+/** Which of several files a rule forbids, so that a caller can leave it out. */
+function touchedPath(subject: Subject, { rule, isNamed }: IndexedRule): SubjectPath | undefined {
+  const { reads, changes, command } = subject;
+  if (rule.isBare || command !== undefined || reads.length + changes.length < 2) return undefined;
+  const alone = { ...subject, reads: [], changes: [] };
+  return (
+    reads.find((path) => rule.touches({ ...alone, reads: [path] }, isNamed)) ??
+    changes.find((path) => rule.touches({ ...alone, changes: [path] }, isNamed))
+  );
 }
 
 function planVerdict(tool: AnyTool, mode: CallMode): Verdict | undefined {

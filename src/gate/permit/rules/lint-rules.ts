@@ -28,7 +28,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set(
     "todowrite todoread askuserquestion exitplanmode enterplanmode exitworktree enterworktree bashoutput killshell",
     "killbash taskoutput taskstop taskcreate taskget tasklist taskupdate slashcommand lsp structuredoutput toolsearch",
     "listmcpresourcestool readmcpresourcetool sendmessage teamcreate teamdelete croncreate crondelete cronlist",
-    "powershell monitor workflow remotetrigger list_directory search_file_content read_many_files replace save_memory",
+    "powershell monitor workflow remotetrigger list_directory search_file_content replace save_memory",
     "write_todos google_web_search todo_write todo_read patch list question codesearch",
   ].flatMap((names) => names.split(" ")),
 );

@@ -1,0 +1,163 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
+import { textOf } from "../../core/content.ts";
+import { createHaft, type HaftOptions } from "../../runtime.ts";
+import { openWorkspace } from "../../workspace.ts";
+import { shareFairly } from "./read-many.ts";
+
+interface ReadDetails {
+  files: { path: string; content?: string; nextOffset?: number | null; error?: { code: string } }[];
+  empty: string[];
+  cut: string[];
+}
+
+function stage(content: Record<string, string | Buffer>, options: Omit<HaftOptions, "workspace"> = {}) {
+  const folder = temporaryFolder("haft-read-many-");
+  for (const [path, bytes] of Object.entries(content)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), bytes);
+  }
+  const haft = createHaft({ ...options, workspace: openWorkspace(folder) });
+  onTestFinished(() => haft.shutdown());
+  const readMany = async (paths: string[], more: object = {}) => {
+    const result = await haft.execute("read_many", { paths, ...more });
+    return { result, text: textOf(result.content), details: result.details as ReadDetails };
+  };
+  return { folder, haft, readMany };
+}
+
+const pathsOf = ({ files }: ReadDetails): string[] => files.map(({ path }) => path);
+
+test("reads paths and patterns, each file once, in the order of the call", async () => {
+  const { readMany } = stage({ "b.txt": "bee\n", "src/a.ts": "one\n", "src/deep/b.ts": "two\n", "src/c.md": "no\n" });
+  const { text, details } = await readMany(["b.txt", "src/**/*.ts", "./b.txt", "src/a.ts"]);
+  expect(pathsOf(details)).toEqual(["b.txt", "src/a.ts", "src/deep/b.ts"]);
+  expect(text).toBe("--- b.txt ---\n     1\tbee\n--- src/a.ts ---\n     1\tone\n--- src/deep/b.ts ---\n     1\ttwo");
+});
+
+test("patterns honour .gitignore and exclude; a path is read although it is ignored", async () => {
+  const { readMany } = stage({ ".gitignore": "*.log\n", "a.log": "a", "b.txt": "b", "c.txt": "c", "[x]*.txt": "odd" });
+  expect(pathsOf((await readMany(["*.{log,txt}"], { exclude: ["c.*"] })).details)).toEqual(["[x]*.txt", "b.txt"]);
+  expect(pathsOf((await readMany(["a.log"])).details)).toEqual(["a.log"]);
+  expect(pathsOf((await readMany(["*.log"], { respect_gitignore: false })).details)).toEqual(["a.log"]);
+  expect(pathsOf((await readMany(["[x]*.txt"])).details)).toEqual(["[x]*.txt"]);
+});
+
+test("a file that cannot be read is named, and the others are read", async () => {
+  const png = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+  const { folder, readMany } = stage({ "a.txt": "one", ".env": "KEY=1", "p.png": png, "src/x.ts": "" });
+  symlinkSync("/etc/hostname", join(folder, "out"));
+  const { text, details } = await readMany(["a.tx", ".env", "out", "p.png", "src", "none/*.ts", "a.txt"]);
+  expect(details.files.map(({ path, error }) => [path, error?.code])).toEqual([
+    ["a.tx", "path_not_found"],
+    [".env", "path_denied"],
+    ["out", "path_denied"],
+    ["p.png", "not_regular_file"],
+    ["src", "is_directory"],
+    ["a.txt", undefined],
+  ]);
+  expect(text).toContain("Did you mean a.txt?");
+  expect(text).toContain("Use src/** for the files below it");
+  expect(text).toContain("[No file matches none/*.ts.]");
+  expect(text).not.toContain("KEY=1");
+});
+
+test("fails if no file can be read", async () => {
+  const { readMany } = stage({ "a.txt": "one" });
+  expect((await readMany(["x.txt", "y.txt"])).result).toMatchObject({
+    success: false,
+    error: { code: "path_not_found" },
+  });
+  expect((await readMany(["*.none"])).result).toMatchObject({ success: false, error: { code: "path_not_found" } });
+});
+
+test("short files are whole, long ones share the rest, and each says how to continue", async () => {
+  const long = Array.from({ length: 5_000 }, (_, i) => `line ${i + 1} of a long file\n`).join("");
+  const { haft, readMany } = stage({
+    "a.log": long,
+    "b.log": long,
+    "short.txt": "one\ntwo\n",
+    "wide.txt": "x".repeat(99_000),
+  });
+  const { text, details } = await readMany(["a.log", "short.txt", "b.log", "wide.txt"]);
+  const [a, short, b, wide] = details.files;
+  expect(short).toMatchObject({ content: "one\ntwo\n", nextOffset: null });
+  expect(a?.nextOffset).toBe(b?.nextOffset);
+  expect(Buffer.byteLength(a?.content ?? "")).toBeGreaterThan(14_000);
+  expect(Buffer.byteLength(text)).toBeLessThan(80_000);
+  expect(wide).toMatchObject({ truncated: true });
+  const rest = await haft.execute("read", { path: "a.log", offset: a?.nextOffset ?? 0, limit: 1 });
+  expect(rest.details).toMatchObject({ content: `line ${a?.nextOffset} of a long file` });
+});
+
+test("at most 100 files are read, and patterns with more say so", async () => {
+  const { readMany } = stage(
+    Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`f${i}.txt`, "x".repeat(3_000)])),
+  );
+  const { text, details } = await readMany(["*.txt"]);
+  expect(details.files).toHaveLength(100);
+  expect(details.cut).toEqual(["*.txt"]);
+  expect(Buffer.byteLength(text)).toBeLessThan(80_000);
+  expect(details.files.every(({ content }) => (content ?? "") !== "")).toBe(true);
+});
+
+test("a cut notebook is bounded, too", async () => {
+  const cells = Array.from({ length: 200 }, (_, i) => ({ cell_type: "code", source: `print(${i})`.repeat(50) }));
+  const { readMany } = stage({ "n.ipynb": JSON.stringify({ cells }), "a.txt": "one" });
+  const { text } = await readMany(["n.ipynb", "a.txt"]);
+  expect(Buffer.byteLength(text)).toBeLessThan(60_000);
+  expect(text).toContain("[Cut. Use read for all of it.]");
+});
+
+test("what was read may be edited; what was cut may not be replaced as a whole", async () => {
+  const approver = async () => ({ approved: true, by: "test" });
+  const { haft, readMany } = stage({ "a.txt": "one\n", "b.log": "x y\n".repeat(30_000) }, { approver });
+  await readMany(["*.{txt,log}"]);
+  expect(await haft.execute("write", { path: "a.txt", content: "two\n" })).toMatchObject({ success: true });
+  expect(await haft.execute("write", { path: "b.log", content: "" })).toMatchObject({ error: { code: "not_read" } });
+});
+
+test("a rule denies the call if it forbids one of the files, also one that a pattern finds, and names it", async () => {
+  const rules = [{ origin: "user", deny: ["Read(secret/**)"] }];
+  const { readMany } = stage({ "a.txt": "one", "secret/b.txt": "two" }, { rules });
+  for (const paths of [["a.txt", "secret/b.txt"], ["**/*.txt"]]) {
+    const { result, text } = await readMany(paths);
+    expect(result).toMatchObject({ success: false, error: { code: "denied" } });
+    expect(text).toContain("secret/b.txt");
+  }
+  expect((await readMany(["*.txt"])).result).toMatchObject({ success: true });
+});
+
+test("a person who is asked sees every file, and a file that appears later is not read", async () => {
+  const asked: string[] = [];
+  const { folder, readMany } = stage(
+    { "a.txt": "one", "b.txt": "two" },
+    {
+      rules: [{ origin: "user", ask: ["Read(b.txt)"] }],
+      approver: async ({ preview }) => {
+        asked.push(textOf(preview?.content ?? []));
+        writeFileSync(join(folder, "c.txt"), "three");
+        return { approved: true, by: "test" };
+      },
+    },
+  );
+  const { details } = await readMany(["*.txt"]);
+  expect(asked).toEqual(["a.txt\nb.txt"]);
+  expect(pathsOf(details)).toEqual(["a.txt", "b.txt"]);
+});
+
+test("allowed paths of a call bound it, and a pattern shows nothing outside of them", async () => {
+  const { haft } = stage({ "in/a.txt": "one", "other/b.txt": "two" });
+  const result = await haft.execute("read_many", { paths: ["**/*.txt"] }, { allowedPaths: ["in"] });
+  expect(textOf(result.content)).toBe("--- in/a.txt ---\n     1\tone");
+  const named = await haft.execute("read_many", { paths: ["other/b.txt", "in/a.txt"] }, { allowedPaths: ["in"] });
+  expect(named.details).toMatchObject({ files: [{ error: { code: "path_denied" } }, { content: "one" }] });
+});
+
+test("shares are fair", () => {
+  expect(shareFairly([10, 1_000, 1_000], 210)).toEqual([10, 100, 100]);
+  expect(shareFairly([10, 20], 100)).toEqual([10, 20]);
+  expect(shareFairly([], 100)).toEqual([]);
+});
