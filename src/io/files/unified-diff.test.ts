@@ -49,6 +49,35 @@ describe("unifiedDiff", () => {
     expect(applyPatch(before, diff.text)).toBe(after);
   });
 
+  it("shows each of many changes, also if they are too many for the shortest diff", async () => {
+    const line = (index: number, word: string): string => `${word} ${index}\n`;
+    const before = Array.from({ length: 9000 }, (_, index) => line(index, "kept"));
+    const after = before.flatMap((each, index) =>
+      index % 10 === 3 ? [line(index, "new")] : index % 10 === 7 ? [each, "}\n"] : [each],
+    );
+    const [old, fresh] = [before.join(""), `${after.join("")}end`];
+    const diff = await diffOf(old, fresh, Infinity);
+    expect(diff).toMatchObject({ added: 1801, removed: 900, truncated: false });
+    expect(applyPatch(old, diff.text)).toBe(fresh);
+  });
+
+  it("returns a patch for any large change", async () => {
+    const lines = fc.array(
+      fc
+        .constantFrom("a\n", "b\n", "\n", "}\n")
+        .chain((common) => fc.nat(400).map((n) => (n < 100 ? `${n}\n` : common))),
+      { minLength: 200, maxLength: 600 },
+    );
+    await fc.assert(
+      fc.asyncProperty(lines, lines, fc.constantFrom("", "end"), async (one, other, end) => {
+        const [old, fresh] = [one.join(""), other.join("") + end];
+        const { text: patch } = await diffOf(old, fresh, Infinity);
+        expect(applyPatch(old, patch, { autoConvertLineEndings: false })).toBe(fresh);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   it("cuts its text at a line end and reports it", async () => {
     const diff = await diffOf("", "é\n".repeat(1000), 100);
     expect(diff).toMatchObject({ added: 1000, truncated: true });

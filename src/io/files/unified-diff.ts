@@ -20,24 +20,18 @@ export interface UnifiedDiffOptions {
   maxBytes?: number;
 }
 
-/** Above this number of changed lines the change is shown as one block: correct but not minimal. */
-const MAX_EDIT_LENGTH = 2_000;
-
 /** The common beginning and end are removed first, so the cost depends on the change, not on the file. */
 export async function unifiedDiff(
   { before, after }: { before: string; after: string },
   { path, newPath = path, context = 3, maxBytes = 100 * 1024 }: UnifiedDiffOptions,
 ): Promise<UnifiedDiff> {
   if (before === after) return { text: "", added: 0, removed: 0, truncated: false };
-  const { FILE_HEADERS_ONLY, formatPatch, structuredPatch } = await import("diff");
+  const { FILE_HEADERS_ONLY, formatPatch } = await import("diff");
+  const { diffLines } = await import("./line-diff.ts");
   const changed = changedPart(before, after, context);
   const oldFileName = before === "" ? "/dev/null" : `a/${path}`;
   const newFileName = after === "" ? "/dev/null" : `b/${newPath}`;
-  const shortest = structuredPatch(oldFileName, newFileName, changed.before, changed.after, undefined, undefined, {
-    context,
-    maxEditLength: MAX_EDIT_LENGTH,
-  });
-  const hunks = shortest?.hunks ?? [wholeHunk(changed.before, changed.after)];
+  const hunks = hunksOf(changed, context, diffLines);
   for (const hunk of hunks) {
     hunk.oldStart += changed.linesBefore;
     hunk.newStart += changed.linesBefore;
@@ -93,18 +87,56 @@ function changedPart(before: string, after: string, context: number) {
   };
 }
 
-function wholeHunk(before: string, after: string) {
-  const old = splitLines(before);
-  const fresh = splitLines(after);
-  const lines = [
-    ...[...old.map((line) => `-${line}`), ...endMark(before)],
-    ...[...fresh.map((line) => `+${line}`), ...endMark(after)],
-  ];
-  return { oldStart: 1, oldLines: old.length, newStart: 1, newLines: fresh.length, lines };
+function hunksOf(
+  { before, after }: { before: string; after: string },
+  context: number,
+  diffLines: typeof import("./line-diff.ts").diffLines,
+) {
+  const [old, fresh] = [splitWithEnds(before), splitWithEnds(after)];
+  const hunks: Hunk[] = [];
+  let hunk: Hunk | undefined;
+  let shownTo = 0;
+  const keep = (to: number): void => {
+    for (; shownTo < Math.min(to, old.length); shownTo++) put(hunk!, " ", old[shownTo]);
+  };
+  for (const { oldStart, oldCount, newStart, newCount } of diffLines(old, fresh)) {
+    const from = Math.max(0, oldStart - context);
+    if (!hunk || from > shownTo + context) {
+      if (hunk) keep(shownTo + context);
+      shownTo = from;
+      hunks.push(
+        (hunk = {
+          oldStart: from + 1,
+          oldLines: 0,
+          newStart: newStart - (oldStart - from) + 1,
+          newLines: 0,
+          lines: [],
+        }),
+      );
+    }
+    keep(oldStart);
+    for (const line of old.slice(oldStart, oldStart + oldCount)) put(hunk, "-", line);
+    for (const line of fresh.slice(newStart, newStart + newCount)) put(hunk, "+", line);
+    shownTo = oldStart + oldCount;
+  }
+  if (hunk) keep(shownTo + context);
+  return hunks;
 }
 
-function endMark(text: string): string[] {
-  return text === "" || text.endsWith("\n") ? [] : ["\\ No newline at end of file"];
+interface Hunk {
+  oldStart: number;
+  oldLines: number;
+  newStart: number;
+  newLines: number;
+  lines: string[];
+}
+
+/** The line is given with its line end. */
+function put(hunk: Hunk, sign: " " | "-" | "+", line = ""): void {
+  if (sign !== "+") hunk.oldLines++;
+  if (sign !== "-") hunk.newLines++;
+  if (line.endsWith("\n")) hunk.lines.push(sign + line.slice(0, -1));
+  else hunk.lines.push(sign + line, "\\ No newline at end of file");
 }
 
 /** Cuts at a line end. */
@@ -122,6 +154,8 @@ const WINDOW_LENGTH = 80;
 const MAX_SHOWN_LENGTH = 16 * 1024;
 /** Max differences inside a line that are looked for. Beyond that everything from the first to the last is one change. */
 const MAX_LINE_EDITS = 500;
+/** Max cost of these searches in one diff: the sum of the squares of the differences. */
+const MAX_LINE_STEPS = 1_000_000;
 
 type DiffLibrary = typeof import("diff");
 
@@ -177,6 +211,7 @@ function windowLines(lines: readonly string[], window: LineWindow): { lines: str
 }
 
 function createLineWindow({ diffArrays }: DiffLibrary): LineWindow {
+  let steps = MAX_LINE_STEPS;
   return (removed, added) => {
     const [start, end] = commonEnds(removed, added);
     const before = removed.slice(start, removed.length - end);
@@ -195,7 +230,9 @@ function createLineWindow({ diffArrays }: DiffLibrary): LineWindow {
   };
 
   function diffTokens(before: string, after: string) {
-    return diffArrays(tokensOf(before), tokensOf(after), { maxEditLength: MAX_LINE_EDITS });
+    const max = Math.min(MAX_LINE_EDITS, Math.floor(Math.sqrt(steps)));
+    steps -= max * max;
+    return max === 0 ? undefined : diffArrays(tokensOf(before), tokensOf(after), { maxEditLength: max });
   }
 }
 
@@ -270,10 +307,9 @@ function lineEndAfter(text: string, index: number): number {
   return feed === -1 ? text.length : feed + 1;
 }
 
-function splitLines(text: string): string[] {
-  const lines = text.split("\n");
-  if (lines[lines.length - 1] === "") lines.pop();
-  return lines;
+/** A last line without a line end differs from the same line with one. */
+function splitWithEnds(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
 function countFeeds(text: string, end: number): number {

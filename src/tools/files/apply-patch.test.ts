@@ -330,3 +330,10 @@ test("the preview shows the change; an invalid patch needs no approval", async (
   expect(await haft.execute("apply_patch", { patch: "" })).toMatchObject({ error: { code: "bad_patch" } });
   expect(requested).toHaveLength(1);
 });
+
+test("a patch that does not match names the file", async () => {
+  const { apply } = stage({ "a.txt": "one\n", "src/b.txt": "two\n" });
+  const result = await apply("*** Update File: a.txt", "-one", "+1", "*** Update File: src/b.txt", "-three", "+3");
+  const message = expect.stringContaining("Hunk 1 (patch line 6) of src/b.txt does not match the file");
+  expect(result).toMatchObject({ error: { code: "no_match", message } });
+});

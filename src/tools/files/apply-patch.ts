@@ -192,7 +192,7 @@ async function planChange(change: FileChange, files: Files): Promise<PatchStep> 
   const decoded = decodeText(old.bytes);
   if (type === "delete") return { type, path, before: decoded.text, after: "", bytes: Buffer.alloc(0), old };
   if (moveTo !== undefined) await requireAbsent(files, moveTo);
-  const after = change.hunks.length > 0 ? applyHunks(decoded.text, change.hunks).text : decoded.text;
+  const after = change.hunks.length > 0 ? applyHunks(decoded.text, change.hunks, path).text : decoded.text;
   const bytes = after === decoded.text ? old.bytes : encodeText(after, decoded);
   return { type, path, moveTo, before: decoded.text, after, bytes, old };
 }
@@ -334,11 +334,11 @@ export interface Patched {
  * Applies the hunks of one file, all or none. Unchanged lines keep their bytes, added lines get the common line end of
  * the file, and its byte order mark and final line end stay the same. An empty file gets a final line end.
  */
-export function applyHunks(text: string, hunks: readonly Hunk[]): Patched {
+export function applyHunks(text: string, hunks: readonly Hunk[], path?: string): Patched {
   for (const hunk of hunks) refuseElidedHunk(hunk);
   const lines = splitLines(text);
   const located = locateHunks(lines, hunks);
-  if (!("found" in located)) throw failure(text, hunks, located);
+  if (!("found" in located)) throw failure({ text, hunks, path }, located);
   const inOrder = located.found.toSorted((one, other) => one.first - other.first);
   const changes = joinAdjacent(inOrder.flatMap((hunk) => hunkChanges(lines, hunk)));
   const eol = commonLineEnd(lines);
@@ -382,11 +382,16 @@ function writtenLines(lines: readonly Line[], { first, step, lines: used }: Loca
   return reindent?.(written, { index: 0, indent: "" }) ?? written;
 }
 
-function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedHunks, { found: unknown }>): ToolError {
+function failure(
+  { text, hunks, path }: { text: string; hunks: readonly Hunk[]; path?: string },
+  located: Exclude<LocatedHunks, { found: unknown }>,
+): ToolError {
+  const nameOf = (index: number): string =>
+    `Hunk ${index + 1} (patch line ${hunks[index]?.patchLine ?? 0})${path === undefined ? "" : ` of ${path}`}`;
   if ("ambiguous" in located) {
     const { hunk, firsts, step } = located.ambiguous;
     const numbers = firsts.map((first) => first + 1);
-    return toolError("ambiguous", `${nameOf(hunks, hunk)} matches several positions in the file`, {
+    return toolError("ambiguous", `${nameOf(hunk)} matches several positions in the file`, {
       next: `${explainAmbiguity(numbers, step)} Add kept lines around the change, or name the enclosing line after "@@".`,
       data: { hunk, lines: numbers },
     });
@@ -395,7 +400,7 @@ function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedH
   const data = { hunk, patchLine: hunks[hunk]?.patchLine };
   if (context !== undefined) {
     const next = explainMiss(text, context, 'the line after "@@"');
-    return toolError("no_match", `${nameOf(hunks, hunk)}: the line after "@@" was not found below the previous hunk`, {
+    return toolError("no_match", `${nameOf(hunk)}: the line after "@@" was not found below the previous hunk`, {
       next,
       data,
     });
@@ -403,18 +408,13 @@ function failure(text: string, hunks: readonly Hunk[], located: Exclude<LocatedH
   if (above !== undefined) {
     const next =
       "Nothing was changed. Put the hunks of a file in the order of its lines, and change each line only once.";
-    return toolError(
-      "no_match",
-      `${nameOf(hunks, hunk)} matches at line ${above + 1}, which is not below the previous hunk`,
-      { next, data },
-    );
+    return toolError("no_match", `${nameOf(hunk)} matches at line ${above + 1}, which is not below the previous hunk`, {
+      next,
+      data,
+    });
   }
   const next = explainMiss(text, oldLinesOf(hunks[hunk]?.lines ?? []).join("\n"), "the hunk");
-  return toolError("no_match", `${nameOf(hunks, hunk)} does not match the file`, { next, data });
-}
-
-function nameOf(hunks: readonly Hunk[], index: number): string {
-  return `Hunk ${index + 1} (patch line ${hunks[index]?.patchLine ?? 0})`;
+  return toolError("no_match", `${nameOf(hunk)} does not match the file`, { next, data });
 }
 
 interface LocatedHunk {

@@ -40,7 +40,7 @@ import { describeOutput, field } from "../../schema/describe-output.ts";
 
 const editParameters = z.object({
   old_string: z.string().describe("The text to replace, exactly as it is in the file"),
-  new_string: z.string().describe("The replacement; empty to delete"),
+  new_string: z.string().describe("The replacement; empty to delete, whole lines with their line ends"),
   replace_all: z.boolean().optional().describe("Replace every occurrence instead of requiring exactly one"),
   reason: z.string().optional().describe("The reason in a few words, for the user"),
 });
@@ -272,6 +272,8 @@ function replaceExactBytes(bytes: Buffer, { oldString, newString, replaceAll }: 
   if (at < 0 || bytes.indexOf(old, at + 1) >= 0 || looksLikeUtf16(bytes) !== null || !isUtf8(bytes)) return undefined;
   refuseElisions(newString, oldString, "new_string");
   const end = at + old.length;
+  // A deleted line goes with its line end.
+  if (newString === "" && (at === 0 || bytes[at - 1] === LINE_FEED)) return undefined;
   const from = lineStart(bytes, at, LINES_AROUND);
   const linesBefore = countFeeds(bytes, from);
   const head = bytes.subarray(from, at).toString();
@@ -458,10 +460,27 @@ function refuseTouching(splices: readonly Splice[]): void {
 function spliceMatch(text: string, lines: readonly Line[], match: TextMatch, newString: string): Splice[] {
   return match.ranges.flatMap((range) => {
     if (isWholeLines(range)) return spliceLines(text, lines, { match, range, newString });
+    if (newString === "") return [{ ...withLineEnd(text, range), newText: "" }];
     const { start, end } = range;
     const newText = withLineEndsOf(text, range, newString);
     return text.slice(start, end) === newText ? [] : [{ start, end, newText }];
   });
+}
+
+/**
+ * What to delete: whole lines go with the line end after them, the last line of a file without a final line end with the
+ * one before it. Text that was quoted with a line end, or with a part of a line only, stays as it is.
+ */
+function withLineEnd(text: string, { start, end }: TextRange): { start: number; end: number } {
+  const isStart = start === 0 || isLineEnd(text, start - 1) || (start === 1 && text.startsWith("\uFEFF"));
+  if (!isStart || isLineEnd(text, start) || isLineEnd(text, end - 1)) return { start, end };
+  if (end < text.length) return { start, end: end + lineEndAt(text, end).length };
+  const before = text.startsWith("\r\n", start - 2) ? 2 : isLineEnd(text, start - 1) ? 1 : 0;
+  return { start: start - before, end };
+}
+
+function isLineEnd(text: string, offset: number): boolean {
+  return offset >= 0 && lineEndAt(text, offset) !== "";
 }
 
 /** A byte order mark that was quoted with the text is not part of the change. */
@@ -478,7 +497,7 @@ function spliceLines(
   { match, range, newString }: { match: TextMatch; range: TextRange & { firstLine: number }; newString: string },
 ): Splice[] {
   const { old } = match;
-  const given = old.ended ? endedLines(newString) : toLf(newString).split("\n");
+  const given = old.ended || newString === "" ? endedLines(newString) : toLf(newString).split("\n");
   const newLines = match.prepareNew(given);
   const changes = changedLines(range.firstLine, old.lines, newLines, (added, { fileLine, newLine }) => {
     const near = lines.slice(range.firstLine, fileLine + 1).findLast((line) => !isBlank(line.text));

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import { toolError, ToolError } from "../../core/error.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
@@ -6,8 +7,10 @@ import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
 import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts";
-import { unifiedDiff } from "../../io/files/unified-diff.ts";
+import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
+import { nameHiddenDifference } from "./hidden-characters.ts";
 import type { ReadLedger } from "./read-before-edit.ts";
+import { foldLookAlikes } from "./text-match.ts";
 import { field } from "../../schema/describe-output.ts";
 
 /** The dependencies of the file tools. */
@@ -46,8 +49,10 @@ export async function failWithSuggestion(error: unknown, files: Files, path: str
   if (!(error instanceof ToolError) || error.code !== "path_not_found") throw error;
   const near = await suggestPaths(files, path);
   if (near.length === 0) throw error;
+  const [first = ""] = near;
+  const hidden = nameHiddenDifference(basename(first), basename(path), { have: "its name", want: "the given one" });
   throw toolError("path_not_found", error.message, {
-    next: `Did you mean ${near.join(" or ")}?`,
+    next: `Did you mean ${near.join(" or ")}?${hidden ? ` It looks the same, but ${hidden}.` : ""}`,
     data: { near },
     cause: error,
   });
@@ -75,10 +80,7 @@ async function suggestPaths(files: Files, path: string): Promise<string[]> {
 
 /** macOS screenshots have a narrow no-break space in their names; models escape spaces. */
 function foldBlanks(name: string): string {
-  return name
-    .replaceAll("\\ ", " ")
-    .replace(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, " ")
-    .toLowerCase();
+  return foldLookAlikes(name.replaceAll("\\ ", " ")).toLowerCase();
 }
 
 /** Other spellings of encodings, and supersets that decode the same text. */
@@ -143,12 +145,33 @@ interface ChangedText {
 const MAX_SHOWN_LENGTH = 4_000;
 const HUNK_HEAD = /^@@ -(\d+)((?:,\d+)?) \+(\d+)/gm;
 
+/** Below this length a diff is computed again: it costs less than the hash of the texts. */
+const MIN_KEPT_LENGTH = 64 * 1024;
+const MAX_KEPT_DIFFS = 8;
+const keptDiffs = new Map<string, UnifiedDiff>();
+
+/** A preview and the change that follows it show the same diff. That of large texts is computed once. */
+async function diffOnce(
+  texts: { before: string; after: string },
+  names: { path: string; newPath?: string },
+): Promise<UnifiedDiff> {
+  if (texts.before.length + texts.after.length < MIN_KEPT_LENGTH) return unifiedDiff(texts, names);
+  const hash = (text: string): string => createHash("sha256").update(text).digest("base64");
+  const key = JSON.stringify([names.path, names.newPath, hash(texts.before), hash(texts.after)]);
+  const diff = keptDiffs.get(key) ?? (await unifiedDiff(texts, names));
+  keptDiffs.delete(key);
+  keptDiffs.set(key, diff);
+  const [oldest] = keptDiffs.keys();
+  if (oldest !== undefined && keptDiffs.size > MAX_KEPT_DIFFS) keptDiffs.delete(oldest);
+  return diff;
+}
+
 /** Diffs two texts, or the parts of them after `linesBefore` lines. */
 export async function describeChange(
   path: string,
   { before, after, newPath, linesBefore = 0 }: ChangedText,
 ): Promise<DescribedChange> {
-  const { text, added, removed, omitted } = await unifiedDiff({ before, after }, { path, newPath });
+  const { text, added, removed, omitted } = await diffOnce({ before, after }, { path, newPath });
   const diff =
     linesBefore === 0
       ? text

@@ -46,7 +46,7 @@ describe("a miss describes the difference", () => {
 
   test("trailing whitespace and look-alikes are named if another line prevents the match", () => {
     expect(explainMiss("const a = ‘x’;\nconst b = 2;", "const a = 'x';\nconst b = 3;")).toContain(
-      'look-alike characters (quotes, dashes, spaces) differ on line 1: "const a = ‘x’;"',
+      'line 1 looks the same, but the file has U+2018 (left single quotation mark) at column 11, old_string has U+0027 ("\'"): "const a = ‘x’;"',
     );
     expect(explainMiss("alpha beta  \ngamma delta", "alpha beta\ngamma dolta")).toContain(
       "trailing whitespace differs on line 1",
@@ -95,4 +95,48 @@ test("an ambiguity lists its lines and what was ignored, and is short", () => {
   );
   expect(many).toContain("at least 100 times");
   expect(many.length).toBeLessThan(250);
+});
+
+describe("names characters that look the same", () => {
+  test.each([
+    [
+      "a no-break space in a part of a line",
+      "  run(a,\u00a0b);\n",
+      "a, b",
+      "the file has U+00A0 (no-break space) at column 9, old_string has U+0020 (space)",
+    ],
+    ["a narrow no-break space", "x = 10\u202f000 km\n", "10 000", "U+202F (narrow no-break space) at column 7"],
+    [
+      "a zero width space",
+      "na\u200bme = value\n",
+      "name = v",
+      'the file has U+200B (zero width space) at column 3, old_string has U+006D ("m")',
+    ],
+    [
+      "a no-break space in the old text",
+      "if (a b)\n",
+      "(a\u00a0b)",
+      "the file has U+0020 (space) at column 6, old_string has U+00A0",
+    ],
+    [
+      "another normal form",
+      "const cafe\u0301 = 1;\n",
+      "café =",
+      'U+0065 ("e") U+0301 at column 10, old_string has U+00E9 ("é"), the same letter in another normal form',
+    ],
+    [
+      "a typographic quotation mark",
+      "say(“hi”) // x\n",
+      'say("hi")',
+      "U+201C (left double quotation mark) at column 5",
+    ],
+    [
+      "a tab between words",
+      "alpha\tbeta = 1\ngamma\n",
+      "alpha  beta = 1\ndelta",
+      "the file has U+0009 (tab) at column 6, old_string has U+0020 (space)",
+    ],
+  ])("%s", (_, text, wanted, expected) => {
+    expect(explainMiss(text, wanted)).toContain(expected);
+  });
 });

@@ -1,4 +1,5 @@
 import { distance } from "fastest-levenshtein";
+import { clustersOf, nameFirstDifference, nameHiddenDifference } from "./hidden-characters.ts";
 import {
   foldInnerBlanks,
   foldLookAlikes,
@@ -33,7 +34,8 @@ export function explainMiss(text: string, oldString: string, name = "old_string"
   const lines = splitLines(text);
   if (lines.length === 0) return "The file is empty.";
   const wanted = wantedText(oldString).lines.map((line) => line.slice(0, MAX_LINE_CHARS));
-  const nearMatches = findNearMatches(text, lines, wanted, MAX_NEAR_MATCHES);
+  const same = findLookAlikeLine(lines, wanted);
+  const nearMatches = same ? [same] : findNearMatches(text, lines, wanted, MAX_NEAR_MATCHES);
   if (nearMatches.length === 0)
     return bounded(["Nothing in the file is similar. The file begins:", ...preview(lines)], READ_AGAIN);
   const parts = nearMatches.flatMap((match, rank) =>
@@ -127,14 +129,17 @@ function describeDifference(
   if (want === have) return undefined;
   const line = `line ${at + 1}`;
   if (want.trimEnd() === have.trimEnd()) return `trailing whitespace differs on ${line}`;
-  if (foldLookAlikes(want).trimEnd() === foldLookAlikes(have).trimEnd()) {
-    return `look-alike characters (quotes, dashes, spaces) differ on ${line}: "${clipAtDifference(have, want)}"`;
-  }
+  const names = { have: "the file", want: name };
+  const hidden = nameHiddenDifference(have, want.trimEnd(), names) ?? nameHiddenDifference(have, want.trim(), names);
+  if (hidden) return `${line} looks the same, but ${hidden}: "${clipAtDifference(have, want)}"`;
   if (want.trim() === have.trim()) {
     return `indentation of ${line} is ${spell(indentOf(have))} in the file, ${spell(indentOf(want))} in ${name}`;
   }
-  if (foldInnerBlanks(want) === foldInnerBlanks(have))
-    return `whitespace differs on ${line}: "${clipAtDifference(have, want)}"`;
+  if (foldInnerBlanks(want) === foldInnerBlanks(have)) {
+    const at = { ...names, column: indentOf(have).length + 1 };
+    const first = nameFirstDifference(clustersOf(have.trim()), clustersOf(want.trim()), at);
+    return `whitespace differs on ${line}: "${clipAtDifference(have, want)}"${first ? ` (${first})` : ""}`;
+  }
   const [one, other] = [foldLookAlikes(want).trim(), foldLookAlikes(have).trim()];
   if (one.toLowerCase() === other.toLowerCase())
     return `upper and lower case differ on ${line}: "${clipAtDifference(have, want)}"`;
@@ -202,6 +207,22 @@ interface NearMatch {
   /** Index of the line in the file that corresponds to the wanted line at `wantedLine`. */
   line: number;
   wantedLine: number;
+}
+
+/** The first line that looks as the first wanted line does, but has other characters. Words cannot find it. */
+function findLookAlikeLine(lines: readonly Line[], wanted: readonly string[]): NearMatch | undefined {
+  const wantedLine = wanted.findIndex((line) => !isBlank(line));
+  const want = wanted[wantedLine] ?? "";
+  const folded = foldLookAlikes(want).trim();
+  if (folded === "") return undefined;
+  // Equal folds of two ASCII lines are equal lines.
+  const isPlain = foldLookAlikes(want) === want;
+  const line = lines.findIndex(({ text }) => {
+    if (text.length > MAX_LINE_CHARS || text.includes(want.trim())) return false;
+    const fold = foldLookAlikes(text);
+    return !(isPlain && fold === text) && fold.includes(folded);
+  });
+  return line < 0 ? undefined : { line, wantedLine };
 }
 
 const MAX_PROBES = 40;

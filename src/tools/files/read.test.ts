@@ -152,6 +152,7 @@ test("a missing file gets suggestions", async () => {
   expect(textOf(typo.content)).toContain("Did you mean src/config.ts?");
   const blanks = await read({ path: "Screenshot 10.00.30 PM.png.txt" });
   expect(textOf(blanks.content)).toContain("Did you mean Screenshot 10.00.30\u202fPM.png.txt?");
+  expect(textOf(blanks.content)).toContain("its name has U+202F (narrow no-break space) at column 20");
   expect(textOf((await read({ path: "zzzzzzzz" })).content)).not.toContain("Did you mean");
 });
 

@@ -1,4 +1,4 @@
-import { diffArrays } from "diff";
+import { diffLines } from "../../io/files/line-diff.ts";
 import type { Line } from "./text-match.ts";
 
 /** Replaces `count` lines from index `first` by `added`. */
@@ -8,11 +8,8 @@ export interface LineChange {
   added: readonly string[];
 }
 
-/** Above this number of differing lines, common lines between them are not searched. */
-const MAX_DIFFED_LINES = 2_000;
-
 /**
- * The minimal changes between two versions of the lines from index `first`: common lines stay unchanged. `write` gives
+ * The changes between two versions of the lines from index `first`: common lines stay unchanged. `write` gives
  * added lines their final form; it gets their position in the file and in the new lines.
  */
 export function changedLines(
@@ -21,29 +18,13 @@ export function changedLines(
   newLines: readonly string[],
   write: (added: string[], at: { fileLine: number; newLine: number }) => readonly string[] = (added) => added,
 ): LineChange[] {
-  let head = 0;
-  while (head < oldLines.length && head < newLines.length && oldLines[head] === newLines[head]) head++;
-  let tail = 0;
-  const max = Math.min(oldLines.length, newLines.length) - head;
-  while (tail < max && oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]) tail++;
-  const oldMiddle = oldLines.slice(head, oldLines.length - tail);
-  const newMiddle = newLines.slice(head, newLines.length - tail);
-  let fileLine = first + head;
-  let newLine = head;
-  if (oldMiddle.length + newMiddle.length > MAX_DIFFED_LINES) {
-    return [{ first: fileLine, count: oldMiddle.length, added: write(newMiddle, { fileLine, newLine }) }];
-  }
-  const changes: LineChange[] = [];
-  let near = Math.max(first, fileLine - 1);
-  for (const { added, removed, count, value } of diffArrays(oldMiddle, newMiddle)) {
-    // Added lines replace the removed lines just before them, or follow the kept line.
-    if (added) changes.push({ first: fileLine, count: 0, added: write(value, { fileLine: near, newLine }) });
-    else if (removed) changes.push({ first: fileLine, count, added: [] });
-    near = removed ? fileLine : fileLine + count - 1;
-    if (!added) fileLine += count;
-    if (!removed) newLine += count;
-  }
-  return joinAdjacent(changes);
+  return diffLines(oldLines, newLines).map(({ oldStart, oldCount, newStart, newCount }) => {
+    const change = { first: first + oldStart, count: oldCount };
+    if (newCount === 0) return { ...change, added: [] };
+    // Added lines replace the removed lines, or follow the kept line.
+    const fileLine = oldCount > 0 ? change.first : Math.max(first, change.first - 1);
+    return { ...change, added: write(newLines.slice(newStart, newStart + newCount), { fileLine, newLine: newStart }) };
+  });
 }
 
 /** Joins adjacent changes. Expects and returns ascending order. */

@@ -184,3 +184,31 @@ test("a unique exact text is replaced in place and literally in a file of LF end
     }),
   );
 });
+
+describe("an empty new text", () => {
+  test.each([
+    ["a line", "a\nb\nc\n", edit("b", ""), "a\nc\n"],
+    ["several lines", "a\nb\nc\n", edit("a\nb", ""), "c\n"],
+    ["a line with CRLF", "a\r\nb\r\nc\r\n", edit("b", ""), "a\r\nc\r\n"],
+    ["lines with CRLF that were quoted with LF", "a\r\nb\r\nc\r\n", edit("a\nb", ""), "c\r\n"],
+    ["the last line without a line end", "a\nb", edit("b", ""), "a"],
+    ["the last line without a line end, with CRLF", "a\r\nb", edit("b", ""), "a"],
+    ["the only line", "a\n", edit("a", ""), ""],
+    ["the first line after a byte order mark", "\uFEFFa\nb\n", edit("a", ""), "\uFEFFb\n"],
+    ["every such line", "x\na\nx\nax\n", edit("x", "", true), "a\na\n"],
+    ["a line that was quoted with other indentation", "if\n    b();\nc\n", edit("\tb();", ""), "if\nc\n"],
+    ["a line with its line end", "a\nb\nc\n", edit("b\n", ""), "a\nc\n"],
+    ["a line with the line end before it", "a\n\nb\nc\n", edit("\nb", ""), "a\n\nc\n"],
+  ])("removes %s", (_, text, given, expected) => {
+    expect(replaced(text, given)).toBe(expected);
+  });
+
+  test("removes the lines of several edits", () => {
+    expect(replaced("a\nb\nc\nd\n", edit("a", ""), edit("b", ""), edit("d", ""))).toBe("c\n");
+  });
+
+  test("leaves the rest of a line, and an empty line that was there", () => {
+    expect(replaced("a b\nc\n", edit(" b", ""))).toBe("a\nc\n");
+    expect(replaced("a\n\nb\n", edit("a", ""))).toBe("\nb\n");
+  });
+});
