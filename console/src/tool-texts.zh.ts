@@ -4,6 +4,7 @@ export const TOOL_TEXTS_ZH: Readonly<Record<string, { title: string; short: stri
   write: { title: "写入", short: "写入整个文件。缺少的文件夹会创建，已有的文件会被替换。" },
   edit: { title: "编辑", short: "替换文件中的文本：唯一的一处、每一处，或一次多处修改。" },
   apply_patch: { title: "应用补丁", short: "用补丁修改多个文件：新增、更新、移动和删除，要么全部完成，要么全不做。" },
+  edit_notebook: { title: "编辑笔记本", short: "修改 Jupyter 笔记本（.ipynb）的一个单元：替换、插入或删除。" },
   read_many: { title: "读取多个文件", short: "一次读取多个文本文件，可用路径和 src/**/*.ts 这样的模式。" },
   list_files: { title: "列出文件", short: "列出一个文件夹；设置 recursive 时包括其下的全部内容。" },
   get_file_info: { title: "文件信息", short: "报告文件或文件夹是否存在、大小以及修改时间。" },

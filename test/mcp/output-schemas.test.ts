@@ -129,6 +129,7 @@ describe("the structured content of built-in tools", () => {
     await call("apply_patch", { patch: PATCH });
     await call("write", { path: "c.txt", content: "1\n" });
     await call("edit", { path: "c.txt", old_string: "1", new_string: "2" });
+    await call("edit_notebook", { path: "book.ipynb", cell_id: "c1", source: "2" });
     await call("move_file", { from: "c.txt", to: "d.txt" });
     await call("delete_file", { path: "d.txt" });
 

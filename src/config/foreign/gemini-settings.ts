@@ -7,7 +7,7 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   read_file: ["read", "read_many", "get_file_info"],
   read_many_files: ["read_many"],
   write_file: ["write", "apply_patch", "move_file", "delete_file"],
-  replace: ["edit", "apply_patch"],
+  replace: ["edit", "apply_patch", "edit_notebook"],
   glob: ["glob"],
   search_file_content: ["grep"],
   grep_search: ["grep"],

@@ -23,7 +23,7 @@ const HAS_PATTERNS = new Set(["bash", "edit", "write", "patch", "multiedit", "re
 
 const TOOLS: Readonly<Record<string, readonly string[]>> = {
   bash: ["exec", "process"],
-  edit: ["edit", "apply_patch"],
+  edit: ["edit", "apply_patch", "edit_notebook"],
   write: ["write", "apply_patch", "move_file", "delete_file"],
   patch: ["apply_patch"],
   multiedit: ["edit"],

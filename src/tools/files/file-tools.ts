@@ -1,6 +1,7 @@
 import type { AnyTool } from "../../core/tool.ts";
 import { createApplyPatchTool } from "./apply-patch.ts";
 import { createDeleteFileTool } from "./delete-file.ts";
+import { createEditNotebookTool } from "./edit-notebook.ts";
 import { createEditTool } from "./edit.ts";
 import { createGetFileInfoTool } from "./get-file-info.ts";
 import { createListFilesTool } from "./list-files.ts";
@@ -16,6 +17,7 @@ export function createFileTools(dependencies: ReadManyDependencies): AnyTool[] {
     createWriteTool(dependencies),
     createEditTool(dependencies),
     createApplyPatchTool(dependencies),
+    createEditNotebookTool(dependencies),
     createReadManyTool(dependencies, readPath),
     createListFilesTool(dependencies),
     createGetFileInfoTool(dependencies),

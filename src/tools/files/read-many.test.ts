@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createHaft, type HaftOptions } from "../../runtime.ts";
+import { testTool } from "../../testing/test-tool.ts";
 import { openWorkspace } from "../../workspace.ts";
 import { shareFairly } from "./read-many.ts";
 
@@ -29,6 +30,14 @@ function stage(content: Record<string, string | Buffer>, options: Omit<HaftOptio
 }
 
 const pathsOf = ({ files }: ReadDetails): string[] => files.map(({ path }) => path);
+
+test("read_many keeps the contract of tools", async () => {
+  const { folder, haft } = stage({ "package.json": "{}\n", "src/a.ts": "one\n" });
+  await testTool(haft.registry.get("read_many")!, {
+    runtime: { folder },
+    badInputs: [{}, { paths: [] }, { paths: [""] }, { paths: ["a"], offset: 1 }],
+  });
+});
 
 test("reads paths and patterns, each file once, in the order of the call", async () => {
   const { readMany } = stage({ "b.txt": "bee\n", "src/a.ts": "one\n", "src/deep/b.ts": "two\n", "src/c.md": "no\n" });

@@ -443,7 +443,7 @@ async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal):
   if (bytes === null || cells === undefined) return undefined;
   const content = cells.map((cell, i) => showCell(cell, i + 1)).join("\n\n") || "(a notebook without cells)";
   return {
-    content: `${content}\n[Cells of a notebook. Read it with offset=1 for the JSON that edit works on.]`,
+    content: `${content}\n[Cells of a notebook. Change them with edit_notebook, by number or id.]`,
     display: `Read notebook ${shown}: ${cells.length} ${cells.length === 1 ? "cell" : "cells"}`,
     details: {
       content,
