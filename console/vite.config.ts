@@ -12,7 +12,7 @@ const canvasLibraries: Plugin = {
     const libraries = {
       marked: "marked/lib/marked.umd.js",
       purify: "dompurify/dist/purify.min.js",
-      mermaid: "mermaid/dist/mermaid.min.js",
+      mermaid: "@mermaid-js/tiny/dist/mermaid.tiny.js",
     };
     for (const [name, file] of Object.entries(libraries)) {
       const source = readFileSync(here(`../node_modules/${file}`), "utf8");

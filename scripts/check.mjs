@@ -18,7 +18,7 @@ const CHECKS = {
     ),
   lint: () => runTool(findTool("oxlint"), ["--type-aware", "--deny-warnings", "--report-unused-disable-directives"]),
   format: () => runTool(findTool("oxfmt"), ["--check"]),
-  unused: () => runTool(findTool("knip"), []),
+  unused: () => runTool(findTool("knip"), ["--no-config-hints"]),
   package: () => firstFailure(build, checkPackage),
   docs: () => firstFailure(build, () => runTool(join(ROOT, "scripts", "check-docs.mjs"), ["--run"])),
 };

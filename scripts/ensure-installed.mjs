@@ -1,5 +1,6 @@
-// Installs what the lock file names, when node_modules does not hold it already. Runs before everything else, so it may
-// use nothing but Node itself, and must still parse on a Node that is too old to run Haft.
+// Installs what the lock file names, when node_modules does not hold it already; with `start`, only what building and
+// starting need. Runs before everything else, so it may use nothing but Node itself, and must still parse on a Node that
+// is too old to run Haft.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -11,15 +12,18 @@ import { fileURLToPath } from "node:url";
 const MIN_NODE_VERSION = { major: 20, minor: 19 };
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** Exits with a message when this Node is too old or the installation fails. */
-export function ensureInstalled(root) {
+/**
+ * Exits with a message when this Node is too old or the installation fails. `scope`: "start" leaves out the packages of
+ * `test/dependencies`.
+ */
+export function ensureInstalled(root, scope = "all") {
   refuseOldNode();
-  if (whatIsMissing(root) === undefined) return;
+  if (whatIsMissing(root, scope) === undefined) return;
   const release = takeTurn(root);
   process.on("exit", release);
   // Another run may have installed everything while this one waited.
-  const missing = whatIsMissing(root);
-  if (missing !== undefined) install(root, missing);
+  const missing = whatIsMissing(root, scope);
+  if (missing !== undefined) install(root, missing, scope);
   release();
   process.off("exit", release);
 }
@@ -33,13 +37,15 @@ function refuseOldNode() {
 }
 
 /** The reason to install, or undefined when node_modules agrees with the lock file. */
-function whatIsMissing(root) {
-  const wanted = readPackages(join(root, "package-lock.json"));
-  if (wanted === undefined) fail("package-lock.json is missing or unreadable. Restore it from version control.");
+function whatIsMissing(root, scope) {
+  const locked = readPackages(join(root, "package-lock.json"));
+  if (locked === undefined) fail("package-lock.json is missing or unreadable. Restore it from version control.");
+  const wanted = scope === "start" ? packagesOfRoot(locked) : locked;
   const present = readPackages(join(root, "node_modules", ".package-lock.json"));
   if (present === undefined) return "nothing is installed yet";
   for (const [place, entry] of Object.entries(wanted)) {
-    if (place === "" || entry.link) continue;
+    // A link, and what it points to, is a part of this repository.
+    if (!place.startsWith("node_modules/") || entry.link) continue;
     const found = present[place];
     // npm leaves out optional packages that are made for other platforms.
     if (found === undefined && entry.optional) continue;
@@ -47,10 +53,47 @@ function whatIsMissing(root) {
     if (found.version !== entry.version || found.integrity !== entry.integrity) return `${nameOf(place)} has changed`;
   }
   for (const [place, entry] of Object.entries(present)) {
-    if (wanted[place] === undefined) return `${nameOf(place)} is no longer wanted`;
+    if (locked[place] === undefined) return `${nameOf(place)} is no longer wanted`;
     if (!suits(entry.os, process.platform) || !suits(entry.cpu, process.arch)) return "this is another platform";
   }
   return undefined;
+}
+
+/** The entries that the package itself needs, without its workspaces. */
+function packagesOfRoot(locked) {
+  const found = {};
+  const places = [""];
+  for (const place of places) {
+    const { dependencies, devDependencies, optionalDependencies, peerDependencies } = locked[place];
+    const names = {
+      ...dependencies,
+      ...optionalDependencies,
+      ...peerDependencies,
+      ...(place === "" ? devDependencies : {}),
+    };
+    for (const name of Object.keys(names)) {
+      const resolved = resolvePlace(locked, place, name);
+      if (resolved === undefined || found[resolved] !== undefined) continue;
+      // An optional peer is installed only because something else wants it.
+      if (isOptionalPeer(locked[place], name)) continue;
+      found[resolved] = locked[resolved];
+      places.push(resolved);
+    }
+  }
+  return found;
+}
+
+function isOptionalPeer({ dependencies = {}, devDependencies = {}, peerDependenciesMeta = {} }, name) {
+  return peerDependenciesMeta[name]?.optional === true && !(name in dependencies) && !(name in devDependencies);
+}
+
+/** Where a package finds another: in its own folder, or in one above. */
+function resolvePlace(locked, from, name) {
+  for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
+    const place = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+    if (locked[place] !== undefined) return place;
+    if (folder === "") return undefined;
+  }
 }
 
 function readPackages(file) {
@@ -72,8 +115,9 @@ function suits(list, value) {
   return named.length === 0 || named.includes("any") || named.includes(value);
 }
 
-function install(root, reason) {
+function install(root, reason, scope) {
   const started = Date.now();
+  const showProgress = process.stderr.isTTY === true;
   process.stderr.write(`Installing the packages of package-lock.json (${reason}) ...\n`);
   // Development packages are named because NODE_ENV=production would leave out what builds and tests.
   const wish = [
@@ -82,10 +126,11 @@ function install(root, reason) {
     "--include=optional",
     "--no-audit",
     "--no-fund",
-    "--no-progress",
+    showProgress ? "--progress" : "--no-progress",
     "--loglevel=error",
+    ...(scope === "start" ? ["--workspaces=false"] : []),
   ];
-  const { status, stdout, stderr, error } = runNpm(wish, root);
+  const { status, stdout, stderr, error } = runNpm(wish, root, { showProgress });
   if (status === 0) {
     process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s.\n`);
     return;
@@ -98,10 +143,15 @@ function install(root, reason) {
 }
 
 /** Runs the npm that started this script, or else the one on the PATH, and returns its captured output. */
-export function runNpm(parameters, cwd) {
+export function runNpm(parameters, cwd, { showProgress = false } = {}) {
   const own = process.env.npm_execpath;
   /** @type {import("node:child_process").SpawnSyncOptionsWithStringEncoding} */
-  const options = { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 64 * 1024 * 1024 };
+  const options = {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", showProgress ? "inherit" : "pipe"],
+    maxBuffer: 64 * 1024 * 1024,
+  };
   if (own !== undefined && /npm-cli\.[cm]?js$/.test(own))
     return spawnSync(process.execPath, [own, ...parameters], options);
   const onWindows = process.platform === "win32";
@@ -158,5 +208,5 @@ function fail(message) {
 }
 
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  ensureInstalled(fileURLToPath(new URL("..", import.meta.url)).replace(/[\\/]$/, ""));
+  ensureInstalled(fileURLToPath(new URL("..", import.meta.url)).replace(/[\\/]$/, ""), process.argv[2]);
 }

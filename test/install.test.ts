@@ -33,18 +33,22 @@ function writeJson(path: string, value: unknown): void {
   writeFileSync(join(project, path), JSON.stringify(value, null, 2));
 }
 
+function vendorAddress(version: string): string {
+  return `file:${join(archives, `vendor-${version}.tgz`)}`;
+}
+
 function wantVendor(version: string): void {
   const archive = join(archives, `vendor-${version}.tgz`);
   const integrity = `sha512-${createHash("sha512").update(readFileSync(archive)).digest("base64")}`;
-  const own = { name: "project", version: "1.0.0", devDependencies: { vendor: `file:${archive}` } };
-  const vendor = { version, resolved: `file:${archive}`, integrity, dev: true };
+  const own = { name: "project", version: "1.0.0", devDependencies: { vendor: vendorAddress(version) } };
+  const vendor = { version, resolved: vendorAddress(version), integrity, dev: true };
   writeJson("package.json", own);
   writeJson(LOCK, { ...own, lockfileVersion: 3, requires: true, packages: { "": own, "node_modules/vendor": vendor } });
 }
 
-async function ensureInstalled(env: NodeJS.ProcessEnv = {}) {
+async function ensureInstalled(env: NodeJS.ProcessEnv = {}, scope: string[] = []) {
   const script = join(project, "scripts", "ensure-installed.mjs");
-  const child = spawn(process.execPath, [script], {
+  const child = spawn(process.execPath, [script, ...scope], {
     cwd: project,
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
@@ -83,6 +87,28 @@ test("installs again when the lock file asks for another version", async () => {
   wantVendor("1.1.0");
   expect((await ensureInstalled()).output).toContain("(vendor has changed)");
   expect(installedVersion()).toBe("1.1.0");
+});
+
+test("a start leaves out what only tests need, and a test adds it", async () => {
+  const own = {
+    name: "project",
+    version: "1.0.0",
+    workspaces: ["tests"],
+    devDependencies: { vendor: vendorAddress("1.0.0") },
+  };
+  const tests = { name: "tests", version: "1.0.0", devDependencies: { other: vendorAddress("1.1.0") } };
+  writeJson("package.json", own);
+  mkdirSync(join(project, "tests"));
+  writeJson("tests/package.json", tests);
+  rmSync(join(project, LOCK));
+  execFileSync("npm", ["install", "--package-lock-only", "--offline"], { cwd: project, stdio: "ignore" });
+  const hasOther = () => existsSync(join(project, "node_modules", "other"));
+  expect((await ensureInstalled({}, ["start"])).code).toBe(0);
+  expect([installedVersion(), hasOther()]).toEqual(["1.0.0", false]);
+  expect(await ensureInstalled({}, ["start"])).toEqual({ code: 0, output: "" });
+  expect((await ensureInstalled()).output).toContain("(other is missing)");
+  expect(hasOther()).toBe(true);
+  expect(await ensureInstalled({}, ["start"])).toEqual({ code: 0, output: "" });
 });
 
 test("takes over the turn of a run that died", async () => {
@@ -124,6 +150,29 @@ test("the package brings at most 60 others, without optional ones", () => {
   );
   expect(needed.length).toBeGreaterThan(20);
   expect(needed.length).toBeLessThanOrEqual(60);
+});
+
+test("every package of test/dependencies is named by a file that uses it", () => {
+  const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "test", "dependencies", "package.json"), "utf8")) as {
+    devDependencies: Record<string, string>;
+  };
+  const files = execFileSync(
+    "git",
+    ["ls-files", "src", "test", "scripts", "bench", "console", ".oxlintrc.json", "vitest.config.ts"],
+    {
+      cwd: ROOT,
+      encoding: "utf8",
+    },
+  );
+  const text = files
+    .split("\n")
+    .filter((path) => /\.(ts|tsx|mjs|json)$/.test(path) && !path.startsWith("test/dependencies/"))
+    .map((path) => readFileSync(join(ROOT, path), "utf8"))
+    .join("\n");
+  // The type-aware linter is started by the other one.
+  const names = Object.keys(devDependencies).filter((name) => name !== "oxlint-tsgolint");
+  const isNamed = (name: string) => text.includes(`"${name}`) || text.includes(`${name}/`);
+  expect(names.filter((name) => !isNamed(name))).toEqual([]);
 });
 
 test("the archive has no tests, fixtures or tour, and only declarations that its entries lead to", () => {

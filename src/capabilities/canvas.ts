@@ -74,7 +74,7 @@ function saveAsArtifacts(artifacts: ArtifactManager): SurfaceStore {
 const PACKAGED = {
   marked: "marked/lib/marked.umd.js",
   purify: "dompurify/dist/purify.min.js",
-  mermaid: "mermaid/dist/mermaid.min.js",
+  mermaid: "@mermaid-js/tiny/dist/mermaid.tiny.js",
 } as const;
 
 /** From the built console, or from the packages. */
@@ -84,7 +84,7 @@ const loadCanvasLibrary: LoadLibrary = async (name) => {
   if (text !== undefined) return text;
   try {
     const { resolve } = createRequire(import.meta.url);
-    const [packageName = ""] = PACKAGED[name].split("/");
+    const [packageName = ""] = /^(@[^/]+\/)?[^/]+/.exec(PACKAGED[name]) ?? [];
     // A package may not export the file itself, so its folder is resolved.
     const entry = resolve(packageName);
     const root = entry.slice(0, entry.lastIndexOf(join("node_modules", packageName)));
