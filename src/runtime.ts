@@ -65,6 +65,7 @@ import { createTaint, type Taint, type TaintOptions } from "./gate/permit/taint.
 import { checkToolPolicy, isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
 import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./code/code-runner.ts";
 import { createRunCodeTool } from "./code/run-code.ts";
+import { createReadResultTool } from "./tools/results/read-result.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
@@ -121,9 +122,9 @@ export interface HaftOptions {
   concurrency?: Partial<ConcurrencyLimits>;
   /** Default and largest time limit of a call. */
   timeouts?: Partial<Timeouts>;
-  /** Max bytes of one result's content; the rest goes to `spill`. */
+  /** Max bytes of one result's content; the rest goes to `spill`. If only this is set, tokens are not counted. Default: 50 KiB. */
   maxResultBytes?: number;
-  /** Max tokens of one result's content, in addition to the bytes. */
+  /** Max tokens of one result's content, in addition to the bytes. Default: 12,000, estimated. */
   maxResultTokens?: number;
   /** How much tools return that have a parameter for it, if a call does not choose. */
   response?: ResponseLength;
@@ -392,6 +393,8 @@ class Runtime {
         maxResultBytes: options.maxResultBytes,
         maxResultTokens: options.maxResultTokens,
         tokens: this.tokens,
+        readerFor: (call) => this.#resultReader(call),
+        queryFor: (call) => this.#findFor(call, "json_parse"),
       }),
       hooks?.after,
     ];
@@ -404,6 +407,7 @@ class Runtime {
       deadlines,
       timeouts: options.timeouts,
       questions: this.#openQuestions(),
+      maxResultTokens: options.maxResultTokens,
     });
     this.discovery = options.toolSearch && this.#openDiscovery(options.toolSearch);
     this.stored = this.#openStoredCalls();
@@ -515,6 +519,21 @@ class Runtime {
         refuse: (id, result) => this.calls.endSuspended(id, result),
       },
     });
+  }
+
+  /** The tool that reads long results. Without a workspace it is registered when there is one to read. */
+  #resultReader(call: Call): AnyTool | undefined {
+    const { spill, registry, options } = this;
+    if (options.workspace) return this.#findFor(call, "read");
+    if (!(spill instanceof MemorySpill)) return undefined;
+    if (!registry.get("read_result")) registry.register(createReadResultTool(spill));
+    return this.#findFor(call, "read_result");
+  }
+
+  /** A built-in tool, if this call's caller may use it. */
+  #findFor({ scope, caller }: Call, name: string): AnyTool | undefined {
+    const tool = (scope ?? this.registry).get(name);
+    return tool?.origin.type === "builtin" && this.shownTo(caller)(tool) ? tool : undefined;
   }
 
   /** The queue and the stored calls are one: a job is a stored call. */

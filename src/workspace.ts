@@ -168,8 +168,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     ],
     spill: {
       async save({ callId, caller, text }) {
-        const { ref } = await spills.save({ callId, caller }, text);
-        return { ref, how: `The whole output is in ${ref}: read that path with offset and limit, or grep in it.` };
+        return spills.save({ callId, caller }, text);
       },
       read: spills.read,
       open: spills.open,

@@ -154,6 +154,10 @@ export function continueCall(
 /** What a call's context needs from its gate. */
 export interface ContextHost extends Gate {
   readonly workspace: string;
+  /** Max tokens of a result, if the runtime sets one. */
+  readonly maxResultTokens: number | undefined;
+  /** A registered tool by its name. */
+  find(name: string): AnyTool | undefined;
   updated(call: Call, update: Update): void;
   /** Stops the time limit of a running call; returns the function that starts it again. */
   pauseTimeLimit(call: Call): () => void;

@@ -41,7 +41,7 @@ export interface ToolLimits<Input = unknown> {
   timeoutMs?: number | ((input: Input, options: Pick<CallOptions, "waitForEnd">) => number);
   maxConcurrent?: number;
   maxResultBytes?: number;
-  /** In addition to the bytes; counted with the runtime's token counter. */
+  /** In addition to the bytes, counted with the runtime's token counter. Not counted if only `maxResultBytes` is set. */
   maxResultTokens?: number;
 }
 

@@ -10,12 +10,12 @@ const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 describe("cutMiddle", () => {
   test("does not change text that fits", () => {
-    expect(cutMiddle("short", 5, "there")).toBe("short");
+    expect(cutMiddle("short", 5, () => "there")).toBe("short");
   });
 
   test("keeps whole lines of head and tail, and says how much is missing and where it is", () => {
     const lines = Array.from({ length: 1000 }, (_, i) => `line ${i}`);
-    const cut = cutMiddle(lines.join("\n"), 1000, "Look there.");
+    const cut = cutMiddle(lines.join("\n"), 1000, () => "Look there.");
     const [head = "", tail = ""] = cut.split(/\n\n\[….*\]\n\n/);
     expect(lines).toEqual(expect.arrayContaining(head.split("\n")));
     expect(lines).toEqual(expect.arrayContaining(tail.split("\n")));
@@ -26,21 +26,21 @@ describe("cutMiddle", () => {
 
   test("states the number of missing bytes exactly", () => {
     const text = "0123456789\n".repeat(500);
-    const cut = cutMiddle(text, 1000, "x");
+    const cut = cutMiddle(text, 1000, () => "x");
     const [, missing] = /… (\d+) of/.exec(cut)!;
     const kept = cut.replace(/\n\n\[….*?\]\n\n/s, "");
     expect(bytesOf(kept) + Number(missing)).toBe(bytesOf(text));
   });
 
   test("cuts inside a line only if no line end is near", () => {
-    const cut = cutMiddle("x".repeat(100_000), 5000, "x");
+    const cut = cutMiddle("x".repeat(100_000), 5000, () => "x");
     expect(bytesOf(cut)).toBeLessThanOrEqual(5000);
     expect(bytesOf(cut)).toBeGreaterThan(4900);
   });
 
   test.each(["é", "漢", "😀"])("does not split %s inside a line", (character) => {
     for (let budget = 200; budget < 212; budget++) {
-      const cut = cutMiddle(character.repeat(1000), budget, "w");
+      const cut = cutMiddle(character.repeat(1000), budget, () => "w");
       expect(cut).not.toContain("\uFFFD");
       expect(bytesOf(cut)).toBeLessThanOrEqual(budget);
     }
@@ -54,7 +54,7 @@ describe("cutMiddle", () => {
         fc.integer({ min: 100, max: 1500 }),
         (pieces, budget) => {
           const text = pieces.join("");
-          const cut = cutMiddle(text, budget, "w");
+          const cut = cutMiddle(text, budget, () => "w");
           expect(bytesOf(cut)).toBeLessThanOrEqual(Math.max(budget, bytesOf(text) <= budget ? bytesOf(text) : budget));
           expect(cut).not.toContain("\uFFFD");
           const [head = "", tail = ""] = cut.split(/\n\n\[….*?\]\n\n/s);
@@ -66,7 +66,7 @@ describe("cutMiddle", () => {
   });
 
   test.each([0, 1, 2, 60, 100])("with a budget of %d gives hardly more than the notice", (budget) => {
-    expect(bytesOf(cutMiddle("some line\n".repeat(10_000), budget, "w"))).toBeLessThanOrEqual(160);
+    expect(bytesOf(cutMiddle("some line\n".repeat(10_000), budget, () => "w"))).toBeLessThanOrEqual(160);
   });
 });
 
@@ -180,12 +180,25 @@ describe("an output over the budget", () => {
 });
 
 describe("the memory spill", () => {
+  const caller = { depth: 0 };
+
+  test("keeps the outputs of sessions apart, also if their calls have the same id", () => {
+    const spill = new MemorySpill();
+    const [ann, bob] = ["ann", "bob"].map((session) => ({ depth: 0, session }));
+    const { ref } = spill.save({ callId: "c", text: "of ann", caller: ann! });
+    const other = spill.save({ callId: "c", text: "of bob", caller: bob! });
+    expect(spill.readOwn(ref, ann!)).toBe("of ann");
+    expect(spill.readOwn(other.ref, bob!)).toBe("of bob");
+    expect(spill.readOwn(ref, bob!)).toBeUndefined();
+    expect(spill.readOwn(ref, { ...ann!, user: "eve" })).toBeUndefined();
+  });
+
   test("drops the oldest first, by number and by size", () => {
     const few = new MemorySpill(2);
-    for (const callId of ["a", "b", "c"]) few.save({ callId, text: callId });
+    for (const callId of ["a", "b", "c"]) few.save({ callId, text: callId, caller });
     expect(["a", "b", "c"].map((id) => few.read(`spill:${id}`))).toEqual([undefined, "b", "c"]);
     const small = new MemorySpill(100, 10);
-    for (const callId of ["a", "b", "c"]) small.save({ callId, text: "12345" });
+    for (const callId of ["a", "b", "c"]) small.save({ callId, text: "12345", caller });
     expect(["a", "b", "c"].map((id) => small.read(`spill:${id}`))).toEqual([undefined, "12345", "12345"]);
   });
 });

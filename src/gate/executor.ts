@@ -66,6 +66,7 @@ export interface ExecutorOptions {
   timeouts?: Partial<Timeouts>;
   deadlines?: Deadlines;
   questions?: CallQuestions;
+  maxResultTokens?: number;
 }
 
 const MAX_NESTED = 32;
@@ -80,6 +81,7 @@ export class Executor implements RunHost {
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;
   readonly questions: CallQuestions | undefined;
+  readonly maxResultTokens: number | undefined;
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
   readonly #plans: CallPlans;
@@ -97,11 +99,16 @@ export class Executor implements RunHost {
     this.#pausedTimeLimits = new PausedTimeLimits(this.deadlines, this.clock);
     this.timeouts = withDefaults(DEFAULT_TIMEOUTS, options.timeouts);
     this.questions = options.questions;
+    this.maxResultTokens = options.maxResultTokens;
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
     this.#plans = new CallPlans(registry, stages);
     this.#lateHooks = stages.flatMap((stage, at) => (stage.late ? [{ at, late: stage.late.bind(stage) }] : []));
     attachGate(registry, this, this.#statistics);
+  }
+
+  find(name: string): AnyTool | undefined {
+    return this.#registry.get(name);
   }
 
   execute(

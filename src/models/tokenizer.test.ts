@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { estimatedTokens } from "../core/content.ts";
+import { estimatedTokens } from "../core/results/estimated-tokens.ts";
 import { openTokenizer } from "./tokenizer.ts";
 
 describe("openTokenizer", () => {

@@ -1,4 +1,5 @@
-import { estimatedTokens, type TokenCounter } from "../core/content.ts";
+import type { TokenCounter } from "../core/content.ts";
+import { estimatedTokens } from "../core/results/estimated-tokens.ts";
 
 /** The used part of the package. */
 interface Tokenizer {

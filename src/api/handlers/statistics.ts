@@ -7,7 +7,6 @@ import type { Caller } from "../../core/call.ts";
 import { ERROR_CODES, isErrorCode } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { MaybePromise } from "../../core/stage.ts";
-import { estimatedTokens } from "../../core/content.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AuditCounts, AuditEntry, AuditLog } from "../../gate/audit-log.ts";
 import type { Haft } from "../../runtime.ts";
@@ -41,8 +40,8 @@ export function createStatisticsApi(haft: Haft, read: ReadStatistics): Handlers<
 
 /** The number of tools that are counted before other work gets its turn. */
 const SLICE = 50;
-/** The size of results is known in bytes only. */
-const BYTES_PER_TOKEN = 1000 / estimatedTokens.count("x".repeat(1000));
+/** The size of results is known in bytes only: about 4 for prose and code, 2.3 for logs and JSON. */
+const BYTES_PER_TOKEN = 3;
 
 interface Cost {
   definitionTokens: number;

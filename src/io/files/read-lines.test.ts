@@ -99,14 +99,26 @@ describe("readLines", () => {
     expect(window.lines[4]).toBe("end");
   });
 
-  it("stops at its byte limit but returns at least one line", async () => {
+  it("stops at its byte limit but returns a part of the first line", async () => {
     const window = await linesOf(`${"語".repeat(100)}\n`.repeat(400));
     expect(window).toMatchObject({ lastLine: 170, nextOffset: 171, totalLines: 400, stoppedBy: "bytes" });
     expect(await linesOf("abcdef\nb\n", { maxBytes: 3 })).toMatchObject({
-      lines: ["abcdef"],
+      lines: ["abc"],
+      cut: [{ line: 1, nextColumn: 4 }],
       nextOffset: 2,
       stoppedBy: "bytes",
     });
+  });
+
+  it("stops at its token limit, and continues inside a line without the limit of its length", async () => {
+    const log = Array.from({ length: 400 }, (_, i) => `2026-11-16 12:00:00.${i} GET /a/${i} 200`).join("\n");
+    const window = await linesOf(log, { maxTokens: 1000 });
+    expect(window.stoppedBy).toBe("bytes");
+    expect(window.lastLine).toBeGreaterThan(30);
+    expect(window.lastLine).toBeLessThan(60);
+    const [line = ""] = (await linesOf("a word ".repeat(5000), { column: 3, maxTokens: 1000 })).lines;
+    expect(line.length).toBeGreaterThan(2500);
+    expect(line.length).toBeLessThan(5000);
   });
 
   it("finds any line of a file of many blocks, with and without its index", async () => {

@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { toolError } from "../../core/error.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { startWithin } from "../../core/results/text-window.ts";
 import { BLOCK_BYTES, blockOfFeed, createTimeSlice, feedsSeen, type LineIndexes, totalLines } from "./line-index.ts";
 import { readAll, type OpenFile } from "./open-file.ts";
 import { decodeBytes, decodeText, detectBom, detectEncoding, type TextEncoding } from "./text-encoding.ts";
@@ -15,6 +17,8 @@ export interface ReadLinesOptions {
   maxWholeBytes?: number;
   /** Max size of the result as UTF-8. Default: 50 KiB. */
   maxBytes?: number;
+  /** Max tokens of the result with line numbers, as estimated. Default: no limit. */
+  maxTokens?: number;
   signal?: AbortSignal;
 }
 
@@ -55,6 +59,8 @@ const MAX_WIDE_BYTES = 16 * 1024 * 1024;
 const MAX_COLUMN = 16 * 1024 * 1024;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
+/** Of the number before a line, and of the line end. */
+const LINE_NUMBER_TOKENS = 2;
 
 /** Reads some lines of a file of any size. The memory used does not depend on the size. */
 export async function readLines(
@@ -62,14 +68,16 @@ export async function readLines(
   indexes: LineIndexes,
   options: ReadLinesOptions = {},
 ): Promise<LineWindow> {
-  const { limit = 2_000, column = 1, maxLineChars = 2_000, maxWholeBytes = 0, maxBytes = 50 * 1024, signal } = options;
+  const { limit = 2_000, column = 1, maxWholeBytes = 0, maxBytes = 50 * 1024, maxTokens = Infinity, signal } = options;
+  // A caller that continues inside a line wants that line.
+  const maxLineChars = options.maxLineChars ?? (column > 1 ? maxBytes : 2_000);
   if (column > MAX_COLUMN) {
     throw toolError("bad_range", `column is at most ${MAX_COLUMN}, got ${column}`, {
       next: "Use exec to read such a line, for example with cut -c.",
     });
   }
   const first = Math.max(1, Math.trunc(options.offset ?? 1));
-  const range = { first, limit, skip: column - 1, maxLineChars, maxWholeBytes, maxBytes, signal };
+  const range = { first, limit, skip: column - 1, maxLineChars, maxWholeBytes, maxBytes, maxTokens, signal };
   const head = Buffer.allocUnsafe(Math.min(HEAD_BYTES, file.info.size));
   const sample = head.subarray(0, file.readNow(head, 0));
   const bom = detectBom(sample);
@@ -87,6 +95,7 @@ interface LineRange {
   maxLineChars: number;
   maxWholeBytes: number;
   maxBytes: number;
+  maxTokens: number;
   signal?: AbortSignal;
 }
 
@@ -205,6 +214,7 @@ function toWindow(
   const wholeCut: CutLine[] = [];
   let { stoppedBy } = range;
   let resultBytes = 0;
+  let tokens = 0;
   let wholeLeft = range.maxWholeBytes;
   for (const { bytes, length } of raw) {
     const isComplete = bytes.length === length;
@@ -214,10 +224,16 @@ function toWindow(
       isComplete ? ended : withoutPartialCharacter(ended, range.encoding),
       range.encoding,
     ).slice(skip);
-    const { text, isCut } = cutAt(available, range.maxLineChars);
+    let { text, isCut } = cutAt(available, range.maxLineChars);
     resultBytes += Buffer.byteLength(text) + 1;
-    // The first line is always returned, so the next call can continue after it.
-    if (resultBytes > range.maxBytes && lines.length > 0) {
+    if (range.maxTokens !== Infinity) tokens += estimatedTokens.count(text) + LINE_NUMBER_TOKENS;
+    // Of the first line at least a part is returned, so the next call can continue after it.
+    const isTooLong = resultBytes > range.maxBytes || tokens > range.maxTokens;
+    if (isTooLong && lines.length === 0) {
+      const start = startWithin(cutAt(text, range.maxBytes).text, range.maxTokens);
+      isCut ||= start.length < text.length;
+      text = start;
+    } else if (isTooLong) {
       stoppedBy = "bytes";
       break;
     }

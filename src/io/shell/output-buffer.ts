@@ -1,4 +1,6 @@
 import { errorMessage } from "../../core/error.ts";
+import { ErrorLines } from "./error-lines.ts";
+
 export type StreamName = "stdout" | "stderr";
 
 export interface OutputOptions {
@@ -22,6 +24,8 @@ export interface OutputText {
 
 export interface OutputSnapshot extends OutputText {
   totalLines: number;
+  /** Lines that look like errors, after the beginning; not all of them if there are many. */
+  errorLines: readonly NumberedLine[];
   spill: SpillState;
   stdout?: OutputText;
   stderr?: OutputText;
@@ -70,6 +74,7 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
   const unfinished: Record<StreamName, Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
   const received: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   const listeners = new Set<() => void>();
+  const errors = new ErrorLines();
   let newlines = 0;
   let endsWithNewline = true;
   let spill: SpillWriter | undefined;
@@ -88,7 +93,9 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
     const pressure = spill?.write(bytes);
     all.push(bytes);
     separate?.[stream].push(bytes);
-    newlines += countNewlines(bytes);
+    const added = countNewlines(bytes);
+    errors.push(bytes, added);
+    newlines += added;
     endsWithNewline = bytes[bytes.length - 1] === NEWLINE;
     return pressure;
   }
@@ -125,6 +132,7 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
     snapshot: () => ({
       ...textOf(all),
       totalLines: newlines + (endsWithNewline ? 0 : 1),
+      errorLines: errors.lines,
       spill: spill?.state ?? { status: "none" },
       stdout: separate && textOf(separate.stdout),
       stderr: separate && textOf(separate.stderr),

@@ -144,7 +144,7 @@ test("a long text is read page by page to its last character", async () => {
   const next = text.indexOf("line 252");
   const middle = await call("read_artifact", { id: "long", line: 250, limit: 20 });
   expect(shown(middle)).toBe(
-    `[artifact "long", version 1, lines 250 to 251 of 301]\nline 250\nline 251\n\n[${text.length - next} more characters: continue with offset ${next}]`,
+    `[artifact "long", version 1, lines 250 to 251 of 301]\nline 250\nline 251\n\n[${text.length - next} more characters. Use offset=${next} to continue.]`,
   );
   expect(shown(await call("read_artifact", { id: "long", line: 302 }))).toMatch(/^bad_range: The text has 301 lines/);
   expect(shown(await call("read_artifact", { id: "long", offset: 99_999 }))).toMatch(/^bad_range/);

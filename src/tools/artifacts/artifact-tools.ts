@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { createTool } from "../../core/create-tool.ts";
+import { continueBy } from "../../core/results/next-call.ts";
 import type { AnyTool, ToolContext } from "../../core/tool.ts";
 import { unifiedDiff } from "../../io/files/unified-diff.ts";
 import type { ArtifactManager, Authorship } from "./artifact-manager.ts";
@@ -146,7 +147,7 @@ function createReadArtifactTool(manager: ArtifactManager) {
       const more =
         page.next === undefined
           ? ""
-          : `\n[${whole.length - page.next} more characters: continue with offset ${page.next}]`;
+          : `\n[${whole.length - page.next} more characters. ${continueBy(context, { offset: page.next })}]`;
       return {
         content: `[artifact "${id}", version ${version.version}${isOld}${part}]\n${page.text}${more}`,
         display: `${id}, version ${version.version}`,

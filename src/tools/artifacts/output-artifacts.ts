@@ -8,7 +8,7 @@ const PREFIX = "artifact:";
 
 /** Stores outputs that are too long for a result. */
 export interface OutputStore {
-  save(output: Output): MaybePromise<{ ref: string; how: string }>;
+  save(output: Output): MaybePromise<{ ref: string; how?: string }>;
   read(ref: string): MaybePromise<string | undefined>;
 }
 
@@ -28,7 +28,7 @@ export function saveOutputsAsArtifacts(manager: ArtifactManager, fallback: Outpu
     async save(output) {
       const id = await saveArtifact(output).catch(() => undefined);
       if (id === undefined) return fallback.save(output);
-      const how = `The whole output is the artifact "${id}": read it with read_artifact and grep_artifact.`;
+      const how = `Continue with read_artifact ${JSON.stringify({ id })}, or search it with grep_artifact.`;
       return { ref: PREFIX + JSON.stringify([sessionOf(output.caller), id]), how };
     },
     async read(ref) {

@@ -1,4 +1,5 @@
-import { estimatedTokens, firstLine, type TokenCounter } from "../../core/content.ts";
+import { firstLine, type TokenCounter } from "../../core/content.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { declarationOf, type FunctionDeclaration } from "../../core/definition.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";

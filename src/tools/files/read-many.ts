@@ -3,6 +3,8 @@ import { textOf } from "../../core/content.ts";
 import { type ErrorCode, toolError, ToolError } from "../../core/error.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -27,6 +29,8 @@ const MAX_FILES = 100;
 /** For all files together: as much as one `read`. */
 const TOTAL_BYTES = 50 * 1024;
 const DETAIL_BYTES = 64 * 1024;
+/** Of text with many tokens: what the later files may need is kept for them. */
+const BYTES_PER_TOKEN = 3;
 /** The last line counts with a line end, also if it has none. */
 const LINE_END_BYTES = 1;
 
@@ -71,7 +75,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
     description: {
       short: "Reads several text files at once, by paths and patterns such as src/**/*.ts.",
       usageNotes: [
-        `At most ${MAX_FILES} files and 50 KiB in total, shared fairly: short files are whole, long ones cut.`,
+        `At most ${MAX_FILES} files and about 12,000 tokens in total, shared fairly: short files are whole, long ones cut.`,
         "A cut file names the offset to continue with read. Files that cannot be read are named; the others are read.",
         "Patterns skip what .gitignore ignores.",
       ],
@@ -101,7 +105,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
       return named.some((path) => isSensitivePath(files, path)) ? ["sensitive_data"] : [];
     },
     // The result is already bounded here; the gate must not cut it again.
-    limits: { maxResultBytes: 256 * 1024 },
+    limits: { maxResultBytes: 256 * 1024, maxResultTokens: 64_000 },
     aliases: ["read_multiple_files"],
     dialects: { snake: { name: "read_many_files" } },
     parameters: z.object({
@@ -236,11 +240,18 @@ async function readInTurn(
     TOTAL_BYTES,
   );
   const parts: Part[] = [];
+  let tokens = resultTokensOf(context);
+  let bytesLeft = shares.reduce((sum, share) => sum + share, 0);
   for (const [index, path] of paths.entries()) {
     context.signal.throwIfAborted();
-    const bounds = { shownBytes: shares[index] ?? 0, detailBytes: DETAIL_BYTES, textOnly: true };
+    const shownBytes = shares[index] ?? 0;
+    bytesLeft -= shownBytes;
+    const shownTokens = Math.floor(Math.max(tokens / (paths.length - index), tokens - bytesLeft / BYTES_PER_TOKEN));
+    const bounds = { shownBytes, shownTokens, detailBytes: DETAIL_BYTES, textOnly: true };
     try {
-      parts.push(partOf(path, await readPath(path, { bounds, context }), bounds.shownBytes));
+      const part = partOf(path, await readPath(path, { bounds, context }), shownBytes);
+      tokens = Math.max(0, tokens - estimatedTokens.count(part.text));
+      parts.push(part);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
       const { code, message } = error;

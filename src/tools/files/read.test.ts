@@ -41,7 +41,7 @@ test("read keeps the contract of tools", async () => {
 test("lines are numbered for the model, and a program gets the text and its size", async () => {
   const { read } = stage({ "a.txt": "one\ntwo\n" });
   const result = await read({ path: "a.txt" });
-  expect(textOf(result.content)).toBe("     1\tone\n     2\ttwo");
+  expect(textOf(result.content)).toBe("1\tone\n2\ttwo");
   expect(result.details).toMatchObject({ content: "one\ntwo\n", size: 8, path: "a.txt", lines: 2, totalLines: 2 });
   expect(result.details).toMatchObject({ nextOffset: null, truncated: false });
   expect(result.display).toBe("Read a.txt: 2 lines");
@@ -66,7 +66,7 @@ test("returns 2,000 lines at once and the offset of the rest", async () => {
   expect(textOf(first.content)).toContain("[Showing lines 1-2000 of 2500. Use offset=2001 to continue.]");
   expect(first.details).toMatchObject({ firstLine: 1, lastLine: 2000, nextOffset: 2001, truncated: true });
   const rest = await read({ path: "long.txt", offset: 2001 });
-  expect(textOf(rest.content).split("\n")[0]).toBe("  2001\tline 2001");
+  expect(textOf(rest.content).split("\n")[0]).toBe("2001\tline 2001");
   expect(rest.details).toMatchObject({ lastLine: 2500, nextOffset: null });
 });
 
@@ -87,7 +87,7 @@ test("a long line is cut at 2,000 characters and reported", async () => {
   const { read } = stage({ "min.js": `short\n${"y".repeat(9000)}\nend\n` });
   const result = await read({ path: "min.js" });
   const shown = textOf(result.content).split("\n");
-  expect(shown[1]).toHaveLength(7 + 2000);
+  expect(shown[1]).toHaveLength(2 + 2000);
   expect(shown.at(-1)).toBe(
     "[Only a part is shown of long line 2 (9000 bytes). Use offset=2, column=2001 to continue.]",
   );
@@ -102,8 +102,10 @@ test("offset 0 means the start, limit is respected, and many lines never exceed 
   const { read } = stage({ "n.txt": lines(40_000, () => "x") });
   expect((await read({ path: "n.txt", offset: 0, limit: 2 })).details).toMatchObject({ firstLine: 1, lastLine: 2 });
   const max = await read({ path: "n.txt", limit: 10_000 });
-  expect(max.details).toMatchObject({ lastLine: 10_000, nextOffset: 10_001 });
-  expect(textOf(max.content)).toMatch(/Showing lines 1-10000 of 40000. Use offset=10001 to continue/);
+  expect(max.details).toMatchObject({ lastLine: 4000, nextOffset: 4001 });
+  expect(textOf(max.content)).toMatch(
+    /Showing lines 1-4000 of 40000 \(the size limit is reached\). Use offset=4001 to continue/,
+  );
   expect(max.metadata.spill).toBeUndefined();
   expect(await read({ path: "n.txt", limit: 10_001 })).toMatchObject({
     error: { code: "invalid_input", message: expect.stringContaining("at most 10,000 lines") },

@@ -3,6 +3,8 @@ import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { continueBy, resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { ContentCache } from "../../io/files/content-cache.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -22,6 +24,7 @@ import {
   previewRead,
 } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
+import { readBytes } from "./read-bytes.ts";
 import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
@@ -30,6 +33,7 @@ export interface ReadRange {
   offset?: number;
   limit?: number;
   column?: number;
+  bytes?: string;
   pages?: string;
   encoding?: string;
 }
@@ -38,6 +42,7 @@ export interface ReadRange {
 export interface ReadBounds {
   /** Max size of the lines that a model is given. */
   shownBytes: number;
+  shownTokens: number;
   /** Max size of `details.content`. */
   detailBytes: number;
   /** Whether images, PDF files and folders are refused. */
@@ -50,7 +55,6 @@ export type ReadPath = (
   options: { range?: ReadRange; bounds?: ReadBounds; context: ToolContext },
 ) => Promise<ToolOutput>;
 
-/** Each line is prefixed by its number; with 50 KiB of text this stays below `maxResultBytes`. */
 const MAX_LINES = 10_000;
 /** Enough to detect the type of a file. */
 const HEAD_BYTES = 4096;
@@ -63,9 +67,8 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
     description: {
       short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
       usageNotes: [
-        "Returns lines from offset (line numbers from 1): 2,000 by default, at most 10,000, 50 KiB in total.",
-        "Each line is cut at 2,000 characters.",
-        "If there is more, the result names the next offset. The rest of a long line is read with offset and column.",
+        "Returns lines from offset (line numbers from 1): 2,000 by default, at most 10,000, about 12,000 tokens in total.",
+        "Each line is cut at 2,000 characters. If there is more, the result says how to continue.",
         "A path such as spill:ID, which a long output names, reads that whole output.",
       ],
       examples: [{ input: { path: "README.md" } }, { input: { path: "server.log", offset: 4000, limit: 100 } }],
@@ -78,7 +81,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
     labels: ["sensitive_data"],
     labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
     // The result is already bounded here; the gate must not cut it again.
-    limits: { maxResultBytes: 192 * 1024 },
+    limits: { maxResultBytes: 192 * 1024, maxResultTokens: 64_000 },
     dialects: {
       snake: { name: "read_file" },
       claude: { name: "Read", parameters: { path: "file_path" } },
@@ -95,6 +98,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
         .optional()
         .describe("Number of lines, at most 10,000. Default: 2,000"),
       column: z.number().int().min(1).optional().describe("First character of the first line, from 1, for long lines"),
+      bytes: z.string().optional().describe("Range of bytes instead of lines, from 0, such as 0-4095 or 4096-"),
       pages: z.string().optional().describe("Pages of a PDF, such as 1-5; at most 20"),
       encoding: z.string().optional().describe("Encoding of the text. Default: detected"),
     }),
@@ -146,6 +150,7 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
   }
 
   async function readAs(file: OpenFile, { shown, range, bounds, context }: FileReading): Promise<Reading> {
+    if (range.bytes !== undefined) return { output: readBytes(file, shown, range.bytes, context) };
     const head = Buffer.alloc(Math.min(HEAD_BYTES, file.info.size));
     const sample = head.subarray(0, file.readNow(head, 0));
     const mediaType = detectMediaType(sample);
@@ -153,13 +158,13 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
       throw notText(shown, mediaType);
     }
     if (mediaType?.startsWith("image/")) return { output: await readImage(file, shown, mediaType, context.signal) };
-    if (mediaType === "application/pdf") return { output: await readPdf(file, shown, range, context.signal) };
+    if (mediaType === "application/pdf") return { output: await readPdf(file, shown, range, context) };
     if (range.encoding === undefined && isBinary(sample)) throw binary(shown, mediaType, file.info.size);
     const asCells = shown.endsWith(".ipynb") && range.offset === undefined && range.limit === undefined;
     const cells = asCells ? await readNotebook(file, shown, context.signal) : undefined;
     if (cells) return { output: cells };
     const signal = isSmall(file) ? undefined : context.signal;
-    return readText(file, lineIndexes, { ...range, shown, bounds, maxBytes: maxReadBytes, signal });
+    return readText(file, lineIndexes, { ...range, shown, bounds, maxBytes: maxReadBytes, signal, context });
   }
 }
 
@@ -221,6 +226,7 @@ const MIN_LINE_CHARS = 80;
 const MAX_TRANSCODED_BYTES = 16 * 1024 * 1024;
 
 interface TextReading extends ReadRange {
+  context: ToolContext;
   shown: string;
   bounds?: ReadBounds;
   maxBytes?: number;
@@ -235,6 +241,7 @@ const READ_OUTPUT = describeOutput({
   "truncated?": field.flag("There is more text"),
   "nextOffset?": field.orNull(field.integer("Where to continue; null at the end")),
   "nextColumn?": field.integer("Where to continue in a long line"),
+  "nextByte?": field.integer("Where to continue in a range of bytes"),
   "lines?": field.integer(),
   "firstLine?": field.integer(),
   "lastLine?": field.integer(),
@@ -257,23 +264,24 @@ const READ_OUTPUT = describeOutput({
 
 /** Numbered lines, with a note about the next offset. */
 async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<Reading> {
-  const { shown, bounds, maxBytes, offset, limit, column, encoding, signal } = reading;
+  const { shown, bounds, maxBytes, offset, limit, column, encoding, signal, context } = reading;
   const { size } = given.info;
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
   const maxWholeBytes = bounds?.detailBytes ?? MAX_DETAIL_BYTES;
   const maxLineChars = bounds && Math.min(MAX_LINE_CHARS, Math.max(MIN_LINE_CHARS, bounds.shownBytes));
-  const range = { offset, limit, column, maxLineChars, maxWholeBytes, maxBytes: bounds?.shownBytes, signal };
+  const maxTokens = bounds?.shownTokens ?? resultTokensOf(context);
+  const range = { offset, limit, column, maxLineChars, maxWholeBytes, maxBytes: bounds?.shownBytes, maxTokens, signal };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
   const window = await readLines(file, indexes, range);
   const { lines, whole, firstLine, lastLine, totalLines, nextOffset, cut, wholeCut } = window;
   if (lines.length === 0 && firstLine > 1) throw pastTheEnd(shown, window);
   const content = whole.join("\n") + (nextOffset === null && endsWithLineFeed(file, window.encoding) ? "\n" : "");
   if (maxBytes !== undefined) refuseLarge(shown, Buffer.byteLength(content), maxBytes);
-  const numbered = lines.map((line, i) => `${String(firstLine + i).padStart(6)}\t${line}`);
+  const numbered = lines.map((line, i) => `${firstLine + i}\t${line}`);
   const output = {
     content: [
       numbered.length > 0 ? numbered.join("\n") : "(empty file)",
-      ...notices({ ...window, encoding: encoding ?? window.encoding }),
+      ...notices({ ...window, encoding: encoding ?? window.encoding }, context),
     ].join("\n"),
     display: describe(shown, window),
     details: {
@@ -296,18 +304,20 @@ async function readText(given: OpenFile, indexes: LineIndexes, reading: TextRead
   return { output, seen: { first: firstLine, last: lastLine, total: totalLines, column: column ?? 1, cut } };
 }
 
-function notices({ firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, encoding }: LineWindow): string[] {
+function notices(window: LineWindow, context: ToolContext): string[] {
+  const { firstLine, lastLine, totalLines, nextOffset, cut, stoppedBy, encoding } = window;
   const notes: string[] = [];
   if (nextOffset !== null) {
     const of = totalLines === null ? "" : ` of ${totalLines}`;
     const why = stoppedBy === "bytes" ? " (the size limit is reached)" : "";
-    notes.push(`[Showing lines ${firstLine}-${lastLine}${of}${why}. Use offset=${nextOffset} to continue.]`);
+    notes.push(`[Showing lines ${firstLine}-${lastLine}${of}${why}. ${continueBy(context, { offset: nextOffset })}]`);
   }
   if (cut.length > 0) {
     const first = cut.slice(0, 5).map(({ line, bytes }) => `${line} (${bytes} bytes)`);
     const which = `${cut.length === 1 ? "line" : "lines"} ${first.join(", ")}${cut.length > 5 ? ", …" : ""}`;
     const [{ line, nextColumn }] = cut as [CutLine];
-    notes.push(`[Only a part is shown of long ${which}. Use offset=${line}, column=${nextColumn} to continue.]`);
+    const next = continueBy(context, { offset: line, column: nextColumn });
+    notes.push(`[Only a part is shown of long ${which}. ${next}]`);
   }
   if (encoding !== "utf-8") notes.push(`[Encoding: ${encoding}.]`);
   return notes;
@@ -359,7 +369,8 @@ const MAX_PDF_BYTES = 50 * 1024 * 1024;
 const MAX_PAGES = 20;
 
 /** The text of some pages of a PDF. */
-async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, signal: AbortSignal): Promise<ToolOutput> {
+async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, context: ToolContext): Promise<ToolOutput> {
+  const { signal } = context;
   const bytes = await readAll(file, { maxBytes: MAX_PDF_BYTES, signal });
   if (bytes === null) {
     throw toolError("too_large", `${shown} is a PDF of ${file.info.size} bytes; the limit is ${MAX_PDF_BYTES}`, {
@@ -368,17 +379,26 @@ async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, sign
   }
   const document = await openPdf(bytes).catch((cause: unknown) => unreadable(shown, cause));
   try {
-    const { first, last } = parsePages(pages, document.pages);
+    const { first, last: requested } = parsePages(pages, document.pages);
     const parts: string[] = [];
-    for (let page = first; page <= last; page++) {
+    const maxTokens = resultTokensOf(context);
+    let tokens = 0;
+    let last = requested;
+    for (let page = first; page <= requested; page++) {
       signal.throwIfAborted();
       const text = await document.textOf(page).catch((cause: unknown) => unreadable(shown, cause));
+      tokens += estimatedTokens.count(text) + 10;
+      if (tokens > maxTokens && page > first) {
+        last = page - 1;
+        break;
+      }
       parts.push(`--- page ${page} of ${document.pages} ---\n${text || "(no text on this page)"}`);
     }
     const content = parts.join("\n\n");
     const next = Math.min(document.pages, last + MAX_PAGES);
     return {
-      content: last < document.pages ? `${content}\n\n[Use pages=${last + 1}-${next} to continue.]` : content,
+      content:
+        last < document.pages ? `${content}\n\n[${continueBy(context, { pages: `${last + 1}-${next}` })}]` : content,
       display: `Read ${shown}: pages ${first}-${last} of ${document.pages}`,
       details: {
         content,

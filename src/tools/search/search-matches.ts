@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DEFAULT_RESULT_TOKENS, estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import type { OpenFile } from "../../io/files/open-file.ts";
 import { decodeText, detectBom } from "../../io/files/text-encoding.ts";
@@ -28,13 +29,16 @@ export interface ReadMatches {
 
 /** Some systems do not allow longer command lines. */
 const MAX_PATH_CHARACTERS = 24_000;
-const MAX_RESULT_CHARACTERS = 48_000;
+/** Below what the gate would cut again, with room for notes. */
+const MAX_RESULT_TOKENS = DEFAULT_RESULT_TOKENS - 500;
+/** Of the line number and the line end. */
+const LINE_TOKENS = 4;
 
 /** The matching lines with their context, from as many files as needed. */
 export async function readMatches(scope: SearchScope, request: MatchRequest): Promise<ReadMatches> {
   const { paths, offset, limit, maxPerFile, before, after } = request;
   const files: MatchedFile[] = [];
-  let [skip, room, characters] = [offset, limit, MAX_RESULT_CHARACTERS];
+  let [skip, room, tokens] = [offset, limit, MAX_RESULT_TOKENS];
   for (const batch of batchesOf(paths)) {
     const { byFile, end } = await locateLines({
       ...request,
@@ -55,8 +59,8 @@ export async function readMatches(scope: SearchScope, request: MatchRequest): Pr
       const isNear = (line: number) => chosen.some((match) => line >= match - before && line <= match + after);
       const shown = located.filter(({ line, column }) => (column === undefined ? isNear(line) : chosen.includes(line)));
       const lines = await readLocated(scope.files, join(request.directory.real, path), shown);
-      const { fitting, left } = fit(lines, path, characters);
-      characters = left;
+      const { fitting, left } = fit(lines, path, tokens);
+      tokens = left;
       room -= chosen.length;
       if (fitting.length > 0) files.push({ path, lines: fitting });
       if (fitting.length < lines.length || chosen.length < matching.length) return { files, hasMore: true };
@@ -67,11 +71,12 @@ export async function readMatches(scope: SearchScope, request: MatchRequest): Pr
 }
 
 /** The lines that still fit into the result. */
-function fit(lines: readonly ReadLine[], path: string, characters: number): { fitting: ReadLine[]; left: number } {
+function fit(lines: readonly ReadLine[], path: string, tokens: number): { fitting: ReadLine[]; left: number } {
   const fitting: ReadLine[] = [];
-  let left = characters;
+  const pathTokens = estimatedTokens.count(path) + LINE_TOKENS;
+  let left = tokens;
   for (const line of lines) {
-    left -= path.length + line.text.length + 10;
+    left -= pathTokens + estimatedTokens.count(line.text);
     if (left < 0) return { fitting, left: 0 };
     fitting.push(line);
   }
@@ -379,7 +384,7 @@ export function moreNote(
   const sorted = order === "newest" ? "" : " Too many files match to sort them by time: they are in path order.";
   return (
     `[Truncated: ${shown} ${what} shown, there are more.${sorted} ` +
-    `Narrow by path, include or a more specific pattern; use offset: ${offset + shown} to continue, or raise limit.]`
+    `Narrow by path, include or a more specific pattern, or raise limit. Use offset=${offset + shown} to continue.]`
   );
 }
 

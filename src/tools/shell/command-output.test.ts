@@ -1,32 +1,60 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { shortenOutput } from "./command-output.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { createOutputBuffer } from "../../io/shell/output-buffer.ts";
+import { asksForInput, shortenOutput } from "./command-output.ts";
 
 const whole = (head: string) => ({ head, tail: "", omittedBytes: 0, totalBytes: Buffer.byteLength(head) });
 
+const limits = (maxBytes: number, maxLines: number, maxTokens = Infinity) => ({ maxBytes, maxLines, maxTokens });
+
 describe("shortenOutput", () => {
+  test("keeps lines that look like errors from the middle, in order, with the number of lines between them", () => {
+    const buffer = createOutputBuffer();
+    const lines = Array.from({ length: 6000 }, (_, i) => `step ${i + 1} is done`);
+    lines[2999] = "src/a.ts(3,4): error TS2345: wrong type";
+    lines[3000] = "npm ERR! code 1";
+    lines[3010] = "TypeError: x is undefined";
+    lines[3020] = "0 errors";
+    for (let at = 0; at < lines.length; at += 7) buffer.append(Buffer.from(`${lines.slice(at, at + 7).join("\n")}\n`));
+    const short = shortenOutput(buffer.snapshot(), limits(2000, 20));
+    expect(short.text("Look there.")).toMatch(
+      /step 10 is done\n\[… lines 11 to 5990 of 6000 \(\d+ bytes\) omitted here, except lines that look like errors\. Look there\.\]\n\[… 2989 lines …\]\nsrc\/a\.ts\(3,4\): error TS2345: wrong type\n\[… 10 lines …\]\nTypeError: x is undefined\n\[… 2979 lines …\]\nstep 5991 is done\n/,
+    );
+  });
+
+  test("shows few of many errors, within its tokens", () => {
+    const buffer = createOutputBuffer();
+    for (let i = 0; i < 20_000; i++) buffer.append(Buffer.from(`${i} error: ${"something failed ".repeat(10)}\n`));
+    const text = shortenOutput(buffer.snapshot(), limits(50_000, 2000, 3000)).text();
+    expect(estimatedTokens.count(text)).toBeLessThanOrEqual(3200);
+    expect(text.split("\n").filter((line) => line.startsWith("[… "))).toHaveLength(
+      text.split("\n").filter((line) => /^\[… \d+ lines …\]$/.test(line)).length + 1,
+    );
+  });
+
   test("removes only terminal codes if the output fits", () => {
-    const short = shortenOutput(whole("a\n\u001b[1mb\u001b[0m\n"), { maxBytes: 100, maxLines: 2 });
+    const short = shortenOutput(whole("a\n\u001b[1mb\u001b[0m\n"), limits(100, 2));
     expect(short.truncated).toBe(false);
     expect(short.text("elsewhere")).toBe("a\nb\n");
   });
 
   test("shows as many lines at the end as at the beginning", () => {
-    const short = shortenOutput(whole("1\n2\n3\n4\n5\n6\n7"), { maxBytes: 100, maxLines: 4 });
+    const short = shortenOutput(whole("1\n2\n3\n4\n5\n6\n7"), limits(100, 4));
     expect(short).toMatchObject({ truncated: true, gapAt: 3 });
     expect(short.text("Look there.")).toBe("1\n2\n[… lines 3 to 5 of 7 (6 bytes) omitted here. Look there.]\n6\n7");
   });
 
   test("cuts a line that is too long inside, between characters", () => {
-    const short = shortenOutput(whole("你".repeat(5000)), { maxBytes: 20, maxLines: 10 });
+    const short = shortenOutput(whole("你".repeat(5000)), limits(20, 10));
     expect(short.text()).toBe("你你你\n[… 14982 bytes of line 1 omitted here.]\n你你你");
   });
 
   test("uses head and tail if memory has a gap", () => {
     const output = { head: "1\n2\n3\n", tail: "98\n99\n", omittedBytes: 500, totalBytes: 512, totalLines: 99 };
-    const short = shortenOutput(output, { maxBytes: 100, maxLines: 4 });
+    const short = shortenOutput(output, limits(100, 4));
     expect(short.text()).toBe("1\n2\n[… lines 3 to 97 of 99 (502 bytes) omitted here.]\n98\n99\n");
-    expect(shortenOutput(output, { maxBytes: 1000, maxLines: 100 }).truncated).toBe(true);
+    expect(shortenOutput(output, limits(1000, 100)).truncated).toBe(true);
   });
 
   test("stays within its limits and shows only real output", () => {
@@ -38,7 +66,7 @@ describe("shortenOutput", () => {
         fc.integer({ min: 2, max: 20 }),
         (lines, maxBytes, maxLines) => {
           const input = lines.join("\n");
-          const short = shortenOutput(whole(input), { maxBytes, maxLines });
+          const short = shortenOutput(whole(input), limits(maxBytes, maxLines));
           const text = short.text();
           if (!short.truncated) return text === input;
           const [, front = "", back = ""] = /^(.*?)\[… [^\]]+\]\n(.*)$/s.exec(text) ?? [];
@@ -52,3 +80,15 @@ describe("shortenOutput", () => {
     );
   });
 });
+
+test.each([
+  ["package name: (demo) ", true],
+  ["Proceed? [y/N] ", true],
+  ["Password: ", true],
+  ["the input device is not a TTY\n", true],
+  ["EOFError: EOF when reading a line\n", true],
+  ["done\n", false],
+  ["Total: 5\n", false],
+  ["no newline at the end", false],
+  ["", false],
+])("%j seems to ask for input: %s", (output, asks) => expect(asksForInput(output)).toBe(asks));

@@ -1,7 +1,12 @@
 import type { Caller } from "../../core/call.ts";
+import { withDefaults } from "../../core/options.ts";
+import { resultTokensOf } from "../../core/results/next-call.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import { type Exit, exitMeaning, type ExitMeaning } from "../../io/shell/exit-status.ts";
+import { DEFAULT_RESULT_TOKENS, estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import {
   countNewlines,
+  type NumberedLine,
   orphanedPrefix,
   type OutputText,
   type SpillState,
@@ -14,51 +19,132 @@ import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 export interface ReplyLimits {
   maxBytes: number;
   maxLines: number;
+  /** As estimated. */
+  maxTokens: number;
 }
 
-/** Below the 50 KiB at which the gate would cut the result again, with room for notes. */
-export const REPLY_LIMITS: ReplyLimits = { maxBytes: 47 * 1024, maxLines: 2000 };
+/** Below what the gate would cut again, with room for notes. */
+const REPLY_LIMITS: ReplyLimits = { maxBytes: 47 * 1024, maxLines: 2000, maxTokens: DEFAULT_RESULT_TOKENS - 500 };
+
+/** The limits of one call. */
+export function replyLimits(context: ToolContext, reply: Partial<ReplyLimits> = {}): ReplyLimits {
+  return withDefaults({ ...REPLY_LIMITS, maxTokens: Math.max(500, resultTokensOf(context) - 500) }, reply);
+}
+
+/** The gate must not cut what is already bounded. */
+export const REPLY_RESULT_LIMITS = { maxResultBytes: 64 * 1024, maxResultTokens: 20_000 };
 
 export interface ShortOutput {
   truncated: boolean;
   /** The first omitted or cut line, from 1. */
   gapAt: number;
+  /** The first omitted character of that line, from 1. */
+  gapColumn: number;
   /** The text with a note about omitted lines; `where` says where to find them. */
   text(where?: string): string;
+}
+
+interface LongOutput extends OutputText {
+  totalLines?: number;
+  /** Lines to show although they are in the middle. */
+  errorLines?: readonly NumberedLine[];
 }
 
 const NEWLINE = 10;
 /** How far to search for a line end before cutting inside a line. */
 const BOUNDARY_BYTES = 2048;
+const MAX_ERROR_LINES = 40;
+const MAX_ERROR_LENGTH = 300;
+/** Of the tokens of the result. */
+const ERROR_SHARE = 0.25;
+const MAX_ROUNDS = 6;
 
-/** Output for a model: without terminal codes, and with only the beginning and the end if it is too long. */
-export function shortenOutput(output: OutputText & { totalLines?: number }, limits: ReplyLimits): ShortOutput {
+/**
+ * Output for a model: without terminal codes. If it is too long, its beginning and its end, and between them lines that look
+ * like errors.
+ */
+export function shortenOutput(output: LongOutput, limits: ReplyLimits): ShortOutput {
   const head = Buffer.from(stripTerminalCodes(output.head));
   const isWhole = output.omittedBytes === 0;
   const tail = isWhole ? head : Buffer.from(stripTerminalCodes(output.tail));
   const lines = isWhole ? countLines(head) : (output.totalLines ?? countLines(head) + countLines(tail));
-  if (isWhole && head.length <= limits.maxBytes && lines <= limits.maxLines) {
-    return { truncated: false, gapAt: lines + 1, text: () => head.toString() };
+  if (isWhole && head.length <= limits.maxBytes && lines <= limits.maxLines && isWithinTokens(head, limits)) {
+    return { truncated: false, gapAt: lines + 1, gapColumn: 1, text: () => head.toString() };
   }
-  const half: ReplyLimits = { maxBytes: limits.maxBytes >> 1, maxLines: limits.maxLines >> 1 };
-  const front = head.subarray(0, frontEnd(head, half));
-  const back = tail.subarray(backStart(tail, half));
+  const errors = chooseErrors(output.errorLines ?? [], limits);
+  const { front, back } = cutEnds(head, tail, { ...limits, maxTokens: limits.maxTokens - costOf(errors) });
   const bytes = output.omittedBytes + (isWhole ? head.length : head.length + tail.length) - front.length - back.length;
   const gapAt = countNewlines(front) + 1;
+  const gapColumn = front.length === 0 ? 1 : front.subarray(front.lastIndexOf(NEWLINE) + 1).toString().length + 1;
   const gapEnd = lines - countLines(back);
+  const shownErrors = errors.filter(({ number }) => number >= gapAt && number <= gapEnd);
   const what =
     gapEnd >= gapAt ? `lines ${gapAt} to ${gapEnd} of ${lines} (${bytes} bytes)` : `${bytes} bytes of line ${gapAt}`;
+  const except = shownErrors.length === 0 ? "" : ", except lines that look like errors";
   return {
     truncated: true,
     gapAt,
+    gapColumn,
     text: (where = "") => {
       const newline = front.length === 0 || front[front.length - 1] === NEWLINE ? "" : "\n";
-      return `${front.toString()}${newline}[… ${what} omitted here.${where && ` ${where}`}]\n${back.toString()}`;
+      const note = `[… ${what} omitted here${except}.${where && ` ${where}`}]\n`;
+      return `${front.toString()}${newline}${note}${showErrors(shownErrors, gapAt, gapEnd)}${back.toString()}`;
     },
   };
 }
 
-function frontEnd(bytes: Buffer, { maxBytes, maxLines }: ReplyLimits): number {
+function isWithinTokens(bytes: Buffer, { maxTokens }: ReplyLimits): boolean {
+  // No token is shorter than a byte.
+  return bytes.length <= maxTokens || estimatedTokens.count(bytes.toString()) <= maxTokens;
+}
+
+/** The first and the last of them, each cut to a length that still tells what went wrong. */
+function chooseErrors(all: readonly NumberedLine[], { maxTokens }: ReplyLimits): NumberedLine[] {
+  const half = MAX_ERROR_LINES / 2;
+  const few = all.length <= MAX_ERROR_LINES ? all : [...all.slice(0, half), ...all.slice(-half)];
+  const short = few.map(({ number, text }) => ({ number, text: cutText(stripTerminalCodes(text).trimEnd()) }));
+  while (costOf(short) > maxTokens * ERROR_SHARE) short.splice(short.length >> 1, 1);
+  return short;
+}
+
+function cutText(line: string): string {
+  return line.length <= MAX_ERROR_LENGTH ? line : `${line.slice(0, MAX_ERROR_LENGTH).toWellFormed()}…`;
+}
+
+function costOf(lines: readonly NumberedLine[]): number {
+  // The note about the gap before each line.
+  return lines.reduce((sum, { text }) => sum + estimatedTokens.count(text) + 8, 0);
+}
+
+function showErrors(errors: readonly NumberedLine[], gapAt: number, gapEnd: number): string {
+  let text = "";
+  let next = gapAt;
+  const gap = (until: number): string => (until > next ? `[… ${countOf(until - next)} …]\n` : "");
+  for (const error of errors) {
+    text += `${gap(error.number)}${error.text}\n`;
+    next = error.number + 1;
+  }
+  return errors.length === 0 ? "" : text + gap(gapEnd + 1);
+}
+
+function countOf(lines: number): string {
+  return `${lines} ${lines === 1 ? "line" : "lines"}`;
+}
+
+/** Beginning and end within all limits. */
+function cutEnds(head: Buffer, tail: Buffer, limits: ReplyLimits): { front: Buffer; back: Buffer } {
+  let { maxBytes } = limits;
+  for (let round = 0; ; round++) {
+    const half = { maxBytes: maxBytes >> 1, maxLines: limits.maxLines >> 1 };
+    const front = head.subarray(0, frontEnd(head, half));
+    const back = tail.subarray(backStart(tail, half));
+    const tokens = estimatedTokens.count(front.toString()) + estimatedTokens.count(back.toString());
+    if (tokens <= limits.maxTokens || round === MAX_ROUNDS) return { front, back };
+    maxBytes = Math.floor((maxBytes * limits.maxTokens * 0.97) / tokens);
+  }
+}
+
+function frontEnd(bytes: Buffer, { maxBytes, maxLines }: Omit<ReplyLimits, "maxTokens">): number {
   let end = 0;
   for (let line = 0; line < maxLines && end < bytes.length; line++) {
     const at = bytes.indexOf(NEWLINE, end);
@@ -70,7 +156,7 @@ function frontEnd(bytes: Buffer, { maxBytes, maxLines }: ReplyLimits): number {
   return maxBytes - unfinishedSuffix(bytes.subarray(0, maxBytes));
 }
 
-function backStart(bytes: Buffer, { maxBytes, maxLines }: ReplyLimits): number {
+function backStart(bytes: Buffer, { maxBytes, maxLines }: Omit<ReplyLimits, "maxTokens">): number {
   // The final newline ends the last line; it does not begin another.
   let start = bytes.length > 0 && bytes[bytes.length - 1] === NEWLINE ? bytes.length - 1 : bytes.length;
   for (let line = 0; line < maxLines && start > 0; line++) {
@@ -152,8 +238,17 @@ export function closedSpill(state: SpillState | undefined): ClosedSpill | undefi
   return state?.status === "closed" ? state : undefined;
 }
 
-export function describeSpill({ ref, bytes, complete }: ClosedSpill): string {
-  return complete ? `The whole output is in ${ref}` : `The first ${bytes} bytes of the output are in ${ref}`;
+/** The end of a question that a program asked: without a line end, and with what such texts end with. */
+const QUESTION = /(?:[?:>]|\[[^\]\n]{1,20}\]|\([^)\n]{1,40}\))[ \t]*$/;
+/** What programs say that found no terminal or no input. */
+const NEEDS_INPUT =
+  /not a (?:tty|terminal)|inappropriate ioctl for device|no (?:tty|terminal) present|must be (?:run (?:in|from|on)|connected to) (?:a|an interactive) (?:tty|terminal)|EOFError|EOF when reading a line|end of file (?:on|while reading) (?:standard )?input|stdin (?:is|was) closed|non-interactive (?:terminal|mode)/i;
+
+/** Whether a command that had no input seems to have waited for some. */
+export function asksForInput(output: string): boolean {
+  const end = output.slice(-4000);
+  const lastLine = end.slice(end.lastIndexOf("\n") + 1);
+  return (lastLine.length < 300 && lastLine.trim() !== "" && QUESTION.test(lastLine)) || NEEDS_INPUT.test(end);
 }
 
 /** The owner of a caller's processes: its session, else its agent, else a shared default. */

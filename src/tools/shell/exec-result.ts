@@ -5,12 +5,12 @@ import type { ConfinementProfile, GuardReport } from "../../io/sandbox/sandbox.t
 import type { Exit } from "../../io/shell/exit-status.ts";
 import type { RunningProcess } from "../../io/shell/run-process.ts";
 import {
+  asksForInput,
   closedSpill,
   type ClosedSpill,
   commandLine,
   describeDuration,
   describeExit,
-  describeSpill,
   EMPTIED_NOTE,
   meaningOf,
   type ReplyLimits,
@@ -84,6 +84,10 @@ export interface Run {
   unconfined?: string;
   /** What it changed although it must not. */
   changes?: GuardReport;
+  /** The input ended before the command did: there was none, or all of it was given. Undefined: it was kept open. */
+  input?: "closed" | "ended";
+  /** A call in the names of the model. */
+  next(name: string, input: Readonly<Record<string, unknown>>): string;
 }
 
 /** The result of a run for the model, the user and programs. */
@@ -96,6 +100,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const spillRef = spill?.ref;
   const needsProcess = !exit || exit.leftBehind || (shown.truncated && spillRef === undefined);
   const output = shown.text(shown.truncated ? describeRest(run, shown, spill) : "");
+  const isAsking = exit?.reason === "exited" && run.input !== undefined && asksForInput(output);
   const durationMs = Math.round(exit?.durationMs ?? run.elapsedMs);
   const details: ExecDetails = {
     status: statusOf(command, process),
@@ -117,9 +122,13 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const error = exit ? failureOfRun(run, exit) : run.stopped ? stoppedFailure() : undefined;
   const refusals = run.profile && exit && exit.exitCode !== 0 ? explainRefusals(output, run.profile) : [];
   const unconfined = run.unconfined === undefined ? [] : [`not confined. ${run.unconfined}`];
-  const notes = [...notesOn(run, exit), ...refusals, ...describeChanges(run.changes), ...unconfined].map(
-    (note) => `[${note}]`,
-  );
+  const notes = [
+    ...notesOn(run, exit),
+    ...(isAsking ? [inputNote(run)] : []),
+    ...refusals,
+    ...describeChanges(run.changes),
+    ...unconfined,
+  ].map((note) => `[${note}]`);
   const body = output.trimEnd() === "" ? (exit ? "(no output)" : "(no output yet)") : output.replace(/\n+$/, "");
   const ending = exit ? describeExit(exit) : run.stopped ? "cancelled" : `continues as ${id}`;
   return {
@@ -130,9 +139,19 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   };
 }
 
-function describeRest({ id }: Run, { gapAt }: ShortOutput, spill: ClosedSpill | undefined): string {
-  if (spill) return `${describeSpill(spill)}; read that path from line ${gapAt}.`;
-  return `Continue with process ${JSON.stringify({ action: "log", id, offset: gapAt })}.`;
+function describeRest(run: Run, { gapAt, gapColumn }: ShortOutput, spill: ClosedSpill | undefined): string {
+  const from = gapColumn > 1 ? { offset: gapAt, column: gapColumn } : { offset: gapAt };
+  if (!spill) return `Continue with ${run.next("process", { action: "log", id: run.id, ...from })}.`;
+  const part = spill.complete ? "" : `Only the first ${spill.bytes} bytes were kept. `;
+  return `${part}Continue with ${run.next("read", { path: spill.ref, ...from })}.`;
+}
+
+function inputNote({ input }: Run): string {
+  const what = input === "closed" ? "its input was closed" : "its input had ended";
+  return (
+    `the command seems to have asked for input, but ${what}, so it got none; ` +
+    "answer with stdin, use a flag such as --yes, or start it with pty and type with the process tool"
+  );
 }
 
 function notesOn(run: Run, exit: Exit | undefined): string[] {

@@ -369,7 +369,7 @@ describe("output", () => {
     expect(detailsOf(result)).toMatchObject({ truncated: true, spillRef: "call7.txt" });
     expect(textOf(result.content)).toContain(
       "line 1000\n[… lines 1001 to 1500 of 2500 (5000 bytes) omitted here. " +
-        "The whole output is in call7.txt; read that path from line 1001.]\nline 1501\n",
+        'Continue with read {"path":"call7.txt","offset":1001}.]\nline 1501\n',
     );
     const whole = Buffer.concat(spilled).toString();
     expect(whole.startsWith("line 1\nline 2\n")).toBe(true);

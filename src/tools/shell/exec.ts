@@ -1,4 +1,3 @@
-import { withDefaults } from "../../core/options.ts";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
@@ -9,6 +8,7 @@ import type { Update } from "../../core/events.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
 import { maskSecret } from "../../core/mask-secrets.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { nextCall } from "../../core/results/next-call.ts";
 import type { CommandReading } from "../../core/signature.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -26,7 +26,7 @@ import type { RunningProcess } from "../../io/shell/run-process.ts";
 import { refuseEnvEntry, type SessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/terminal-text.ts";
 import type { InferOutput } from "../../schema/infer.ts";
-import { processOwner, REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
+import { processOwner, REPLY_RESULT_LIMITS, replyLimits, type ReplyLimits } from "./command-output.ts";
 import { describeRun, EXEC_OUTPUT, type ExecDetails } from "./exec-result.ts";
 import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
 import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
@@ -90,7 +90,7 @@ export function createExecTool(dependencies: ExecDependencies) {
       usageNotes: [
         "Each call is a new shell: directory and variables do not carry over. Join steps with &&.",
         "Commands cannot ask questions: pass flags such as --yes, or use pty with the process tool.",
-        "Long output shows its beginning and end and says where the rest is.",
+        "Long output shows its beginning, its end and lines that look like errors, and says where the rest is.",
       ],
       important: ["To read, write, edit or search files use the file tools, not cat, sed, find or grep."],
       examples: [{ input: { command: "git --version", description: "See which git is installed" } }],
@@ -109,7 +109,10 @@ export function createExecTool(dependencies: ExecDependencies) {
     parameterAliases: EXEC_PARAMETER_ALIASES,
     parameters: EXEC_PARAMETERS,
     concurrency: "exclusive",
-    limits: { timeoutMs: (input, { waitForEnd }) => foregroundMs({ ...input, waitForEnd }) + KILL_MS },
+    limits: {
+      timeoutMs: (input, { waitForEnd }) => foregroundMs({ ...input, waitForEnd }) + KILL_MS,
+      ...REPLY_RESULT_LIMITS,
+    },
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
       const isConfined = input.outside_sandbox !== true && sandbox?.engines.work !== undefined;
@@ -186,8 +189,10 @@ async function run(
       profile,
       unconfined: profile === undefined && !input.outside_sandbox ? dependencies.sandbox?.notice : undefined,
       changes: process.exit && (await finish?.()),
+      input: input.keep_stdin_open || input.pty ? undefined : input.stdin === undefined ? "closed" : "ended",
+      next: (name, values) => nextCall(context, name, values),
     },
-    withDefaults(REPLY_LIMITS, reply),
+    replyLimits(context, reply),
   );
   if (described.details?.processId === undefined) void forget(processes, { owner, id, process });
   return described;

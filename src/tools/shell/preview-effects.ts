@@ -6,8 +6,8 @@ import { text } from "../../core/content.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { type LocalizedText, localizedText } from "../../core/localized-text.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { nextCall } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
-import { withDefaults } from "../../core/options.ts";
 import { createFiles, type Files, filesOfCommands } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
@@ -21,7 +21,7 @@ import type { SpillSink } from "../../io/shell/output-buffer.ts";
 import { parseCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
 import { type RunningProcess, startProcess } from "../../io/shell/run-process.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
-import { REPLY_LIMITS, type ReplyLimits } from "./command-output.ts";
+import { replyLimits, type ReplyLimits } from "./command-output.ts";
 import { clip, countChanges, countFiles, describeEffects, describeGuarded } from "./describe-effects.ts";
 import { describeRun, type ExecDetails } from "./exec-result.ts";
 
@@ -238,8 +238,10 @@ export class CommandPreviews {
       elapsedMs: clock.monotonic() - startedAt,
       stopped: false,
       profile: "work" as const,
+      input: input.stdin === undefined ? ("closed" as const) : ("ended" as const),
+      next: (name: string, values: Readonly<Record<string, unknown>>) => nextCall(context, name, values),
     };
-    const output = await describeRun(run, withDefaults(REPLY_LIMITS, reply));
+    const output = await describeRun(run, replyLimits(context, reply));
     if (output.details) output.details.processId = undefined;
     return { output, problem: isTooLarge ? "it writes too much" : problemOf(output.details, limitMs) };
   }

@@ -132,7 +132,7 @@ describe("process", () => {
     expect(textOf(last.content)).toContain("[lines 500 to 501 of 501]");
     const page = await ask("log", { id, offset: 10, limit: 3 });
     expect(page.details).toMatchObject({ output: "10\n11\n12", totalLines: 501, nextOffset: 13, truncated: false });
-    expect(textOf(page.content)).toContain("[lines 10 to 12 of 501; continue with offset 13]");
+    expect(textOf(page.content)).toContain("[lines 10 to 12 of 501; Use offset=13 to continue.]");
     expect(outputOf(await ask("log", { id, offset: 0, limit: 1 }))).toBe("1");
     expect(textOf((await ask("log", { id, offset: 900 })).content)).toBe("[no lines here; there are 501 in total]");
   });
@@ -153,7 +153,9 @@ describe("process", () => {
       spillRef: "whole.txt",
       truncated: true,
     });
-    expect(textOf(page.content)).toContain("no longer in memory; The whole output is in whole.txt]");
+    expect(textOf(page.content)).toContain(
+      'no longer in memory; Continue with read {"path":"whole.txt","offset":90000}; Use offset=90005 to continue.]',
+    );
   });
 
   test("writes to a pipe, and closes it", async () => {

@@ -1,9 +1,10 @@
-import { withDefaults } from "../../core/options.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { continueBy, nextCall } from "../../core/results/next-call.ts";
+import { windowOf } from "../../core/results/text-window.ts";
 import { type ToolContext, ToolKind } from "../../core/tool.ts";
 import { readCommand } from "../../io/shell/command-signature.ts";
 import type { LinePage } from "../../io/shell/output-buffer.ts";
@@ -16,11 +17,11 @@ import {
   commandLine,
   describeDuration,
   describeExit,
-  describeSpill,
   EMPTIED_NOTE,
   meaningOf,
   processOwner,
-  REPLY_LIMITS,
+  REPLY_RESULT_LIMITS,
+  replyLimits,
   type ReplyLimits,
   type RunStatus,
   shortenOutput,
@@ -61,7 +62,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     dialects: { openclaw: { name: "process", parameters: { id: "sessionId", wait_ms: "timeout" } } },
     parameterAliases: PROCESS_PARAMETER_ALIASES,
     parameters: PROCESS_PARAMETERS,
-    limits: { timeoutMs: ({ wait_ms: wait = POLL_MS }) => wait + KILL_MS },
+    limits: { timeoutMs: ({ wait_ms: wait = POLL_MS }) => wait + KILL_MS, ...REPLY_RESULT_LIMITS },
     // Output was labelled when exec started the process.
     labels: ["outside_effect"],
     labelsOf: (input) => (typesSomething(input) ? ["outside_effect"] : []),
@@ -99,7 +100,7 @@ export function createProcessTool(dependencies: ProcessDependencies) {
 
 async function run(input: ProcessInput, context: ToolContext, dependencies: ProcessDependencies): Promise<ToolOutput> {
   const { processes, clock = systemClock } = dependencies;
-  const limits = withDefaults(REPLY_LIMITS, dependencies.reply);
+  const limits = replyLimits(context, dependencies.reply);
   const owner = processOwner(context.caller);
   const { action, id = "", data, keys = [], wait_ms: waitMs } = input;
   const { signal } = context;
@@ -109,7 +110,7 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
     describeNewOutput(
       await processes.poll(owner, id, { waitMs: waitMs ?? RESPONSE_MS, until: "exit", signal }),
       processes.get(owner, id).process,
-      { limits, now: clock.now() },
+      { limits, now: clock.now(), context },
     );
 
   switch (action) {
@@ -121,12 +122,12 @@ async function run(input: ProcessInput, context: ToolContext, dependencies: Proc
     case "poll": {
       const until = waitMs === undefined ? "output" : "exit";
       const news = await processes.poll(owner, id, { waitMs: waitMs ?? POLL_MS, until, signal });
-      return describeNewOutput(news, processes.get(owner, id).process, { limits, now: clock.now() });
+      return describeNewOutput(news, processes.get(owner, id).process, { limits, now: clock.now(), context });
     }
     case "log": {
-      const { offset, limit } = input;
+      const { offset, limit, column } = input;
       const page = processes.log(owner, id, { offset, limit });
-      return describeLog(page, { ...processes.get(owner, id), limits });
+      return describeLog(page, { ...processes.get(owner, id), column, limits, context });
     }
     case "write":
       processes.write(owner, id, data ?? "", { eof: input.eof ?? false });
@@ -199,6 +200,7 @@ const PROCESS_PARAMETERS = {
       description: "log: the first line, counted from 1. Default: the last lines.",
     },
     limit: { type: "integer", minimum: 1, maximum: 2000, description: "log: how many lines. Default: 200." },
+    column: { type: "integer", minimum: 1, description: "log: the first character of the first line, from 1." },
     wait_ms: {
       type: "number",
       minimum: 0,
@@ -300,6 +302,7 @@ const PROCESS_OUTPUT = describeOutput({
   "durationMs?": field.integer(),
   "totalLines?": field.integer(),
   "nextOffset?": field.integer(),
+  "nextColumn?": field.integer("Where to continue in a long line"),
   "missing?": field.object({ from: field.integer(), to: field.integer() }, "Lines that are no longer in memory"),
   "spillRef?": field.text("The complete output, for read and grep"),
   "survivors?": field.list(field.integer(), "Processes that could not be killed"),
@@ -337,12 +340,12 @@ function describeList(known: readonly Known[], now: number): ToolOutput {
 function describeNewOutput(
   news: PollResult,
   process: RunningProcess,
-  { limits, now }: { limits: ReplyLimits; now: number },
+  { limits, now, context }: { limits: ReplyLimits; now: number; context: ToolContext },
 ): ToolOutput {
   const { id, label, missedBytes } = news;
   const bytes = Buffer.byteLength(news.text);
   const shown = shortenOutput({ head: news.text, tail: "", omittedBytes: 0, totalBytes: bytes }, limits);
-  const output = shown.text(`Read it with process ${JSON.stringify({ action: "log", id, offset: 1 })}.`);
+  const output = shown.text(`Continue with ${nextCall(context, "process", { action: "log", id, offset: 1 })}.`);
   const state = describeProcess(news, process, now);
   const body = output.trimEnd() === "" ? "(no new output)" : output.replace(/\n+$/, "");
   const note = process.outputEmptied ? EMPTIED_NOTE : meaningOf(label, process)?.note;
@@ -360,22 +363,33 @@ function describeNewOutput(
   };
 }
 
-function describeLog(page: LinePage, { info, process, limits }: Known & { limits: ReplyLimits }): ToolOutput {
-  const { lines, totalLines, nextOffset, missing } = page;
+interface LogView extends Known {
+  column?: number;
+  limits: ReplyLimits;
+  context: ToolContext;
+}
+
+function describeLog(page: LinePage, { info, process, column, limits, context }: LogView): ToolOutput {
+  const { lines, totalLines, missing } = page;
   const whole = lines.map((line) => stripTerminalCodes(line.text)).join("\n");
-  const bytes = Buffer.byteLength(whole);
-  const shown = shortenOutput({ head: whole, tail: "", omittedBytes: 0, totalBytes: bytes }, limits);
-  const output = shown.text("Read fewer lines at once.");
+  const { text: output, next } = windowOf(whole, { column, maxTokens: limits.maxTokens });
+  const nextOffset = next ? lines[next.offset - 1]?.number : page.nextOffset;
+  const nextColumn = next?.column;
   const spill = missing && closedSpill(process.output.snapshot().spill);
   const from = lines[0]?.number ?? missing?.from;
-  const to = nextOffset === undefined ? totalLines : nextOffset - 1;
+  const to = nextOffset === undefined ? totalLines : nextColumn === undefined ? nextOffset - 1 : nextOffset;
   const notes = [
     from === undefined ? `no lines here; there are ${totalLines} in total` : `lines ${from} to ${to} of ${totalLines}`,
-    ...(nextOffset === undefined ? [] : [`continue with offset ${nextOffset}`]),
     ...(missing ? [`lines ${missing.from} to ${missing.to} are no longer in memory`] : []),
-    ...(spill ? [describeSpill(spill)] : []),
+    ...(missing && spill
+      ? [`Continue with ${nextCall(context, "read", { path: spill.ref, offset: missing.from })}`]
+      : []),
     ...(process.outputEmptied ? [EMPTIED_NOTE] : []),
   ];
+  if (nextOffset !== undefined) {
+    const from = nextColumn === undefined ? { offset: nextOffset } : { offset: nextOffset, column: nextColumn };
+    notes.push(continueBy(context, from));
+  }
   return {
     content: `${output ? `${output}\n\n` : ""}[${notes.join("; ")}]`,
     details: {
@@ -383,9 +397,10 @@ function describeLog(page: LinePage, { info, process, limits }: Known & { limits
       output,
       totalLines,
       nextOffset,
+      nextColumn,
       missing,
       spillRef: spill?.ref,
-      truncated: shown.truncated || missing !== undefined,
+      truncated: next !== undefined || missing !== undefined,
     },
     display: `${info.id}: ${notes[0]}`,
   };

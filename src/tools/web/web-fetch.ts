@@ -4,6 +4,8 @@ import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toFailure, toolError, type ToolFailure } from "../../core/error.ts";
+import { resultTokensOf } from "../../core/results/next-call.ts";
+import { startWithin } from "../../core/results/text-window.ts";
 import { wrapUntrusted } from "../../core/untrusted-text.ts";
 import type { GuardedFetch } from "../../io/net/guarded-fetch.ts";
 import { type PageReader, readPage } from "./read-page.ts";
@@ -117,13 +119,15 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
       ),
     }),
     signature: (input) => ({ text: urlsOf(input).join(" "), urls: urlsOf(input) }),
-    async run(input, { signal }) {
+    async run(input, context) {
+      const { signal } = context;
       const urls = urlsOf(input);
       if (urls.length === 0 || urls.length > MAX_URLS) {
         throw toolError("invalid_input", `web_fetch needs a url, or 1 to ${MAX_URLS} urls.`);
       }
       const fairShare = Math.min(DEFAULT_LIMIT, Math.floor((2 * DEFAULT_LIMIT) / urls.length));
-      const window = { offset: input.offset ?? 0, limit: input.limit ?? fairShare };
+      const maxTokens = input.limit === undefined ? Math.floor(resultTokensOf(context) / urls.length) : Infinity;
+      const window = { offset: input.offset ?? 0, limit: input.limit ?? fairShare, maxTokens };
       const timeoutMs = urls.length === 1 ? Infinity : PAGE_MS;
       const loading = { isFresh: input.refresh ?? false, timeoutMs, signal };
       const loaded = await Promise.allSettled(urls.map((url) => load(url, loading)));
@@ -240,14 +244,18 @@ export interface ShownPage extends Omit<Page, "notes"> {
 interface Window {
   offset: number;
   limit: number;
+  maxTokens: number;
 }
 
-function cutPage({ notes, ...page }: Page, { offset, limit }: Window): ShownPage {
+function cutPage({ notes, ...page }: Page, { offset, limit, maxTokens }: Window): ShownPage {
   const { content } = page;
-  const end = wholeCharacter(content, Math.min(content.length, offset + limit));
+  const start = wholeCharacter(content, offset);
+  const part = content.slice(start, wholeCharacter(content, Math.min(content.length, offset + limit)));
+  const shown = maxTokens === Infinity ? part : startWithin(part, maxTokens);
+  const end = start + shown.length;
   return {
     ...page,
-    content: content.slice(wholeCharacter(content, offset), end),
+    content: shown,
     offset,
     totalCharacters: content.length,
     nextOffset: end < content.length ? end : undefined,
