@@ -29,7 +29,7 @@ test("a result that is too long becomes an artifact of its session", async () =>
   const caller = { session: "se/ssion\ud800", agent: "lead" };
   const result = await haft.execute("talk", {}, { id: "c/1", caller });
   const shown = textOf(result.content);
-  expect(shown).toContain('The whole output is the artifact "output-c_1"');
+  expect(shown).toContain('Continue with read_artifact {"id":"output-c_1"}');
   expect(Buffer.byteLength(shown)).toBeLessThan(1_500);
   expect(await spill.read(result.metadata.spill!.ref)).toMatch(/^begin\nx{5000}\nneedle\n$/);
   const found = await haft.execute("grep_artifact", { id: "output-c_1", pattern: "needle" }, { caller });

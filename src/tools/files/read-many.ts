@@ -3,7 +3,6 @@ import { textOf } from "../../core/content.ts";
 import { type ErrorCode, toolError, ToolError } from "../../core/error.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
-import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
@@ -29,8 +28,10 @@ const MAX_FILES = 100;
 /** For all files together: as much as one `read`. */
 const TOTAL_BYTES = 50 * 1024;
 const DETAIL_BYTES = 64 * 1024;
-/** Of text with many tokens: what the later files may need is kept for them. */
-const BYTES_PER_TOKEN = 3;
+/** Of text with many tokens: a small file gets a share that is enough for it. */
+const MIN_BYTES_PER_TOKEN = 1.5;
+/** Of a line number. */
+const LINE_TOKENS = 4;
 /** The last line counts with a line end, also if it has none. */
 const LINE_END_BYTES = 1;
 
@@ -240,18 +241,16 @@ async function readInTurn(
     TOTAL_BYTES,
   );
   const parts: Part[] = [];
-  let tokens = resultTokensOf(context);
-  let bytesLeft = shares.reduce((sum, share) => sum + share, 0);
+  const tokenShares = shareFairly(
+    sizes.map((size) => (size === undefined ? 0 : Math.ceil(size / MIN_BYTES_PER_TOKEN) + LINE_TOKENS)),
+    resultTokensOf(context),
+  );
   for (const [index, path] of paths.entries()) {
     context.signal.throwIfAborted();
-    const shownBytes = shares[index] ?? 0;
-    bytesLeft -= shownBytes;
-    const shownTokens = Math.floor(Math.max(tokens / (paths.length - index), tokens - bytesLeft / BYTES_PER_TOKEN));
+    const [shownBytes, shownTokens] = [shares[index] ?? 0, tokenShares[index] ?? 0];
     const bounds = { shownBytes, shownTokens, detailBytes: DETAIL_BYTES, textOnly: true };
     try {
-      const part = partOf(path, await readPath(path, { bounds, context }), shownBytes);
-      tokens = Math.max(0, tokens - estimatedTokens.count(part.text));
-      parts.push(part);
+      parts.push(partOf(path, await readPath(path, { bounds, context }), shownBytes));
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
       const { code, message } = error;

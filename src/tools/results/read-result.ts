@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { createTool } from "../../core/create-tool.ts";
@@ -32,13 +31,7 @@ export function createReadResultTool(kept: KeptResults) {
     origin: { type: "builtin" },
     // The result is already bounded here; the gate must not cut it again.
     limits: { maxResultBytes: 192 * 1024, maxResultTokens: 64_000 },
-    parameters: z.object({
-      path: z.string().min(1).describe("The address that the shortened result names, such as spill:ID"),
-      offset: z.number().int().min(0).optional().describe("First line, from 1"),
-      limit: z.number().int().min(1).optional().describe("Number of lines. Default: as many as fit"),
-      column: z.number().int().min(1).optional().describe("First character of the first line, from 1, for long lines"),
-      query: z.string().max(1000).optional().describe("A path in JSON, such as items[0].name or items[*].id"),
-    }),
+    parameters: PARAMETERS,
     output: describeOutput({
       content: field.text(),
       firstLine: field.integer(),
@@ -79,6 +72,19 @@ export function createReadResultTool(kept: KeptResults) {
     },
   });
 }
+
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    path: { type: "string", minLength: 1, description: "The address in the shortened result, such as spill:ID" },
+    offset: { type: "integer", minimum: 0, description: "First line, from 1" },
+    limit: { type: "integer", minimum: 1, description: "Number of lines. Default: as many as fit" },
+    column: { type: "integer", minimum: 1, description: "First character of the first line, from 1, for long lines" },
+    query: { type: "string", maxLength: 1000, description: "A path in JSON, such as items[0].name or items[*].id" },
+  },
+  required: ["path"],
+  additionalProperties: false,
+} as const;
 
 function parse(text: string, path: string): unknown {
   try {

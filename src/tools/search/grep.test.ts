@@ -165,7 +165,7 @@ test("a truncated result says how to continue, and continuing misses nothing", a
     const page = await grep({ pattern: "foo", limit: 5, offset });
     pages.push(...page.matches);
     if (!page.truncated) break;
-    expect(page.text).toContain(`offset: ${offset + 5}`);
+    expect(page.text).toContain(`offset=${offset + 5}`);
     expect(page.text).not.toContain("14");
   }
   expect(pages).toEqual(all);

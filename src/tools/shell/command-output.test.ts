@@ -16,7 +16,8 @@ describe("shortenOutput", () => {
     lines[3000] = "npm ERR! code 1";
     lines[3010] = "TypeError: x is undefined";
     lines[3020] = "0 errors";
-    for (let at = 0; at < lines.length; at += 7) buffer.append(Buffer.from(`${lines.slice(at, at + 7).join("\n")}\n`));
+    for (let at = 0; at < lines.length; at += 7)
+      void buffer.append(Buffer.from(`${lines.slice(at, at + 7).join("\n")}\n`));
     const short = shortenOutput(buffer.snapshot(), limits(2000, 20));
     expect(short.text("Look there.")).toMatch(
       /step 10 is done\n\[… lines 11 to 5990 of 6000 \(\d+ bytes\) omitted here, except lines that look like errors\. Look there\.\]\n\[… 2989 lines …\]\nsrc\/a\.ts\(3,4\): error TS2345: wrong type\n\[… 10 lines …\]\nTypeError: x is undefined\n\[… 2979 lines …\]\nstep 5991 is done\n/,
@@ -25,7 +26,7 @@ describe("shortenOutput", () => {
 
   test("shows few of many errors, within its tokens", () => {
     const buffer = createOutputBuffer();
-    for (let i = 0; i < 20_000; i++) buffer.append(Buffer.from(`${i} error: ${"something failed ".repeat(10)}\n`));
+    for (let i = 0; i < 20_000; i++) void buffer.append(Buffer.from(`${i} error: ${"something failed ".repeat(10)}\n`));
     const text = shortenOutput(buffer.snapshot(), limits(50_000, 2000, 3000)).text();
     expect(estimatedTokens.count(text)).toBeLessThanOrEqual(3200);
     expect(text.split("\n").filter((line) => line.startsWith("[… "))).toHaveLength(
