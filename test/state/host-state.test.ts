@@ -87,7 +87,7 @@ describe("an output that is too long", () => {
     const result = await host.haft.execute("talk", {}, { caller });
     const path = refOf(result);
     expect(path).toMatch(/^spill:/);
-    expect(textOf(result.content)).toContain(`The whole output is in ${path}: read that path`);
+    expect(textOf(result.content)).toMatch(new RegExp(`Continue with read {"path":"${path}","offset":\\d+}\\.`));
     const read = await host.haft.execute("read", { path, offset: 4000, limit: 2 }, { caller });
     expect(read.details).toMatchObject({ path, content: "line 4000\nline 4001", totalLines: 6000 });
     const found = await host.haft.execute("grep", { path, pattern: "^line 55[0-9]5$" }, { caller });
