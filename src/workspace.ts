@@ -17,6 +17,7 @@ import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
 import { createFileTools } from "./tools/files/file-tools.ts";
+import { FOLDER_INSTRUCTION_KEYS, type FolderInstructionOptions } from "./tools/files/folder-instructions.ts";
 import { createReadLedger, type SeenFiles } from "./tools/files/read-before-edit.ts";
 import type { ExecDependencies } from "./tools/shell/exec.ts";
 import { createRuntimeTools } from "./tools/shell/shell-tools.ts";
@@ -48,6 +49,11 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
   requireReadBeforeEdit?: boolean;
   /** A larger file is read in ranges, and no range may be larger. Default: no limit. */
   maxReadBytes?: number;
+  /**
+   * Whether the instructions of folders (`src/AGENTS.md`) are delivered with the first read of a file below them.
+   * Default: true, marked as untrusted text.
+   */
+  folderInstructions?: boolean | FolderInstructionOptions;
   /** Remembers, beyond this process, which session has read which file. */
   seenFiles?: SeenFiles;
   /** Gets every change of a file before it happens. */
@@ -70,6 +76,7 @@ const OPTION_KEYS = keysOf<WorkspaceOptions>({
   stateFolder: true,
   requireReadBeforeEdit: true,
   maxReadBytes: true,
+  folderInstructions: true,
   seenFiles: true,
   journal: true,
   sandbox: true,
@@ -115,6 +122,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const {
     requireReadBeforeEdit = true,
     maxReadBytes,
+    folderInstructions = true,
     seenFiles,
     journal,
     sandbox: confinement = {},
@@ -122,6 +130,9 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     stateFolder,
     ...paths
   } = options;
+  if (typeof folderInstructions === "object") {
+    checkKeys("`folderInstructions` of openWorkspace", folderInstructions, FOLDER_INSTRUCTION_KEYS);
+  }
   const privatePaths = stateFolder === undefined ? [stateRootOf()] : [stateRootOf(), stateFolder];
   const policy = createPathPolicy({ ...paths, workspace: resolve(folder), privatePaths });
   const files = createFiles(policy, { clock: () => clock.now(), journal });
@@ -151,6 +162,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         requireRead: requireReadBeforeEdit,
         maxReadBytes,
         spills,
+        instructions: folderInstructions === true ? {} : folderInstructions || undefined,
         findFiles: createFileFinder({ files, ripgrep }),
       }),
       ...createSearchTools({ files, spills, ripgrep }),

@@ -51,6 +51,11 @@ export const workspace = defineCapability({
     const opened = openWorkspace(folder, {
       ...value.workspace,
       denyGlobs: [...(value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(folder)],
+      folderInstructions: value.workspace.folderInstructions !== false && {
+        trusted: trusted.isExplicit,
+        // The prompts of agents here have the file of the workspace; those of MCP clients are not known.
+        root: ({ agent }) => agent === undefined || agent.startsWith("mcp:"),
+      },
       seenFiles,
       journal: undoStore(folder),
       sandbox: confinement.sandbox,

@@ -210,6 +210,10 @@ const workspace = z.strictObject({
   unrestricted: z.boolean().optional().describe("Allow the whole file system; deny rules still apply"),
   requireReadBeforeEdit: z.boolean().optional(),
   maxReadBytes: count.optional(),
+  folderInstructions: z
+    .boolean()
+    .optional()
+    .describe("Whether AGENTS.md of a folder is given with the first read of a file below it. Default: true"),
 });
 
 const limits = z.strictObject({

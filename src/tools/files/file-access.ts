@@ -9,6 +9,7 @@ import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts";
 import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
 import { nameHiddenDifference } from "./hidden-characters.ts";
+import type { FolderInstructionOptions } from "./folder-instructions.ts";
 import type { ReadLedger } from "./read-before-edit.ts";
 import { foldLookAlikes } from "./text-match.ts";
 import { field } from "../../schema/describe-output.ts";
@@ -22,6 +23,8 @@ export interface FileToolDependencies {
   requireRead?: boolean;
   /** Outputs that were too long to show. If omitted, `read` knows no `spill:` addresses. */
   spills?: Pick<SpillFolder, "locate">;
+  /** Delivers the instructions of folders. If omitted, none are delivered. */
+  instructions?: FolderInstructionOptions;
   /** A larger file must be read in line ranges, none larger than this. If omitted, results are cut instead. */
   maxReadBytes?: number;
 }

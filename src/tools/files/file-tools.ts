@@ -3,6 +3,7 @@ import { createApplyPatchTool } from "./apply-patch.ts";
 import { createDeleteFileTool } from "./delete-file.ts";
 import { createEditNotebookTool } from "./edit-notebook.ts";
 import { createEditTool } from "./edit.ts";
+import { withFolderInstructions } from "./folder-instructions.ts";
 import { createGetFileInfoTool } from "./get-file-info.ts";
 import { createListFilesTool } from "./list-files.ts";
 import { createMoveFileTool } from "./move-file.ts";
@@ -11,7 +12,9 @@ import { createPathReader, createReadTool } from "./read.ts";
 import { createWriteTool } from "./write.ts";
 
 export function createFileTools(dependencies: ReadManyDependencies): AnyTool[] {
-  const readPath = createPathReader(dependencies);
+  const { files, instructions } = dependencies;
+  const reader = createPathReader(dependencies);
+  const readPath = instructions ? withFolderInstructions(reader, { ...instructions, files }) : reader;
   return [
     createReadTool(dependencies, readPath),
     createWriteTool(dependencies),

@@ -53,6 +53,8 @@ interface ReadFile {
   totalLines?: number | null;
   nextOffset?: number | null;
   truncated?: boolean;
+  /** Files of the project whose instructions were added to the text. */
+  instructions?: string[];
   error?: { code: ErrorCode; message: string };
 }
 
@@ -94,6 +96,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
           "totalLines?": field.orNull(field.integer("Null if unknown")),
           "nextOffset?": field.orNull(field.integer("Where to continue with read; null at the end")),
           "truncated?": field.flag("There is more text"),
+          "instructions?": field.list(field.text(), "Files whose instructions were added to the text"),
           "error?": field.object({ code: field.text(), message: field.text() }, "Why it was not read"),
         }),
       ),
@@ -274,8 +277,8 @@ export function shareFairly(needs: readonly number[], total: number): number[] {
 }
 
 function partOf(path: string, { content, details }: ToolOutput, maxBytes: number): Part {
-  const { content: whole, totalLines, nextOffset, truncated, ...read } = details as Partial<ReadFile>;
-  const file: ReadFile = { path: read.path ?? path, content: whole, totalLines, nextOffset, truncated };
+  const { content: whole, totalLines, nextOffset, truncated, instructions, ...read } = details as Partial<ReadFile>;
+  const file: ReadFile = { path: read.path ?? path, content: whole, totalLines, nextOffset, truncated, instructions };
   const text = typeof content === "string" ? content : textOf(content);
   // Lines are bounded when they are read, the cells of a notebook are not.
   if (totalLines !== undefined || Buffer.byteLength(text) <= maxBytes) return { file, text };

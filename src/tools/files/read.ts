@@ -260,6 +260,7 @@ const READ_OUTPUT = describeOutput({
   "height?": field.number("In pixels"),
   "entries?": field.list(field.object({ name: field.text(), type: field.text() }), "Of a folder"),
   "total?": field.integer("Number of entries of a folder"),
+  "instructions?": field.list(field.text(), "Files of the project whose instructions were added to the text"),
 });
 
 /** Numbered lines, with a note about the next offset. */
