@@ -28,6 +28,7 @@ const OPTION_KEYS = keysOf<OpenOptions>({
   approvalWaitMs: true,
   runsJobs: true,
   isShortLived: true,
+  isUnattended: true,
   ownsProcess: true,
   connectsMcp: true,
   mcpSignIn: true,

@@ -16,6 +16,7 @@ import {
 } from "./core/gate.ts";
 import { installPlugin, type Plugin } from "./core/plugin.ts";
 import { ToolRegistry, type ToolStats } from "./core/registry.ts";
+import type { UserAnswer } from "./core/questions/user-question.ts";
 import type { ToolResult } from "./core/result.ts";
 import { type Middleware, placeMiddleware, type Stage } from "./core/stage.ts";
 import type { AnyTool, DialectName } from "./core/tool.ts";
@@ -271,6 +272,12 @@ export interface Haft {
     reason?: string,
     answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
   ): Promise<ToolResult>;
+  /** Answers the questions of a call of `ask_user`, in their order, and gives the result of the call. */
+  answer(
+    questionId: string,
+    answers: readonly UserAnswer[],
+    answer?: string | Pick<ApprovalAnswer, "by" | "via" | "rights">,
+  ): Promise<ToolResult>;
   /** Calls `listener` with every event of a type, or of all with `"*"`; returns the function that stops it. */
   on<T extends ToolEventType>(type: T, listener: Listener<EventOf<T>>): () => void;
   on(type: "*", listener: Listener<ToolEvent>): () => void;
@@ -496,6 +503,7 @@ class Runtime {
         const file = await saveRule?.(rule, "allow");
         rules.add(rule, "allow", file ?? "local", cwd);
       },
+      modeOf: ({ caller, options }) => grants.ruleSetOf(caller).modeOf(options.mode),
       contextFor: (call) => this.gate.contextFor(call),
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
       // If it cannot be removed now, it is removed when it is old.
@@ -690,6 +698,7 @@ function publicOf(runtime: Runtime): Haft {
     executeMany: (calls, options) => gate.executeMany(calls, options),
     approve: async (id, answer) => runtime.answer(id, { ...answererOf(answer), approved: true }),
     deny: async (id, reason, answer) => runtime.answer(id, { ...answererOf(answer), approved: false, reason }),
+    answer: async (id, answers, answer) => runtime.answer(id, { ...answererOf(answer), approved: true, answers }),
     on: (type: ToolEventType | "*", listener: Listener<never>) => events.on(type, listener),
     getStats: () => registry.getStats(),
     load: () => runtime.admission.load(),

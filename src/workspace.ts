@@ -15,6 +15,8 @@ import { ProgramSandbox } from "./io/sandbox/program-sandbox.ts";
 import { openSandbox, type Sandbox, type SandboxOptions } from "./io/sandbox/sandbox.ts";
 import { ProcessTable } from "./io/shell/process-table.ts";
 import { createSessionEnvironments, type SessionEnvironments } from "./io/shell/shell-environment.ts";
+import { createConversationTools } from "./tools/conversation/conversation-tools.ts";
+import type { TodoStore } from "./tools/conversation/todo.ts";
 import { createDataTools } from "./tools/data/data-tools.ts";
 import { createFileTools } from "./tools/files/file-tools.ts";
 import { FOLDER_INSTRUCTION_KEYS, type FolderInstructionOptions } from "./tools/files/folder-instructions.ts";
@@ -35,6 +37,7 @@ export { createGuardedNet } from "./io/net/guarded-fetch.ts";
 export type { GuardedNet, GuardedNetOptions } from "./io/net/guarded-fetch.ts";
 export { createHttpTools } from "./tools/web/http-tools.ts";
 export { createWebTools } from "./tools/web/web-tools.ts";
+export { createConversationTools } from "./tools/conversation/conversation-tools.ts";
 
 export { createArtifactManager } from "./tools/artifacts/artifact-manager.ts";
 export type { ArtifactManager } from "./tools/artifacts/artifact-manager.ts";
@@ -63,6 +66,10 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
    * Default: confined if this machine can do it.
    */
   sandbox?: false | Omit<SandboxOptions, "files">;
+  /** Where to-do lists are kept. Default: in memory. */
+  todos?: TodoStore;
+  /** Nobody can answer questions of `ask_user`: the model decides itself. Default: false. */
+  isUnattended?: boolean;
   /** Default: the system's. */
   clock?: Clock;
 }
@@ -80,6 +87,8 @@ const OPTION_KEYS = keysOf<WorkspaceOptions>({
   seenFiles: true,
   journal: true,
   sandbox: true,
+  todos: true,
+  isUnattended: true,
   clock: true,
 });
 
@@ -111,7 +120,8 @@ export interface Workspace {
 }
 
 /**
- * Opens a folder with the tools that work in it: files, search, patches, shell, processes, system and data.
+ * Opens a folder with the tools that work in it: files, search, patches, shell, processes, system, data, questions to the
+ * user and to-do lists.
  *
  * @example
  * const haft = createHaft({ workspace: openWorkspace("./project") });
@@ -128,6 +138,8 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     sandbox: confinement = {},
     clock = systemClock,
     stateFolder,
+    todos,
+    isUnattended,
     ...paths
   } = options;
   if (typeof folderInstructions === "object") {
@@ -177,6 +189,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
       }),
       ...createSystemTools({ environments, clock }),
       ...createDataTools(),
+      ...createConversationTools({ todos, isUnattended }),
     ],
     spill: {
       async save({ callId, caller, text }) {

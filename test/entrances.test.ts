@@ -16,7 +16,7 @@ import {
 } from "haft";
 import type { AgentTool } from "haft/compat";
 import { createScriptedModel, createTestHaft, playScript, type TestHaft } from "haft/testing";
-import { openWorkspace } from "haft/workspace";
+import { createConversationTools, openWorkspace } from "haft/workspace";
 import { z } from "zod";
 import { callByAgent, callByTextAgent } from "./agents/call-through.ts";
 import { callByCommandLine } from "./cli/call-through.ts";
@@ -689,6 +689,47 @@ describe.each(TO_BUILT_IN)("the built-in %s, through %s,", (_tool, _entrance, to
     expect(ran).toMatchObject({ status: "completed", toolName: tool.name });
     expect(world.happened()).toBe(true);
     await expectRecorded(world, ran);
+  });
+});
+
+const TO_ASK_USER = ENTRANCES.filter(({ install, isAnswer }) => !install && !isAnswer).map(
+  (entrance) => [entrance.name, entrance] as const,
+);
+
+describe.each(TO_ASK_USER)("a question of ask_user, through %s,", (_name, entrance) => {
+  async function askUser(): Promise<{ world: World; result: ToolResult; id: string }> {
+    const haft = createTestHaft({ code: {}, tools: createConversationTools() });
+    const questions = [{ question: "Which one?", options: [{ label: "first" }, { label: "second" }] }];
+    const input = { questions };
+    const target = haft.registry.get("ask_user")!;
+    const common = { name: target.name, otherInput: { questions: [{ question: "Why?" }] }, options: {}, denied: [] };
+    const world: World = { ...common, haft, target, input, asks: false, runs: [] };
+    const result = await entrance.call(world);
+    const [question] = await haft.approvals.list("pending");
+    return { world, result, id: question?.id ?? "" };
+  }
+
+  test("waits for an answer, and a yes is none", async () => {
+    const { world, result, id } = await askUser();
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "question", id } });
+    await expect(world.haft.approve(id, "ada")).rejects.toThrow('choose one of "first", "second"');
+    await expect(world.haft.answer(id, [{ choices: ["third"] }], "ada")).rejects.toThrow('"third" is not one of');
+    expect(await world.haft.approvals.list("pending")).toHaveLength(1);
+    const answered = await world.haft.answer(id, [{ choices: ["second"], text: "it is newer" }], "ada");
+    expect(answered).toMatchObject({
+      status: "completed",
+      content: [{ text: "The user answered:\n- Which one? → second (it is newer)" }],
+      details: { answers: [{ question: "Which one?", choices: ["second"], text: "it is newer" }], answeredBy: "ada" },
+    });
+    await expectRecorded(world, answered);
+  });
+
+  test("can be dismissed, and the model is asked to decide", async () => {
+    const { world, id } = await askUser();
+    const dismissed = await world.haft.deny(id, "no time");
+    expectFailed(dismissed, "no_answer");
+    expect(dismissed.display).toMatch(/dismissed the question: no time. Decide yourself/);
+    await expectRecorded(world, dismissed);
   });
 });
 

@@ -44,6 +44,7 @@ export const ERROR_TEXTS_ZH: Readonly<Record<ApiError["code"] | ErrorCode, strin
   stale: "文件在读取之后已改变",
   unknown_process: "没有这个进程",
   dependency_failed: "它依赖的调用失败了",
+  no_answer: "没有人回答这个问题",
   denied: "被策略拒绝",
   path_denied: "不允许访问此路径",
   name_denied: "不允许使用此名称",

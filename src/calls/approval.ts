@@ -1,7 +1,16 @@
 import type { Caller, CallOptions, Verdict } from "../core/call.ts";
 import type { CallSummary } from "../core/call-summary.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
+import { keysOf } from "../core/options.ts";
+import {
+  answerLine,
+  describeChoices,
+  readUserAnswers,
+  type UserAnswer,
+  type UserQuestion,
+} from "../core/questions/user-question.ts";
+import type { MaybePromise } from "../core/stage.ts";
 import type { Preview } from "../core/tool.ts";
 import type {
   Answer,
@@ -42,6 +51,8 @@ export interface Approval {
   summary?: CallSummary;
   /** Rules that "session" and "always" would save; empty if only "once" is offered. */
   suggestedRules: readonly string[];
+  /** Questions of `ask_user` that the person answers. Omitted if the call needs a permission. */
+  questions?: readonly UserQuestion[];
   /** What the answer is bound to. If it changes, the approval is asked again. */
   binding: ApprovalBinding;
   /** Hash of the binding. */
@@ -74,6 +85,8 @@ export interface Approval {
   rules?: readonly string[];
   /** Whether a saved rule was not suggested, and may allow more than was shown. */
   rulesEdited?: boolean;
+  /** What the person answered to the questions. */
+  answers?: readonly UserAnswer[];
   /** When the approved call began. */
   begunAt?: number;
 }
@@ -90,6 +103,8 @@ export interface ApprovalAnswer {
   scope?: ApprovalScope;
   /** Instead of the suggested ones. */
   rule?: string | readonly string[];
+  /** The answers to the questions of the call, in their order. A yes without them is no answer. */
+  answers?: readonly UserAnswer[];
   /** Needed to approve a call whose effect cannot be shown (`preview.unshown`): the person knows that. */
   confirmUnshown?: boolean;
   /** The interface that it came from. */
@@ -134,6 +149,7 @@ export function toApproval(row: StoredCall): Approval {
     scope: answer?.scope,
     rules: answer?.rules,
     rulesEdited: answer?.rulesEdited,
+    answers: answer?.answers,
     begunAt: row.begunAt,
   };
 }
@@ -147,7 +163,17 @@ function approvalStateOf({ state, outcome, answer }: StoredCall): ApprovalState 
 
 /** In characters. The model gets the reason. */
 const MAX_REASON_LENGTH = 4000;
-const ANSWER_KEYS = new Set(["approved", "by", "reason", "scope", "rule", "confirmUnshown", "via", "rights"]);
+const ANSWER_KEYS = keysOf<ApprovalAnswer>({
+  approved: true,
+  by: true,
+  reason: true,
+  scope: true,
+  rule: true,
+  answers: true,
+  confirmUnshown: true,
+  via: true,
+  rights: true,
+});
 
 /** The answer as it is stored. Throws if it is malformed, or asks for something that was not offered. */
 export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
@@ -160,6 +186,13 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
   for (const [name, value] of Object.entries({ by, via, reason })) {
     if (value !== undefined && typeof value !== "string") throw malformed(id, `"${name}" must be text`);
   }
+  const given = { by, via, reason: reason?.slice(0, MAX_REASON_LENGTH) };
+  const { questions } = row.question ?? {};
+  if (questions && approved) return { approved, ...given, scope: "once", answers: readGivenAnswers(row, answer) };
+  if (answer.answers !== undefined) {
+    const why = questions ? "a dismissed question has no answers" : "the call asks for a permission, not for answers";
+    throw malformed(id, why);
+  }
   const { unshown } = row.question?.preview ?? {};
   if (approved && unshown !== undefined && answer.confirmUnshown !== true) {
     throw badAnswer(
@@ -167,8 +200,20 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
       "Approve it with confirmUnshown if you want it unseen, or deny it.",
     );
   }
-  const given = { by, via, reason: reason?.slice(0, MAX_REASON_LENGTH) };
   return approved ? { approved, ...given, ...readGrant(row, scope, answer.rule) } : { approved, ...given };
+}
+
+/** A yes is not an answer to a question, and an answer grants nothing. */
+function readGivenAnswers({ id, question }: StoredCall, { answers, scope, rule }: ApprovalAnswer): UserAnswer[] {
+  const { questions = [] } = question ?? {};
+  if ((scope !== undefined && scope !== "once") || rule !== undefined) {
+    throw badAnswer(`"${id}" is a question: an answer allows no further calls`, "Answer without a scope and a rule.");
+  }
+  if (answers === undefined) {
+    const choices = questions.map((asked) => `"${asked.question}": ${describeChoices(asked)}.`).join(" ");
+    throw badAnswer(`"${id}" is a question, and a yes does not answer it`, choices);
+  }
+  return readUserAnswers(questions, answers);
 }
 
 function readGrant(
@@ -208,23 +253,50 @@ function rulesOf(given: string | readonly string[]): readonly string[] {
   return typeof given === "string" ? [given] : given;
 }
 
+/** Throws if the person may not answer. `check` is the host's own. */
+export async function requireRight(
+  row: StoredCall,
+  answer: ApprovalAnswer,
+  check?: (approval: Approval, answer: ApprovalAnswer) => MaybePromise<string | undefined>,
+): Promise<void> {
+  const why = missingRight(row, answer) ?? (await check?.(toApproval(row), answer));
+  if (why === undefined) return;
+  const subject = row.question?.questions ? "question" : "approval";
+  throw new ToolPermissionError(row.toolName, `${subject} "${row.id}" cannot be answered this way: ${why}`);
+}
+
+/** An approver decides for others, and nobody but an administrator speaks for another user. */
+function missingRight({ caller, question }: StoredCall, { rights, via, by }: ApprovalAnswer): string | undefined {
+  if (!rights) return undefined;
+  if (!rights.includes("approve")) return `it needs the right "approve"${via ? `, also through ${via}` : ""}`;
+  const isForeign = question?.questions && caller.user !== undefined && caller.user !== by;
+  return isForeign && !rights.includes("admin") ? `it was asked to ${caller.user}` : undefined;
+}
+
 /** Whether the stored answer is the same as this one. */
-export function isSameAnswer(row: StoredCall, { approved, scope, rule }: ApprovalAnswer): boolean {
+export function isSameAnswer(row: StoredCall, { approved, scope, rule, answers }: ApprovalAnswer): boolean {
   const { answer } = row;
   if (!answer || answer.approved !== approved) return false;
   if (!approved) return true;
+  if (answers !== undefined && row.question?.questions) {
+    return canonicalJson(readUserAnswers(row.question.questions, answers)) === canonicalJson(answer.answers);
+  }
   if (scope !== undefined && scope !== answer.scope) return false;
   return rule === undefined || canonicalJson(rulesOf(rule)) === canonicalJson(answer.rules);
 }
 
 /** Why an answer did not count. */
 export function conflictOf(row: StoredCall): ToolError {
-  const { id, state, outcome, answer, note } = row;
+  const { id, state, outcome, answer, note, question } = row;
   const by = answer?.by === undefined ? "" : ` by ${answer.by}`;
   const why = note === undefined ? "" : `: ${note}`;
+  if (answer?.answers) {
+    const said = answer.answers.map(answerLine).join("; ");
+    return toolError("conflict", `Question "${id}" was already answered${by}: ${said}.`, { next: FIRST_COUNTS });
+  }
   const approved = `was already approved${by} (${answer?.scope ?? "once"})`;
   const ended: Partial<Record<CallOutcome, string>> = {
-    denied: `was already denied${by}${why}`,
+    denied: `was already ${question?.questions ? "dismissed" : "denied"}${by}${why}`,
     expired: `has expired${why}`,
     cancelled: `was cancelled${why}`,
     changed: `is about something that has changed since${why}`,
@@ -236,8 +308,11 @@ export function conflictOf(row: StoredCall): ToolError {
       : state === "approved"
         ? approved
         : `${approved}, and the call is ${state}`;
-  return toolError("conflict", `Approval "${id}" ${what}.`, { next: "Only the first answer is used." });
+  const subject = question?.questions ? "Question" : "Approval";
+  return toolError("conflict", `${subject} "${id}" ${what}.`, { next: FIRST_COUNTS });
 }
+
+const FIRST_COUNTS = "Only the first answer is used.";
 
 function malformed(id: string, why: string): ToolError {
   return badAnswer(

@@ -2,14 +2,15 @@ import { randomUUID } from "node:crypto";
 import { type Call, type CallOptions, toolOf, type ToolScope } from "../core/call.ts";
 import type { CallSummary } from "../core/call-summary.ts";
 import type { Clock } from "../core/clock.ts";
-import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
+import { toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { redactSecrets } from "../core/mask-secrets.ts";
+import type { UserQuestion } from "../core/questions/user-question.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, Preview } from "../core/tool.ts";
 import { bindingOf, type CallWorld, changesBetween, hashOf } from "./approval-binding.ts";
-import { type Approval, type ApprovalAnswer, conflictOf, isSameAnswer, readAnswer, toApproval } from "./approval.ts";
+import { type Approval, type ApprovalAnswer, conflictOf, isSameAnswer, readAnswer, requireRight } from "./approval.ts";
 import {
   type CallStore,
   type ChangeEntry,
@@ -73,6 +74,7 @@ export interface QuestionDraft {
   shown: Preview | undefined;
   summary?: CallSummary;
   suggestedRules: readonly string[];
+  questions?: readonly UserQuestion[];
   /** How long the caller waits for the call; 0: not at all. */
   holdMs: number;
   /** If nobody answers within this time, the call is refused. */
@@ -228,7 +230,7 @@ export class Calls {
     const row = await this.get(id);
     if (!row?.question) throw unknownApproval(id);
     const read = readAnswer(row, answer);
-    await this.#checkRight(row, answer);
+    await requireRight(row, answer, this.#checkAnswer);
     const isExpired = (now: StoredCall): boolean => this.#isExpired(now);
     const answered = await this.#change(id, read.approved ? approve(read, isExpired) : deny(read, isExpired));
     if (answered) return answered;
@@ -461,18 +463,6 @@ export class Calls {
     return next;
   }
 
-  async #checkRight(row: StoredCall, answer: ApprovalAnswer): Promise<void> {
-    const { id, toolName } = row;
-    if (answer.rights && !answer.rights.includes("approve")) {
-      const why = `it needs the right "approve"${answer.via ? `, also through ${answer.via}` : ""}`;
-      throw new ToolPermissionError(toolName, `approval "${id}" cannot be answered this way: ${why}`);
-    }
-    const why = await this.#checkAnswer?.(toApproval(row), answer);
-    if (why !== undefined) {
-      throw new ToolPermissionError(toolName, `approval "${id}" cannot be answered this way: ${why}`);
-    }
-  }
-
   /** The current state. A question whose time is over is stored as expired when it is first seen. */
   async #seen(row: StoredCall): Promise<StoredCall> {
     if (!isUnstarted(row) || !this.#isExpired(row)) return row;
@@ -535,7 +525,7 @@ export class Calls {
   }
 
   #newQuestion(call: Call, draft: QuestionDraft): StoredCall {
-    const { world, input, shown, summary, suggestedRules, holdMs, answerMs } = draft;
+    const { world, input, shown, summary, suggestedRules, questions, holdMs, answerMs } = draft;
     const now = this.#clock.now();
     const binding = bindingOf(call, world);
     const question: Question = {
@@ -546,6 +536,7 @@ export class Calls {
       preview: shown,
       summary,
       suggestedRules,
+      questions,
       binding,
       hash: hashOf(binding),
       made: { ...madeCallOf(call), folder: world.workspace, environment: world.overlay },
@@ -650,7 +641,9 @@ export function redacted(transition: Transition, now: number): RowChange {
     const { input: _sent, environment: _environment, ...rest } = made;
     const shown = preview ? (redactSecrets(preview) as Preview) : undefined;
     const summed = summary ? (redactSecrets(summary) as CallSummary) : undefined;
-    const question = { ...row.question, input: redactSecrets(input), preview: shown, summary: summed, made: rest };
+    const questions = row.question.questions && (redactSecrets(row.question.questions) as readonly UserQuestion[]);
+    const redacted = { input: redactSecrets(input), preview: shown, summary: summed, questions, made: rest };
+    const question = { ...row.question, ...redacted };
     return { ...changes, question };
   };
 }

@@ -1,5 +1,6 @@
 import type { Caller, CallOptions, RetryPlan, Verdict } from "../core/call.ts";
 import type { CallSummary } from "../core/call-summary.ts";
+import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
 import type { JobCall, QueuedJob } from "./job.ts";
@@ -58,6 +59,8 @@ export interface Question {
   /** The subject and the risk. Omitted in questions of earlier versions. */
   summary?: CallSummary;
   suggestedRules: readonly string[];
+  /** Of a tool that asks questions: what the person answers. Omitted if the call needs a permission. */
+  questions?: readonly UserQuestion[];
   binding: ApprovalBinding;
   /** Hash of the binding. */
   hash: string;
@@ -78,6 +81,8 @@ export interface Answer {
   rules?: readonly string[];
   /** Whether a rule was not suggested, and may allow more than was shown. */
   rulesEdited?: boolean;
+  /** To the questions of the call. */
+  answers?: readonly UserAnswer[];
 }
 
 /**

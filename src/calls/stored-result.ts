@@ -1,5 +1,6 @@
 import { firstLine } from "../core/content.ts";
 import { failureOf, type ToolFailure } from "../core/error.ts";
+import { DECIDE } from "../core/questions/user-question.ts";
 import { type FailedResult, type PendingResult, pendingResult, type ToolResult } from "../core/result.ts";
 import type { CallOutcome, StoredCall } from "./stored-call.ts";
 
@@ -18,8 +19,12 @@ export function outcomeOf(result: ToolResult): CallOutcome {
 }
 
 /** Why a call that has ended has no result of its own. */
-export function refusalOf({ outcome, note, begunAt, toolName, answer }: StoredCall): ToolFailure {
+export function refusalOf({ outcome, note, begunAt, toolName, answer, question }: StoredCall): ToolFailure {
   const why = note ?? answer?.reason;
+  if (question?.questions && (outcome === "denied" || outcome === "expired")) {
+    const what = outcome === "denied" ? "The user dismissed the question" : "Nobody answered the question";
+    return failureOf("no_answer", `${what}${why ? `: ${why}` : ""}. ${DECIDE}`);
+  }
   switch (outcome) {
     case "denied":
       return failureOf(
@@ -76,6 +81,7 @@ function stillOpen(row: StoredCall): PendingResult {
       "Do not make this call again; continue with what does not need its result.";
     return pendingResult({ callId, toolName, startedAt }, { kind: "job", id: job.id }, message);
   }
+  if (row.question?.questions) return pendingFor(row, id, openQuestion(row));
   const message =
     state === "waiting"
       ? `"${toolName}" has not run: it waits for an approval (${id}). ` +
@@ -86,6 +92,14 @@ function stillOpen(row: StoredCall): PendingResult {
   return pendingFor(row, id, message);
 }
 
+function openQuestion({ id, state }: StoredCall): string {
+  if (state !== "waiting") return `The user has answered (${id}). The answer comes later.`;
+  return (
+    `The question waits for the user (${id}), and its answer comes later. ` +
+    "Do not ask it again; continue with what does not depend on it, or end your turn."
+  );
+}
+
 /** What the caller and the person get for a question that was replaced by the question `next`. */
 export function replacedResult(row: StoredCall, why: string, next: string): PendingResult {
   const message = `"${row.toolName}" has not run: ${why}. A new question asks about it (${next}).`;
@@ -93,9 +107,10 @@ export function replacedResult(row: StoredCall, why: string, next: string): Pend
 }
 
 function pendingFor(
-  { callId, toolName, createdAt: startedAt }: StoredCall,
+  { callId, toolName, createdAt: startedAt, question }: StoredCall,
   id: string,
   message: string,
 ): PendingResult {
-  return pendingResult({ callId, toolName, startedAt }, { kind: "approval", id }, message);
+  const kind = question?.questions ? "question" : "approval";
+  return pendingResult({ callId, toolName, startedAt }, { kind, id }, message);
 }

@@ -44,7 +44,7 @@ export const workspace = defineCapability({
   needs: ["store", "confinement"],
   async open(context) {
     const { config, user, stateFolder, rules, clock, warn, confinement } = context;
-    const { audit, seenFiles, undo: undoStore } = context.store;
+    const { audit, seenFiles, undo: undoStore, todos } = context.store;
     const { folder, value } = config;
     const trusted = await trustStatus(folder, user);
     await noteTrust(audit, folder, trusted);
@@ -57,6 +57,8 @@ export const workspace = defineCapability({
         root: ({ agent }) => agent === undefined || agent.startsWith("mcp:"),
       },
       seenFiles,
+      todos,
+      isUnattended: context.options.isUnattended,
       journal: undoStore(folder),
       sandbox: confinement.sandbox,
       stateFolder,

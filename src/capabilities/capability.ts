@@ -45,6 +45,8 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
   runsJobs?: boolean;
   /** The process ends after one command: it waits for the calls that it runs, and takes over none of other processes. */
   isShortLived?: boolean;
+  /** Nobody can answer questions of `ask_user`, and the conversation ends with this process. Default: false. */
+  isUnattended?: boolean;
   /**
    * The process belongs to Haft, as those of `haft serve` and `haft worker` do. Errors that tools leave behind are recorded with
    * their call, and the process goes on; a tool that blocks the event loop is named. Default: false, Haft adds no handler to

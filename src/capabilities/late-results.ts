@@ -1,6 +1,6 @@
 import { hasEnded } from "../calls/job.ts";
 import type { Caller } from "../core/call.ts";
-import type { PendingResult, ToolResult } from "../core/result.ts";
+import { isForPerson, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { LateResults } from "../models/agent/agent.ts";
 import type { Haft } from "../runtime.ts";
 
@@ -75,7 +75,7 @@ export async function findLateResult(
     const job = await haft.jobs.get(pending.id);
     return job?.result && hasEnded(job) ? { ...job.result, callId } : undefined;
   }
-  const approval = pending.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
+  const approval = isForPerson(pending) ? await haft.approvals.get(pending.id) : undefined;
   if (approval?.call.state !== "ended") return undefined;
   // A program gets the result from the call that it made, continues, and reports its own end.
   if (toolName === "run_code") {

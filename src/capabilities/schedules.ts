@@ -6,7 +6,7 @@ import type { ScheduleChangeRequest, ScheduleInfo } from "../contracts/schedules
 import type { CallAuthority } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { errorMessage, toolError } from "../core/error.ts";
-import type { ToolResult } from "../core/result.ts";
+import { isForPerson, type ToolResult } from "../core/result.ts";
 import type { Schedule, ScheduleRun, ScheduleTarget } from "../core/schedule.ts";
 import { findRefusal } from "../gate/permit/tool-policy.ts";
 import { summarizeCall } from "../gate/summarize-call.ts";
@@ -96,7 +96,7 @@ async function resultOf(
   }
   const known = await haft.findCall(callId, { ...caller, task: caller.task ?? scheduleId });
   if (known) return known.status === "pending" ? "open" : known;
-  const approval = pending?.kind === "approval" ? await haft.approvals.get(pending.id) : undefined;
+  const approval = pending && isForPerson(pending) ? await haft.approvals.get(pending.id) : undefined;
   if (!approval) return undefined;
   return approval.call.state === "ended" ? haft.follow(approval.id) : "open";
 }

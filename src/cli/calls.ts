@@ -4,7 +4,7 @@ import type { CallFrame, CallRequest } from "../contracts/calls.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { type Content, textOf } from "../core/content.ts";
 import type { Update } from "../core/events.ts";
-import type { ToolResult } from "../core/result.ts";
+import { isForPerson, type ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
 import { errorCode } from "../core/error.ts";
 import { explainToPeople } from "./for-people.ts";
@@ -75,7 +75,7 @@ export async function makeCall(
 
   /** A call that only waits for the person at this terminal continues here. */
   async function settle(received: ToolResult): Promise<ToolResult> {
-    if (received.status !== "pending" || received.pending.kind !== "approval") {
+    if (received.status !== "pending" || !isForPerson(received.pending)) {
       ended.abort();
       return received;
     }
@@ -248,20 +248,24 @@ export function showResult(
 /** The same after an approval. A call whose approval was not used has another exit code. */
 export function showApprovedResult(result: ToolResult, { id, call }: ApprovalInfo, output: Output): number {
   const exitCode = showResult(result, output);
-  const isAskedAgain = result.status === "pending" && result.pending.kind === "approval" && result.pending.id !== id;
+  const isAskedAgain = result.status === "pending" && isForPerson(result.pending) && result.pending.id !== id;
   const { outcome } = call;
   const isUnused = outcome === "changed" || outcome === "expired" || outcome === "cancelled";
   return isAskedAgain || (isUnused && result.status === "failed") ? EXIT.notCounted : exitCode;
 }
 
+const WAITS_FOR = { approval: "an approval", question: "an answer", job: "a job", client: "a client" } as const;
+
 function showPending({ pending: { kind, id }, toolName }: ToolResult & { status: "pending" }, output: Output): void {
   const shown = safeLine(id);
-  output.notice(
-    `${output.paintStderr("yellow", `${safeLine(toolName)} waits`)} for ${kind === "approval" ? "an approval" : `a ${kind}`}: ${shown}`,
-  );
+  output.notice(`${output.paintStderr("yellow", `${safeLine(toolName)} waits`)} for ${WAITS_FOR[kind]}: ${shown}`);
   if (kind === "job") {
     output.notice(`  haft jobs show ${shown}   its state and result`);
     output.notice("  haft worker   runs it, if no server of this folder does");
+  }
+  if (kind === "question") {
+    output.notice(`  haft approvals answer ${shown}   shows and answers it`);
+    output.notice(`  haft approvals deny ${shown}     dismisses it`);
   }
   if (kind !== "approval") return;
   output.notice(`  haft approvals show ${shown}      what exactly would run`);

@@ -44,10 +44,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     call: "Call a tool",
   }),
   ...group("approvals", () => import("./commands/approvals.ts"), {
-    list: "List the approvals that wait for an answer",
+    list: "List the approvals and questions that wait for an answer",
     show: "Show one approval, with everything that would run",
     approve: "Approve a call and run it",
-    deny: "Deny a call, with a reason",
+    answer: "Answer a question of ask_user",
+    deny: "Deny a call with a reason, or dismiss a question",
     watch: "Answer approvals as they arrive",
   }),
   single("parse", "Show the calls in a model's text, and what would happen to them", async () => {

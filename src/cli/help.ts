@@ -53,7 +53,7 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
       artifacts: "Documents with versions",
     },
   },
-  { title: "Approve", commands: { approvals: "Calls that wait for a person" } },
+  { title: "Approve", commands: { approvals: "Calls that wait for you" } },
   {
     title: "Tools",
     commands: {

@@ -3,7 +3,13 @@ import type { ApprovalInfo } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import type { RiskLevel } from "../core/call-summary.ts";
 import { showSpan } from "../core/clock.ts";
-import { approvalParts, type ApprovalPart, showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
+import {
+  approvalParts,
+  type ApprovalPart,
+  showInline,
+  type ShownApproval,
+  stateWord,
+} from "../gate/permit/approval-parts.ts";
 import { cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
 import { type Paint, safeLine, type Style } from "./output.ts";
 import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";
@@ -50,11 +56,12 @@ function sectionOf(part: ApprovalPart): number {
   return part.type === "fact" && part.name === "asked by" ? 2 : 1;
 }
 
-function showHead({ toolName, id, summary }: ShownApproval, { paint, columns, isVerbose }: Layout): string[] {
-  const { level } = summary?.risk ?? {};
+function showHead({ toolName, id, summary, questions }: ShownApproval, layout: Layout): string[] {
+  const { paint, columns, isVerbose } = layout;
+  const level = questions ? undefined : summary?.risk.level;
   const shownId = isVerbose ? id : shortId(id);
   const tool = showInline(toolName);
-  const asks = " asks for permission";
+  const asks = questions ? " asks a question" : " asks for permission";
   const riskWidth = level === undefined ? 0 : riskText(level).length + 2;
   const risk = level === undefined ? [] : [showRisk(level, paint)];
   if (riskWidth + widthOf(tool) + asks.length + shownId.length + 3 <= columns)
@@ -157,8 +164,8 @@ export function showApprovalTable(
     { name: "id", cell: ({ id }) => (isVerbose ? id : shortId(id)), style: "bold", leftOut: numbers ? 3 : undefined },
     {
       name: "risk",
-      cell: ({ risk }) => `${RISKS[risk.level].sign} ${risk.level}`,
-      style: ({ risk }) => RISKS[risk.level].style,
+      cell: ({ risk, questions }) => (questions ? "? asks" : `${RISKS[risk.level].sign} ${risk.level}`),
+      style: ({ risk, questions }) => (questions ? "cyan" : RISKS[risk.level].style),
     },
     {
       name: "subject",
@@ -169,7 +176,7 @@ export function showApprovalTable(
     { name: "who", cell: ({ caller }) => cut(safeLine(whoOf(caller)), 12), leftOut: 4 },
     { name: "age", cell: ({ askedAt }) => showSpan(now - askedAt), style: "dim", leftOut: 1 },
     hasStates
-      ? { name: "state", cell: ({ state }) => state }
+      ? { name: "state", cell: stateWord }
       : {
           name: "expires",
           cell: ({ expiresAt }) => (expiresAt === undefined ? "" : `in ${showSpan(expiresAt - now)}`),

@@ -2,8 +2,10 @@ import type { ApprovalAnswer } from "../calls/approval.ts";
 import type { ApprovalAnswered, ApprovalAnswerRequest } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
+import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { ToolResult } from "../core/result.ts";
 import { showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
+import { promptForAnswers } from "./answer-questions.ts";
 import { type Output, type Paint, painterOf } from "./output.ts";
 import { editLine, type KeyInput, TerminalKeys } from "./prompts.ts";
 import { showApproval, toShown } from "./show-approval.ts";
@@ -60,6 +62,7 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     try {
       const shown = showApproval(approval, { paint, columns: columnsOf(output, env), isVerbose, now: clock.now() });
       output.write(`\n${shown.join("\n")}\n`);
+      if (approval.questions) return await askQuestions(approval.questions, keys, signal);
       for (;;) {
         // After a cancelled line only the choices are shown again: the question is above.
         output.write(menu(prompt));
@@ -71,6 +74,18 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       keys.close();
       if (signal.aborted) output.write("\n  (no longer needed)\n");
     }
+  }
+
+  async function askQuestions(
+    questions: readonly UserQuestion[],
+    keys: TerminalKeys,
+    signal: AbortSignal,
+  ): Promise<ApprovalAnswer | undefined> {
+    await keys.untilQuiet(QUIET_MS, signal);
+    const answers = await promptForAnswers(questions, { keys, output, signal });
+    output.write(`  → ${answers === undefined ? "left open" : answers === "dismissed" ? answers : "answered"}\n`);
+    if (answers === undefined) return undefined;
+    return answers === "dismissed" ? { approved: false, by } : { approved: true, answers, by };
   }
 
   async function readAnswer(prompt: OpenPrompt): Promise<Outcome> {
@@ -221,11 +236,18 @@ export async function waitForResult(
   return answered;
 }
 
-function toRequest({ approved, scope = "once", rule, reason, confirmUnshown }: ApprovalAnswer): ApprovalAnswerRequest {
+function toRequest(answer: ApprovalAnswer): ApprovalAnswerRequest {
+  const { approved, scope = "once", rule, reason, confirmUnshown, answers } = answer;
+  if (answers) return { decision: "answer", answers: toAnswers(answers) };
   return {
     confirmUnshown,
     decision: approved ? scope : "deny",
     rule: rule === undefined ? undefined : [rule].flat().join("\n"),
     reason,
   };
+}
+
+/** As the API takes them. */
+export function toAnswers(answers: readonly UserAnswer[]): NonNullable<ApprovalAnswerRequest["answers"]> {
+  return answers.map(({ choices, text }) => ({ choices: choices && [...choices], text }));
 }

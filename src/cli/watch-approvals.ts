@@ -6,6 +6,7 @@ import { RISK_LEVELS } from "../core/call-summary.ts";
 import { textOf } from "../core/content.ts";
 import { errorMessage } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
+import { promptForAnswers } from "./answer-questions.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT, explainFailure, isApiError } from "./exit-codes.ts";
 import { explainToPeople } from "./for-people.ts";
@@ -14,7 +15,7 @@ import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts"
 import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, TerminalKeys } from "./prompts.ts";
 import { readRuleEffects, shortId, showApproval, showApprovalTable, showRisk, toShown } from "./show-approval.ts";
-import { confirmDanger, editRules, waitForResult } from "./terminal-approver.ts";
+import { confirmDanger, editRules, toAnswers, waitForResult } from "./terminal-approver.ts";
 import { columnsOf, pause, type Terminal } from "./terminal.ts";
 
 type WatchClient = Pick<ApiClient, "approvals" | "questions" | "undo" | "policy">;
@@ -31,9 +32,9 @@ const OUTAGES = ["unreachable", "shutdown", "overloaded"] as const;
 const MAX_RESULT_LINES = 5;
 
 const HELP: readonly (readonly [keys: string, does: string])[] = [
-  ["y", "approve once"],
+  ["y", "approve once, or answer a question"],
   ["s, a", "approve for this session, or always: the rule is shown first and can be edited"],
-  ["d", "deny"],
+  ["d", "deny, or dismiss a question"],
   ["r", "deny with a reason, which the model gets"],
   ["j, k", "next, previous; the arrow keys too"],
   ["1 … 9", "go to a number of the list"],
@@ -279,7 +280,8 @@ class ApprovalWatch {
     if (!item || this.#isGone) return this.#note("There is nothing to answer here. j goes to the next one.");
     if (item.type === "question") return this.#answerQuestion(item.info);
     // What is not shown yet cannot be answered.
-    if (this.#card?.id === item.id) return this.#answer(this.#card, key);
+    if (this.#card?.id !== item.id) return;
+    return this.#card.questions ? this.#answerUser(this.#card, key) : this.#answer(this.#card, key);
   }
 
   #move(by: number): void {
@@ -319,9 +321,25 @@ class ApprovalWatch {
     this.#showNext([info.id]);
   }
 
+  /** A question of `ask_user`. */
+  async #answerUser(info: ApprovalInfo, key: string): Promise<void> {
+    const { stderr: output } = this.#terminal;
+    const answers = await this.#type(async () => {
+      if (key === "d" || key === "r" || key === "n") return "dismissed";
+      output.write("\n");
+      return promptForAnswers(info.questions ?? [], { keys: this.#keys, output, signal: this.#signal });
+    });
+    if (answers === undefined || this.#signal.aborted) return this.#drawPrompt();
+    this.#send(
+      [info],
+      answers === "dismissed" ? { decision: "deny" } : { decision: "answer", answers: toAnswers(answers) },
+    );
+    this.#showNext([info.id]);
+  }
+
   /** The answers are sent while the next question is read; their results are printed when they come. */
   #send(infos: readonly ApprovalInfo[], request: ApprovalAnswerRequest): void {
-    const word = request.decision === "deny" ? "denied" : `approved, ${request.decision}`;
+    const word = sentWord(infos, request);
     for (const info of infos) {
       this.#answered.add(info.id);
       const { id, toolName } = info;
@@ -417,11 +435,12 @@ class ApprovalWatch {
 
   async #batch(): Promise<void> {
     const offered = this.#approvals().filter(
-      ({ id, risk }) => risk.level !== "critical" && !(this.#isGone && id === this.#shown),
+      ({ id, risk, questions }) =>
+        risk.level !== "critical" && questions === undefined && !(this.#isGone && id === this.#shown),
     );
     if (offered.length === 0) return this.#note("There is nothing that can be approved together with others.");
     const layout = { paint: this.#output.paintStderr, columns: this.#columns };
-    const left = this.#approvals().length - offered.length;
+    const left = this.#approvals().filter(({ risk }) => risk.level === "critical").length;
     const numberOf = this.#numbers();
     const chosen = await this.#type(async () => {
       this.#write(["", ...showApprovalTable(offered, layout, numberOf)]);
@@ -542,7 +561,7 @@ class ApprovalWatch {
       hasRules ? ["s session", "a always"] : [],
       ["d deny", "r reason", "j next", "? help"],
     ].flat();
-    const long = `${place} | ${item?.type === "approval" ? answers.join("  ") : "y answer  j next  ? help"} › `;
+    const long = `${place} | ${item?.type === "approval" && !item.info.questions ? answers.join("  ") : "y answer  j next  ? help"} › `;
     if (item && widthOf(long) < this.#columns) return long;
     const short = `${place} | ${item ? "y s a d r j k l b " : ""}? › `;
     return widthOf(short) < this.#columns ? short : cut(`${place} › `, this.#columns);
@@ -575,4 +594,10 @@ function chooses(typed: string, number: number): boolean {
     const [, from, to = from] = /^(\d+)(?:-(\d+))?$/.exec(word) ?? [];
     return from !== undefined && number >= Number(from) && number <= Number(to);
   });
+}
+
+function sentWord(infos: readonly ApprovalInfo[], { decision }: ApprovalAnswerRequest): string {
+  if (decision === "answer") return "answered";
+  if (decision === "deny") return infos.every(({ questions }) => questions) ? "dismissed" : "denied";
+  return `approved, ${decision}`;
 }

@@ -5,7 +5,7 @@ import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
 import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
 import { callOf } from "../core/gate.ts";
-import type { ToolOutput, ToolResult } from "../core/result.ts";
+import type { PendingResult, ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
 import { isObject, type JsonSchema } from "../schema/json-schema.ts";
 import { describeOutput, field } from "../schema/describe-output.ts";
@@ -156,7 +156,7 @@ function showEnd(end: CodeEnd, code: string, tools: readonly AnyTool[]): ToolOut
       ],
       display: `Waits for ${many}.`,
       details: { approvals: end.approvals, output, calls },
-      pending: { kind: "approval", id },
+      pending: { kind: end.kind, id },
     };
   }
   const error = failureFor(end.error, explainError(end.error, code, tools));
@@ -220,7 +220,7 @@ type CodeEnd = CodeEndBase &
   (
     | { status: "done"; value: unknown }
     | { status: "failed"; error: { name: string; message: string; line?: number; column?: number; code?: string } }
-    | { status: "waits"; approvals: readonly string[] }
+    | { status: "waits"; approvals: readonly string[]; kind: PendingResult["pending"]["kind"] }
   );
 
 /** The tools as TypeScript, as a program sees them. */

@@ -1,7 +1,7 @@
 import { errorMessage } from "../core/error.ts";
 import { textOf } from "../core/content.ts";
 import type { ToolFailure } from "../core/error.ts";
-import type { ToolResult } from "../core/result.ts";
+import { isForPerson, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { ProgramBudget, Spent } from "./program-budget.ts";
 import type { CodeThread, ProgramRequest, Settled, ThreadAnswer, ThreadLimits } from "./code-thread.ts";
 
@@ -43,7 +43,8 @@ export type ProgramEnd = ProgramEndBase &
   (
     | { status: "done"; value: unknown }
     | { status: "failed"; error: ProgramError }
-    | { status: "waits"; approvals: readonly string[] }
+    /** `kind` of the first one: a permission, or a question of `ask_user`. */
+    | { status: "waits"; approvals: readonly string[]; kind: PendingResult["pending"]["kind"] }
   );
 
 export type ProgramStart = { source: string; language?: "javascript" | "typescript" } | { state: ProgramState };
@@ -74,7 +75,7 @@ class ProgramRun {
   #isSaved: boolean;
   #running = 0;
   readonly #requestedApprovals = new Map<number, string>();
-  readonly #waiting = new Map<number, string>();
+  readonly #waiting = new Map<number, PendingResult["pending"]>();
   #settled: Settled[] = [];
   /** Repeated requests of a resumed program that may still wait for an approval. */
   readonly #undecided = new Set<number>();
@@ -134,7 +135,9 @@ class ProgramRun {
         message: "The program waits for a promise that nothing will ever resolve.",
       });
     }
-    return { status: "waits", approvals: [...this.#waiting.values()], ...this.#summary() };
+    const waiting = [...this.#waiting.values()];
+    const kind = waiting[0]?.kind ?? "approval";
+    return { status: "waits", approvals: waiting.map(({ id }) => id), kind, ...this.#summary() };
   }
 
   async #begin(): Promise<ThreadAnswer> {
@@ -193,8 +196,8 @@ class ProgramRun {
         this.#calls++;
       }
       const result = await this.#host.call(step, name, input, (id) => this.#recordApprovalRequest(step, id));
-      if (result.status === "pending" && result.pending.kind === "approval") {
-        this.#waiting.set(step, result.pending.id);
+      if (result.status === "pending" && isForPerson(result.pending)) {
+        this.#waiting.set(step, result.pending);
         return undefined;
       }
       this.#requestedApprovals.delete(step);

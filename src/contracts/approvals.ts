@@ -19,6 +19,30 @@ import { ErrorAnswer } from "./errors.ts";
 export const ApprovalState = z.enum(["pending", "approved", "denied", "expired"]);
 export type ApprovalState = z.infer<typeof ApprovalState>;
 
+/** A question of `ask_user`. */
+export const UserQuestion = named(
+  "UserQuestion",
+  z.strictObject({
+    question: z.string(),
+    /** A short title. */
+    header: z.string().optional(),
+    /** What can be chosen. Without any the answer is text. */
+    options: z.array(z.strictObject({ label: z.string(), description: z.string().optional() })).optional(),
+    /** Whether several options may be chosen. */
+    multiple: z.boolean().optional(),
+    /** Whether the person may write an own answer. Default: true. */
+    free_text: z.boolean().optional(),
+  }),
+);
+export type UserQuestion = z.infer<typeof UserQuestion>;
+
+/** An answer to one question: labels of options, an own text, or both. */
+export const UserAnswer = named(
+  "UserAnswer",
+  z.strictObject({ choices: z.array(Text).max(20).optional(), text: Text.optional() }),
+);
+export type UserAnswer = z.infer<typeof UserAnswer>;
+
 const CallProgress = z.strictObject({
   state: z.enum(["waiting", "approved", "running", "suspended", "ended"]),
   outcome: z.enum(["completed", "failed", "denied", "expired", "cancelled", "changed", "unknown"]).optional(),
@@ -58,6 +82,10 @@ export const ApprovalInfo = named(
     answeredBy: z.string().optional(),
     answeredAt: Time.optional(),
     note: z.string().optional(),
+    /** Questions of `ask_user`. If there are any, the call needs answers and no permission. */
+    questions: z.array(UserQuestion).optional(),
+    /** To these questions, in their order. */
+    answers: z.array(UserAnswer).optional(),
     /** Of what will run. Two people can compare what they saw. */
     hash: z.string().optional(),
     /** The rules that `session` and `always` would save, one a line. Omitted if only `once` is possible. */
@@ -71,8 +99,13 @@ export const ApprovalInfo = named(
 export type ApprovalInfo = z.infer<typeof ApprovalInfo>;
 
 const answer = {
-  /** `once`, `session` and `always` approve the call; `session` and `always` also save `rule`. */
-  decision: z.enum(["once", "session", "always", "deny"]),
+  /**
+   * `once`, `session` and `always` approve the call; `session` and `always` also save `rule`. `answer` answers its
+   * questions, and `deny` dismisses them.
+   */
+  decision: z.enum(["once", "session", "always", "answer", "deny"]),
+  /** For `answer`: one for each question, in their order. */
+  answers: z.array(UserAnswer).max(20).optional(),
   /** Edited by the person, one rule a line. Default: the suggested rules. */
   rule: Text.optional(),
   /** The model gets it too. */

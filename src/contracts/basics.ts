@@ -59,6 +59,7 @@ export const CallErrorCode = z.enum([
   "stale",
   "unknown_process",
   "dependency_failed",
+  "no_answer",
   "denied",
   "path_denied",
   "name_denied",
@@ -170,7 +171,7 @@ export const ToolFailure = named(
 );
 export type ToolFailure = z.infer<typeof ToolFailure>;
 
-export const Pending = z.strictObject({ kind: z.enum(["job", "approval", "client"]), id: z.string() });
+export const Pending = z.strictObject({ kind: z.enum(["job", "approval", "client", "question"]), id: z.string() });
 
 const result = {
   callId: z.string(),

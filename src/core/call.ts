@@ -2,6 +2,7 @@ import { keysOf, unknownKey } from "./options.ts";
 import type { RiskLevel } from "./call-summary.ts";
 import { toolError, type ToolError } from "./error.ts";
 import type { Update } from "./events.ts";
+import type { UserAnswer } from "./questions/user-question.ts";
 import type { ToolResult } from "./result.ts";
 import type { AnyTool, Tool } from "./tool.ts";
 
@@ -309,13 +310,17 @@ export interface Call {
   onAbort: ((why: ToolError) => void) | undefined;
 }
 
-/** When a person was asked about a call, and how long the answer took. */
+/** When a person was asked about a call, how long the answer took, and what it is. */
 export interface AskedCall {
   /** Unix milliseconds. */
   at: number;
   waitedMs: number;
   /** The part of it in which the caller waited. A call that was answered `pending` and made again has none. */
   heldMs: number;
+  /** The person who answered. */
+  by?: string;
+  /** Of a tool that asks questions: the answers, in their order. */
+  answers?: readonly UserAnswer[];
 }
 
 /** How long a call has taken, without the time in which it waited for a person. */

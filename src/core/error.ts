@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   stale: { actor: "model", retryable: false },
   unknown_process: { actor: "model", retryable: false },
   dependency_failed: { actor: "model", retryable: false },
+  no_answer: { actor: "model", retryable: false },
   // Policy or a person denied it, or approval is missing.
   denied: { actor: "policy", retryable: false },
   path_denied: { actor: "policy", retryable: false },

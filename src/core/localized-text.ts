@@ -146,6 +146,7 @@ export const TEXTS = {
   "verdict.bypass": "The mode bypassPermissions allows everything else.",
   "verdict.acceptEdits": "The mode acceptEdits allows changes of files in the workspace.",
   "verdict.toolAllows": '"{tool}" does not ask for this.',
+  "verdict.question": "The agent asks you a question.",
   "verdict.toolAsks": '"{tool}" asks before it runs.',
   "verdict.startsOthers": "{program} may start other programs, and the rule {rule} ({origin}) denies some.",
   "verdict.noValue": "The call has no value to compare, and the rule {rule} ({origin}) may apply.",

@@ -54,7 +54,7 @@ export interface PendingResult extends ResultBase {
   /** As `status`, for a quick check. */
   success: false;
   /** What it waits for: a job, an approval, a client or a question. */
-  pending: { kind: "job" | "approval" | "client"; id: string };
+  pending: { kind: "job" | "approval" | "client" | "question"; id: string };
   /** For programs, as far as known. */
   details?: unknown;
 }
@@ -142,6 +142,11 @@ export function pendingResult(
     metadata: {},
     startedAt: call.startedAt,
   };
+}
+
+/** Whether a person must answer: an approval, or a question of `ask_user`. Both are kept and answered in the same way. */
+export function isForPerson({ kind }: PendingResult["pending"]): boolean {
+  return kind === "approval" || kind === "question";
 }
 
 export function pending(call: Call, waitingFor: PendingResult["pending"], message: string): PendingResult {

@@ -130,6 +130,7 @@ function stateOf(awaited: PendingResult | undefined): string {
   if (awaited?.pending.kind === "job")
     return `still running as job ${awaited.pending.id}; its result arrives by itself`;
   if (awaited?.pending.kind === "approval") return `waiting for a person (approval ${awaited.pending.id})`;
+  if (awaited?.pending.kind === "question") return `waiting for the user's answer (question ${awaited.pending.id})`;
   return awaited ? `waiting for the ${awaited.pending.kind}` : "still running";
 }
 

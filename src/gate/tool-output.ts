@@ -188,7 +188,7 @@ function readToolOutput(fields: Record<string, unknown>): ReadOutput {
   const pending = fields["pending"];
   if (isObject(pending) && isPendingKind(pending["kind"]))
     read.pending = { kind: pending["kind"], id: String(pending["id"]) };
-  else if (pending) faults.push('pending: needs a kind ("job", "approval" or "client") and an id');
+  else if (pending) faults.push('pending: needs a kind ("job", "approval", "question" or "client") and an id');
   if (faults.length > 0) read.error = unreadable(faults);
   if (fields["error"] !== undefined && fields["error"] !== null) read.error = readFailure(fields["error"]);
   else if (fields["isError"] || fields["is_error"]) {
@@ -198,7 +198,7 @@ function readToolOutput(fields: Record<string, unknown>): ReadOutput {
 }
 
 function isPendingKind(kind: unknown): kind is PendingResult["pending"]["kind"] {
-  return kind === "job" || kind === "approval" || kind === "client";
+  return kind === "job" || kind === "approval" || kind === "question" || kind === "client";
 }
 
 function asFields(value: unknown): Record<string, unknown> | undefined {

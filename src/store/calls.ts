@@ -527,7 +527,8 @@ function nameOf(before: StoredCall, changes: Partial<StoredCall>): string {
 function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
   const { id, callId, toolName, caller, state, outcome, question, answer, note } = row;
   const verdict = state === "approved" ? "allow" : state === "waiting" ? question?.verdict.decision : "deny";
-  const given = { answeredBy: answer?.by, answeredVia: answer?.via, scope: answer?.scope, rules: answer?.rules };
+  const { by: answeredBy, via: answeredVia, scope, rules, answers } = answer ?? {};
+  const asked = question?.questions;
   return {
     callId,
     toolName,
@@ -544,7 +545,7 @@ function factsOf(row: StoredCall): Omit<AuditFact, "kind"> {
       reason: question?.reason,
       note: note ?? answer?.reason,
       replaces: question?.replaces,
-      ...given,
+      ...{ answeredBy, answeredVia, scope, rules, questions: asked, answers },
     },
   };
 }

@@ -85,6 +85,7 @@ test("a new store has the tables and the checksums that the released version cre
       "audit_words",
       "sqlite_autoindex_audit_counts",
     ],
+    ...["todos", "sqlite_autoindex_todos"],
     ...["sqlite_autoindex_jobs", "programs", "sqlite_autoindex_programs"],
     ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
   ];

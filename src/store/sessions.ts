@@ -12,10 +12,21 @@ import type {
   TurnEnd,
 } from "../models/agent/session-store.ts";
 import type { Clock } from "../core/clock.ts";
+import type { TodoItem, TodoStore } from "../tools/conversation/todo.ts";
 import type { SqlDatabase, SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
 import { failPoint } from "./fail-point.ts";
 import type { LiveOwners } from "./process-owners.ts";
-import { flag, integer, json, optional, type RowOf, type StoreModule, table, text } from "./table.ts";
+import {
+  flag,
+  integer,
+  json,
+  optional,
+  type RowOf,
+  type StoreContext,
+  type StoreModule,
+  table,
+  text,
+} from "./table.ts";
 
 const sessions = table("sessions", {
   key: json<string>("NOT NULL PRIMARY KEY"),
@@ -330,4 +341,42 @@ async function countInbox(db: SqlRunner, key: string): Promise<number> {
 /** Keys and ids are stored as JSON: TEXT cannot hold NUL. */
 function name(value: string): SqlValue {
   return sessions.toSql("key", value);
+}
+
+const todos = table("todos", {
+  owner: json<string>("NOT NULL PRIMARY KEY"),
+  items: json<readonly TodoItem[]>(),
+  changedAt: integer(),
+});
+
+const TODO_RETENTION_MS = 30 * 24 * 60 * 60_000;
+
+/** To-do lists, also of callers whose conversation is kept elsewhere, such as MCP clients. */
+export const todosModule: StoreModule<TodoStore> = {
+  migrations: { name: "todos", versions: [[todos.create]] },
+  async open(context) {
+    const { database, clock } = context;
+    await database.run("DELETE FROM todos WHERE changed_at < ?", [clock.now() - TODO_RETENTION_MS]);
+    return new SqlTodos(context);
+  },
+};
+
+class SqlTodos implements TodoStore {
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  async get(owner: string): Promise<readonly TodoItem[]> {
+    const { database } = this.#context;
+    const [row] = await todos.select(database, ["items"], "WHERE owner = ?", [todos.toSql("owner", owner)]);
+    return row?.items ?? [];
+  }
+
+  async set(owner: string, items: readonly TodoItem[]): Promise<void> {
+    const { database, clock } = this.#context;
+    if (items.length > 0) return todos.upsert(database, { owner, items, changedAt: clock.now() }, ["owner"]);
+    await database.run("DELETE FROM todos WHERE owner = ?", [todos.toSql("owner", owner)]);
+  }
 }

@@ -26,7 +26,7 @@ import { Retention } from "./retention.ts";
 import { schedulesModule } from "./schedules.ts";
 import { keysModule } from "./secret-keys.ts";
 import { seenFilesModule } from "./seen-files.ts";
-import { sessionsModule } from "./sessions.ts";
+import { sessionsModule, todosModule } from "./sessions.ts";
 import { isOpenHere, openSoundSqlite, type SqliteDatabase } from "./sqlite.ts";
 import {
   checkInChild,
@@ -56,6 +56,7 @@ const STORE_MODULES = {
   serverQuestions: serverQuestionsModule,
   signIns: signInsModule,
   taint: taintModule,
+  todos: todosModule,
   undo: undoModule,
 };
 

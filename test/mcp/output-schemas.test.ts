@@ -88,7 +88,11 @@ async function openHost(): Promise<{ haft: Haft; origin: string }> {
   const host = await openHaft(folder, {
     home,
     env: { PATH: process.env["PATH"] ?? "" },
-    approver: async () => ({ approved: true, by: "ada" }),
+    approver: async ({ questions }) => ({
+      approved: true,
+      by: "ada",
+      answers: questions?.map(() => ({ text: "yes" })),
+    }),
     agentFor: (_session, haft) => createAgent({ haft, name: "main", model, systemPrompt: "" }),
   });
   onTestFinished(() => host.close());
@@ -188,6 +192,9 @@ describe("the structured content of built-in tools", () => {
     await call("sessions_history", { session });
     expect(await call("session_status", { session })).toMatchObject({ stored: true });
     await call("sessions_stop", { session });
+    await call("todo");
+    await call("todo", { todos: [{ content: "Test it", status: "pending" }] });
+    await call("ask_user", { questions: [{ question: "Done?" }] });
 
     expect([...checked.called].sort()).toEqual(builtInNames(haft.tools()));
   });

@@ -7,6 +7,7 @@ import type {
   ApprovalInfo,
   approvals,
   ApprovalState,
+  UserQuestion,
 } from "../../contracts/approvals.ts";
 import type { ToolResult } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
@@ -31,15 +32,18 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
   const answer = async (
     id: string,
-    { decision, rule, reason, confirmUnshown, waitMs = DEFAULT_WAIT_MS }: ApprovalAnswerRequest,
+    { decision, rule, answers, reason, confirmUnshown, waitMs = DEFAULT_WAIT_MS }: ApprovalAnswerRequest,
     identity: Identity,
   ): Promise<ApprovalAnswered> => {
     requireScope(identity, "approve", "To answer");
     await find(id);
     const by = { by: identity.name, via: "http", rights: identity.scopes };
+    if (decision === "answer" && answers === undefined) throw missingAnswers();
+    if (decision !== "answer" && answers !== undefined) throw unusedAnswers(decision);
     const grant = {
-      scope: decision === "deny" ? undefined : decision,
+      scope: decision === "deny" || decision === "answer" ? undefined : decision,
       rule: rule === undefined ? undefined : linesOf(rule),
+      answers,
       confirmUnshown,
     };
     const result =
@@ -83,6 +87,15 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
       return { items: await Promise.all(items) };
     },
   };
+}
+
+function missingAnswers(): ApiError {
+  return new ApiError("bad_request", 'The decision "answer" needs `answers`', "Give one for each question.");
+}
+
+function unusedAnswers(decision: string): ApiError {
+  const next = 'Use the decision "answer" for a question; an approval has no answers.';
+  return new ApiError("bad_request", `The decision "${decision}" takes no \`answers\``, next);
 }
 
 /** Checked before the answer: an approval is not used up by a rule that cannot be saved. */
@@ -150,7 +163,13 @@ function describeBriefly(approval: Approval, haft: Haft): ApprovalInfo {
     answeredBy: approval.answeredBy,
     answeredAt: approval.answeredAt,
     note: approval.note,
+    questions: approval.questions?.map(copyQuestion),
+    answers: approval.answers?.map(({ choices, text }) => ({ choices: choices && [...choices], text })),
   };
+}
+
+function copyQuestion({ options, ...asked }: NonNullable<Approval["questions"]>[number]): UserQuestion {
+  return { ...asked, options: options && [...options] };
 }
 
 function summaryOf({ summary, toolName, input }: Approval, haft: Haft): CallSummary {

@@ -157,7 +157,7 @@ function callOf(entry: AuditEntry): RecentCall {
     approvalId:
       kind === "approval_asked"
         ? textIn(data["approvalId"])
-        : isObject(pending) && pending["kind"] === "approval"
+        : isObject(pending) && (pending["kind"] === "approval" || pending["kind"] === "question")
           ? textIn(pending["id"])
           : textIn(why["approvalId"]),
     verdict: verdict && { by: "policy", reason: "", ...(why as object), decision: verdict },

@@ -1,6 +1,9 @@
 import type { ApprovalAnswered, ApprovalAnswerRequest, ApprovalInfo } from "../../contracts/approvals.ts";
 import type { ApiClient } from "../../contracts/index.ts";
+import type { UserAnswer, UserQuestion } from "../../core/questions/user-question.ts";
 import { stateFolderOf } from "../../io/files/state-folder.ts";
+import { stateWord } from "../../gate/permit/approval-parts.ts";
+import { answerOfWords, answersNeeded, promptForAnswers } from "../answer-questions.ts";
 import { UsageError } from "../arguments.ts";
 import { showApprovedResult } from "../calls.ts";
 import { defineCommand, type Invocation } from "../command.ts";
@@ -10,7 +13,8 @@ import { openQuestions, showQuestion } from "../mcp-questions.ts";
 import { waitForTools } from "../mcp-servers.ts";
 import { safeLine } from "../output.ts";
 import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
-import { MAX_WAIT_MS, waitForResult } from "../terminal-approver.ts";
+import { TerminalKeys } from "../prompts.ts";
+import { MAX_WAIT_MS, toAnswers, waitForResult } from "../terminal-approver.ts";
 import { columnsOf, isInteractive, pause } from "../terminal.ts";
 import { watchAtTerminal } from "../watch-approvals.ts";
 
@@ -87,6 +91,8 @@ const approve = defineCommand({
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
     let client = await connect({ connectsMcp: false, runsJobs: false });
     const requested = await findApproval(client, given, { url, ...place });
+    if (requested.questions)
+      throw new UsageError(`${requested.id} is a question.`, `Use \`haft approvals answer ${requested.id}\`.`);
     // Starting MCP servers takes seconds, and most calls need none.
     if (usesMcp(requested.toolName)) client = await connect({ runsJobs: false, isNew: true });
     const { id } = requested;
@@ -110,6 +116,65 @@ const approve = defineCommand({
   },
 });
 
+const answer = defineCommand({
+  examples: [
+    ["haft approvals answer apr_1", "shows the question and asks for the answer"],
+    ["haft approvals answer apr_1 PostgreSQL", "an option, by its label or number"],
+    ["haft approvals answer apr_1 1,3 'after the release'", "one word for each question: options, or your own text"],
+  ],
+  operands: [
+    { name: "ID", completes: "approval" },
+    { name: "ANSWER", isOptional: true, isRest: true },
+  ],
+  notes: ["For questions of ask_user. `haft approvals deny` dismisses one: the model then decides itself."],
+  uses: ["approvals"],
+  async run({ connect, url, interrupted, output, operands: [given = "", ...words], ...place }) {
+    const client = await connect({ connectsMcp: false, runsJobs: false });
+    const info = await findApproval(client, given, { url, ...place });
+    const { id, questions } = info;
+    if (!questions)
+      throw new UsageError(`${id} is not a question.`, `Use \`haft approvals approve ${id}\` or \`deny\`.`);
+    const answers =
+      words.length > 0 ? readWords(questions, words) : await promptFor(info, { interrupted, output, ...place });
+    if (answers === undefined) {
+      output.info("It stays open.");
+      return EXIT.pending;
+    }
+    const request: ApprovalAnswerRequest =
+      answers === "dismissed" ? { decision: "deny" } : { decision: "answer", answers: toAnswers(answers) };
+    const { approval, result } = await sendSurely({ client, connect, url }, async (to) =>
+      waitForResult(to, await sendAnswer(to, id, request), undefined, interrupted),
+    );
+    if (answers === "dismissed") output.info(`${id} is dismissed.`);
+    return result && answers !== "dismissed" ? showApprovedResult(result, approval, output) : EXIT.done;
+  },
+});
+
+function readWords(questions: readonly UserQuestion[], words: readonly string[]): UserAnswer[] {
+  if (words.length === questions.length) {
+    return questions.map((asked, at) => answerOfWords(asked, words[at] ?? ""));
+  }
+  const needed = questions.length === 1 ? "one answer" : `${questions.length} answers`;
+  throw new UsageError(`It needs ${needed}, each in quotes if it has spaces.`, answersNeeded(questions));
+}
+
+async function promptFor(
+  info: ApprovalInfo,
+  { terminal, output, interrupted: signal }: Pick<Invocation, "terminal" | "output" | "interrupted">,
+): Promise<UserAnswer[] | "dismissed" | undefined> {
+  const { questions = [] } = info;
+  if (!isInteractive(terminal)) throw new UsageError("There is no terminal to ask at.", answersNeeded(questions));
+  const { paintStderr: paint, isVerbose } = output;
+  const columns = columnsOf(terminal.stderr, terminal.env);
+  terminal.stderr.write(`${showApprovalInfo(info, { paint, columns, isVerbose }).join("\n")}\n`);
+  const keys = new TerminalKeys(terminal.stdin);
+  try {
+    return await promptForAnswers(questions, { keys, output: terminal.stderr, signal });
+  } finally {
+    keys.close();
+  }
+}
+
 const deny = defineCommand({
   examples: [
     ["haft approvals deny apr_1", "the call does not run"],
@@ -125,7 +190,7 @@ const deny = defineCommand({
       sendAnswer(to, id, { decision: "deny", reason }),
     );
     output.data(approval, () => []);
-    output.info(`${approval.id} is denied.`);
+    output.info(`${approval.id} is ${stateWord(approval)}.`);
   },
 });
 
@@ -161,7 +226,7 @@ const watch = defineCommand({
   },
 });
 
-export const commands = { list, show, approve, deny, watch };
+export const commands = { list, show, approve, answer, deny, watch };
 
 /** Questions are kept per state folder. One that was asked with another setting cannot be found here. */
 async function findApproval(

@@ -31,6 +31,7 @@ export const run = defineCommand({
     "The model is `agent.model` of the configuration, as provider/name. Its key is PROVIDER_API_KEY of the environment.",
     "A task that begins with /NAME calls a skill, or a command of .claude/commands, with the words after it.",
     "A call that needs approval asks here, at a terminal. Otherwise the run ends with 7, and the approval stays pending.",
+    "Questions of ask_user are asked here too. Without a terminal the model gets no answer, and decides itself.",
     "Ctrl-C ends the run and stops its calls.",
   ],
   async run(invocation) {
@@ -142,6 +143,7 @@ async function openConversation(
   });
   const host = await openHaft(folder, {
     ownsProcess: true,
+    isUnattended: !isInteractive(terminal),
     env: terminal.env,
     approver: (approval, signal) =>
       ask({ ...approval, ruleExamples: approval.suggestedRules.map(ruleExamples) }, signal),

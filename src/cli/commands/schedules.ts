@@ -1,6 +1,7 @@
 import type { ScheduleInfo, ScheduleRun } from "../../contracts/schedules.ts";
 import { showMissed } from "../../core/schedule.ts";
 import { readTiming, showTarget, showTiming } from "../../tools/schedules/schedule-text.ts";
+import { isForPerson } from "../../core/result.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { callPolicy, defineCommand, MODE_OPTION } from "../command.ts";
@@ -117,7 +118,7 @@ const run = defineCommand({
     }
     output.data(latest, (ended) => showRuns([ended], output));
     if (interrupted.aborted) return EXIT.interrupted;
-    if (latest.pending?.kind === "approval") output.info("It waits for an approval: haft approvals list");
+    if (latest.pending && isForPerson(latest.pending)) output.info("It waits for a person: haft approvals list");
     if (latest.state === "waiting") return EXIT.pending;
     return latest.state === "failed" ? EXIT.toolFailed : EXIT.done;
   },

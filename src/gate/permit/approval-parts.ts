@@ -1,6 +1,7 @@
 import type { Approval } from "../../calls/approval.ts";
 import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
 import { textOf } from "../../core/content.ts";
+import { answerLine, type UserQuestion } from "../../core/questions/user-question.ts";
 import type { Preview } from "../../core/tool.ts";
 import { showSpan, showTime } from "../../core/clock.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
@@ -20,6 +21,8 @@ export type ShownApproval = Pick<
   | "input"
   | "preview"
   | "suggestedRules"
+  | "questions"
+  | "answers"
   | "hash"
   | "answeredBy"
   | "note"
@@ -62,6 +65,7 @@ export interface PartOptions {
  */
 export function approvalParts(approval: ShownApproval, options: PartOptions = {}): ApprovalPart[] {
   const { now = Date.now(), isVerbose = false } = options;
+  if (approval.questions) return questionParts(approval, approval.questions, now);
   const { verdict, reason, binding, preview, suggestedRules, hash, id, summary } = approval;
   const parts: ApprovalPart[] = [];
   const fact = (name: string, value: string, isWarning?: boolean): void =>
@@ -96,6 +100,27 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   }
   if (approval.state !== "pending") fact("state", describeState(approval));
   return parts;
+}
+
+/** Questions of `ask_user`: there is no effect to judge. */
+function questionParts(approval: ShownApproval, questions: readonly UserQuestion[], now: number): ApprovalPart[] {
+  const parts: ApprovalPart[] = questions.map((asked, at) => ({
+    type: "text",
+    name: questions.length > 1 ? `question ${at + 1}` : "question",
+    value: asked.header === undefined ? "" : showInline(asked.header),
+    text: [asked.question, ...optionLines(asked)].join("\n"),
+  }));
+  const fact = (name: string, value: string): void => void parts.push({ type: "fact", name, value });
+  fact("asked by", `${describeCaller(approval)}${askedText(approval, now)}`);
+  if (approval.expiresAt !== undefined) fact("until", deadlineText(approval, now));
+  for (const answer of approval.answers ?? []) fact("answer", showInline(answerLine(answer)));
+  if (approval.state !== "pending") fact("state", describeState(approval));
+  return parts;
+}
+
+/** Numbered, as they can be answered at a terminal. */
+function optionLines({ options = [] }: UserQuestion): string[] {
+  return options.map(({ label, description }, at) => `  ${at + 1}. ${label}${description ? `: ${description}` : ""}`);
 }
 
 /** The command of a call that runs one. */
@@ -213,15 +238,22 @@ function deadlineText({ expiresAt = 0, waitsUntil = 0, state }: ShownApproval, n
   return `${showTime(expiresAt)}, in ${showSpan(expiresAt - now)}${caller}`;
 }
 
-function describeState({ state, answeredBy, note, scope, rules = [], rulesEdited }: ShownApproval): string {
+function describeState(approval: ShownApproval): string {
+  const { answeredBy, note, scope, rules = [], rulesEdited } = approval;
   const parts = [
-    state,
+    stateWord(approval),
     answeredBy === undefined ? "" : `by ${showInline(answeredBy)}`,
     scope === undefined || scope === "once" ? "" : `${scope}: ${rules.map(showInline).join(", ")}`,
     rulesEdited ? "(differs from the suggestion)" : "",
     note === undefined ? "" : `(${showInline(note)})`,
   ];
   return parts.filter((part) => part !== "").join(" ");
+}
+
+/** A question is answered or dismissed, an approval is given or denied. */
+export function stateWord({ state, questions }: Pick<ShownApproval, "state" | "questions">): string {
+  if (!questions) return state;
+  return state === "approved" ? "answered" : state === "denied" ? "dismissed" : state;
 }
 
 function originOf({ verdict }: ShownApproval): string {

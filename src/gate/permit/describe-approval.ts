@@ -9,9 +9,10 @@ import { ruleExamples as examplesOfRule } from "./rules/rule-examples.ts";
 export function describeApproval(approval: ShownApproval): string[] {
   const { level } = approval.summary?.risk ?? {};
   const ruleExamples = approval.ruleExamples ?? approval.suggestedRules.map(examplesOfRule);
-  const title = `${showInline(approval.toolName)} asks for permission (${approval.id})`;
+  const asks = approval.questions ? "asks a question" : "asks for permission";
+  const title = `${showInline(approval.toolName)} ${asks} (${approval.id})`;
   return [
-    level === undefined ? title : `${title}, risk: ${level}`,
+    level === undefined || approval.questions ? title : `${title}, risk: ${level}`,
     ...approvalParts({ ...approval, ruleExamples }).flatMap((part, at, parts): string[] => {
       switch (part.type) {
         case "risk":

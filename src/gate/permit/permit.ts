@@ -3,11 +3,12 @@ import { isOneLine } from "../../calls/approval.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
-import { abortable, type AskedCall, type Call, note, toolOf, type Verdict } from "../../core/call.ts";
+import { abortable, type AskedCall, type Call, type CallMode, note, toolOf, type Verdict } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
 import { reasonText } from "../../core/localized-text.ts";
+import { questionsOf, type UserQuestion } from "../../core/questions/user-question.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/stage.ts";
 import type { AnyTool, Preview, ToolContext, ToolPermission } from "../../core/tool.ts";
@@ -28,6 +29,8 @@ export interface PermitOptions {
   allowsAll?(tool: AnyTool): Verdict | undefined;
   /** The counters of what `allowsAll` depends on. */
   changes?: readonly ChangeCounter[];
+  /** The mode of a call. Default: its own. */
+  modeOf?(call: Call): CallMode;
   approver?: Approver;
   /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
   waitMs?: number;
@@ -64,7 +67,12 @@ export class Permit implements Stage {
   constructor(options: PermitOptions) {
     this.#options = options;
     this.#calls = options.calls;
-    this.#judge = options.judge ?? judgeByTool;
+    const judge = options.judge ?? judgeByTool;
+    this.#judge = (call) => {
+      if (!questionsOf(toolOf(call)) || call.secondPass) return judge(call);
+      const verdict = judge(call);
+      return verdict instanceof Promise ? verdict.then(askQuestion) : askQuestion(verdict);
+    };
     this.#holdMs = options.waitMs ?? (options.approver ? APPROVER_HOLD_MS : 0);
   }
 
@@ -73,7 +81,7 @@ export class Permit implements Stage {
   }
 
   compile(tool: AnyTool): StageHooks | undefined {
-    const verdict = this.#options.allowsAll?.(tool);
+    const verdict = questionsOf(tool) ? undefined : this.#options.allowsAll?.(tool);
     return verdict && { enter: (call) => void (call.verdict = verdict) };
   }
 
@@ -231,10 +239,11 @@ export class Permit implements Stage {
       suggestRule = suggestByTool,
       waitMs,
     } = this.#options;
+    const questions = this.#questionsOf(call);
     const input = showableInput(call, maxShownBytes);
     const preview = await this.#preview(call, previous);
     const world = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
-    const suggested = (await suggestRule(call)) ?? [];
+    const suggested = questions ? [] : ((await suggestRule(call)) ?? []);
     if (call.aborted) {
       if (previous) await stopWaiting(this.#calls, previous.id, call.aborted);
       throw call.aborted;
@@ -247,6 +256,7 @@ export class Permit implements Stage {
         summary: summarizeCall(toolOf(call), call.input, verdict),
         shown: preview && boundPreview(preview, maxShownBytes),
         suggestedRules: savable([suggested].flat()),
+        questions,
         holdMs,
         answerMs: holdMs > 0 ? waitMs : undefined,
       },
@@ -258,6 +268,12 @@ export class Permit implements Stage {
       throw call.aborted;
     }
     return row;
+  }
+
+  /** What the tool asks. Throws if nobody can answer. */
+  #questionsOf(call: Call): readonly UserQuestion[] | undefined {
+    const mode = this.#options.modeOf?.(call) ?? call.options.mode ?? "default";
+    return questionsOf(toolOf(call))?.(call.input as never, { caller: call.caller, mode });
   }
 
   /** If the preview finds that the call is impossible (a text that is not there), it fails at once, and nobody is asked. */
@@ -285,7 +301,8 @@ export class Permit implements Stage {
     const { answer } = row;
     this.#calls.setClaimed(call, row);
     call.asked = askedOf(call, row, this.#options.clock.now());
-    const by = answer?.by === undefined ? "approved" : `approved by ${answer.by}`;
+    const done = answer?.answers ? "answered" : "approved";
+    const by = answer?.by === undefined ? done : `${done} by ${answer.by}`;
     call.verdict = { decision: "allow", by: "approval", reason: by, approvalId: row.id };
     this.#emitResolved(call, row, "approved");
     const { scope, rules = [] } = answer ?? {};
@@ -346,7 +363,8 @@ export function holdPermitted(): Stage {
 function askedOf({ startedAt }: Call, row: StoredCall, now: number): AskedCall {
   const { createdAt: at, answeredAt = row.endedAt ?? now } = row;
   const waitedMs = Math.max(0, answeredAt - at);
-  return { at, waitedMs, heldMs: Math.min(waitedMs, Math.max(0, answeredAt - startedAt)) };
+  const heldMs = Math.min(waitedMs, Math.max(0, answeredAt - startedAt));
+  return { at, waitedMs, heldMs, by: row.answer?.by, answers: row.answer?.answers };
 }
 
 /** Everything else is a denial, also a decision that does not exist. */
@@ -364,6 +382,12 @@ function judgeByTool(call: Call): MaybePromise<Verdict> {
 function verdictFor(tool: AnyTool, permission: ToolPermission): Verdict {
   if (permission === "auto") return ALLOWED_BY_TOOL;
   return { decision: "ask", by: "tool", ...reasonText("verdict.toolAsks", { tool: tool.name }) };
+}
+
+/** A rule, a hook or a mode may deny a question. None of them answers it. */
+function askQuestion(verdict: Verdict): Verdict {
+  if (!isPassing(verdict)) return verdict;
+  return { decision: "ask", by: "tool", ...reasonText("verdict.question") };
 }
 
 function suggestByTool(call: Call): string | undefined {

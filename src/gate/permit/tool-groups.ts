@@ -48,6 +48,8 @@ export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
     "sessions_history",
     "session_status",
     "sessions_stop",
+    "ask_user",
+    "todo",
   ],
   "group:messaging": ["message"],
   "group:ui": ["browser", "canvas"],

@@ -2,6 +2,7 @@ import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpService } from "./mcp-service.ts";
 import { canShowForm, DEFAULT_HOLD_MS, type OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
+import { questionForm, readQuestionForm } from "./question-form.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./server-options.ts";
 
 /** `ask`: the client must show the question and send the request again. `pending`: there is no answer. */
@@ -65,10 +66,15 @@ async function requestAtClient(question: McpQuestion, context: PermissionContext
 }
 
 /** Whether another client answered while this one waited. */
-async function waitForOthers({ id }: McpQuestion, { round, call, service }: PermissionContext): Promise<boolean> {
+async function waitForOthers(
+  { id, questions }: McpQuestion,
+  { round, call, service }: PermissionContext,
+): Promise<boolean> {
   const { options, runtime } = service;
   const address = options.approvalAddress?.(id);
-  round.progress({ progress: { done: 0, message: `Waiting for an approval (${address ?? id})` } });
+  round.progress({
+    progress: { done: 0, message: `Waiting for an ${questions ? "answer" : "approval"} (${address ?? id})` },
+  });
   const answered = await waitWithClient(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(
     () => undefined,
   );
@@ -106,6 +112,7 @@ export function approvalForm(
   lines: readonly string[],
   { isModern }: { isModern: boolean },
 ): ElicitRequestFormParams {
+  if (question.questions) return questionForm(question.questions, lines, { isModern });
   const choices = choicesOf(question);
   const suffix = question.preview?.unshown === undefined ? "" : ", although its effect cannot be shown";
   const titleOf = (choice: Choice): string => (choice === "deny" ? CHOICES.deny : `${CHOICES[choice]}${suffix}`);
@@ -128,6 +135,7 @@ export function approvalForm(
 
 /** Returns undefined if there is no decision: the form was dismissed, or the response is invalid. */
 function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer | undefined {
+  if (question.questions) return readQuestionForm(question.questions, response);
   if (!isObject(response)) return undefined;
   const { action, content } = response;
   const { decision, reason: givenReason } = isObject(content) ? content : {};

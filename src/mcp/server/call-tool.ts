@@ -2,7 +2,7 @@ import type { CallToolResult, InputRequests, InputRequiredResult, Server } from 
 import type { CallOptions } from "../../core/call.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
-import { pendingResult, type ToolResult } from "../../core/result.ts";
+import { isForPerson, pendingResult, type ToolResult } from "../../core/result.ts";
 import { supportsTasks } from "../task-protocol.ts";
 import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
 import { outputSchemaFor } from "./listed-tools.ts";
@@ -144,7 +144,7 @@ class ToolCallRound {
       this.#serveJob(id);
       return undefined;
     }
-    if (kind !== "approval") return this.#finish(result);
+    if (!isForPerson(result.pending)) return this.#finish(result);
     this.#call.needsServing = true;
     return this.#ask(id);
   }
@@ -269,10 +269,10 @@ class ToolCallRound {
     return sdk.inputRequired({ inputRequests, requestState: states.seal({ id: call.id, ...state }, this.#binding) });
   }
 
-  #returnPending({ id }: McpQuestion): ToolCallResponse {
+  #returnPending({ id, questions }: McpQuestion): ToolCallResponse {
     this.#savePending({ id: this.#call.id, approvalId: id });
     const address = this.#service.options.approvalAddress?.(id);
-    return writePending(this.#call.id, { name: this.#name, kind: "approval", id }, address);
+    return writePending(this.#call.id, { name: this.#name, kind: questions ? "question" : "approval", id }, address);
   }
 
   #savePending(call: PendingCall): void {

@@ -2,6 +2,7 @@ import type { ClientCapabilities, InputRequests, LoggingLevel } from "@modelcont
 import type { Caller, CallOptions } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { EventOf, ToolEventType, Update } from "../../core/events.ts";
+import type { UserAnswer, UserQuestion } from "../../core/questions/user-question.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
@@ -107,6 +108,8 @@ export interface McpQuestion {
   readonly expiresAt: number;
   readonly answeredBy?: string;
   readonly preview?: { readonly unshown?: string };
+  /** Of a call that needs answers, not a permission. */
+  readonly questions?: readonly UserQuestion[];
 }
 
 export interface McpAnswer {
@@ -114,6 +117,7 @@ export interface McpAnswer {
   scope?: "once" | "session" | "always";
   reason?: string;
   confirmUnshown?: boolean;
+  answers?: readonly UserAnswer[];
 }
 
 /** The identity of a client. The server determines it, never the client. */

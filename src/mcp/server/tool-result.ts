@@ -65,6 +65,14 @@ function pendingText(name: string, { kind, id }: Omit<PendingInfo, "name">, addr
         "Continue with other work; after the approval make exactly the same call again to get its result."
       );
     }
+    case "question": {
+      const console = address === undefined ? "" : ` in the console (${address}), or`;
+      return (
+        `The question waits for the user (${id}), who could not be asked through this client. ` +
+        `The user can answer${console} with \`haft approvals answer ${id}\`. ` +
+        "Continue with what does not depend on it; make exactly the same call again to get the answer."
+      );
+    }
     case "job":
       return (
         `"${name}" runs in the background (job ${id}) and has not ended. ` +

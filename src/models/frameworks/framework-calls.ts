@@ -2,6 +2,7 @@ import type { Caller, CallOptions } from "../../core/call.ts";
 import { ToolError, ToolPermissionError } from "../../core/error.ts";
 import { type CallBinding, type CallQuestion, type Gate, gateOf } from "../../core/gate.ts";
 import { canonicalJson } from "../../core/json.ts";
+import { questionsOf } from "../../core/questions/user-question.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { AgentToolkit } from "../../core/toolkit.ts";
@@ -71,8 +72,8 @@ export class FrameworkCalls {
   async check(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<CallQuestion | undefined> {
     const { caller, key } = this.#identify(tool, call);
     const { questions } = this.#gateOf(tool);
-    // Without an id nobody could say which call was approved.
-    if (key === undefined || !questions) return undefined;
+    // Without an id nobody could say which call was approved. The yes of a framework's person answers no question.
+    if (key === undefined || !questions || questionsOf(tool)) return undefined;
     const known = await questions.find(key, caller);
     // An expired question is asked again: what the framework runs without a question could open one that it does not show.
     if (known && known.state !== "expired") return known.state === "pending" ? known : undefined;
@@ -90,7 +91,7 @@ export class FrameworkCalls {
     }
     prepared?.cancel();
     const live = { signal, onUpdate: onUpdate ?? this.#options.call?.onUpdate };
-    if (!answer) return this.#execute(tool, input, { call, live });
+    if (!answer || (answer.approved && questionsOf(tool))) return this.#execute(tool, input, { call, live });
     const question = key === undefined ? undefined : await this.#gateOf(tool).questions?.find(key, caller);
     const answerer = this.#answererOf(answer, caller);
     // Such an answer would be given again, and would then answer a question that was opened after it.

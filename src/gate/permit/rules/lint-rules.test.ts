@@ -46,7 +46,7 @@ describe("lintRules", () => {
 
   test("knows the tools of other programs, and of capabilities that are not open", () => {
     expect(codes("allow", "Skill", "Task", "NotebookEdit", "NotebookRead(notes/**)")).toEqual([]);
-    const [finding] = lintRules([{ origin: "user", deny: ["TodoWrite"] }], workspace.tools);
+    const [finding] = lintRules([{ origin: "user", deny: ["ExitPlanMode"] }], workspace.tools);
     expect(finding).toMatchObject({ level: "note", message: expect.stringContaining("another program") });
     expect(codes("allow", "NotebookEdit(notes)")).toEqual(["malformed"]);
   });
