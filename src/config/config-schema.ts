@@ -289,7 +289,7 @@ const agentKeys = {
     .string()
     .optional()
     .describe("For a model without function calling: how it writes calls as text, such as xml"),
-  dialect: z.string().optional().describe("The tool names for the model: snake, claude or openclaw"),
+  dialect: z.string().optional().describe("The tool names for the model: snake, claude, codex, gemini or openclaw"),
   instructions: z.string().optional().describe("The purpose of the agent, at the start of its system prompt"),
   maxOutputTokens: count.optional(),
   temperature: z.number().min(0).max(2).optional(),

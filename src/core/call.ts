@@ -246,8 +246,8 @@ export interface GivenAnswer {
 export interface Call {
   /** Of this call; unique in its conversation. */
   readonly id: string;
-  /** The requested name. */
-  readonly requestedName: string;
+  /** The requested name; `resolve` replaces it if the input means another tool. */
+  requestedName: string;
   /** Set if the caller chose an id: two calls with the same key are one call. */
   readonly idempotencyKey: string | undefined;
   /** The first part of the keys of its nested calls; the same when the call continues later. No other call has it. */

@@ -4,7 +4,7 @@ import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
 import { readSchema } from "../schema/read-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
 import { checkKeys, keysOf } from "./options.ts";
-import { callDefinitionOf, declarationOf, renameParameters, toDescription } from "./definition.ts";
+import { callDefinitionOf, declarationOf, renameParameters, takesOtherNames, toDescription } from "./definition.ts";
 import { errorMessage, toolError, ToolError, ToolValidationError } from "./error.ts";
 import { gateOf } from "./gate.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
@@ -94,6 +94,8 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     labels: [...(config.labels ?? [])],
     idempotent: config.idempotent ?? kind === ToolKind.ReadOnly,
     origin: { ...(config.origin ?? { type: "own" as const }) },
+    convertInput: config.convertInput,
+    redirect: config.redirect,
     locks: config.locks,
     labelsOf: config.labelsOf,
     permission: permissionOf(name, config.permission),
@@ -164,6 +166,8 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   aliases: true,
   dialects: true,
   parameterAliases: true,
+  convertInput: true,
+  redirect: true,
   mode: true,
   strict: true,
   limits: true,
@@ -201,7 +205,7 @@ const LIMIT_KEYS = keysOf<ToolLimits>({
   maxResultTokens: true,
 });
 const CACHE_KEYS = keysOf<ToolCache>({ ttlMs: true, key: true, resources: true });
-const DIALECT_KEYS = keysOf<ToolDialect>({ name: true, parameters: true });
+const DIALECT_KEYS = keysOf<ToolDialect>({ name: true, parameters: true, description: true, schema: true });
 
 function checkConfig<P extends SchemaSource, O extends SchemaSource, R>(
   name: string,
@@ -265,10 +269,10 @@ function describeCall(tool: AnyTool, input: unknown): string {
 }
 
 function withCanonicalNames(tool: AnyTool, params: unknown): unknown {
-  if (tool.parameterAliases.size === 0 || typeof params !== "object" || params === null) return params;
-  const named = { ...(params as Record<string, unknown>) };
-  const { conflicts } = renameParameters(tool, named);
-  if (conflicts.length > 0) throw new ToolValidationError(tool.name, conflicts, conflicts.join("; "));
+  if (!takesOtherNames(tool) || typeof params !== "object" || params === null) return params;
+  const named = structuredClone(params as Record<string, unknown>);
+  const { problems } = renameParameters(tool, named, tool.name);
+  if (problems.length > 0) throw new ToolValidationError(tool.name, problems, problems.join("; "));
   return named;
 }
 
@@ -351,6 +355,10 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   dialects?: Readonly<Record<string, ToolDialect>>;
   /** Aliases of parameters, mapped to the canonical name: `{ file_path: "path" }`. */
   parameterAliases?: Readonly<Record<string, string>>;
+  /** Replaces parameters of other clients that differ in more than their name, in the input itself, before validation. */
+  convertInput?: AnyTool["convertInput"];
+  /** The tool that an input means, if not this one. If the caller has that tool, it is called instead. */
+  redirect?: AnyTool["redirect"];
   /** `background`: the caller gets a job, and the result later. */
   mode?: "inline" | "background";
   /** Requests structured output from providers. */

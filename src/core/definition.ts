@@ -1,7 +1,7 @@
-import type { JsonSchema } from "../schema/json-schema.ts";
+import { isObject, type JsonSchema } from "../schema/json-schema.ts";
 import { propertiesOf } from "../schema/schema-properties.ts";
 import { canonicalJson } from "./json.ts";
-import type { AnyTool, DialectName, ToolDescription } from "./tool.ts";
+import type { AnyTool, DialectName, ToolDescription, ToolDialect } from "./tool.ts";
 
 /** The definition of a tool for a model. Providers' formats are derived from it. */
 export interface FunctionDeclaration {
@@ -44,12 +44,25 @@ function declare(tool: AnyTool, dialectName: DialectName): FunctionDeclaration {
   const dialect = Object.hasOwn(tool.dialects, dialectName) ? tool.dialects[dialectName] : undefined;
   return Object.freeze({
     name: dialect?.name ?? tool.name,
-    description: descriptionText(tool.description),
-    parameters: dialect?.parameters
-      ? renameProperties(tool.parameters.jsonSchema, dialect.parameters)
-      : tool.parameters.jsonSchema,
+    description: descriptionText(dialect ? dialectDescription(tool.description, dialect) : tool.description),
+    parameters:
+      dialect?.schema ??
+      (dialect?.parameters
+        ? renameProperties(tool.parameters.jsonSchema, dialect.parameters)
+        : tool.parameters.jsonSchema),
     strict: tool.strict ? true : undefined,
   });
+}
+
+/** The examples of the tool with the names of the dialect; none if its parameters differ in more than their names. */
+function dialectDescription(own: ToolDescription, { description, parameters = {}, schema }: ToolDialect) {
+  if (description !== undefined) return toDescription(description);
+  if (schema) return { ...own, examples: undefined };
+  const rename = (input: unknown): unknown =>
+    isObject(input)
+      ? Object.fromEntries(Object.entries(input).map(([name, value]) => [parameters[name] ?? name, value]))
+      : input;
+  return { ...own, examples: own.examples?.map((example) => ({ ...example, input: rename(example.input) })) };
 }
 
 function renameProperties(schema: JsonSchema, names: Readonly<Record<string, string>>): JsonSchema {
@@ -103,28 +116,38 @@ function bullet(line: string): string {
 export interface Renamed {
   /** Names that are not in any shown definition, and what they were read as. */
   repairs: string[];
-  /** Parameters that were sent twice with different values. */
-  conflicts: string[];
+  /** Parameters that cannot be used, such as one that was sent twice with different values. */
+  problems: string[];
+}
+
+/** Whether calls of the tool may have other parameters than its schema. */
+export function takesOtherNames(tool: AnyTool): boolean {
+  return tool.parameterAliases.size > 0 || tool.convertInput !== undefined;
 }
 
 /**
- * Renames aliases and dialect names to canonical names. The input is changed in place. A dialect's
- * name is not a repair: the model's definition has it.
+ * Replaces aliases, dialect names and parameters of other clients by canonical ones. The input is changed in place. A
+ * dialect's name is not a repair: the model's definition has it.
  */
-export function renameParameters(tool: AnyTool, input: Record<string, unknown>): Renamed {
-  const renamed: Renamed = { repairs: [], conflicts: [] };
+export function renameParameters(tool: AnyTool, input: Record<string, unknown>, calledAs: string): Renamed {
+  const renamed: Renamed = { repairs: [], problems: [] };
   const schema = tool.parameters.jsonSchema;
   for (const [alias, name] of tool.parameterAliases) {
     if (!Object.hasOwn(input, alias) || propertiesOf(schema, schema).has(alias)) continue;
     if (!Object.hasOwn(input, name)) input[name] = input[alias];
     else if (input[name] !== input[alias]) {
-      renamed.conflicts.push(`${alias}: the same as "${name}", which was given too; send one of them`);
+      renamed.problems.push(`${alias}: the same as "${name}", which was given too; send one of them`);
     }
     delete input[alias];
     const isShown = Object.values(tool.dialects).some(({ parameters }) => parameters?.[name] === alias);
     if (!isShown) renamed.repairs.push(`${alias}: read as "${name}"`);
   }
-  return renamed;
+  const converted = tool.convertInput?.(input, calledAs);
+  if (!converted) return renamed;
+  return {
+    repairs: [...renamed.repairs, ...converted.repairs],
+    problems: [...renamed.problems, ...converted.problems],
+  };
 }
 
 /** A tool's whole definition except its code, for hashes. */

@@ -163,6 +163,12 @@ export class ToolCatalogue {
   }
 }
 
+/** The name of the tool that a call used, in the tool's own spelling. */
+export function calledName(tool: AnyTool, requested: string): string {
+  const folded = fold(parseVersionedName(requested).name);
+  return tool.aliases.find((alias) => fold(alias) === folded) ?? tool.name;
+}
+
 function fold(name: string): string {
   return name.trim().toLowerCase().replaceAll("-", "_");
 }

@@ -1,3 +1,4 @@
+import type { JsonSchema } from "../schema/json-schema.ts";
 import type { Schema } from "../schema/schema.ts";
 import { sharedByCopies } from "../schema/shared-by-copies.ts";
 import type { CallAuthority, Caller, CallOptions, Execute } from "./call.ts";
@@ -59,15 +60,19 @@ export interface Preview {
   unshown?: string;
 }
 
-/** A tool's name and parameter names for one family of models. */
+/** How a tool is shown to one family of models. */
 export interface ToolDialect {
   name?: string;
   /** Canonical parameter name to the shown name. */
   parameters?: Readonly<Record<string, string>>;
+  /** Default: the tool's own. */
+  description?: string | ToolDescription;
+  /** Its parameters, if they differ in more than their names. `convertInput` makes the tool's own of them. */
+  schema?: JsonSchema;
 }
 
 /** The known dialects; a tool may add its own. */
-export type DialectName = "snake" | "claude" | "openclaw" | (string & {});
+export type DialectName = "snake" | "claude" | "codex" | "gemini" | "openclaw" | (string & {});
 
 export interface ToolCache<Input = unknown> {
   ttlMs: number;
@@ -134,6 +139,20 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   /** Where it comes from. */
   readonly origin: ToolOrigin;
 
+  /**
+   * Replaces parameters of other clients by the tool's own, in the input itself, before validation. `calledAs` is the name
+   * that was called. The gate records `repairs` and refuses the call if there are `problems`. An input that was converted
+   * may come again, so it must stay as it is.
+   */
+  convertInput?(
+    input: Record<string, unknown>,
+    calledAs: string,
+  ): { repairs: readonly string[]; problems: readonly string[] };
+  /** The tool that this input means, with the input for it. If the caller has that tool, it is called instead. */
+  redirect?(
+    input: Readonly<Record<string, unknown>>,
+    calledAs: string,
+  ): { name: string; input: Record<string, unknown> } | undefined;
   /** The resources that this call uses; two calls that share one never overlap. A promise makes the call wait for it. */
   locks?(input: Input): MaybePromise<readonly string[]>;
   /** The labels of this call, a part of `labels`; given the result, the labels that it brought. */

@@ -49,7 +49,7 @@ const NOBODY: Caller = Object.freeze({ depth: 0 });
  */
 export class GateCall extends Deadline implements Call {
   readonly id: string;
-  readonly requestedName: string;
+  requestedName: string;
   readonly caller: Caller;
   readonly options: CallOptions;
   readonly startedAt: number;

@@ -1,9 +1,12 @@
 import { type Call, note } from "../core/call.ts";
 import { toolError, type ToolError, ToolNotFoundError } from "../core/error.ts";
 import { nearestNames } from "../core/nearest-name.ts";
+import { parseJson } from "../core/parse-json.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { Stage } from "../core/stage.ts";
+import { calledName } from "../core/tool-catalog.ts";
 import type { AnyTool } from "../core/tool.ts";
+import { isObject } from "../schema/json-schema.ts";
 
 /** Not worth a note. */
 const DEFAULT_VERSION = "1.0.0";
@@ -17,11 +20,12 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
     name: "resolve",
     changes: [registry.changes],
     compile(tool) {
-      if (registry.isSplit(tool)) return undefined;
+      if (registry.isSplit(tool) || tool.redirect) return undefined;
       return tool.version === DEFAULT_VERSION ? {} : { enter: (call) => note(call, "version", tool.version) };
     },
     enter(call) {
-      const tool = call.tool ?? (call.scope ?? registry).get(call.requestedName);
+      const named = call.tool ?? (call.scope ?? registry).get(call.requestedName);
+      const tool = named?.redirect ? redirected(call, named, registry) : named;
       const isOutside = call.isDirect && call.scope && call.scope.get(call.requestedName) !== tool;
       if (!tool || isOutside) throw notFound(call, registry, isShown);
       // A named version, or a tool object, is used as it is.
@@ -34,6 +38,28 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
       } else if (tool.version !== DEFAULT_VERSION) note(call, "version", tool.version);
     },
   };
+}
+
+/** The tool that the input means, if the caller has it. The call becomes one of that tool, with its own input and name. */
+function redirected(call: Call, tool: AnyTool, registry: ToolRegistry): AnyTool {
+  const input = inputOf(call.input);
+  const meant = input && tool.redirect?.(input, calledName(tool, call.requestedName));
+  const target = meant && (call.scope ?? registry).get(meant.name);
+  if (!target) return tool;
+  note(call, "redirectedFrom", call.requestedName);
+  call.requestedName = target.name;
+  call.input = meant.input;
+  return target;
+}
+
+/** Undefined for an input that `validate` refuses. */
+function inputOf(input: unknown): Record<string, unknown> | undefined {
+  try {
+    const parsed = typeof input === "string" ? parseJson(input) : input;
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function notFound(call: Call, registry: ToolRegistry, isShown: (tool: AnyTool) => boolean): ToolError {

@@ -1,8 +1,9 @@
 import { abortable, type Call, note, toolOf } from "../core/call.ts";
-import { renameParameters } from "../core/definition.ts";
+import { renameParameters, takesOtherNames } from "../core/definition.ts";
 import { type ToolError, ToolValidationError } from "../core/error.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { Stage } from "../core/stage.ts";
+import { calledName } from "../core/tool-catalog.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { isObject, type JsonSchema, resolveRef } from "../schema/json-schema.ts";
 import { admitsUnknown, itemAt, propertiesOf, typesOf } from "../schema/schema-properties.ts";
@@ -166,12 +167,12 @@ export function validate(): Stage {
   return {
     name: "validate",
     compile(tool) {
-      return { enter: tool.parameterAliases.size > 0 ? this.enter : flatEnter(tool, this.enter!) };
+      return { enter: takesOtherNames(tool) ? this.enter : flatEnter(tool, this.enter!) };
     },
     enter(call) {
       const tool = toolOf(call);
       const input = acceptInput(call);
-      if (tool.parameterAliases.size > 0) acceptNames(call, tool, input);
+      if (takesOtherNames(tool)) acceptNames(call, tool, input);
       return check(call, tool, input, unknownOf(tool).find(input));
     },
   };
@@ -243,8 +244,8 @@ function noteRepairs(call: Call, repairs: readonly string[]): void {
 }
 
 function acceptNames(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
-  const { repairs, conflicts } = renameParameters(tool, input);
-  if (conflicts.length > 0) throw invalid(tool, conflicts, []);
+  const { repairs, problems } = renameParameters(tool, input, calledName(tool, call.requestedName));
+  if (problems.length > 0) throw invalid(tool, problems, []);
   noteRepairs(call, repairs);
 }
 

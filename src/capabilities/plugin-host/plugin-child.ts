@@ -346,6 +346,10 @@ async function fact<T>(ask: () => T | Promise<T>): Promise<Fact<T>> {
 }
 
 function describe(tool: AnyTool): SentTool {
+  const unsent = (["convertInput", "redirect"] as const).find((name) => tool[name]);
+  if (unsent) {
+    throw new TypeError(`Tool "${tool.name}" has \`${unsent}\`, which a plugin in a process of its own cannot have.`);
+  }
   const { parameters, output, limits, cache, origin: _origin, parameterAliases, ...others } = tool;
   const permission = constantPermission(tool);
   const fields = Object.fromEntries(

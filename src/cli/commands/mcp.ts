@@ -27,7 +27,7 @@ export const mcp = defineCommand({
       type: "text",
       value: "NAME",
       about: "The tool names that models get",
-      oneOf: ["snake", "claude", "openclaw"],
+      oneOf: ["snake", "claude", "codex", "gemini", "openclaw"],
     },
     defer: {
       type: "flag",

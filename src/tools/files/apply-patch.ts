@@ -71,20 +71,24 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
       "diffOmitted?": CHANGE_FIELDS["diffOmitted?"],
     }),
     permission: "confirm",
-    parameters: z.object({ patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch") }),
-    parameterAliases: { input: "patch", diff: "patch" },
-    signature: ({ patch }) => {
-      const changes = pathsOf(patch);
+    dialects: { codex: { name: "apply_patch", parameters: { patch: "input" } } },
+    parameters: z.object({
+      patch: z.string().describe("The patch, from *** Begin Patch to *** End Patch"),
+      working_directory: z.string().min(1).optional().describe("The folder of relative paths. Default: the workspace"),
+    }),
+    parameterAliases: { input: "patch", diff: "patch", workdir: "working_directory" },
+    signature: ({ patch, working_directory: folder }) => {
+      const changes = pathsOf(patch, folder);
       return {
         text: changes.join(", "),
         changes,
-        effects: { delete: patch.match(/^\*\*\* Delete File: /gm)?.length ?? 0 },
+        effects: { delete: deletionsOf(patch) },
       };
     },
-    locks: ({ patch }) => pathsOf(patch).map((path) => pathLock(files, path)),
-    preview: async ({ patch }, context) => {
+    locks: ({ patch, working_directory: folder }) => pathsOf(patch, folder).map((path) => pathLock(files, path)),
+    preview: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context);
-      const plan = await planPatch(parsePatch(patch), allowed);
+      const plan = await planPatch(parsePatch(patch, folder), allowed);
       for (const { type, path, moveTo } of plan) {
         if (type === "delete" || moveTo !== undefined) await allowed.checkDelete(path);
         if (type !== "delete") await allowed.checkWrite(moveTo ?? path);
@@ -95,9 +99,9 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
       const summary = plan.filter((_, at) => changes[at]?.diff === "").map(summarise);
       return previewChanges(`Change ${countFiles(plan)}`, changes, { summary, binary });
     },
-    run: async ({ patch }, context) => {
+    run: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context, "apply_patch");
-      const plan = await planPatch(parsePatch(patch), allowed);
+      const plan = await planPatch(parsePatch(patch, folder), allowed);
       const written = await allowed.together((whole) => commitPatch(plan, whole));
       for (const { info, bytes, isNew } of written) {
         reads.saw(context, info, { bytes, seen: isNew ? "whole" : "as before" });
@@ -138,13 +142,21 @@ function describeSteps(plan: readonly PatchStep[]) {
 }
 
 /** For locks and rules only: a patch that cannot be parsed changes nothing. */
-function pathsOf(patch: string): string[] {
+function pathsOf(patch: string, folder?: string): string[] {
   try {
-    return parsePatch(patch).flatMap((change) =>
+    return parsePatch(patch, folder).flatMap((change) =>
       change.type === "update" && change.moveTo !== undefined ? [change.path, change.moveTo] : [change.path],
     );
   } catch {
     return [];
+  }
+}
+
+function deletionsOf(patch: string): number {
+  try {
+    return parsePatch(patch).filter(({ type }) => type === "delete").length;
+  } catch {
+    return 0;
   }
 }
 

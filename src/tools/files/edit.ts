@@ -7,6 +7,7 @@ import type { Files } from "../../io/files/files.ts";
 import { createNewlineCounter } from "../../io/files/line-index.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
 import { decodeText, encodeText, looksLikeUtf16 } from "../../io/files/text-encoding.ts";
+import { convertEdit, EDIT_ALIASES, EDITOR_NAMES, redirectEditor } from "./edit-dialects.ts";
 import { refuseElisions } from "./elided-text.ts";
 import {
   CHANGE_FIELDS,
@@ -80,8 +81,15 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     dialects: {
       snake: { name: "edit_file" },
       claude: { name: "Edit", parameters: { path: "file_path" } },
+      gemini: {
+        name: "replace",
+        parameters: { path: "file_path", reason: "instruction", replace_all: "allow_multiple" },
+      },
       openclaw: { name: "edit" },
     },
+    aliases: ["MultiEdit", ...EDITOR_NAMES],
+    convertInput: convertEdit,
+    redirect: redirectEditor,
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       old_string: editParameters.shape.old_string.optional(),
@@ -92,14 +100,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
     }),
     parameterAliases: {
       ...PATH_ALIASES,
-      oldString: "old_string",
-      newString: "new_string",
-      oldText: "old_string",
-      newText: "new_string",
-      old_str: "old_string",
-      new_str: "new_string",
-      replaceAll: "replace_all",
-      explanation: "reason",
+      ...EDIT_ALIASES,
     },
     signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],

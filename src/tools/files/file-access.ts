@@ -45,7 +45,14 @@ export function pathLock(files: Files, path: string): string {
 }
 
 /** Other names of the path parameter that models use. */
-export const PATH_ALIASES = { file_path: "path", filePath: "path", filename: "path", file: "path" } as const;
+export const PATH_ALIASES = {
+  file_path: "path",
+  filePath: "path",
+  filename: "path",
+  file: "path",
+  target_file: "path",
+  absolute_path: "path",
+} as const;
 
 /** Rethrows the error. If the path does not exist, it suggests similar names. */
 export async function failWithSuggestion(error: unknown, files: Files, path: string): Promise<never> {

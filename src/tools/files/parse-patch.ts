@@ -1,3 +1,4 @@
+import { isAbsolute, join } from "node:path";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { withoutBom } from "./text-match.ts";
 
@@ -28,8 +29,26 @@ const MOVE = /^\*\*\* Move to:(.*)$/;
 const END_OF_FILE = "*** End of File";
 const RANGE = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 
-/** Parses a patch into the changes of each file. Throws `bad_patch` with the line for anything ambiguous. */
-export function parsePatch(patch: string): FileChange[] {
+/**
+ * Parses a patch into the changes of each file. Relative paths are below `folder`. Throws `bad_patch` with the line for
+ * anything ambiguous.
+ */
+export function parsePatch(patch: string, folder?: string): FileChange[] {
+  const changes = readChanges(patch);
+  const place = (path: string): string => (folder === undefined || isAbsolute(path) ? path : join(folder, path));
+  const placed = changes.map((change) => {
+    if (change.type !== "update") return { ...change, path: place(change.path) };
+    return {
+      ...change,
+      path: place(change.path),
+      moveTo: change.moveTo === undefined ? undefined : place(change.moveTo),
+    };
+  });
+  refuseDuplicates(placed);
+  return placed;
+}
+
+function readChanges(patch: string): FileChange[] {
   const lines = unwrapPatch(
     withoutBom(patch)
       .split("\n")
@@ -50,7 +69,6 @@ export function parsePatch(patch: string): FileChange[] {
   if (changes.length === 0) {
     throw badPatch("empty", "The patch changes no file", "Add at least one Add, Delete or Update File section.");
   }
-  refuseDuplicates(changes);
   return changes;
 }
 

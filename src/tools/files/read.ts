@@ -25,6 +25,7 @@ import {
 } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
 import { readBytes } from "./read-bytes.ts";
+import { convertRange, GEMINI_READ } from "./read-dialects.ts";
 import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
@@ -85,8 +86,12 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
     dialects: {
       snake: { name: "read_file" },
       claude: { name: "Read", parameters: { path: "file_path" } },
+      codex: { name: "read_file", parameters: { path: "file_path" } },
+      gemini: GEMINI_READ,
       openclaw: { name: "read" },
     },
+    aliases: ["view_image"],
+    convertInput: convertRange,
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       offset: z.number().int().min(0).optional().describe("First line, from 1 (0 also means the start)"),

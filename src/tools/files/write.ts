@@ -41,14 +41,16 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
     dialects: {
       snake: { name: "write_file" },
       claude: { name: "Write", parameters: { path: "file_path" } },
+      gemini: { name: "write_file", parameters: { path: "file_path" } },
       openclaw: { name: "write" },
     },
+    aliases: ["write_to_file"],
     parameters: z.object({
       path: z.string().min(1).describe("The file, relative to the workspace or absolute"),
       content: z.string().describe("The whole new content"),
       encoding: z.string().optional().describe("Encoding of a new file. Default: utf-8"),
     }),
-    parameterAliases: { ...PATH_ALIASES, contents: "content", text: "content" },
+    parameterAliases: { ...PATH_ALIASES, contents: "content", text: "content", file_text: "content" },
     signature: ({ path }) => ({ text: path, changes: [path] }),
     locks: ({ path }) => [pathLock(files, path)],
     preview: async (input, context) => {

@@ -4,6 +4,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import { compileGlob, type GlobPattern, splitBase, withLiteralBrackets } from "../../io/files/glob-pattern.ts";
+import { flagOf, ForeignInput } from "../../core/adopt/foreign-input.ts";
 import {
   CALL_MS,
   createScopes,
@@ -37,7 +38,22 @@ export function createGlobTool(dependencies: SearchDependencies) {
     kind: "readonly",
     category: "search",
     tags: ["file", "search"],
-    dialects: { claude: { name: "Glob" } },
+    dialects: {
+      claude: { name: "Glob" },
+      gemini: { name: "glob", parameters: { path: "dir_path", respect_gitignore: "respect_git_ignore" } },
+    },
+    convertInput: (input) => {
+      const foreign = new ForeignInput(input);
+      foreign.move("no_ignore", "respect_gitignore", (value) => {
+        const flag = flagOf(value);
+        return flag === undefined ? undefined : !flag;
+      });
+      if (flagOf(input["respect_gemini_ignore"]) === false) {
+        foreign.drop("respect_gemini_ignore", ".geminiignore files are never used");
+      }
+      foreign.refuse("respect_gemini_ignore", ".geminiignore files are not used; leave it out.");
+      return foreign;
+    },
     origin: { type: "builtin" },
     output: describeOutput({
       files: field.list(field.text(), "Newest first"),

@@ -8,6 +8,7 @@ import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { isBinary } from "../../io/files/text-encoding.ts";
 import { createFileFilter } from "./file-filter.ts";
+import { CODEX_GREP, convertGrep, GEMINI_GREP } from "./grep-dialects.ts";
 import {
   cutNote,
   emptyNote,
@@ -69,7 +70,10 @@ export function createGrepTool(dependencies: SearchDependencies) {
     category: "search",
     tags: ["search"],
     aliases: ["search_file_content"],
+    convertInput: convertGrep,
     dialects: {
+      codex: CODEX_GREP,
+      gemini: GEMINI_GREP,
       claude: {
         name: "Grep",
         parameters: {
@@ -350,7 +354,6 @@ const GREP_PARAMETER_ALIASES = {
   glob: "include",
   include_pattern: "include",
   file_pattern: "include",
-  exclude_pattern: "exclude",
   directory: "path",
   dir: "path",
   dir_path: "path",

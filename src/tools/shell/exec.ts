@@ -28,6 +28,7 @@ import { showHiddenCharacters, stripTerminalCodes } from "../../io/shell/termina
 import type { InferOutput } from "../../schema/infer.ts";
 import { processOwner, REPLY_RESULT_LIMITS, replyLimits, type ReplyLimits } from "./command-output.ts";
 import { describeRun, EXEC_OUTPUT, type ExecDetails } from "./exec-result.ts";
+import { CODEX_EXEC, convertExec, redirectPatch } from "./exec-dialects.ts";
 import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
 import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
 
@@ -98,9 +99,16 @@ export function createExecTool(dependencies: ExecDependencies) {
     kind: ToolKind.Execute,
     category: ToolCategory.RUNTIME,
     tags: ["shell", "bash", "command", "terminal", "run"],
-    aliases: ["bash", "shell"],
+    aliases: ["bash", "shell", "shell_command"],
+    convertInput: convertExec,
+    redirect: redirectPatch,
     dialects: {
       claude: { name: "Bash" },
+      codex: CODEX_EXEC,
+      gemini: {
+        name: "run_shell_command",
+        parameters: { working_directory: "dir_path", run_in_background: "is_background" },
+      },
       openclaw: {
         name: "exec",
         parameters: { working_directory: "workdir", run_in_background: "background", yield_ms: "yieldMs" },
@@ -458,6 +466,7 @@ const EXEC_PARAMETER_ALIASES = {
   cmd: "command",
   cwd: "working_directory",
   workdir: "working_directory",
+  dir_path: "working_directory",
   background: "run_in_background",
   is_background: "run_in_background",
   yieldMs: "yield_ms",

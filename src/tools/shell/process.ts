@@ -5,7 +5,7 @@ import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { continueBy, nextCall } from "../../core/results/next-call.ts";
 import { windowOf } from "../../core/results/text-window.ts";
-import { type ToolContext, ToolKind } from "../../core/tool.ts";
+import { type ToolContext, type ToolDialect, ToolKind } from "../../core/tool.ts";
 import { readCommand } from "../../io/shell/command-signature.ts";
 import type { LinePage } from "../../io/shell/output-buffer.ts";
 import type { PollResult, ProcessInfo, ProcessTable } from "../../io/shell/process-table.ts";
@@ -28,6 +28,7 @@ import {
   statusOf,
 } from "./command-output.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import { ForeignInput } from "../../core/adopt/foreign-input.ts";
 
 export interface ProcessDependencies {
   processes: ProcessTable;
@@ -59,7 +60,11 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     kind: ToolKind.Execute,
     category: ToolCategory.RUNTIME,
     tags: ["shell", "background", "terminal", "session"],
-    dialects: { openclaw: { name: "process", parameters: { id: "sessionId", wait_ms: "timeout" } } },
+    dialects: {
+      codex: CODEX_PROCESS,
+      openclaw: { name: "process", parameters: { id: "sessionId", wait_ms: "timeout" } },
+    },
+    convertInput: convertProcess,
     parameterAliases: PROCESS_PARAMETER_ALIASES,
     parameters: PROCESS_PARAMETERS,
     limits: { timeoutMs: ({ wait_ms: wait = POLL_MS }) => wait + KILL_MS, ...REPLY_RESULT_LIMITS },
@@ -217,6 +222,44 @@ const PROCESS_PARAMETERS = {
 type ProcessInput = InferOutput<typeof PROCESS_PARAMETERS>;
 
 /** Other parameter names that models use. */
+/** `process` as Codex shows it: only what types and reads. */
+const CODEX_PROCESS: ToolDialect = {
+  name: "write_stdin",
+  description: {
+    short: "Types into a session that exec_command left running, and returns its new output.",
+    usageNotes: ["Without chars it only waits for output. \\u0003 interrupts the command."],
+    examples: [{ input: { session_id: "1", chars: "yes\n" } }],
+  },
+  schema: {
+    type: "object",
+    properties: {
+      session_id: { type: "string", description: "The id that exec_command returned." },
+      chars: { type: "string", description: "The text to type. Empty: only wait for output." },
+      yield_time_ms: { type: "number", minimum: 0, maximum: 600_000, description: "Milliseconds to wait for output." },
+    },
+    required: ["session_id"],
+    additionalProperties: false,
+  },
+};
+
+/** Codex's `write_stdin` has no action: empty text polls, Ctrl-C interrupts, any other text is typed. */
+function convertProcess(input: Record<string, unknown>, calledAs: string): ForeignInput {
+  const foreign = new ForeignInput(input);
+  foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
+  if (calledAs !== "write_stdin" || foreign.has("action")) return foreign;
+  if (typeof input["id"] === "number") input["id"] = String(input["id"]);
+  const data = input["data"] ?? "";
+  if (data === "\u0003") {
+    foreign.take("data");
+    foreign.set("action", "send-keys", "chars");
+    foreign.set("keys", ["C-c"], "chars");
+  } else {
+    if (data === "") foreign.take("data");
+    foreign.set("action", data === "" ? "poll" : "write", "chars");
+  }
+  return foreign;
+}
+
 const PROCESS_PARAMETER_ALIASES = {
   process_id: "id",
   processId: "id",
@@ -232,6 +275,7 @@ const PROCESS_PARAMETER_ALIASES = {
   waitMs: "wait_ms",
   yield_ms: "wait_ms",
   yieldMs: "wait_ms",
+  yield_time_ms: "wait_ms",
 } as const;
 
 /** The parameter that is missing for the action, if any. */

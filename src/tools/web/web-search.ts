@@ -58,7 +58,7 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
         .describe("Max age of pages. Default: noLimit"),
     }),
     parameterAliases: { count: "limit", max_results: "limit", maxResults: "limit", num_results: "limit", q: "query" },
-    dialects: { claude: { name: "WebSearch" } },
+    dialects: { claude: { name: "WebSearch" }, gemini: { name: "google_web_search" } },
     kind: "readonly",
     category: ToolCategory.NETWORK,
     tags: ["web", "search", "internet", "find"],

@@ -1,0 +1,80 @@
+import type { ToolDialect } from "../../core/tool.ts";
+import { ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
+
+/** `read` as Gemini CLI shows it. */
+export const GEMINI_READ: ToolDialect = {
+  name: "read_file",
+  description: {
+    short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
+    usageNotes: [
+      "Returns lines from start_line to end_line: 2,000 by default, at most 10,000, 50 KiB in total.",
+      "A result that says offset=N continues at start_line N.",
+    ],
+    examples: [{ input: { file_path: "server.log", start_line: 4000, end_line: 4100 } }],
+  },
+  schema: {
+    type: "object",
+    properties: {
+      file_path: { type: "string", minLength: 1, description: "The file, relative to the workspace or absolute" },
+      start_line: { type: "integer", minimum: 1, description: "First line, from 1" },
+      end_line: { type: "integer", minimum: 1, description: "Last line, from 1, inclusive" },
+      column: { type: "integer", minimum: 1, description: "First character of the first line, from 1, for long lines" },
+      pages: { type: "string", description: "Pages of a PDF, such as 1-5; at most 20" },
+      encoding: { type: "string", description: "Encoding of the text. Default: detected" },
+    },
+    required: ["file_path"],
+    additionalProperties: false,
+  },
+};
+
+const LINES = ["start_line", "startLine", "start_line_one_indexed"];
+const LAST_LINES = ["end_line", "endLine", "end_line_one_indexed_inclusive"];
+
+/** Ranges of other clients as `offset` and `limit`: first and last line, a pair of them, or the first lines. */
+export function convertRange(input: Record<string, unknown>): ForeignInput {
+  const foreign = new ForeignInput(input);
+  const range = foreign.has("view_range") ? foreign.take("view_range") : undefined;
+  const [first, last] = Array.isArray(range) ? range : [];
+  if (range !== undefined) convertLines(foreign, { name: "view_range", first, last, isPair: true });
+  const firstName = LINES.find((name) => foreign.has(name));
+  const lastName = LAST_LINES.find((name) => foreign.has(name));
+  if (firstName !== undefined || lastName !== undefined) {
+    convertLines(foreign, {
+      name: firstName ?? lastName ?? "",
+      first: firstName && foreign.take(firstName),
+      last: lastName && foreign.take(lastName),
+      isPair: false,
+    });
+  }
+  if (foreign.has("head")) foreign.move("head", "limit", integerOf);
+  foreign.refuse(
+    "tail",
+    "Read with offset; a result names the number of lines. For the last lines of a log use exec: tail -n N.",
+  );
+  if (foreign.take("should_read_entire_file") === true && foreign.has("offset")) {
+    foreign.problems.push("should_read_entire_file: contradicts the given lines; send one of them");
+  }
+  if (foreign.has("detail")) foreign.drop("detail", "images have the size that models accept");
+  return foreign;
+}
+
+interface GivenLines {
+  name: string;
+  first: unknown;
+  last: unknown;
+  isPair: boolean;
+}
+
+/** A last line of -1 is the end of the file, only in a pair. */
+function convertLines(foreign: ForeignInput, { name, first, last, isPair }: GivenLines): void {
+  const from = first === undefined ? 1 : integerOf(first);
+  const to = last === undefined || (isPair && last === -1) ? Infinity : integerOf(last);
+  if (from === undefined || to === undefined || from < 1 || to < from) {
+    foreign.problems.push(
+      `${name}: lines are counted from 1, and the last is not before the first; send offset and limit`,
+    );
+    return;
+  }
+  foreign.set("offset", from, name);
+  if (to !== Infinity) foreign.set("limit", to - from + 1, name);
+}

@@ -1,0 +1,250 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
+import { type Call, toolOf } from "../core/call.ts";
+import { createHaft, type HaftOptions } from "../runtime.ts";
+import { openWorkspace } from "../workspace.ts";
+import { createWebTools } from "./web/web-tools.ts";
+
+const folder = temporaryFolder("haft-names-");
+writeFileSync(join(folder, "a.txt"), "one\ntwo\nthree\n");
+mkdirSync(join(folder, "sub"));
+const { tools } = openWorkspace(folder);
+const web = createWebTools({ fetch: () => Promise.reject(new Error("no network in this test")) });
+afterAll(() => web.close());
+
+function open(options: Partial<HaftOptions> = {}) {
+  const seen: { tool: string; input: unknown }[] = [];
+  const haft = createHaft({
+    tools: [...tools, ...web.tools],
+    folder,
+    middleware: [
+      {
+        name: "look",
+        after: "validate",
+        enter: (call: Call) => void seen.push({ tool: toolOf(call).name, input: call.accepted }),
+      },
+    ],
+    ...options,
+  });
+  return { haft, seen };
+}
+
+const PATCH = "*** Begin Patch\n*** Update File: a.txt\n-two\n+2\n*** End Patch\n";
+
+describe("calls with the names of other clients", () => {
+  test.each<[name: string, input: object, tool: string, expected: object]>([
+    ["run_shell_command", { command: "ls", dir_path: "sub" }, "exec", { command: "ls", working_directory: "sub" }],
+    ["run_shell_command", { command: "ls", is_background: true }, "exec", { command: "ls", run_in_background: true }],
+    [
+      "shell_command",
+      { command: "ls", workdir: "sub", timeout_ms: 5 },
+      "exec",
+      { command: "ls", working_directory: "sub", timeout: 5 },
+    ],
+    ["exec_command", { cmd: "ls", yield_time_ms: 9, tty: true }, "exec", { command: "ls", yield_ms: 9, pty: true }],
+    [
+      "exec_command",
+      { cmd: "ls", sandbox_permissions: "require_escalated", justification: "why" },
+      "exec",
+      { command: "ls", outside_sandbox: true, description: "why" },
+    ],
+    [
+      "exec_command",
+      { cmd: "ls", sandbox_permissions: "use_default", max_output_tokens: 9, login: true, shell: "/bin/bash" },
+      "exec",
+      { command: "ls" },
+    ],
+    ["shell", { command: ["bash", "-lc", "ls -a | wc"] }, "exec", { command: "ls -a | wc" }],
+    ["shell", { command: ["git", "log", "--format=%h $x"] }, "exec", { command: "git log '--format=%h $x'" }],
+    ["exec", { command: "ls", timeout_seconds: 2 }, "exec", { command: "ls", timeout: 2000 }],
+    [
+      "replace",
+      { file_path: "a", instruction: "i", old_string: "b", new_string: "c", allow_multiple: true },
+      "edit",
+      { path: "a", reason: "i", old_string: "b", new_string: "c", replace_all: true },
+    ],
+    [
+      "replace",
+      { file_path: "a", old_string: "b", new_string: "c", expected_replacements: 1 },
+      "edit",
+      { path: "a", old_string: "b", new_string: "c" },
+    ],
+    [
+      "MultiEdit",
+      { file_path: "a", edits: [{ oldText: "b", newText: "c" }] },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c" }] },
+    ],
+    [
+      "edit",
+      { target_file: "a", edits: [{ old_str: "b", new_str: "c", replaceAll: true }] },
+      "edit",
+      { path: "a", edits: [{ old_string: "b", new_string: "c", replace_all: true }] },
+    ],
+    [
+      "str_replace_based_edit_tool",
+      { command: "str_replace", path: "a", old_str: "b", new_str: "" },
+      "edit",
+      { path: "a", old_string: "b", new_string: "" },
+    ],
+    [
+      "str_replace_based_edit_tool",
+      { command: "view", path: "a", view_range: [2, 5] },
+      "read",
+      { path: "a", offset: 2, limit: 4 },
+    ],
+    [
+      "str_replace_based_edit_tool",
+      { command: "view", path: "a", view_range: [2, -1] },
+      "read",
+      { path: "a", offset: 2 },
+    ],
+    [
+      "str_replace_based_edit_tool",
+      { command: "create", path: "a", file_text: "b" },
+      "write",
+      { path: "a", content: "b" },
+    ],
+    ["write_to_file", { path: "a", content: "b" }, "write", { path: "a", content: "b" }],
+    ["write_file", { target_file: "a", content: "b" }, "write", { path: "a", content: "b" }],
+    ["read_file", { file_path: "a", start_line: 3, end_line: 4 }, "read", { path: "a", offset: 3, limit: 2 }],
+    ["read_file", { target_file: "a", start_line: "3" }, "read", { path: "a", offset: 3 }],
+    ["read_file", { path: "a", end_line: 4 }, "read", { path: "a", offset: 1, limit: 4 }],
+    ["read", { path: "a", head: 7 }, "read", { path: "a", limit: 7 }],
+    ["view_image", { path: "a.png" }, "read", { path: "a.png" }],
+    [
+      "grep_search",
+      { pattern: "x", dir_path: "sub", include_pattern: "*.ts" },
+      "grep",
+      { pattern: "x", path: "sub", include: "*.ts", ignore_case: true },
+    ],
+    [
+      "grep_search",
+      { pattern: "x", case_sensitive: true, no_ignore: true },
+      "grep",
+      { pattern: "x", case_sensitive: true, respect_gitignore: false },
+    ],
+    [
+      "grep_search",
+      { pattern: "x", names_only: true, total_max_matches: 5 },
+      "grep",
+      { pattern: "x", output_mode: "files_with_matches", limit: 5, ignore_case: true },
+    ],
+    ["grep_files", { pattern: "x" }, "grep", { pattern: "x", output_mode: "files_with_matches" }],
+    [
+      "glob",
+      { pattern: "*", no_ignore: true, respect_gemini_ignore: false },
+      "glob",
+      { pattern: "*", respect_gitignore: false },
+    ],
+    ["google_web_search", { query: "x" }, "web_search", { query: "x" }],
+    [
+      "web_fetch",
+      { prompt: "Compare https://a.example/x, and http://b.example." },
+      "web_fetch",
+      { urls: ["https://a.example/x", "http://b.example"] },
+    ],
+    ["WebFetch", { url: "https://a.example", prompt: "why?" }, "web_fetch", { url: "https://a.example" }],
+    [
+      "write_stdin",
+      { session_id: 7, chars: "y\n", yield_time_ms: 3 },
+      "process",
+      { action: "write", id: "7", data: "y\n", wait_ms: 3 },
+    ],
+    ["write_stdin", { session_id: "7", chars: "" }, "process", { action: "poll", id: "7" }],
+    ["write_stdin", { session_id: "7", chars: "\u0003" }, "process", { action: "send-keys", id: "7", keys: ["C-c"] }],
+    ["apply_patch", { input: PATCH }, "apply_patch", { patch: PATCH }],
+    [
+      "shell",
+      { command: ["apply_patch", PATCH], workdir: "sub" },
+      "apply_patch",
+      { patch: PATCH, working_directory: "sub" },
+    ],
+  ])("%s %j is %s", async (name, input, tool, expected) => {
+    const { haft, seen } = open();
+    await haft.execute(name, input);
+    expect(seen).toEqual([{ tool, input: expected }]);
+  });
+
+  test.each<[name: string, input: object, message: string]>([
+    [
+      "grep_search",
+      { pattern: "x", exclude_pattern: "y" },
+      'exclude_pattern: unknown parameter. To leave out files use "exclude"',
+    ],
+    ["read", { path: "a", tail: 5 }, "tail: unknown parameter. Read with offset"],
+    ["read_file", { path: "a", start_line: 9, end_line: 3 }, "the last is not before the first"],
+    ["read_file", { path: "a", start_line: 2, offset: 7 }, 'start_line: contradicts "offset"'],
+    [
+      "str_replace_based_edit_tool",
+      { command: "insert", path: "a", insert_line: 1, new_str: "x" },
+      "the line before the new lines",
+    ],
+    ["str_replace_based_edit_tool", { command: "undo_edit", path: "a" }, "haft undo"],
+    ["replace", { file_path: "a", old_string: "b", new_string: "c", expected_replacements: 3 }, "replace_all"],
+    [
+      "MultiEdit",
+      {
+        path: "a",
+        edits: [
+          { old_string: "a", new_string: "b" },
+          { old_string: "b", new_string: "c", replace_all: true },
+        ],
+      },
+      "edits[1]: would also change the new text of edits[0]",
+    ],
+    ["exec_command", { cmd: "ls", shell: "fish" }, "commands run in bash"],
+    ["exec_command", { cmd: "ls", sandbox_permissions: "with_additional_permissions" }, "sandbox_permissions"],
+    ["web_fetch", { prompt: "the news" }, "has no URL"],
+    ["glob", { pattern: "*", respect_gemini_ignore: true }, ".geminiignore files are not used"],
+  ])("%s %j is refused with the right name", async (name, input, message) => {
+    const { haft, seen } = open();
+    const result = await haft.execute(name, input);
+    expect(result).toMatchObject({ status: "failed", error: { code: "invalid_input" } });
+    expect(JSON.stringify(result.content)).toContain(JSON.stringify(message).slice(1, -1));
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("a foreign name is the same tool for policy", () => {
+  test.each([
+    ["exec", "run_shell_command", { command: "ls" }],
+    ["exec", "shell", { command: ["ls"] }],
+    ["edit", "str_replace_based_edit_tool", { command: "str_replace", path: "a.txt", old_str: "one", new_str: "1" }],
+    ["write", "str_replace_based_edit_tool", { command: "create", path: "b.txt", file_text: "1" }],
+    ["apply_patch", "exec", { command: `apply_patch <<'EOF'\n${PATCH}EOF\n` }],
+    ["grep", "grep_search", { pattern: "x" }],
+  ])("a rule that denies %s denies %s", async (denied, name, input) => {
+    const { haft } = open({ rules: { deny: [denied] } });
+    expect(await haft.execute(name, input)).toMatchObject({ status: "failed", error: { code: "denied" } });
+  });
+
+  test("a tool that the policy hides is hidden under every name", async () => {
+    const { haft } = open({ policy: { deny: ["run_shell_command"] } });
+    expect(haft.toLLMTools().map(({ name }) => name)).not.toContain("exec");
+    expect(await haft.execute("exec", { command: "ls" })).toMatchObject({ status: "failed" });
+  });
+});
+
+describe("a patch that is typed into the shell", () => {
+  test("asks as apply_patch, is recorded as apply_patch, and runs once it is approved", async () => {
+    const { haft } = open();
+    const command = `cd sub && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new.txt\n+$HOME\n*** End Patch\nEOF\n`;
+    const asked = await haft.execute("exec", { command });
+    expect(asked).toMatchObject({ status: "pending", toolName: "apply_patch" });
+    const [pending] = await haft.approvals.list();
+    expect(pending).toMatchObject({ toolName: "apply_patch" });
+    const done = await haft.approve(pending!.id);
+    expect(done).toMatchObject({ status: "completed", toolName: "apply_patch" });
+    expect(readFileSync(join(folder, "sub/new.txt"), "utf8")).toBe("$HOME\n");
+  });
+
+  test("stays a command if the caller has no apply_patch", async () => {
+    const { haft } = open({ tools: tools.filter(({ name }) => name !== "apply_patch") });
+    expect(await haft.execute("exec", { command: `apply_patch <<'EOF'\n${PATCH}EOF\n` })).toMatchObject({
+      toolName: "exec",
+    });
+  });
+});

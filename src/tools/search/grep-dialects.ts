@@ -1,0 +1,86 @@
+import type { ToolDialect } from "../../core/tool.ts";
+import { flagOf, ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
+
+const PATTERN = {
+  type: "string",
+  minLength: 1,
+  description: "The regular expression to search for, in ripgrep syntax",
+};
+const LINES = { type: "integer", minimum: 0, maximum: 50 };
+
+/** `grep` as Gemini CLI shows it. Its parameter for lines to leave out has no equal here. */
+export const GEMINI_GREP: ToolDialect = {
+  name: "grep_search",
+  description: {
+    short: "Searches the content of files with a regular expression, the most recently changed files first.",
+    usageNotes: ["Upper and lower case are the same unless case_sensitive is set."],
+    examples: [{ input: { pattern: "function\\s+\\w+", include_pattern: "*.ts", context: 2 } }],
+  },
+  schema: {
+    type: "object",
+    properties: {
+      pattern: PATTERN,
+      dir_path: { type: "string", description: "The folder or file to search. Default: the workspace" },
+      include_pattern: { type: "string", description: "Only files that match, such as *.ts or src/**" },
+      names_only: { type: "boolean", description: "Only the paths of files with matches" },
+      case_sensitive: { type: "boolean", description: "Default: false" },
+      fixed_strings: { type: "boolean", description: "Treat the pattern as plain text" },
+      context: { ...LINES, description: "Lines to show before and after each match" },
+      before: { ...LINES, description: "Lines to show before each match" },
+      after: { ...LINES, description: "Lines to show after each match" },
+      no_ignore: { type: "boolean", description: "Also search what .gitignore files ignore" },
+      max_matches_per_file: { type: "integer", minimum: 1, description: "At most this many matching lines per file" },
+      total_max_matches: { type: "integer", minimum: 1, maximum: 1000, description: "At most this many. Default: 100" },
+    },
+    required: ["pattern"],
+    additionalProperties: false,
+  },
+};
+
+/** `grep` as Codex shows it: only the paths of files. */
+export const CODEX_GREP: ToolDialect = {
+  name: "grep_files",
+  description: {
+    short: "Finds the files whose content matches a regular expression, the most recently changed first.",
+    examples: [{ input: { pattern: "function\\s+\\w+", include: "*.ts" } }],
+  },
+  schema: {
+    type: "object",
+    properties: {
+      pattern: PATTERN,
+      include: { type: "string", description: "Only files that match, such as *.ts or src/**" },
+      path: { type: "string", description: "The folder or file to search. Default: the workspace" },
+      limit: { type: "integer", minimum: 1, maximum: 1000, description: "At most this many files. Default: 100" },
+    },
+    required: ["pattern"],
+    additionalProperties: false,
+  },
+};
+
+export function convertGrep(input: Record<string, unknown>, calledAs: string): ForeignInput {
+  const foreign = new ForeignInput(input);
+  // Two clients mean different things by it: lines of the result, and files.
+  foreign.refuse(
+    "exclude_pattern",
+    'To leave out files use "exclude", such as *.test.ts. Lines cannot be left out: make the pattern narrower.',
+  );
+  foreign.move("no_ignore", "respect_gitignore", inverted);
+  foreign.move("names_only", "output_mode", (value) => {
+    const flag = flagOf(value);
+    return flag === undefined ? undefined : flag ? "files_with_matches" : "content";
+  });
+  foreign.move("total_max_matches", "limit", integerOf);
+  const hasCase = foreign.has("ignore_case") || foreign.has("case_sensitive");
+  if ((calledAs === "grep_search" || calledAs === "search_file_content") && !hasCase) {
+    foreign.set("ignore_case", true, calledAs);
+  }
+  if (calledAs === "grep_files" && !foreign.has("output_mode")) {
+    foreign.set("output_mode", "files_with_matches", calledAs);
+  }
+  return foreign;
+}
+
+function inverted(value: unknown): boolean | undefined {
+  const flag = flagOf(value);
+  return flag === undefined ? undefined : !flag;
+}

@@ -1,0 +1,108 @@
+import { basename } from "node:path";
+import type { AnyTool, ToolDialect } from "../../core/tool.ts";
+import { quoteWord } from "../../io/shell/rebuilt-word.ts";
+import { ForeignInput, flagOf, integerOf } from "../../core/adopt/foreign-input.ts";
+import { findTypedPatch } from "./typed-patch.ts";
+
+/** `exec` as Codex shows it. */
+export const CODEX_EXEC: ToolDialect = {
+  name: "exec_command",
+  description: {
+    short: "Runs a shell command and returns its output and exit code, or the id of a session that is still running.",
+    usageNotes: [
+      "Each call is a new shell: directory and variables do not carry over. Join steps with &&.",
+      "A command that is still running after yield_time_ms continues; write_stdin reads it and types into it.",
+    ],
+    examples: [{ input: { cmd: "git --version" } }],
+  },
+  schema: {
+    type: "object",
+    properties: {
+      cmd: { type: "string", minLength: 1, description: "The command, as typed into bash." },
+      workdir: { type: "string", minLength: 1, description: "The directory to run in. Default: the workspace." },
+      tty: { type: "boolean", description: "Run on a pseudo-terminal, for programs that need one. Default: false." },
+      yield_time_ms: {
+        type: "number",
+        minimum: 0,
+        maximum: 600_000,
+        description: "Milliseconds to wait. Default: 10000.",
+      },
+      sandbox_permissions: {
+        type: "string",
+        enum: ["use_default", "require_escalated"],
+        description: "require_escalated: run it without the sandbox; a person must approve that.",
+      },
+      justification: { type: "string", description: "What the command does, for the person who approves it." },
+    },
+    required: ["cmd"],
+    additionalProperties: false,
+  },
+};
+
+const SHELLS = new Set(["bash", "sh"]);
+
+/** Parameters of other shells' tools: an argument vector, times in seconds, Codex's requests for rights. */
+export function convertExec(input: Record<string, unknown>): ForeignInput {
+  const foreign = new ForeignInput(input);
+  if (Array.isArray(input["command"])) {
+    const words: unknown[] = input["command"];
+    const command = words.every((word) => typeof word === "string") ? commandOf(words) : undefined;
+    if (command === undefined) foreign.problems.push("command: send a text, or a list of texts");
+    else {
+      input["command"] = command;
+      foreign.repairs.push("command: the list of arguments was read as a command line");
+    }
+  }
+  for (const name of ["timeout_seconds", "timeout_secs", "timeout_sec", "timeoutSeconds"]) {
+    foreign.move(name, "timeout", (value) => {
+      const seconds = typeof value === "number" ? value : integerOf(value);
+      return seconds === undefined ? undefined : seconds * 1000;
+    });
+  }
+  foreign.move("with_escalated_permissions", "outside_sandbox", flagOf);
+  if (input["sandbox_permissions"] === "use_default") foreign.drop("sandbox_permissions", "it is the default");
+  foreign.move("sandbox_permissions", "outside_sandbox", (value) => (value === "require_escalated" ? true : undefined));
+  if (foreign.has("justification")) {
+    const justification = foreign.take("justification");
+    if (!foreign.has("description")) foreign.set("description", justification, "justification");
+  }
+  if (foreign.has("shell")) {
+    const shell = String(foreign.take("shell"));
+    if (!SHELLS.has(basename(shell))) {
+      foreign.problems.push(`shell: commands run in bash; start ${JSON.stringify(shell)} in the command`);
+    } else foreign.repairs.push("shell: not used; commands run in bash");
+  }
+  foreign.drop("login", "commands run with the environment of the session, without login files");
+  foreign.drop("max_output_tokens", "results have their own limit and say where the rest is");
+  foreign.drop("prefix_rule", "rules are made by the person who approves");
+  return foreign;
+}
+
+/** `["bash", "-lc", "ls"]` is the script itself; any other list is quoted word by word. */
+function commandOf(words: readonly string[]): string | undefined {
+  const [shell = "", option = "", script] = words;
+  if (words.length === 3 && script !== undefined && SHELLS.has(basename(shell)) && /^-l?c$/.test(option)) return script;
+  return words.length === 0 ? undefined : words.map(quoteWord).join(" ");
+}
+
+/** A patch that is typed into the shell is a call of `apply_patch`. */
+export const redirectPatch: NonNullable<AnyTool["redirect"]> = (input) => {
+  const command = input["command"] ?? input["cmd"];
+  const folder = input["working_directory"] ?? input["workdir"] ?? input["cwd"] ?? input["dir_path"];
+  if (folder !== undefined && typeof folder !== "string") return undefined;
+  const text =
+    Array.isArray(command) && command.every((word) => typeof word === "string") ? commandOf(command) : command;
+  const typed = typeof text === "string" ? findTypedPatch(text) : undefined;
+  if (!typed) return undefined;
+  // Anything else that was asked for belongs to a command.
+  if (OTHER_REQUESTS.some((name) => input[name] !== undefined && input[name] !== false)) return undefined;
+  const place = [folder, typed.folder].filter((part) => part !== undefined);
+  return { name: "apply_patch", input: { patch: typed.patch, working_directory: joinFolders(place) } };
+};
+
+const OTHER_REQUESTS = ["stdin", "input", "env", "run_in_background", "background", "is_background"];
+
+function joinFolders([first, second]: readonly string[]): string | undefined {
+  if (first === undefined || second === undefined) return first;
+  return second.startsWith("/") ? second : `${first}/${second}`;
+}
