@@ -7,8 +7,8 @@ export const GEMINI_READ: ToolDialect = {
   description: {
     short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
     usageNotes: [
-      "Returns lines from start_line to end_line: 2,000 by default, at most 10,000, 50 KiB in total.",
-      "A result that says offset=N continues at start_line N.",
+      "Returns lines from start_line to end_line: 2,000 by default, at most 10,000, about 12,000 tokens in total.",
+      "If there is more, the result says how to continue; its offset is start_line.",
     ],
     examples: [{ input: { file_path: "server.log", start_line: 4000, end_line: 4100 } }],
   },
@@ -19,6 +19,7 @@ export const GEMINI_READ: ToolDialect = {
       start_line: { type: "integer", minimum: 1, description: "First line, from 1" },
       end_line: { type: "integer", minimum: 1, description: "Last line, from 1, inclusive" },
       column: { type: "integer", minimum: 1, description: "First character of the first line, from 1, for long lines" },
+      bytes: { type: "string", description: "Range of bytes instead of lines, from 0, such as 0-4095 or 4096-" },
       pages: { type: "string", description: "Pages of a PDF, such as 1-5; at most 20" },
       encoding: { type: "string", description: "Encoding of the text. Default: detected" },
     },
