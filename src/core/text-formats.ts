@@ -32,6 +32,8 @@ export const TEXT_FORMATS = [
   "internlm",
   "gigachat",
   "apertus",
+  "longcat",
+  "step3",
   "json",
 ] as const;
 /** A way in which models write calls as text. */

@@ -91,7 +91,7 @@ export function itemAt(root: JsonSchema, schema: JsonSchema, at: number): JsonSc
 }
 
 /** A schema and all schemas that apply to the same value, each once. */
-function partsOf(root: JsonSchema, schema: JsonSchema): Set<JsonSchema> {
+export function partsOf(root: JsonSchema, schema: JsonSchema): Set<JsonSchema> {
   const parts = new Set<JsonSchema>([schema]);
   // The loop also visits the elements that are added during it.
   for (const part of parts) {

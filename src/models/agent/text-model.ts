@@ -31,6 +31,8 @@ interface TextReader {
 
 type TextPiece =
   | ModelDelta
+  /** The parts before it were reasoning. */
+  | { type: "retracted" }
   | { type: "call"; id: string; name: string; input: unknown; rawText: string; failure?: ToolFailure };
 
 /** A model that gets its tools in the system prompt and writes its calls as text. */
@@ -53,6 +55,12 @@ export function createTextModel(
       const unreadable = new Map<number, ToolError>();
       const take = (pieces: readonly TextPiece[]): void => {
         for (const piece of pieces) {
+          if (piece.type === "retracted") {
+            const text = parts.map(wordsOf).join("");
+            parts.splice(0, parts.length, ...(text === "" ? [] : [{ type: "reasoning" as const, text }]));
+            unreadable.clear();
+            continue;
+          }
           if (piece.type === "call") {
             const { id, name, input, rawText, failure } = piece;
             if (failure) unreadable.set(countCalls(parts), asError(failure));
@@ -146,6 +154,7 @@ function toPieces(event: ToolCallEvent): TextPiece[] {
   switch (event.type) {
     case "text":
     case "reasoning":
+    case "retracted":
       return [event];
     case "call_completed":
     case "call_failed": {

@@ -31,24 +31,32 @@ interface PythonicCalls {
   knownToolsOnly?: boolean;
 }
 
-/** `[f(a=1, b='x'), g()]` between markers, also without the brackets. */
+/** `[f(a=1, b='x'), g()]` between markers, also without the brackets, or the calls as JSON. */
 export function pythonicSection(
   options: PythonicCalls & { open: readonly string[]; close: readonly string[] },
 ): Section {
   const ends = markerSet(options.close);
   return {
     open: options.open,
+    close: options.close,
     *read(reader, found) {
       reader.source.take(found.length);
       reader.calls.open(options.format);
-      yield* attempt(reader, readPythonicCalls(reader, { ...options, ends }), {
-        through: options.close,
-        before: options.open,
-      });
+      const quotesUntil = markerSet([...options.open, ...options.close]);
+      const body = (yield* isJson(reader))
+        ? readJsonCalls(reader, { format: options.format, ends, quotesUntil })
+        : readPythonicCalls(reader, { ...options, ends });
+      yield* attempt(reader, body, { through: options.close, before: options.open });
       if (!reader.calls.isFailed) yield* readEnd(reader, ends);
       closeOrSkip(reader);
     },
   };
+}
+
+function* isJson({ source }: CallReader): Reading<boolean> {
+  const at = yield* lookPastSpace(source, 0);
+  const first = source.peek(1, at);
+  return first === "{" || (first === "[" && source.peek(1, yield* lookPastSpace(source, at + 1)) === "{");
 }
 
 /** The caller has opened the first call in the recorder. */
@@ -82,7 +90,9 @@ function* readPythonicCall(reader: CallReader, json: JsonReader, knownToolsOnly:
   }
   if (calls.isTentative && knownToolsOnly && !tools.has(name)) throw new Malformed("no such tool");
   calls.setName(name);
-  if (calls.isTentative) calls.confirm();
+  // Of an unknown tool only `f()` and `f(a=` are calls; `see(1)` is prose.
+  const confirmIf = (isCertain: boolean): void => void (isCertain && calls.isTentative && calls.confirm());
+  confirmIf(tools.has(name));
   source.take(1);
   const keys = new Set<string>();
   while ((yield* nextItem(json, CLOSE_PAREN, keys.size)) === "item") {
@@ -91,12 +101,14 @@ function* readPythonicCall(reader: CallReader, json: JsonReader, knownToolsOnly:
       throw new Malformed("its parameters must be given by name, as in f(name=value)");
     }
     source.take(1);
+    confirmIf(true);
     calls.write(`${keys.size === 0 ? "{" : ","}${JSON.stringify(key)}:`);
     if (keys.has(key)) throw new Malformed(`the parameter ${key} is given twice`);
     keys.add(key);
     yield* skipBlanks(json);
     yield* readJson(json, "call");
   }
+  confirmIf(true);
   calls.write(keys.size === 0 ? "{}" : "}");
   calls.finish();
 }
@@ -107,22 +119,26 @@ type BareFormats = { json: TextFormatName; python?: TextFormatName } | { json?: 
 type BareCalls = BareFormats & {
   /** Prevents reading prose as calls. */
   knownToolsOnly?: boolean;
-  onlyAtLineStart?: boolean;
+  /** JSON is a call only at the start of a line. Calls as Python may follow text. */
+  jsonOnlyAtLineStart?: boolean;
 };
 
 /** Calls without markers. What is not certainly a call is text. */
-export function bareSection({ knownToolsOnly = false, onlyAtLineStart = false, ...formats }: BareCalls): Section {
+export function bareSection({ knownToolsOnly = false, jsonOnlyAtLineStart = false, ...formats }: BareCalls): Section {
   const { json, python } = formats;
   return {
     open: json === undefined ? ["["] : ["{", "["],
-    onlyAtLineStart,
     *read(reader, found) {
       const { source, calls } = reader;
+      const isJsonAllowed = found.isAtLineStart || !jsonOnlyAtLineStart;
+      // A shortcut for code and tables, where nearly all brackets are plain text.
+      if (found.marker === "{" && !isJsonAllowed) throw new Malformed("no call starts here");
       const next = source.peek(1, yield* lookPastSpace(source, 1));
       // A cheap check before a call is opened: nearly all brackets are plain text.
       const canStart = found.marker === "{" ? /["'\p{L}/]/u : /[{\p{L}_/]/u;
       if (!canStart.test(next)) throw new Malformed("no call starts here");
       const isPython = python !== undefined && found.marker === "[" && /[\p{L}_]/u.test(next);
+      if (!isPython && !isJsonAllowed) throw new Malformed("no call starts here");
       const format = isPython ? python : (formats.json ?? formats.python);
       calls.open(format, { tentative: true });
       const body = isPython

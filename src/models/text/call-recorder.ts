@@ -36,8 +36,9 @@ export class CallRecorder {
   /** Whether arguments are emitted piece by piece. */
   readonly streams: boolean;
   readonly #options: CallRecorderOptions;
+  /** How many calls were closed. */
+  count = 0;
   #current: OpenCall | undefined;
-  #count = 0;
 
   constructor(options: CallRecorderOptions) {
     this.#options = options;
@@ -71,14 +72,14 @@ export class CallRecorder {
 
   /** The text has reached the maximum number of calls. */
   get isFull(): boolean {
-    return this.#count >= CALL_LIMITS.calls;
+    return this.count >= CALL_LIMITS.calls;
   }
 
   /** Starts a call. The text that was taken and not passed on yet belongs to it. */
   open(format: TextFormatName, { tentative = false }: { tentative?: boolean } = {}): void {
     if (this.#current) this.close();
     const id = this.#options.newId();
-    this.#current = { id, index: this.#count, format, isTentative: tentative, isStarted: false, json: "", repairs: [] };
+    this.#current = { id, index: this.count, format, isTentative: tentative, isStarted: false, json: "", repairs: [] };
   }
 
   /** The tentative call is certain to be a call. */
@@ -132,7 +133,7 @@ export class CallRecorder {
     if (!call) return;
     this.#check(call);
     this.#current = undefined;
-    this.#count++;
+    this.count++;
     const { id, index, name = "", input = {}, format, modelId, repairs, failure } = call;
     const parsed: ParsedToolCall = {
       id,

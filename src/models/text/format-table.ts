@@ -1,12 +1,11 @@
-import type { JsonSchema } from "../../schema/json-schema.ts";
-import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { bareSection, pythonicSection } from "./bare-calls.ts";
+import { exampleInput } from "./example-input.ts";
 import { fencedSection, JSON_FORMATS } from "./json-formats.ts";
 import { clineSection, invokeSection, TAG_FORMATS } from "./tag-formats.ts";
 import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import type { Section, TextFormat, ToolTable } from "./text-format.ts";
 import { atMarker, lookPastSpace, markerSet } from "./text-source.ts";
-import { TOKEN_FORMATS } from "./token-formats.ts";
+import { llama4Section, TOKEN_FORMATS } from "./token-formats.ts";
 import { looseXmlSection, toolCallSection } from "./tool-call-section.ts";
 
 const FORMATS: ReadonlyMap<TextFormatName, TextFormat> = new Map(
@@ -39,7 +38,8 @@ function makeSections(tools: ToolTable): Section[] {
     // Sections that start with a mere bracket or word are read below, with stricter rules.
     ...own.filter(({ open, onlyAtLineStart }) => !onlyAtLineStart && !open.includes("[")),
     fencedSection("known tools only"),
-    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, onlyAtLineStart: true }),
+    llama4Section,
+    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, jsonOnlyAtLineStart: true }),
   ];
 }
 
@@ -50,6 +50,7 @@ function functionCallsSection(): Section {
   const tag = markerSet(["<"]);
   return {
     open: [open],
+    close: [close],
     *read(reader, found) {
       const at = yield* lookPastSpace(reader.source, found.length);
       const section = (yield* atMarker(reader.source, tag, at)) ? invokeSection : pythonSection;
@@ -71,28 +72,4 @@ export function explainMalformed(tools: ToolTable) {
     }
     return `The tool call could not be read: ${reason}. Send it again, whole, in this form:\n${example}`;
   };
-}
-
-/** An example input for a tool: the default of each parameter, or a value of the right type. */
-export function exampleInput(schema: JsonSchema | undefined): Record<string, unknown> {
-  if (!schema) return { parameter_name: "value" };
-  const input: Record<string, unknown> = {};
-  for (const [name, property] of propertiesOf(schema, schema)) {
-    if (name !== "__proto__") input[name] = exampleValue(schema, property, name);
-  }
-  return input;
-}
-
-function exampleValue(root: JsonSchema, property: JsonSchema, name: string): unknown {
-  const { default: byDefault, examples, enum: choices, const: constant } = property;
-  if (byDefault !== undefined && byDefault !== null) return byDefault;
-  if (constant !== undefined) return constant;
-  if (Array.isArray(choices) && choices.length > 0) return choices[0];
-  if (Array.isArray(examples) && examples.length > 0) return examples[0];
-  const types = typesOf(root, property);
-  if (types.has("string")) return `your_${name}_here`;
-  if (types.has("integer") || types.has("number"))
-    return typeof property["minimum"] === "number" ? property["minimum"] : 1;
-  if (types.has("boolean")) return true;
-  return types.has("array") ? [] : types.has("object") ? {} : null;
 }

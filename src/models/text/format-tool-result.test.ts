@@ -5,6 +5,7 @@ import { textFormat } from "./format-table.ts";
 import { formatToolResult } from "./format-tool-result.ts";
 import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import { parseToolCalls } from "./tool-call-parser.ts";
+import { writeToolInstructions } from "./tool-instructions.ts";
 
 const FORMATS: readonly TextFormatName[] = ["xml", "anthropic-xml", "hermes"];
 const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
@@ -62,9 +63,41 @@ describe("a result as text", () => {
     expect(formatToolResult("f", "ok", { format: "hermes" })).toBe(
       '<tool_response>\n{"name":"f","success":true,"content":"ok"}\n</tool_response>',
     );
-    expect(formatToolResult("f", "a<b", { format: "anthropic-xml" })).toBe(
-      "<function_results>\n<result>\n<tool_name>f</tool_name>\n<stdout>a&lt;b</stdout>\n</result>\n</function_results>",
+    expect(formatToolResult("f", "a<b &lt; c", { format: "anthropic-xml" })).toBe(
+      "<function_results>\n<result>\n<tool_name>f</tool_name>\n<stdout>a<b &amp;lt; c</stdout>\n</result>\n</function_results>",
     );
+  });
+
+  test.each(["xml", "anthropic-xml", "hermes"] as const)(
+    "keeps ordinary JSON, code and HTML readable in %s",
+    (format) => {
+      for (const data of [
+        '{"id":"A-1","type":"order","name":"Ada","items":[1,2]}',
+        '[{"name":"Ada","input":{"a":"<b>"}},{"function":"f"}]',
+        '{\n  "arguments": ["[x]"],\n  "index": 1\n}',
+      ]) {
+        expect(formatToolResult("f", { success: true, data }, { format })).toContain(data);
+      }
+      const code = "if (a < b && c > d) { list[0] = '<div>'; }";
+      expect(formatToolResult("f", code, { format })).toContain(code);
+    },
+  );
+
+  test("holds JSON as a value in JSON, unless it reads as a call", () => {
+    const options = { format: "hermes", tools: TOOLS } as const;
+    expect(formatToolResult("f", { success: true, data: { id: "A-1" } }, options)).toContain('"content":{"id":"A-1"}}');
+    const call = { name: "search", arguments: {} };
+    expect(formatToolResult("f", [call], { ...options, format: "json" })).toContain('"content":"');
+  });
+
+  test("is in the format of the call, or of the prompt that described the tool", () => {
+    const tools = [{ name: "remembered", parameters: {} }];
+    writeToolInstructions(tools, { format: "hermes" });
+    expect(formatToolResult("remembered", "ok")).toContain("<tool_response>");
+    expect(formatToolResult("remembered", "ok", { format: "xml" })).toContain("<tool_result>");
+    const [call] = parseToolCalls('<function_calls><invoke name="remembered"></invoke></function_calls>').calls;
+    expect(formatToolResult(call!, "ok")).toContain("<function_results>");
+    expect(formatToolResult("never seen", "ok")).toContain("<tool_result>");
   });
 });
 
@@ -102,7 +135,9 @@ describe("a hostile result", () => {
             : format === "hermes"
               ? jsonText(body)
               : decode(/<(stdout|stderr)>([^]*)<\/\1>/.exec(body)![2]!);
-        expect(read).toBe(data);
+        if (read === data) return;
+        // JSON is a value in JSON.
+        expect(JSON.parse(read)).toEqual(JSON.parse(data));
       }),
     );
   });
@@ -114,6 +149,7 @@ describe("a hostile result", () => {
 });
 
 function jsonText(body: string): string {
-  const { content, error } = JSON.parse(body) as { content?: string; error?: string };
-  return content ?? error ?? "";
+  const { content, error } = JSON.parse(body) as { content?: unknown; error?: unknown };
+  const value = content ?? error;
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -2,51 +2,73 @@ import { type Content, isContentList } from "../../core/content.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { allSections } from "./format-table.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
-import { createToolTable, type ToolLike } from "./text-format.ts";
+import { createToolTable, type ToolLike, type ToolTable } from "./text-format.ts";
 import { markerPattern } from "./text-source.ts";
+import { readQuotedText } from "./tool-call-parser.ts";
 import { cdata } from "./write-calls.ts";
 
 export interface ToolResultOptions {
-  /** Default: `xml`. */
+  /** Default: the format of the call, or of the last prompt that described the tool, or `xml`. */
   format?: TextFormatName;
   /** The known tools. In formats whose tags are tool names, a result must not look like a call of them. */
   tools?: Iterable<ToolLike>;
 }
 
+/** A call that was read from text, or the name of its tool. */
+export type AnsweredCall = string | { readonly name: string; readonly format?: TextFormatName };
+
 /**
  * Formats a result as text for the model. The result may be a `ToolResult`, a plain `{ success, data, error }` or any
- * value. Its content can neither close its own tag nor read as a call.
+ * value. Its content can neither close its own tag nor read as a call; everything else is left as it is.
  */
 export function formatToolResult(
-  name: string,
+  call: AnsweredCall,
   result: unknown,
-  { format = "xml", tools = [] }: ToolResultOptions = {},
+  { format: requested, tools = [] }: ToolResultOptions = {},
 ): string {
-  const { success, text } = readResult(result);
-  const hidden = createHidingPattern(tools);
+  const { name, format: written } = typeof call === "string" ? { name: call } : call;
+  const format = requested ?? written ?? promptFormats.get(name) ?? "xml";
+  const { success, value } = readResult(result);
+  const text = textFrom(value);
+  const table = createToolTable(tools);
+  const marks = findMarks(text, table, tools);
   if (format === "xml") {
     const tag = success ? "data" : "error";
-    const value = hideInCdata(text, hidden);
-    return `<tool_result>\n  <name>${entities(name)}</name>\n  <success>${success}</success>\n  <${tag}>${value}</${tag}>\n</tool_result>`;
+    const written = writeCdata(text, marks, table);
+    return `<tool_result>\n  <name>${entities(name)}</name>\n  <success>${success}</success>\n  <${tag}>${written}</${tag}>\n</tool_result>`;
   }
   if (format === "anthropic-xml" || format === "anthropic-xml-legacy") {
     const tag = success ? "stdout" : "stderr";
-    const body = `<tool_name>${entities(name)}</tool_name>\n<${tag}>${hideAsEntities(text, hidden)}</${tag}>`;
+    const body = `<tool_name>${entities(name)}</tool_name>\n<${tag}>${writeEntities(text, marks)}</${tag}>`;
     return `<function_results>\n<result>\n${body}\n</result>\n</function_results>`;
   }
-  const json = JSON.stringify({ name, success, [success ? "content" : "error"]: text });
-  return `<tool_response>\n${hideInJson(json, hidden)}\n</tool_response>`;
+  const key = success ? "content" : "error";
+  const wrap = (content: string): string =>
+    `<tool_response>\n{"name":${quoteJson(name)},"success":${success},"${key}":${content}}\n</tool_response>`;
+  const asJson = marks.size === 0 ? jsonIn(value) : undefined;
+  const embedded = asJson === undefined ? undefined : wrap(asJson);
+  // JSON has no other way to write a bracket, so JSON that reads as a call becomes a string.
+  if (embedded !== undefined && !callsIn(embedded, { tools, format })) return embedded;
+  return wrap(writeJsonString(text, marks));
 }
 
-function readResult(result: unknown): { success: boolean; text: string } {
-  if (!isObject(result)) return { success: true, text: textFrom(result) };
+const MAX_PROMPT_FORMATS = 10_000;
+const promptFormats = new Map<string, TextFormatName>();
+
+/** The model was shown the tools in this format. Results of calls that are known by name only are written in it. */
+export function rememberPromptFormat(names: Iterable<string>, format: TextFormatName): void {
+  if (promptFormats.size >= MAX_PROMPT_FORMATS) promptFormats.clear();
+  for (const name of names) promptFormats.set(name, format);
+}
+
+function readResult(result: unknown): { success: boolean; value: unknown } {
+  if (!isObject(result)) return { success: true, value: result };
   const { success = true, status, content, data, details, error } = result;
   if (success === false && status !== "pending") {
-    const shown = isContentList(content) && content.length > 0 ? textFrom(content) : textFrom(messageOf(error));
-    return { success: false, text: shown };
+    return { success: false, value: isContentList(content) && content.length > 0 ? content : messageOf(error) };
   }
-  if (isContentList(content)) return { success: true, text: textFrom(content) };
-  return { success: true, text: textFrom("success" in result ? (data ?? details ?? "") : result) };
+  if (isContentList(content)) return { success: true, value: content };
+  return { success: true, value: "success" in result ? (data ?? details ?? "") : result };
 }
 
 function messageOf(error: unknown): unknown {
@@ -73,37 +95,66 @@ function blockText(block: Content): string {
   }
 }
 
-/** Writes the first character of each marker as an entity between two CDATA sections, so the value reads back unchanged. */
-function hideInCdata(text: string, hidden: RegExp): string {
+/** The value as JSON that can be part of a JSON text, if it is an object or a list, or a text of one. */
+function jsonIn(value: unknown): string | undefined {
+  const isText = typeof value === "string" || isContentList(value);
+  const json = isText ? textFrom(value).trim() : (JSON.stringify(value) ?? "").toWellFormed();
+  if (!/^[[{]/.test(json)) return undefined;
+  if (!isText) return json;
+  try {
+    JSON.parse(json);
+    return json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes the marked characters as entities between two CDATA sections, so the value reads back unchanged. */
+function writeCdata(text: string, marks: ReadonlySet<number>, tools: ToolTable): string {
   let written = "";
   let from = 0;
-  for (const { index } of text.matchAll(hidden)) {
-    written += section(text.slice(from, index), hidden) + reference(text.charAt(index));
-    from = index + 1;
+  for (const at of marks) {
+    written += section(text.slice(from, at), tools) + reference(text.charAt(at));
+    from = at + 1;
   }
-  return written + section(text.slice(from), hidden);
+  return written + section(text.slice(from), tools);
 }
 
-/** `<![CDATA[` ends with a bracket, which can form a marker together with the text after it. */
-function section(text: string, hidden: RegExp): string {
-  const isMarker = `[${text.slice(0, 40)}`.search(hidden) === 0;
-  return isMarker ? reference(text.charAt(0)) + cdata(text.slice(1)) : cdata(text);
+/** `<![CDATA[` ends with a bracket, which can form a marker or a call together with the text after it. */
+function section(text: string, tools: ToolTable): string {
+  const isMarker = markerPatternOf(tools).test(`[${text.slice(0, 40)}`);
+  const called = /^\s*([\p{L}_][\p{L}\p{N}_.:-]*)\s*\(/u.exec(text)?.[1];
+  const joins = isMarker || (called !== undefined && tools.has(called));
+  return joins ? reference(text.charAt(0)) + cdata(text.slice(1)) : cdata(text);
 }
 
-function hideAsEntities(text: string, hidden: RegExp): string {
-  const marks = new Set([...text.matchAll(hidden)].map(({ index }) => index));
-  return Array.from(text.split(""), (character, at) =>
-    marks.has(at) ? reference(character) : entities(character),
-  ).join("");
+/** An ampersand is escaped only if it would read as a reference. */
+function writeEntities(text: string, marks: ReadonlySet<number>): string {
+  let written = "";
+  let from = 0;
+  const plain = (piece: string): string =>
+    piece.replace(/&(?=#?\w{1,10};)/g, "&amp;").replaceAll("<![CDATA[", "&lt;![CDATA[");
+  for (const at of marks) {
+    written += plain(text.slice(from, at)) + reference(text.charAt(at));
+    from = at + 1;
+  }
+  return written + plain(text.slice(from));
 }
 
-function hideInJson(json: string, hidden: RegExp): string {
-  const plain = json.replace(/[<>]/g, unicode);
-  return `{${plain.slice(1).replace(hidden, (marker) => `${unicode(marker.charAt(0))}${marker.slice(1)}`)}`;
+function writeJsonString(text: string, marks: ReadonlySet<number>): string {
+  let written = "";
+  let from = 0;
+  const plain = (piece: string): string => JSON.stringify(piece).slice(1, -1);
+  for (const at of marks) {
+    written += `${plain(text.slice(from, at))}\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`;
+    from = at + 1;
+  }
+  return `"${written}${plain(text.slice(from))}"`;
 }
 
-function unicode(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** A tool name from a model may contain anything. */
+function quoteJson(name: string): string {
+  return JSON.stringify(name.toWellFormed()).replaceAll("<", "\\u003c");
 }
 
 function reference(character: string): string {
@@ -116,32 +167,80 @@ function entities(text: string): string {
   );
 }
 
-/** Tags around results. */
-const RESULT_TAGS = ["tool_result", "tool_response", "function_results", "result"].flatMap((tag) => [
-  `<${tag}`,
-  `</${tag}`,
-]);
+/** Tags around results and their parts. */
+const RESULT_TAGS = ["tool_result", "tool_response", "function_results", "result", "stdout", "stderr"].flatMap(
+  (tag) => [`<${tag}`, `</${tag}`],
+);
 
-/** Text without a marker that could be read as a call: JSON or Python at the start of a line. */
-const BARE_CALL = String.raw`(?<=^[^\S\n]*)[[{](?=[\s[{]*(?:["']?(?:name|tool|function|arg|param|input|id|type|call|index)|[\p{L}_][\p{L}\p{N}_.:-]*\())`;
+const MAX_CACHED_PATTERNS = 50;
+const patterns = new Map<string, RegExp>();
 
-let withoutTools: RegExp | undefined;
-
-/** Matches the first character of everything that would be read as a call or as the end of a result. */
-function createHidingPattern(tools: Iterable<ToolLike>): RegExp {
-  const list = [...tools];
-  return list.length > 0 ? compile(list) : (withoutTools ??= compile(list));
+/** Matches the markers of calls and the tags of results at any place. */
+function markerPatternOf(tools: ToolTable): RegExp {
+  const key = tools.names.join("\n");
+  let pattern = patterns.get(key);
+  if (!pattern) {
+    const opens = allSections(tools)
+      .filter(({ onlyAtLineStart }) => !onlyAtLineStart)
+      // A bare bracket is a call only together with what follows.
+      .flatMap(({ open }) => open.filter((marker) => marker.length > 1));
+    if (patterns.size >= MAX_CACHED_PATTERNS) patterns.clear();
+    pattern = new RegExp([...RESULT_TAGS, ...opens].map(markerPattern).join("|"), "u");
+    patterns.set(key, pattern);
+  }
+  return pattern;
 }
 
-function compile(tools: readonly ToolLike[]): RegExp {
-  const opens = allSections(createToolTable(tools))
-    .filter(({ onlyAtLineStart }) => !onlyAtLineStart)
-    .flatMap(({ open }) => open);
-  const starts = [...RESULT_TAGS, ...opens].map((marker) => {
-    const pattern = markerPattern(marker);
-    return pattern.startsWith("\\")
-      ? `${pattern.slice(0, 2)}(?=${pattern.slice(2)})`
-      : `${pattern[0]}(?=${pattern.slice(1)})`;
-  });
-  return new RegExp([...starts, BARE_CALL].join("|"), "gmu");
+const PLACEHOLDER = "\u0001";
+const MAX_ROUNDS = 8;
+
+/** The places of characters that must not stand as they are: the first of each marker, and of each call without markers. */
+function findMarks(text: string, table: ToolTable, tools: Iterable<ToolLike>): ReadonlySet<number> {
+  const marks = new Set<number>();
+  const pattern = new RegExp(markerPatternOf(table), "gu");
+  // One character later, because a marker may begin inside another.
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    marks.add(match.index);
+    pattern.lastIndex = match.index + 1;
+  }
+  let hidden = hide(text, marks);
+  for (let round = 0; ; round++) {
+    const found = round < MAX_ROUNDS ? callStarts(hidden, tools) : lineBrackets(hidden);
+    if (found.length === 0) break;
+    for (const at of found) marks.add(at);
+    if (round === MAX_ROUNDS) break;
+    hidden = hide(text, marks);
+  }
+  return new Set([...marks].sort((a, b) => a - b));
+}
+
+function hide(text: string, marks: ReadonlySet<number>): string {
+  let hidden = "";
+  let from = 0;
+  for (const at of [...marks].sort((a, b) => a - b)) {
+    hidden += text.slice(from, at) + PLACEHOLDER;
+    from = at + 1;
+  }
+  return hidden + text.slice(from);
+}
+
+/** Where the calls without markers begin. */
+function callStarts(text: string, tools: Iterable<ToolLike>): number[] {
+  const starts: number[] = [];
+  let at = 0;
+  for (const event of readQuotedText(text, { tools })) {
+    if ("call" in event) starts.push(at);
+    at += "text" in event ? event.text.length : "call" in event ? event.call.rawText.length : 0;
+  }
+  return starts;
+}
+
+function lineBrackets(text: string): number[] {
+  return [...text.matchAll(/(?<=^[^\S\n]*)[[{]/gm)].map(({ index }) => index);
+}
+
+function callsIn(text: string, { tools, format }: { tools: Iterable<ToolLike>; format: TextFormatName }): boolean {
+  return [format, "auto" as const].some((each) =>
+    readQuotedText(text, { tools, format: each }).some((event) => "call" in event),
+  );
 }

@@ -141,6 +141,15 @@ const EXAMPLES: Record<TextFormatName, { text: string; calls?: unknown[]; says?:
     text: '<|inner_prefix|>hm<|inner_suffix|><|tools_prefix|>[{"forecast": {"city": "Oslo", "days": 3}}, {"now": {}}]<|tools_suffix|>',
     thinks: "hm",
   },
+  longcat: {
+    text: '<longcat_think>hm</longcat_think>Ok.\n<longcat_tool_call>\n{"name": "forecast", "arguments": {"city": "Oslo", "days": 3}}\n</longcat_tool_call><longcat_tool_call>now\n</longcat_tool_call>',
+    says: "Ok.",
+    thinks: "hm",
+  },
+  step3: {
+    text: 'Ok.<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="forecast"><steptml:parameter name="city">Oslo</steptml:parameter><steptml:parameter name="days"> 3 </steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_sep｜><｜tool_call_begin｜><steptml:invoke name="now"></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>',
+    says: "Ok.",
+  },
   json: {
     text: 'I call:\n```json\n[{"name": "forecast", "arguments": {"city": "Oslo", "days": 3}}, {"name": "now", "arguments": {}}]\n```',
     says: "I call:",

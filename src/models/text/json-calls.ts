@@ -37,17 +37,20 @@ export interface JsonCalls {
 interface JsonMarkers {
   open: readonly string[];
   close?: readonly string[];
+  onlyAtLineStart?: boolean;
   /** How many characters at the end of the opening marker are JSON. */
   keep?: number;
 }
 
 /** Calls as JSON objects, or a list of them, between markers. */
 export function jsonSection(options: JsonCalls & JsonMarkers): Section {
-  const { open, close, keep = 0 } = options;
+  const { open, close, onlyAtLineStart, keep = 0 } = options;
   const ends = close && markerSet(close);
   const quotesUntil = markerSet([...open, ...(close ?? [])]);
   return {
     open,
+    close,
+    onlyAtLineStart,
     *read(reader, found) {
       reader.source.take(found.length - keep);
       reader.calls.open(options.format, { tentative: Boolean(options.tentative) });

@@ -5,7 +5,7 @@ import { OPEN_LIST, OPEN_OBJECT } from "./json-reader.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
 import type { CallReader, Section, TextFormat } from "./text-format.ts";
 import { atMarker, attempt, markerSet, type Reading, skipSpace } from "./text-source.ts";
-import { readShort, toolCallSection } from "./tool-call-section.ts";
+import { longcatSection, readShort, toolCallSection } from "./tool-call-section.ts";
 import { nameAndArguments, writeEach, writeList } from "./write-calls.ts";
 
 const OPEN = "[TOOL_CALLS]";
@@ -51,12 +51,19 @@ const HERMES: TextFormat = {
 };
 
 export function fencedSection(tentative: true | "known tools only"): Section {
-  return jsonSection({ format: "json", open: ["```json", "```tool_call"], close: ["```"], tentative });
+  return jsonSection({
+    format: "json",
+    open: ["```json", "```tool_call"],
+    close: ["```"],
+    onlyAtLineStart: true,
+    tentative,
+  });
 }
 
 const JSON_TEXT: TextFormat = {
   name: "json",
   sharesMarkers: true,
+  readsCodeBlocks: true,
   sections: () => [fencedSection(true), bareSection({ json: "json" })],
   write(calls) {
     const [first, ...rest] = calls.map(nameAndArguments);
@@ -86,7 +93,7 @@ const GIGACHAT: TextFormat = {
   sections: () => [
     jsonSection({
       format: "gigachat",
-      open: ["<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>"],
+      open: ["<|message_sep|>\n\nfunction call<|role_sep|>", "function call<|role_sep|>", "<|function_call|>"],
     }),
   ],
   controlTokens: ["<|message_sep|>"],
@@ -113,14 +120,26 @@ const APERTUS: TextFormat = {
   write: writeList("<|tools_prefix|>", "<|tools_suffix|>", ({ name, input }) => ({ [name]: input })),
 };
 
-/** One list or one object after an opening marker. Calls are written with the first of the opening markers. */
-function listFormat(name: TextFormatName, open: readonly [string, ...string[]], close?: string): TextFormat {
+/** One list or one object between two markers. */
+function listFormat(name: TextFormatName, open: string, close: string): TextFormat {
   return {
     name,
-    sections: () => [jsonSection({ format: name, open, close: close === undefined ? undefined : [close] })],
-    write: writeList(open[0], close ?? ""),
+    sections: () => [jsonSection({ format: name, open: [open], close: [close] })],
+    write: writeList(open, close),
   };
 }
+
+const GRANITE: TextFormat = {
+  name: "granite",
+  // Version 3.1 writes a tag, mostly without closing it.
+  sections: () => [
+    {
+      ...jsonSection({ format: "granite", open: ["<|tool_call|>", "<function_call>", "<tool_call>"] }),
+      close: ["</tool_call>", "</function_call>"],
+    },
+  ],
+  write: writeList("<|tool_call|>", ""),
+};
 
 const PHI4_MINI: TextFormat = {
   name: "phi4-mini",
@@ -139,8 +158,15 @@ const INTERNLM: TextFormat = {
   ),
 };
 
+const LONGCAT: TextFormat = {
+  name: "longcat",
+  sections: () => [longcatSection],
+  write: writeEach((call) => `<longcat_tool_call>\n${JSON.stringify(nameAndArguments(call))}\n</longcat_tool_call>`),
+};
+
 export const JSON_FORMATS: readonly TextFormat[] = [
   HERMES,
+  LONGCAT,
   JSON_TEXT,
   LLAMA3,
   MISTRAL,
@@ -149,7 +175,7 @@ export const JSON_FORMATS: readonly TextFormat[] = [
   APERTUS,
   PHI4_MINI,
   INTERNLM,
-  listFormat("granite", ["<|tool_call|>", "<function_call>"]),
-  listFormat("jamba", ["<tool_calls>"], "</tool_calls>"),
-  listFormat("nemotron", ["<TOOLCALL>"], "</TOOLCALL>"),
+  GRANITE,
+  listFormat("jamba", "<tool_calls>", "</tool_calls>"),
+  listFormat("nemotron", "<TOOLCALL>", "</TOOLCALL>"),
 ];

@@ -32,6 +32,18 @@ const HOSTILE: Record<string, string> = {
   headers: "<|channel|>",
 };
 
+/** Texts in which it takes a look ahead to decide whether a call is quoted. */
+const QUOTING: Record<string, string> = {
+  "calls after backticks": "` <tool_call>",
+  "calls after more and more kinds of backticks": "`<tool_call> ``<tool_call> ```<tool_call> {",
+  "brackets after backticks": "` { [f(",
+  "comments in a line": "a <!-- ",
+  "quoted markers": "\n> <tool_call>",
+  fences: "\n```\n<tool_call>",
+  "reasoning that is not closed": "<think><|tool_calls_section_begin|>",
+  "the ends of reasoning": "a</think>",
+};
+
 /** Beginnings after which the text becomes hostile. */
 const BEGINNINGS: readonly string[] = [
   "",
@@ -48,6 +60,7 @@ const BEGINNINGS: readonly string[] = [
   "<|tool_call_start|>[search(query='",
   '<|tool_call>call:search{query:<|"|>',
   "[TOOL_CALLS]search",
+  ...(process.env["HAFT_FULL"] ? ["` <tool_call>", "` {", "a <!-- ", "```\n<tool_call>", "<think><tool_call>"] : []),
 ];
 
 function workOn(text: string, format: TextFormatName | "auto", size: number): number {
@@ -61,6 +74,15 @@ describe("reading takes linear time", () => {
   test.each(Object.entries(HOSTILE))("for a long text of %s", (_, piece) => {
     const text = piece.repeat(Math.ceil(LENGTH / piece.length));
     expect(workOn(text, "auto", text.length)).toBeLessThan(40);
+  });
+
+  test.each(Object.entries(QUOTING))("for %s, whole and in pieces", (_, piece) => {
+    for (const size of [LENGTH, 3]) {
+      const [work, more] = [2_000, 16_000].map((length) =>
+        workOn(piece.repeat(Math.ceil(length / piece.length)), "auto", size),
+      );
+      expect(more, JSON.stringify({ size, work })).toBeLessThan(Math.max(100, work! * 1.5));
+    }
   });
 
   test.each(BEGINNINGS)("for hostile text after %j, whole and in pieces", (beginning) => {

@@ -30,8 +30,17 @@ function textOfEvents(events: readonly ToolCallEvent[]): string {
 
 /** Reads the text whole, by character and split at every position, and checks that the result is always the same. */
 export function readEveryWay(text: string, options: ToolCallParserOptions): ParsedText {
+  return readIn([text.split(""), [text], ...Array.from(text, (_, at) => [text.slice(0, at), text.slice(at)])], options);
+}
+
+/** Like `readEveryWay`, but only whole, by character and in pieces: for many texts. */
+export function readSomeWays(text: string, options: ToolCallParserOptions): ParsedText {
+  return readIn([text.split(""), text.match(/[^]{1,7}/g) ?? []], options);
+}
+
+function readIn(ways: readonly (readonly string[])[], options: ToolCallParserOptions): ParsedText {
+  const text = ways[0]?.join("") ?? "";
   const whole = parseToolCalls(text, { ...options, newId: countedIds() });
-  const ways = [text.split(""), [text], ...Array.from(text, (_, at) => [text.slice(0, at), text.slice(at)])];
   // One assertion for all: a text is read hundreds of times.
   const wrong = ways.filter((chunks) => {
     const { events, result } = readInChunks(chunks, options);

@@ -29,9 +29,17 @@ describe("reasoning", () => {
     expect(parsed).toMatchObject({ reasoning: "so\n", calls: [{ name: "search" }] });
   });
 
-  test("that was never opened: its closing tag is skipped with a warning", () => {
-    const parsed = read("done</think> so");
-    expect(parsed.text).toBe("done so");
+  test("whose opening tag is in the prompt is taken back at its closing tag, with the calls in it", () => {
+    const parsed = read(`I try ${CALL} later</think> so ${CALL}`);
+    expect(parsed).toMatchObject({ text: " so ", reasoning: `I try ${CALL} later`, calls: [{ name: "search" }] });
+    expect(parsed.warnings).toEqual(["</think> closes reasoning that the prompt opened: set startsInReasoning."]);
+    const { events } = readInChunks(["I try", "</think>", " so"], { tools: TOOLS });
+    expect(events.map(({ type }) => type)).toEqual(["text", "retracted", "skipped", "text"]);
+  });
+
+  test("is closed once: a second closing tag is left out with a warning", () => {
+    const parsed = read("<think>a</think>done</think> so");
+    expect(parsed).toMatchObject({ text: "done so", reasoning: "a" });
     expect(parsed.warnings).toEqual(["</think> closes reasoning that was not opened in this text."]);
   });
 });

@@ -249,8 +249,10 @@ interface TagCalls {
 
 /** Calls as tags, with or without a wrapper. */
 export function tagSection({ shape, wrappers = [], heads = headsOf(shape) }: TagCalls): Section {
+  const { style, callTags, ends } = shape;
   return {
     open: [...wrappers, ...heads],
+    close: [...ends, ...callTags.map((tag) => `${style.close}${tag}${style.end}`)],
     *read(reader, found) {
       const isWrapped = wrappers.includes(found.marker);
       if (isWrapped) reader.source.take(found.length);

@@ -60,6 +60,7 @@ const QWEN3_CODER: TextFormat = {
   name: "qwen3-coder",
   sharesMarkers: true,
   sections: () => [toolCallSection("qwen3-coder"), functionSection],
+  callEndsReasoning: true,
   write: writeEach(
     writeTags(
       (name) => `<tool_call>\n<function=${name}>\n`,
@@ -115,10 +116,7 @@ export function clineSection({ names }: ToolTable): Section {
     markup: "cdata",
     untyped: "text",
   });
-  return {
-    ...tagSection({ shape, heads: names.filter((name) => /^[\w.-]+$/.test(name)).map((name) => `<${name}>`) }),
-    isTextInCode: true,
-  };
+  return tagSection({ shape, heads: names.filter((name) => /^[\w.-]+$/.test(name)).map((name) => `<${name}>`) });
 }
 
 const CLINE: TextFormat = {

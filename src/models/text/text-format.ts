@@ -13,19 +13,23 @@ export interface CallReader {
   readonly tools: ToolTable;
   pass(kind: "text" | "reasoning" | "skipped", piece: string): void;
   warn(message: string): void;
-  /** The model's turn is over. Later text is not an answer, because the model has not seen a result yet. */
+  /** The model's turn is over. Later text is a made-up result, because the model has not seen one yet. */
   endTurn(): void;
 }
 
 /** A part of the text that contains calls, from its opening to its closing marker. */
 export interface Section {
   readonly open: readonly string[];
+  /** Markers that end a call. Outside a call they have no meaning and are not text. */
+  readonly close?: readonly string[];
   /** The marker opens the section only at the start of a line. */
   readonly onlyAtLineStart?: boolean;
-  /** In a fenced code block the marker is an example, not a call. */
-  readonly isTextInCode?: boolean;
   /** Starts before the marker and takes it. If it throws while a call is tentative, the text was not a call. */
-  read(reader: CallReader, found: FoundMarker): Reading;
+  read(reader: CallReader, found: SectionMarker): Reading;
+}
+
+export interface SectionMarker extends FoundMarker {
+  isAtLineStart: boolean;
 }
 
 export interface TextFormat {
@@ -37,8 +41,10 @@ export interface TextFormat {
   readonly reasoning?: readonly (readonly [string, string])[];
   /** Control tokens without a meaning here; they are skipped. */
   readonly controlTokens?: readonly string[];
-  /** A call ends reasoning that the prompt opened and nothing closed. */
+  /** A call ends reasoning that nothing closes, as in the chat template of the model. */
   readonly callEndsReasoning?: boolean;
+  /** Real calls may be in fenced code blocks. In all other formats a call in a code block is an example. */
+  readonly readsCodeBlocks?: boolean;
   /** Notes on the format for the model. */
   readonly notes?: readonly string[];
   /** Writes calls as a model should write them. */

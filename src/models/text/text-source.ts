@@ -105,6 +105,9 @@ function couldBecome(marker: string, text: string, from: number): boolean {
   return false;
 }
 
+/** The end of a comment in HTML. */
+export const COMMENT_END = markerSet(["-->"]);
+
 /** A reader that pauses (`yield`) when it needs more text to decide. So the chunk boundaries never change a result. */
 export type Reading<T = void> = Generator<undefined, T, undefined>;
 
@@ -171,6 +174,16 @@ export class Source {
     this.#takenBefore = "";
     this.#markedAt = this.#at;
     return marked;
+  }
+
+  /** Puts back everything taken since the last call of `takeMarked`. */
+  untake(): void {
+    const rest = this.#text.slice(this.#at);
+    this.#text = this.takeMarked() + rest;
+    this.work += this.#text.length - rest.length;
+    this.#at = 0;
+    this.#markedAt = 0;
+    this.#found.clear();
   }
 
   get markedLength(): number {

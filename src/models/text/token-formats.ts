@@ -1,6 +1,8 @@
 import { bareSection, pythonicSection } from "./bare-calls.ts";
 import { jsonReader, readArguments, readArgumentsObject, tooManyCalls } from "./json-calls.ts";
 import { OPEN_OBJECT } from "./json-reader.ts";
+import { INVOKE_SHAPE, readTagCall, type TagShape } from "./tag-calls.ts";
+import { readTag } from "./tag-reader.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
 import type { CallReader, Section, TextFormat } from "./text-format.ts";
 import {
@@ -19,7 +21,7 @@ import {
   TOO_LONG,
 } from "./text-source.ts";
 import { readShort } from "./tool-call-section.ts";
-import { gemmaLiteral, pythonCall, writeEach } from "./write-calls.ts";
+import { gemmaLiteral, pythonCall, textOfValue, writeEach, writeTags } from "./write-calls.ts";
 
 /** Calls between special tokens: a name, a separator and the arguments as JSON. */
 interface TokenCalls {
@@ -33,6 +35,10 @@ interface TokenCalls {
   nameFrom(head: string): string;
   /** The format in which the name comes after the separator. */
   nameFollows?: TextFormatName;
+  /** The end of the calls is the end of the turn. */
+  endsTurn?: boolean;
+  /** Calls as tags between the same tokens. */
+  tags?: { shape: TagShape; head: string };
 }
 
 const FENCE = markerSet(["```json", "```"]);
@@ -40,8 +46,10 @@ const FENCE = markerSet(["```json", "```"]);
 function tokenSection(shape: TokenCalls): Section {
   const calls = markerSet(shape.callBegin);
   const ends = markerSet(shape.end);
+  const separators = markerSet(shape.separator);
   return {
     open: [...shape.begin, ...shape.callBegin],
+    close: [...shape.end, ...shape.callEnd, ...shape.separator],
     *read(reader, found) {
       const { source } = reader;
       const isWrapped = shape.begin.includes(found.marker);
@@ -49,7 +57,10 @@ function tokenSection(shape: TokenCalls): Section {
       reader.calls.open(shape.format);
       for (let count = 0; ; count++) {
         if (isWrapped) yield* skipSpace(source);
-        const at = yield* lookPastSpace(source, 0);
+        let at = yield* lookPastSpace(source, 0);
+        // Step3 also separates calls with the token.
+        const between = count > 0 && isWrapped ? yield* atMarker(source, separators, at) : undefined;
+        if (between) at = yield* lookPastSpace(source, at + between.length);
         const call = yield* atMarker(source, calls, at);
         if (call) {
           source.take(at);
@@ -69,7 +80,7 @@ function tokenSection(shape: TokenCalls): Section {
           reader.calls.repair(`the missing ${shape.end[0]} was added`);
         }
         reader.calls.close();
-        if (end) reader.endTurn();
+        if (end && shape.endsTurn) reader.endTurn();
         return;
       }
     },
@@ -79,15 +90,21 @@ function tokenSection(shape: TokenCalls): Section {
 function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   const { source, calls } = reader;
   if (calls.isFull) throw tooManyCalls();
-  const head = yield* readShort(reader, [...shape.separator, ...shape.callEnd], "its name");
+  const { tags } = shape;
+  const heads = tags ? [tags.head] : [];
+  const head = yield* readShort(reader, [...shape.separator, ...shape.callEnd, ...heads], "its name");
+  if (tags && (yield* atMarker(source, markerSet(heads)))) return yield* readTags(reader, shape, tags);
   const separator = yield* atMarker(source, markerSet(shape.separator));
   if (!separator) throw new Malformed(`${shape.separator[0]} is missing after its name`);
   source.take(separator.length);
   let name = shape.nameFrom(head);
   if (head !== name) calls.setModelId(head);
   if (shape.nameFollows && head === "function" && (yield* skipSpace(source)) !== OPEN_OBJECT) {
+    if (tags && (yield* atMarker(source, markerSet(heads)))) return yield* readTags(reader, shape, tags);
     calls.readAs(shape.nameFollows);
     name = yield* readShort(reader, ["\n", "```", "{", "<"], "its name");
+    yield* skipSpace(source);
+    if (tags && (yield* atMarker(source, markerSet(heads)))) return yield* readTags(reader, shape, tags);
   }
   calls.setName(name);
   yield* skipSpace(source);
@@ -100,6 +117,12 @@ function* readOne(reader: CallReader, shape: TokenCalls): Reading {
   yield* skipSpace(source);
   if (fence && (yield* atMarker(source, FENCE))) source.take(3);
   yield* readEnd(reader, markerSet(shape.callEnd));
+}
+
+function* readTags(reader: CallReader, { callEnd }: TokenCalls, { shape }: { shape: TagShape }): Reading {
+  reader.calls.readAs(shape.format);
+  yield* readTagCall(reader, shape, yield* readTag(reader.source, shape.style));
+  yield* readEnd(reader, markerSet(callEnd));
 }
 
 interface GemmaCalls {
@@ -116,6 +139,7 @@ const CALL = markerSet(["call:"]);
 function gemmaSection(shape: GemmaCalls): Section {
   return {
     open: [shape.open],
+    close: [shape.close],
     *read(reader, found) {
       reader.source.take(found.length);
       reader.calls.open(shape.format);
@@ -191,6 +215,12 @@ function* readCall(reader: CallReader): Reading {
   yield* readEnd(reader, markerSet(ENDS));
 }
 
+/** Step3 writes calls as tags between the tokens of DeepSeek, with ASCII underscores. */
+const STEP3_TAGS = {
+  shape: { ...INVOKE_SHAPE, format: "step3", markup: "raw", untyped: "infer", ends: [] },
+  head: "<steptml:invoke",
+} as const;
+
 /** Distilled models write the tokens with ASCII characters. */
 function deepseekTokens(name: string): string[] {
   const plain = name.replaceAll("▁", "_");
@@ -210,6 +240,8 @@ function deepseek(name: TextFormatName, write: TextFormat["write"]): TextFormat 
         separator: deepseekTokens("tool▁sep"),
         nameFrom: (head) => head,
         nameFollows: "deepseek-v3",
+        endsTurn: true,
+        tags: STEP3_TAGS,
       }),
     ],
     controlTokens: ["<｜end▁of▁sentence｜>"],
@@ -238,6 +270,21 @@ const DEEPSEEK_V31 = deepseek(
     { ...DEEPSEEK_AROUND, between: "" },
   ),
 );
+
+const STEP3: TextFormat = {
+  ...deepseek(
+    "step3",
+    writeEach(
+      writeTags(
+        (name) => `<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="${name}">`,
+        (key, value) => `<steptml:parameter name="${key}">${textOfValue(value)}</steptml:parameter>`,
+        () => "</steptml:invoke><｜tool_call_end｜>",
+      ),
+      { before: "<｜tool_calls_begin｜>", after: "<｜tool_calls_end｜>", between: "" },
+    ),
+  ),
+  sharesMarkers: true,
+};
 
 const KIMI_K2: TextFormat = {
   name: "kimi-k2",
@@ -284,13 +331,16 @@ function pythonic(name: TextFormatName, open: string, close: string, isList: boo
   };
 }
 
+export const llama4Section = pythonicSection({
+  format: "llama4-pythonic",
+  open: ["<|python_start|>"],
+  close: ["<|python_end|>"],
+});
+
 const LLAMA4: TextFormat = {
   name: "llama4-pythonic",
   sharesMarkers: true,
-  sections: () => [
-    pythonicSection({ format: "llama4-pythonic", open: ["<|python_start|>"], close: ["<|python_end|>"] }),
-    bareSection({ python: "llama4-pythonic", onlyAtLineStart: true }),
-  ],
+  sections: () => [llama4Section, bareSection({ python: "llama4-pythonic", jsonOnlyAtLineStart: true })],
   controlTokens: ["<|eom|>", "<|eot|>"],
   write: writeEach(pythonCall, { before: "[", after: "]", between: ", " }),
 };
@@ -310,6 +360,7 @@ function gemma(name: TextFormatName, open: string, close: string, quote: string)
 export const TOKEN_FORMATS: readonly TextFormat[] = [
   DEEPSEEK_V3,
   DEEPSEEK_V31,
+  STEP3,
   KIMI_K2,
   HARMONY,
   LLAMA4,

@@ -1,19 +1,11 @@
 import { nextCallId } from "../../core/call.ts";
 import type { ToolFailure } from "../../core/error.ts";
 import { CallRecorder } from "./call-recorder.ts";
-import { allSections, explainMalformed, textFormat } from "./format-table.ts";
-import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
-import { type CallReader, createToolTable, type Section, type ToolLike, type ToolTable } from "./text-format.ts";
-import {
-  awaitLength,
-  type FoundMarker,
-  Malformed,
-  markerSet,
-  type MarkerSet,
-  type Reading,
-  readUntil,
-  Source,
-} from "./text-source.ts";
+import { explainMalformed } from "./format-table.ts";
+import type { TextFormatName } from "../../core/text-formats.ts";
+import { readText, type TextReader } from "./read-text.ts";
+import { createToolTable, type ToolLike } from "./text-format.ts";
+import { type Reading, Source } from "./text-source.ts";
 
 export interface ToolCallParserOptions {
   /** Default: `auto`, which recognises each format by its markers. */
@@ -50,37 +42,59 @@ export function parseToolCalls(text: string, options: ToolCallParserOptions = {}
 
 const MAX_WARNINGS = 100;
 
+/** Events that are kept until it is certain what they are. */
+interface HeldEvents {
+  events: ToolCallEvent[];
+  warnings: string[];
+  /** The number of calls before them. */
+  callCount: number;
+}
+
+interface ParserSettings {
+  streams?: boolean;
+  readsQuotes?: boolean;
+}
+
 export class TextParser implements ToolCallParser {
   readonly source = new Source();
   readonly result: ParsedText = { calls: [], text: "", reasoning: "", warnings: [] };
   readonly #streams: boolean;
+  readonly #calls: CallRecorder;
   readonly #reading: Reading;
   #events: ToolCallEvent[] = [];
+  #held: HeldEvents | undefined;
+  /** The text of all events, which may turn out to be reasoning. */
+  #seen = "";
   #isTurnOver = false;
   #isDone = false;
 
-  constructor(
-    { format = "auto", tools, startsInReasoning = false, newId = nextCallId }: ToolCallParserOptions,
-    { streams = true }: { streams?: boolean } = {},
-  ) {
+  constructor(options: ToolCallParserOptions, { streams = true, readsQuotes = false }: ParserSettings = {}) {
+    const { format = "auto", tools, startsInReasoning = false, newId = nextCallId } = options;
     this.#streams = streams;
     const { source } = this;
     const table = createToolTable(tools);
-    const reader: CallReader = {
+    this.#calls = new CallRecorder({
+      source,
+      emit: (event) => this.#emit(event),
+      streams,
+      newId,
+      explain: explainMalformed(table),
+    });
+    const reader: TextReader = {
       source,
       tools: table,
-      calls: new CallRecorder({
-        source,
-        emit: (event) => this.#emit(event),
-        streams,
-        newId,
-        explain: explainMalformed(table),
-      }),
+      calls: this.#calls,
       warn: (message) => this.#warn(message),
       pass: (type, text) => this.#pass(type, text),
       endTurn: () => void (this.#isTurnOver = true),
+      hold: () => void (this.#held = { events: [], warnings: [], callCount: this.#calls.count }),
+      release: () => this.#release(),
+      drop: () => this.#drop(),
+      heldFormats: () => (this.#held?.events ?? []).flatMap((event) => ("call" in event ? [event.call.format] : [])),
+      retract: () => this.#retract(),
+      callsIn: (text) => namesOfCalls(text, { format, tools }),
     };
-    this.#reading = readText(reader, createScanPlan(format, table), startsInReasoning);
+    this.#reading = readText(reader, { format, startsInReasoning, readsQuotes });
   }
 
   push(chunk: string): ToolCallEvent[] {
@@ -109,7 +123,9 @@ export class TextParser implements ToolCallParser {
   }
 
   #emit(event: ToolCallEvent): void {
+    if (this.#held) return void this.#held.events.push(event);
     const { result } = this;
+    this.#seen += textOf(event);
     if (event.type === "text") result.text += event.text;
     else if (event.type === "reasoning") result.reasoning += event.text;
     else if (event.type === "call_completed" || event.type === "call_failed") {
@@ -121,9 +137,45 @@ export class TextParser implements ToolCallParser {
   }
 
   #warn(message: string): void {
+    if (this.#held) return void this.#held.warnings.push(message);
     const { warnings } = this.result;
     if (warnings.length < MAX_WARNINGS && !warnings.includes(message)) warnings.push(message);
   }
+
+  #release(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    for (const event of held?.events ?? []) this.#emit(event);
+    for (const warning of held?.warnings ?? []) this.#warn(warning);
+  }
+
+  #drop(): string {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held) this.#calls.count = held.callCount;
+    return (held?.events ?? []).map(textOf).join("");
+  }
+
+  #retract(): void {
+    Object.assign(this.result, { calls: [], text: "", reasoning: this.#seen });
+    this.#emit({ type: "retracted" });
+  }
+}
+
+/** The events of a text in which quoted calls are calls too. */
+export function readQuotedText(text: string, options: ToolCallParserOptions): ToolCallEvent[] {
+  const parser = new TextParser({ ...options, newId: () => "" }, { readsQuotes: true });
+  return [...parser.push(text), ...parser.end()];
+}
+
+/** The names of the tools that the text calls. */
+function namesOfCalls(text: string, options: ToolCallParserOptions): string[] {
+  return readQuotedText(text, options).flatMap((event) => (event.type === "call_completed" ? [event.call.name] : []));
+}
+
+/** The part of the original text that the event stands for. */
+function textOf(event: ToolCallEvent): string {
+  return "text" in event ? event.text : "call" in event ? event.call.rawText : "";
 }
 
 /** Appends the event to the previous one if both are of the same kind. */
@@ -164,8 +216,10 @@ export interface ParsedToolCall {
 export type ToolCallEvent =
   | { type: "text"; text: string }
   | { type: "reasoning"; text: string }
-  /** Neither of them: tags around reasoning, wrappers without a call, text after the end of the turn. */
+  /** Neither of them: tags around reasoning, wrappers without a call, markers without a meaning, text after the end of the turn. */
   | { type: "skipped"; text: string }
+  /** All text and calls before this event were reasoning: its opening tag is in the prompt. Take them back. */
+  | { type: "retracted" }
   /** Comes once per call, with the complete name, before any argument. */
   | { type: "call_started"; id: string; index: number; name: string }
   /** JSON. The deltas of a completed call add up to its input; those of a failed call are a prefix. */
@@ -183,163 +237,6 @@ export interface ParsedText {
   reasoning: string;
   /** For the model: every repair, and what else it should do differently next time. */
   warnings: string[];
-}
-
-/** The state of the text before a marker, as far as it affects the marker's meaning. */
-interface TextPosition {
-  lastCharacter: string;
-  isLineBlank: boolean;
-  isInFence: boolean;
-}
-
-/** Reads the whole text of a model: prose, reasoning and calls. */
-function* readText(reader: CallReader, plan: ScanPlan, startsInReasoning: boolean): Reading {
-  const { source } = reader;
-  const position: TextPosition = { lastCharacter: "", isLineBlank: true, isInFence: false };
-  const passText = (piece: string): void => {
-    reader.pass("text", piece);
-    source.takeMarked();
-    advancePosition(position, piece);
-  };
-  if (startsInReasoning) yield* readReasoning(reader, plan.openReasoningEnds, plan);
-  for (;;) {
-    const found = yield* readUntil(source, plan.markers, passText);
-    if (!found) return;
-    const meaning = plan.meanings.get(found.marker);
-    switch (meaning?.type) {
-      case "section":
-        // A shortcut for code and tables, where nearly all brackets are plain text.
-        if (meaning.section.onlyAtLineStart && !position.isLineBlank) passText(source.take(found.length));
-        else yield* readSection(reader, { section: meaning.section, found, position, passText });
-        break;
-      case "reasoning":
-        if (yield* isMention(reader, found, position)) passText(source.take(found.length));
-        else {
-          skip(reader, found);
-          yield* readReasoning(reader, meaning.close, plan);
-        }
-        break;
-      case "reasoning_end":
-        reader.warn(`${found.marker} closes reasoning that was not opened in this text.`);
-        skip(reader, found);
-        break;
-      case "control_token":
-        skip(reader, found);
-        break;
-      case "fence":
-        if (position.isLineBlank) position.isInFence = !position.isInFence;
-        passText(source.take(found.length));
-        break;
-      case undefined:
-        passText(source.take(found.length));
-        break;
-    }
-  }
-}
-
-interface SectionStart {
-  section: Section;
-  found: FoundMarker;
-  position: TextPosition;
-  passText(piece: string): void;
-}
-
-function* readSection(reader: CallReader, { section, found, position, passText }: SectionStart): Reading {
-  const { source, calls } = reader;
-  const release = (): void => {
-    if (source.markedLength === 0) source.take(found.length);
-    if (found.marker.startsWith("```") && position.isLineBlank) position.isInFence = !position.isInFence;
-    passText(source.takeMarked());
-  };
-  if (calls.isFull) {
-    reader.warn("The text has too many calls: the rest was read as text. Make fewer calls at once.");
-    return release();
-  }
-  if (section.isTextInCode && position.isInFence) return release();
-  if (yield* isMention(reader, found, position)) return release();
-  try {
-    yield* section.read(reader, found);
-  } catch (thrown) {
-    if (!(thrown instanceof Malformed)) throw thrown;
-    // It was tentative and turned out not to be a call.
-    calls.discard();
-    return release();
-  }
-  position.lastCharacter = "";
-  position.isLineBlank = true;
-}
-
-/** `<tool_call>` between backticks mentions the marker and does not open a call. */
-function* isMention({ source }: CallReader, found: FoundMarker, position: TextPosition): Reading<boolean> {
-  if (position.lastCharacter !== "`") return false;
-  yield* awaitLength(source, found.length + 1);
-  return source.peek(1, found.length) === "`";
-}
-
-/** Reads up to the end of the reasoning. Markers of calls have no meaning in it. */
-function* readReasoning(reader: CallReader, ends: MarkerSet, plan: ScanPlan): Reading {
-  const { source } = reader;
-  const end = yield* readUntil(source, ends, (piece) => {
-    reader.pass("reasoning", piece);
-    source.takeMarked();
-  });
-  if (!end) reader.warn("The text ended inside its reasoning: calls in reasoning are not made.");
-  else if (plan.reasoningEnds.markers.includes(end.marker)) skip(reader, end);
-}
-
-function skip(reader: CallReader, found: FoundMarker): void {
-  reader.source.take(found.length);
-  reader.pass("skipped", reader.source.takeMarked());
-}
-
-function advancePosition(position: TextPosition, piece: string): void {
-  if (piece === "") return;
-  position.lastCharacter = piece.slice(-1);
-  const line = piece.lastIndexOf("\n");
-  const tail = line === -1 ? piece : piece.slice(line + 1);
-  position.isLineBlank = (line !== -1 || position.isLineBlank) && tail.trim() === "";
-}
-
-/** The markers to search for, and their meanings. */
-interface ScanPlan {
-  readonly markers: MarkerSet;
-  readonly meanings: ReadonlyMap<string, MarkerMeaning>;
-  readonly reasoningEnds: MarkerSet;
-  /** What ends reasoning that the prompt opened; in some formats also a call. */
-  readonly openReasoningEnds: MarkerSet;
-}
-
-type MarkerMeaning =
-  | { type: "section"; section: Section }
-  | { type: "reasoning"; close: MarkerSet }
-  | { type: "reasoning_end" }
-  | { type: "control_token" }
-  | { type: "fence" };
-
-const COMMON_REASONING: readonly (readonly [string, string])[] = [["<think>", "</think>"]];
-
-function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): ScanPlan {
-  const formats = (format === "auto" ? TEXT_FORMATS : [format]).map(textFormat);
-  const sections = format === "auto" ? allSections(tools) : textFormat(format).sections(tools);
-  const reasoning = [...COMMON_REASONING, ...formats.flatMap((each) => each.reasoning ?? [])];
-  const meanings = new Map<string, MarkerMeaning>();
-  const add = (marker: string, meaning: MarkerMeaning): void => {
-    if (!meanings.has(marker)) meanings.set(marker, meaning);
-  };
-  for (const section of sections) for (const marker of section.open) add(marker, { type: "section", section });
-  for (const [open, close] of reasoning) add(open, { type: "reasoning", close: markerSet([close]) });
-  for (const [, close] of reasoning) add(close, { type: "reasoning_end" });
-  for (const marker of formats.flatMap((each) => each.controlTokens ?? [])) add(marker, { type: "control_token" });
-  if (sections.some(({ isTextInCode }) => isTextInCode)) add("```", { type: "fence" });
-
-  const closes = reasoning.map(([, close]) => close);
-  const endsReasoning = format !== "auto" && textFormat(format).callEndsReasoning;
-  return {
-    markers: markerSet([...meanings.keys()]),
-    meanings,
-    reasoningEnds: markerSet(closes),
-    openReasoningEnds: markerSet(endsReasoning ? [...closes, ...sections.flatMap(({ open }) => open)] : closes),
-  };
 }
 
 /** A call as the documents' parser gives it. */

@@ -47,6 +47,7 @@ type ToolCallBody = Extract<TextFormatName, "xml" | "hermes" | "qwen3-coder" | "
 export function toolCallSection(...bodies: readonly [ToolCallBody, ...ToolCallBody[]]): Section {
   return {
     open: [OPEN],
+    close: [CLOSE],
     *read(reader, found) {
       reader.source.take(found.length);
       reader.calls.open(bodies[0]);
@@ -61,7 +62,7 @@ const LOOSE_OPENS = ["<tool_call ", "<TOOL_CALL>", "<TOOL_CALL "];
 /** Calls of the format xml whose tag has attributes or is in capitals. Anything else that begins like one is text. */
 export const looseXmlSection: Section = {
   open: LOOSE_OPENS,
-  isTextInCode: true,
+  close: [CLOSE, "</TOOL_CALL>"],
   *read(reader) {
     const { source, calls } = reader;
     calls.open("xml", { tentative: true });
@@ -102,7 +103,7 @@ function* readBody(reader: CallReader, bodies: readonly ToolCallBody[]): Reading
   }
   if (accepts("glm")) {
     calls.readAs("glm");
-    return yield* readPairCall(reader, CLOSE);
+    return yield* readPairCall(reader, GLM_TAGS);
   }
   throw yield* unexpected(source, "a call");
 }
@@ -136,26 +137,63 @@ function* readXmlCall(reader: CallReader): Reading {
   } else yield* readTagRest({ reader, shape: XML_SHAPE, input, call: CALL, parent: GROUP });
 }
 
-const KEY = markerSet(["<arg_key>"]);
-const KEY_END = markerSet(["</arg_key>"]);
-const VALUE = markerSet(["<arg_value>"]);
+/** The tags of calls whose arguments are pairs of a key and a value. */
+interface PairTags {
+  open: string;
+  close: string;
+  /** The names of the tags around a key and around a value. */
+  key: string;
+  value: string;
+}
+
+const GLM_TAGS: PairTags = { open: OPEN, close: CLOSE, key: "arg_key", value: "arg_value" };
+const LONGCAT_TAGS: PairTags = {
+  open: "<longcat_tool_call>",
+  close: "</longcat_tool_call>",
+  key: "longcat_arg_key",
+  value: "longcat_arg_value",
+};
+
+/** LongCat writes the call as JSON or as pairs. */
+export const longcatSection: Section = {
+  open: [LONGCAT_TAGS.open],
+  close: [LONGCAT_TAGS.close],
+  *read(reader, found) {
+    const { open, close } = LONGCAT_TAGS;
+    reader.source.take(found.length);
+    reader.calls.open("longcat");
+    const code = yield* skipSpace(reader.source);
+    const json = { format: "longcat", ends: markerSet([close]), quotesUntil: markerSet([open, close]) } as const;
+    const isJson = code === OPEN_OBJECT || code === OPEN_LIST;
+    const body = isJson ? readJsonCalls(reader, json) : readPairCall(reader, LONGCAT_TAGS);
+    yield* attempt(reader, body, { through: [close], before: [open] });
+    if (isJson && !reader.calls.isFailed) yield* readEnd(reader, json.ends);
+    reader.calls.close();
+  },
+};
 
 /** Reads `f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>`, after the opening marker. */
-function* readPairCall(reader: CallReader, close: string): Reading {
+function* readPairCall(reader: CallReader, tags: PairTags): Reading {
   const { source, calls } = reader;
-  const name = yield* readShort(reader, ["<arg_key>", close, "<", "\n"], "its name");
+  const { close } = tags;
+  const key = markerSet([`<${tags.key}>`]);
+  const keyEnd = markerSet([`</${tags.key}>`]);
+  const value = markerSet([`<${tags.value}>`]);
+  const name = yield* readShort(reader, [...key.markers, close, "<", "\n"], "its name");
   if (!/^[^\s<>{}()"'`]+$/.test(name)) throw notAToolName(name);
   calls.setName(name);
   const input = createTagInput(reader, "json");
-  const ends = valueEnds(close);
-  while ((yield* skipSpace(source)) !== -1 && (yield* atMarker(source, KEY))) {
-    source.take(KEY.longest);
-    const key = yield* readShort(reader, KEY_END.markers, "a key");
-    source.take(KEY_END.longest);
+  const ends = valueEnds(tags);
+  while ((yield* skipSpace(source)) !== -1 && (yield* atMarker(source, key))) {
+    source.take(key.longest);
+    const parameterName = yield* readShort(reader, keyEnd.markers, "a key");
+    source.take(keyEnd.longest);
     yield* skipSpace(source);
-    if (!(yield* atMarker(source, VALUE))) throw new Malformed(`<arg_value> is missing after the key ${key}`);
-    source.take(VALUE.longest);
-    const parameter = input.begin(key, undefined);
+    if (!(yield* atMarker(source, value))) {
+      throw new Malformed(`<${tags.value}> is missing after the key ${parameterName}`);
+    }
+    source.take(value.longest);
+    const parameter = input.begin(parameterName, undefined);
     parameter.end(yield* readRawValue(reader, ends, createTextValue("none", parameter.stream)));
   }
   // The model may have meant to write more parameters.
@@ -165,10 +203,10 @@ function* readPairCall(reader: CallReader, close: string): Reading {
   yield* readEnd(reader, markerSet([close]));
 }
 
-function valueEnds(close: string): ValueEnds {
-  const followers = markerSet(["<arg_key>", close, "<tool_call>"]);
+function valueEnds({ open, close, key, value }: PairTags): ValueEnds {
+  const followers = markerSet([`<${key}>`, close, open]);
   return {
-    close: "</arg_value>",
+    close: `</${value}>`,
     parameterHeads: [],
     callHeads: [],
     callClose: close,

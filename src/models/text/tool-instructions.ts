@@ -2,8 +2,9 @@ import { declarationOf } from "../../core/definition.ts";
 import { type DialectName, isTool } from "../../core/tool.ts";
 import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
-import { exampleInput, textFormat } from "./format-table.ts";
-import { formatToolResult } from "./format-tool-result.ts";
+import { exampleInput } from "./example-input.ts";
+import { textFormat } from "./format-table.ts";
+import { formatToolResult, rememberPromptFormat } from "./format-tool-result.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
 import type { ToolLike } from "./text-format.ts";
 
@@ -17,11 +18,17 @@ export interface ToolInstructionOptions {
 /** Describes the tools, and how to call them, to a model without function calling. */
 export function writeToolInstructions(tools: Iterable<ToolLike>, options: ToolInstructionOptions = {}): string {
   const { format = "xml" } = options;
-  const described = [...tools].map((tool) => describeTool(tool, options));
+  const shown = [...tools];
+  rememberPromptFormat(shown.flatMap(namesOf(options.dialect)), format);
+  const described = shown.map((tool) => describeTool(tool, options));
   if (described.length === 0) return "";
   const notes = [...COMMON_NOTES, ...(textFormat(format).notes ?? [])].map((note) => `- ${note}`);
   return ["## Available tools", ...described, ["## Notes", ...notes].join("\n")].join("\n\n");
 }
+
+/** A result may be reported under the name of the tool or under the name in the prompt. */
+const namesOf = (dialect: DialectName | undefined) => (tool: ToolLike) =>
+  isTool(tool) ? [tool.name, declarationOf(tool, dialect).name] : [tool.name];
 
 const COMMON_NOTES = [
   "Call a tool exactly in the form of its example, outside code blocks.",

@@ -1,0 +1,92 @@
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { itemAt, partsOf, propertiesOf, typesOf } from "../../schema/schema-properties.ts";
+
+/** An example input for a tool, as a person would write it: examples, defaults and choices of the schema, or small values. */
+export function exampleInput(schema: JsonSchema | undefined): Record<string, unknown> {
+  if (!schema) return { parameter_name: "value" };
+  return exampleObject({ root: schema, schema, name: "", depth: 0 });
+}
+
+interface Place {
+  root: JsonSchema;
+  schema: JsonSchema;
+  /** Of the parameter, or of the list that the value is in. */
+  name: string;
+  depth: number;
+}
+
+/** Deeper values are left empty. */
+const MAX_DEPTH = 4;
+
+/** At the top all parameters, below it only the required ones. */
+function exampleObject({ root, schema, depth }: Place): Record<string, unknown> {
+  const required = new Set([...partsOf(root, schema)].flatMap((part) => namesIn(part["required"])));
+  const input: Record<string, unknown> = {};
+  for (const [name, property] of propertiesOf(root, schema)) {
+    if (name === "__proto__" || (depth > 0 && !required.has(name))) continue;
+    const value = exampleValue({ root, schema: property, name, depth: depth + 1 });
+    if (value !== undefined) input[name] = value;
+  }
+  return input;
+}
+
+function exampleValue(place: Place): unknown {
+  const { root, schema, name, depth } = place;
+  const parts = [...partsOf(root, schema)];
+  for (const { examples, example, default: byDefault, const: constant, enum: choices } of parts) {
+    for (const value of [...listIn(examples), example, byDefault, constant, ...listIn(choices)]) {
+      if (value !== undefined && value !== null) return value;
+    }
+  }
+  const types = typesOf(root, schema);
+  if (types.has("string")) return exampleText(parts, name);
+  if (types.has("integer") || types.has("number")) return exampleNumber(parts);
+  if (types.has("boolean")) return true;
+  if (depth > MAX_DEPTH) return types.has("array") ? [] : types.has("object") ? {} : null;
+  if (types.has("array")) return exampleList(place);
+  return types.has("object") ? exampleObject(place) : null;
+}
+
+function exampleList({ root, schema, name, depth }: Place): unknown[] {
+  const item = itemAt(root, schema, 0);
+  const value = item && exampleValue({ root, schema: item, name, depth: depth + 1 });
+  return value === undefined || value === null ? [] : [value];
+}
+
+/** Values of the formats of JSON Schema. */
+const TEXTS: ReadonlyMap<unknown, string> = new Map([
+  ["date", "2026-01-31"],
+  ["date-time", "2026-01-31T12:00:00Z"],
+  ["time", "12:00:00Z"],
+  ["duration", "PT1H"],
+  ["email", "ada@example.com"],
+  ["hostname", "example.com"],
+  ["ipv4", "192.0.2.1"],
+  ["ipv6", "2001:db8::1"],
+  ["uri", "https://example.com/"],
+  ["uuid", "3f2b8c1e-5d4a-4b6f-9c7d-0a1b2c3d4e5f"],
+]);
+
+function exampleText(parts: readonly JsonSchema[], name: string): string {
+  const format = parts.map((part) => TEXTS.get(part["format"])).find((text) => text !== undefined);
+  const max = Math.min(...parts.map((part) => numberIn(part["maxLength"]) ?? Number.POSITIVE_INFINITY));
+  return format ?? `your_${name}_here`.slice(0, max);
+}
+
+/** 1 if the limits allow it, otherwise the limit that is nearest to it. Schemas of integers often have limits of 2^53. */
+function exampleNumber(parts: readonly JsonSchema[]): number {
+  let value = 1;
+  for (const part of parts) {
+    const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = part;
+    const step = numberIn(multipleOf) ?? 1;
+    const low = numberIn(minimum) ?? (numberIn(exclusiveMinimum) ?? Number.NEGATIVE_INFINITY) + step;
+    const high = numberIn(maximum) ?? (numberIn(exclusiveMaximum) ?? Number.POSITIVE_INFINITY) - step;
+    value = Math.min(Math.max(value, low), high);
+    if (multipleOf !== undefined) value = Math.ceil(value / step) * step;
+  }
+  return value;
+}
+
+const numberIn = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+const namesIn = (value: unknown): string[] => listIn(value).filter((name) => typeof name === "string");

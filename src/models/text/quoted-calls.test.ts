@@ -1,0 +1,224 @@
+import { describe, expect, test } from "vitest";
+import { textFormat } from "./format-table.ts";
+import { callsOf, readEveryWay, readInChunks, readSomeWays } from "./read-every-way.fixture.ts";
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
+
+const TOOLS = [{ name: "search", parameters: { type: "object", properties: { query: { type: "string" } } } }];
+const CALL = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>';
+const LINES = '<tool_call>\n{"name": "search", "arguments": {"query": "x"}}\n</tool_call>';
+const read = (text: string, options = {}) => readSomeWays(text, { tools: TOOLS, ...options });
+
+describe("a quoted call is text, with a warning", () => {
+  test.each<[string, string, string]>([
+    ["in inline code", `Write \`${CALL}\` to search.`, "inline code"],
+    ["in inline code of several lines", `Write \`${LINES}\` to search.`, "inline code"],
+    ["in inline code with two backticks", `Write \`\` ${CALL} \`x\` \`\` to search.`, "inline code"],
+    ["in inline code that begins on the line before", `So: \`\n${CALL}\`\nThat is all.`, "inline code"],
+    ["in inline code with text before it", `Write \`call: ${CALL} and ${CALL}\`.`, "inline code"],
+    ["in inline code with backticks in the call", `Write \`${CALL.replace("x", "`x`")}\`.`, "inline code"],
+    ["in a fence of backticks", `So:\n\`\`\`xml\n${LINES}\n\`\`\`\nThat is all.`, "code block"],
+    ["in a fence of tildes", `So:\n~~~\n${LINES}\n~~~\nThat is all.`, "code block"],
+    ["in a longer fence that contains another", `\`\`\`\`md\n\`\`\`\n${LINES}\n\`\`\`\n\`\`\`\`\nEnd.`, "code block"],
+    ["in a fence of a list", `1. So:\n   \`\`\`\n   ${CALL}\n   \`\`\`\n2. End.`, "code block"],
+    ["in a fence that ends with the text", `So:\n\`\`\`\n${LINES}\n`, "code block"],
+    ["in a block quote", `The page says:\n> Do this:\n> ${CALL}\n\nI do not.`, "block quote"],
+    [
+      "in a block quote of several lines",
+      `> <tool_call>\n> {"name": "search", "arguments": {}}\n> </tool_call>`,
+      "quote",
+    ],
+    ["in a nested block quote", `> > ${CALL}\nSo.`, "block quote"],
+    ["in an HTML comment", `<!-- ${CALL} -->\nSo.`, "HTML comment"],
+    ["in an HTML comment inside a line", `So <!-- as in\n${CALL} --> there.`, "HTML comment"],
+    ["in an HTML comment that ends with the text", `<!--\n\n${LINES}`, "HTML comment"],
+  ])("%s", (_, text, kind) => {
+    for (const parsed of [readEveryWay(text, { tools: TOOLS }), read(text, { format: "hermes" })]) {
+      expect(parsed.calls).toEqual([]);
+      expect(parsed.text).toBe(text);
+      expect(parsed.warnings.join()).toContain("The call of search in ");
+      expect(parsed.warnings.join()).toContain(kind);
+    }
+  });
+
+  test.each(TEXT_FORMATS.filter((format) => format !== "json"))("in %s", (format) => {
+    const call = textFormat(format).write([{ name: "search", input: { query: "x" } }]);
+    for (const text of [`\`${call}\` so`, `~~~\n${call}\n~~~\nso`, `<!-- ${call} --> so`, quoteLines(call)]) {
+      for (const requested of [format, "auto"] as const) {
+        const parsed = read(text, { format: requested });
+        expect(parsed).toMatchObject({ calls: [], text });
+        expect(parsed.warnings.join(), text).toContain("The call of search");
+      }
+    }
+  });
+
+  test("bare JSON after a block quote belongs to it", () => {
+    const text = '> <tool_call>\n{"name": "search", "arguments": {}}\n';
+    expect(read(text)).toMatchObject({ calls: [], text });
+  });
+
+  test("a marker that is only mentioned gives no warning", () => {
+    for (const text of ["Use `<tool_call>` and `</tool_call>`.", "```\n<search>\n```", "> see `[TOOL_CALLS]`"]) {
+      expect(read(text)).toMatchObject({ calls: [], text, warnings: [] });
+    }
+  });
+});
+
+function quoteLines(call: string): string {
+  return `${call
+    .split("\n")
+    .map((line) => `> ${line}`)
+    .join("\n")}\n\nso`;
+}
+
+describe("a real call is made", () => {
+  test.each<[string, string]>([
+    ["after a stray backtick", `Use the \` key. ${CALL}`],
+    ["after a stray backtick and with one in its arguments", `Use the \` key. ${CALL.replace("x", "`x` y")}`],
+    ["on the line after a stray backtick", `Use the \` key:\n${CALL}\nThen \`this\`.`],
+    ["in the paragraph after one", `Use the \` key.\n\nSo ${CALL}\`.`],
+    ["after an escaped backtick", `Use \\\` here: ${CALL} and \\\` there.`],
+    ["after inline code", `Use \`ls\` and \`\`a \` b\`\`: ${CALL} or \`cat\`.`],
+    ["after inline code of two lines", `Use \`ls\n-l\` now: ${CALL} or \`cat\`.`],
+    ["after a mention of its marker", `The tag \`<tool_call>\` calls: ${CALL}`],
+    ["after a fence", `\`\`\`sh\nls\n\`\`\`\n${CALL}`],
+    ["directly after the closing fence", `\`\`\`sh\nls\n\`\`\`${CALL}`],
+    ["after a line with backticks that is no fence", `\`\`\`ls\`\`\` lists:\n${CALL}`],
+    ["after a block quote", `> Do it.\n${CALL}`],
+    ["on a line that contains >", `If 2 > 1 ${CALL}`],
+    ["after a comment", `<!-- so --> ${CALL}`],
+    ["after a comment that nothing closes in its paragraph", `Write <!-- first.\n\n${CALL} -->`],
+    ["in an indented line", `Look:\n    ${CALL}`],
+  ])("%s", (_, text) => {
+    for (const parsed of [readEveryWay(text, { tools: TOOLS }), read(text, { format: "hermes" })]) {
+      expect(parsed.calls).toMatchObject([{ name: "search" }]);
+      expect(parsed.calls[0]!.failure).toBeUndefined();
+      expect(parsed.text).toBe(text.replace(/<tool_call>\{[^]*<\/tool_call>/, ""));
+    }
+  });
+
+  test("in a fence, if the format writes its calls in fences", () => {
+    const json = '{"name": "search", "arguments": {"query": "x"}}';
+    for (const fence of ["```json", "```tool_call", "```"]) {
+      const parsed = read(`So:\n${fence}\n${json}\n\`\`\``, { format: "json" });
+      expect(callsOf(parsed)).toEqual([{ name: "search", input: { query: "x" } }]);
+    }
+    expect(callsOf(read(`\`\`\`json\n${json}\n\`\`\``))).toHaveLength(1);
+    expect(callsOf(read(`\`\`\`js\n${json}\n\`\`\``))).toEqual([]);
+  });
+
+  test("is emitted at once if nothing can quote it", () => {
+    const { events } = readInChunks([`\`ls\` lists. ${CALL}`, "\n`"], { tools: TOOLS });
+    expect(events.findIndex(({ type }) => type === "call_completed")).toBeLessThan(events.length - 1);
+  });
+});
+
+describe("reasoning", () => {
+  test.each([
+    ["<think>", "</think>"],
+    ["<thinking>", "</thinking>"],
+    ["<reasoning>", "</reasoning>"],
+    ["<thought>", "</thought>"],
+    ["<mm:think>", "</mm:think>"],
+    ["<seed:think>", "</seed:think>"],
+    ["<longcat_think>", "</longcat_think>"],
+  ])("between %s and %s is known in all formats; a call in it is not made", (open, close) => {
+    for (const format of ["auto", "hermes", "minimax-m3", "json"] as const) {
+      const call = textFormat(format === "auto" ? "xml" : format).write([{ name: "search", input: { query: "x" } }]);
+      const parsed = read(`${open}I try ${call}${close}Done.`, { format });
+      expect(parsed).toMatchObject({ reasoning: `I try ${call}`, text: "Done.", calls: [] });
+      expect(parsed.warnings).toEqual([expect.stringContaining("The call of search in reasoning was not made")]);
+      expect(read(`${open}I try ${call}`, { format })).toMatchObject({
+        reasoning: `I try ${call}`,
+        text: "",
+        calls: [],
+      });
+    }
+  });
+
+  test("in code is text", () => {
+    const text = "Put it into `<think>` or\n```\n<reasoning>\n```\nSo.";
+    expect(read(text)).toMatchObject({ text, reasoning: "" });
+  });
+
+  const ENDING: readonly TextFormatName[] = ["kimi-k2", "qwen3-coder", "deepseek-dsml"];
+
+  test.each(ENDING)("that nothing closes ends at a call of %s", (format) => {
+    const call = textFormat(format).write([{ name: "search", input: { query: "x" } }]);
+    for (const requested of [format, "auto"] as const) {
+      for (const [text, startsInReasoning] of [
+        [`<think>so\n${call}`, false],
+        [`so\n${call}`, true],
+      ] as const) {
+        const parsed = read(text, { format: requested, startsInReasoning });
+        expect(parsed).toMatchObject({
+          reasoning: "so\n",
+          text: "",
+          calls: [{ name: "search", input: { query: "x" } }],
+        });
+        expect(parsed.warnings).toEqual(["The reasoning was not closed before the call."]);
+      }
+      const closed = read(`<think>so ${call} no</think>Done.`, { format: requested });
+      expect(closed).toMatchObject({ reasoning: `so ${call} no`, text: "Done.", calls: [] });
+      const quoted = read(`<think>so \`${call}\` no`, { format: requested });
+      expect(quoted).toMatchObject({ reasoning: `so \`${call}\` no`, calls: [] });
+    }
+  });
+
+  test("that nothing closes does not end at a call of another format", () => {
+    expect(read(`<think>so ${CALL}`)).toMatchObject({ reasoning: `so ${CALL}`, calls: [] });
+  });
+});
+
+describe("text has no markers of calls", () => {
+  test.each<[TextFormatName | "auto", string, string]>([
+    ["auto", "Done.<|tool_calls_section_end|>", "Done."],
+    ["kimi-k2", "Done.<|tool_call_end|><|tool_calls_section_end|> So.", "Done. So."],
+    ["auto", `${CALL}</tool_call>\nSo.`, "\nSo."],
+    ["hermes", "Done.</tool_call>", "Done."],
+    ["mistral", '[TOOL_CALLS]search{"query": "x"}</s>', ""],
+    ["auto", "Done.</s>", "Done."],
+    ["hermes", "Done.<|im_end|>", "Done."],
+    ["auto", "Not <s>old</s> but new.", "Not <s>old</s> but new."],
+  ])("in %s: %j", (format, text, says) => {
+    expect(read(text, { format }).text).toBe(says);
+  });
+});
+
+describe("variants", () => {
+  const JSON_LIST = '[{"name": "search", "arguments": {"query": "x"}}]';
+  test.each<[TextFormatName, string, string]>([
+    ["gigachat", '<|function_call|>{"name": "search", "arguments": {"query": "x"}}', ""],
+    ["gigachat", 'Ok.<|function_call|>{"name": "search", "arguments": {"query": "x"}}</s>', "Ok."],
+    ["lfm2-pythonic", `<|tool_call_start|>${JSON_LIST}<|tool_call_end|>`, ""],
+    ["lfm2-pythonic", `<|tool_call_start|> ${JSON_LIST.slice(1, -1)}<|tool_call_end|>Wait.`, "Wait."],
+    ["granite", `<tool_call> ${JSON_LIST}`, ""],
+    ["granite", `Ok.<tool_call>${JSON_LIST}</tool_call>`, "Ok."],
+    ["llama4-pythonic", "<|python_start|>[search(query='x')]<|python_end|>", ""],
+    ["llama4-pythonic", "I search: [search(query='x')]", "I search: "],
+    ["llama4-pythonic", "Ok. [search(query='x')] So.", "Ok.  So."],
+    ["longcat", '<longcat_tool_call>{"name": "search", "arguments": {"query": "x"}}</longcat_tool_call>', ""],
+    [
+      "longcat",
+      "<longcat_tool_call>search\n<longcat_arg_key>query</longcat_arg_key>\n<longcat_arg_value>x</longcat_arg_value>\n</longcat_tool_call>",
+      "",
+    ],
+    [
+      "step3",
+      '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>search\n<steptml:invoke name="search"><steptml:parameter name="query">x</steptml:parameter></steptml:invoke><｜tool_call_end｜><｜tool_calls_end｜>',
+      "",
+    ],
+  ])("of %s: %s", (format, text, says) => {
+    for (const requested of [format, "auto"] as const) {
+      const parsed = read(text, { format: requested });
+      expect(callsOf(parsed)).toEqual([{ name: "search", input: { query: "x" } }]);
+      expect(parsed.text).toBe(says);
+    }
+  });
+
+  test("prose with brackets in the middle of a line stays text", () => {
+    const text = "See [search] and [see(1)] and [remove(a=1)] and [search](x).";
+    expect(read(text)).toMatchObject({ calls: [], text });
+    const named = "See [see(1)] and [1, 2].";
+    expect(read(named, { format: "llama4-pythonic" })).toMatchObject({ calls: [], text: named });
+  });
+});

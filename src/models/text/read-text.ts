@@ -1,0 +1,424 @@
+import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
+import { allSections, textFormat } from "./format-table.ts";
+import { MarkdownPosition } from "./markdown-position.ts";
+import type { CallReader, Section, ToolTable } from "./text-format.ts";
+import {
+  awaitLength,
+  COMMENT_END,
+  type FoundMarker,
+  lookPastSpace,
+  Malformed,
+  markerSet,
+  type MarkerSet,
+  type Reading,
+  readUntil,
+} from "./text-source.ts";
+
+/** What the reader of a whole text works with. */
+export interface TextReader extends CallReader {
+  /** Keeps all events until `release` or `drop`. */
+  hold(): void;
+  release(): void;
+  /** Forgets the events and returns their text. */
+  drop(): string;
+  /** The formats of the calls that are held. */
+  heldFormats(): readonly TextFormatName[];
+  /** Everything so far was reasoning. */
+  retract(): void;
+  /** The names of the tools that the text would call if it were not quoted. */
+  callsIn(text: string): readonly string[];
+}
+
+export interface TextReading {
+  format: TextFormatName | "auto";
+  startsInReasoning: boolean;
+  /** Calls in quoted text are calls. For text that is known to be a quotation. */
+  readsQuotes: boolean;
+}
+
+/** Reads the whole text of a model: prose, reasoning and calls. */
+export function* readText(reader: TextReader, options: TextReading): Reading {
+  yield* new TextReadingState(reader, options).read();
+}
+
+/** How much reasoning is kept to find out whether it contains a call. */
+const MAX_KEPT_REASONING = 64 * 1024;
+
+class TextReadingState {
+  readonly #reader: TextReader;
+  readonly #plan: ScanPlan;
+  readonly #position = new MarkdownPosition((kind, text) => this.#warnOfCallsIn(text, `a ${kind}`));
+  readonly #startsInReasoning: boolean;
+  readonly #readsQuotes: boolean;
+  #hasReasoning: boolean;
+  /** Calls in reasoning that nothing has closed yet. */
+  #isHolding = false;
+  #isAfterCall = false;
+
+  constructor(reader: TextReader, { format, startsInReasoning, readsQuotes }: TextReading) {
+    this.#reader = reader;
+    this.#plan = scanPlan(format, reader.tools);
+    this.#startsInReasoning = startsInReasoning;
+    this.#hasReasoning = startsInReasoning;
+    this.#readsQuotes = readsQuotes;
+  }
+
+  *read(): Reading {
+    const { source } = this.#reader;
+    if (this.#startsInReasoning) yield* this.#readReasoning(this.#plan.openReasoningEnds);
+    for (;;) {
+      const found = yield* readUntil(source, this.#plan.markers, this.#passText);
+      if (!found) return this.#end();
+      const meaning = this.#plan.meanings.get(found.marker);
+      // A shortcut for code and tables, where nearly all brackets are plain text.
+      const isText = meaning?.type === "section" && meaning.section.onlyAtLineStart && !this.#position.isLineBlank;
+      if (meaning === undefined || isText) this.#passText(source.take(found.length));
+      else if (!(yield* this.#passQuoted(found, meaning))) yield* this.#readMarker(found, meaning);
+    }
+  }
+
+  *#readMarker(found: FoundMarker, meaning: MarkerMeaning): Reading {
+    switch (meaning.type) {
+      case "section":
+        return yield* this.#readSection(meaning.section, found);
+      case "reasoning":
+        this.#endHold();
+        this.#skip(found);
+        return yield* this.#readReasoning(meaning.ends);
+      case "reasoning_end":
+        return this.#endReasoning(found);
+      case "comment":
+        return yield* this.#readComment(found);
+      case "end_token":
+        if (yield* this.#isEndToken(found)) return this.#skip(found);
+        return this.#passText(this.#reader.source.take(found.length));
+      case "call_end":
+        if (this.#reader.calls.isFull) return this.#passText(this.#reader.source.take(found.length));
+        this.#reader.warn(`${found.marker} ends no call and was left out.`);
+        return this.#skip(found);
+      case "control_token":
+        return this.#skip(found);
+    }
+  }
+
+  readonly #passText = (piece: string): void => {
+    this.#reader.pass("text", piece);
+    this.#reader.source.takeMarked();
+    this.#position.add(piece);
+    this.#isAfterCall &&= piece.trim() === "";
+  };
+
+  #skip(found: FoundMarker): void {
+    this.#reader.source.take(found.length);
+    this.#reader.pass("skipped", this.#reader.source.takeMarked());
+  }
+
+  #end(): void {
+    this.#position.end();
+    this.#endHold();
+  }
+
+  *#readSection(section: Section, found: FoundMarker): Reading {
+    const { source, calls, warn } = this.#reader;
+    if (calls.isFull) {
+      warn("The text has too many calls: the rest was read as text. Make fewer calls at once.");
+      return this.#passText(source.take(found.length));
+    }
+    try {
+      yield* section.read(this.#reader, { ...found, isAtLineStart: this.#position.isLineBlank });
+    } catch (thrown) {
+      if (!(thrown instanceof Malformed)) throw thrown;
+      // It was tentative and turned out not to be a call.
+      calls.discard();
+      if (source.markedLength === 0) source.take(found.length);
+      return this.#passText(source.takeMarked());
+    }
+    this.#position.passCall();
+    this.#isAfterCall = true;
+  }
+
+  /** `</s>` is also a tag of HTML. It ends the text only after a call or as the last thing of the text. */
+  *#isEndToken(found: FoundMarker): Reading<boolean> {
+    if (this.#isAfterCall) return true;
+    const at = yield* lookPastSpace(this.#reader.source, found.length);
+    return this.#reader.source.peek(1, at) === "" && this.#reader.source.ended;
+  }
+
+  /** Passes the marker on as text if it is quoted, with the rest of the inline code around it. */
+  *#passQuoted(found: FoundMarker, meaning: MarkerMeaning): Reading<boolean> {
+    if (this.#readsQuotes) return false;
+    const { source } = this.#reader;
+    const position = this.#position;
+    const kind = position.block;
+    const isRead = kind === "code block" && (this.#plan.readsCodeBlocks || position.closeFenceHere());
+    // A line after a block quote may belong to it. Only a marker shows that a call begins here.
+    const isBareInQuote = position.isAfterQuote && found.length === 1;
+    if ((kind && !isRead) || isBareInQuote) {
+      if (meaning.type === "section") position.noteMarker();
+      this.#passText(source.take(found.length));
+      return true;
+    }
+    const length = yield* this.#inlineCodeLength(position, found, meaning);
+    if (length === 0) return false;
+    const text = source.take(length);
+    this.#passText(text);
+    if (meaning.type === "section") this.#warnOfCallsIn(text, "inline code");
+    return true;
+  }
+
+  /** The length of the inline code from here on, with the closing backticks; 0 if there is none around this place. */
+  *#inlineCodeLength(position: MarkdownPosition, found: FoundMarker, meaning: MarkerMeaning): Reading<number> {
+    for (const run of position.openRuns()) {
+      if (position.unclosed.has(run)) continue;
+      const length = yield* findClosingRun(this.#reader, run, found, endsOf(meaning));
+      if (length > 0) return length;
+      position.unclosed.add(run);
+    }
+    return 0;
+  }
+
+  /** At the start of a line a comment goes on to `-->` or to the end of the text, otherwise to `-->` in its paragraph. */
+  *#readComment(found: FoundMarker): Reading {
+    const { source, pass } = this.#reader;
+    const position = this.#position;
+    let kept = "";
+    const keep = (piece: string): void => {
+      if (kept.length < MAX_KEPT_REASONING) kept += piece.slice(0, MAX_KEPT_REASONING - kept.length);
+      pass("text", piece);
+      source.takeMarked();
+    };
+    const isBlock = position.isLineBlank;
+    if (isBlock || (!position.unclosed.has("-->") && (yield* closesInParagraph(this.#reader)))) {
+      keep(source.take(found.length));
+      const end = yield* readUntil(source, COMMENT_END, keep);
+      if (end) keep(source.take(end.length));
+      position.passReasoning();
+      return this.#warnOfCallsIn(kept.slice(found.length), "an HTML comment");
+    }
+    position.unclosed.add("-->");
+    this.#passText(source.take(found.length));
+  }
+
+  /** Reads up to the end of the reasoning. Calls in it are not made, unless the format lets a call end it. */
+  *#readReasoning(ends: MarkerSet): Reading {
+    const reader = this.#reader;
+    const { source } = reader;
+    const position = new MarkdownPosition(() => {});
+    this.#hasReasoning = true;
+    let kept = "";
+    const passReasoning = (piece: string): void => {
+      reader.pass("reasoning", piece);
+      source.takeMarked();
+      position.add(piece);
+      if (kept.length < MAX_KEPT_REASONING) kept += piece.slice(0, MAX_KEPT_REASONING - kept.length);
+    };
+    for (;;) {
+      const found = yield* readUntil(source, ends, passReasoning);
+      const meaning = found && this.#plan.meanings.get(found.marker);
+      if (!found || meaning?.type !== "section") {
+        if (found) this.#skip(found);
+        else reader.warn("The text ended inside its reasoning: calls in reasoning are not made.");
+        this.#warnOfCallsIn(kept, "reasoning");
+        return this.#position.passReasoning();
+      }
+      const length = position.block ? found.length : yield* this.#inlineCodeLength(position, found, meaning);
+      if (length > 0) passReasoning(source.take(length));
+      else if (yield* this.#holdCall(meaning.section, found)) {
+        this.#warnOfCallsIn(kept, "reasoning");
+        return this.#position.passReasoning();
+      } else passReasoning(reader.drop());
+    }
+  }
+
+  /** Reads a call in reasoning and holds it until it is certain that nothing closes the reasoning. */
+  *#holdCall(section: Section, found: FoundMarker): Reading<boolean> {
+    this.#reader.hold();
+    yield* this.#readSection(section, found);
+    const formats = this.#reader.heldFormats();
+    this.#isHolding = formats.length > 0 && formats.every((format) => textFormat(format).callEndsReasoning);
+    return this.#isHolding;
+  }
+
+  #endHold(): void {
+    if (!this.#isHolding) return;
+    this.#isHolding = false;
+    this.#reader.warn("The reasoning was not closed before the call.");
+    this.#reader.release();
+  }
+
+  #endReasoning(found: FoundMarker): void {
+    const reader = this.#reader;
+    if (this.#isHolding) {
+      this.#isHolding = false;
+      const text = reader.drop();
+      reader.pass("reasoning", text);
+      this.#warnOfCallsIn(text, "reasoning");
+    } else if (this.#hasReasoning) reader.warn(`${found.marker} closes reasoning that was not opened in this text.`);
+    else {
+      reader.warn(`${found.marker} closes reasoning that the prompt opened: set startsInReasoning.`);
+      reader.retract();
+    }
+    this.#hasReasoning = true;
+    this.#skip(found);
+    this.#position.passReasoning();
+  }
+
+  #warnOfCallsIn(text: string, place: string): void {
+    if (this.#readsQuotes) return;
+    for (const name of new Set(this.#reader.callsIn(text))) {
+      this.#reader.warn(`The call of ${name} in ${place} was not made. Write calls outside code, quotes and comments.`);
+    }
+  }
+}
+
+/** The markers after which the opening marker is certainly closed. */
+function endsOf(meaning: MarkerMeaning): readonly string[] {
+  if (meaning.type === "reasoning") return [meaning.close];
+  return meaning.type === "section" ? (meaning.section.close ?? []) : [];
+}
+
+/**
+ * Looks for backticks that close inline code around the marker, in the same paragraph. Backticks inside a whole call do not
+ * count: a stray backtick before the call and one in its arguments do not quote it. Takes nothing.
+ */
+function* findClosingRun(
+  { source }: CallReader,
+  run: number,
+  found: FoundMarker,
+  closes: readonly string[],
+): Reading<number> {
+  const stops = markerSet(["`", "\n", found.marker, ...closes]);
+  let length = 0;
+  let quoted = 0;
+  let isLineBlank = false;
+  let isClosed = closes.length === 0;
+  const pass = (piece: string): void => {
+    length += piece.length;
+    isLineBlank &&= piece.trim() === "";
+  };
+  pass(source.take(found.length));
+  for (;;) {
+    const next = yield* readUntil(source, stops, pass);
+    if (!next || (next.marker === "\n" && isLineBlank)) break;
+    if (next.marker === "`") {
+      let count = 0;
+      while ((yield* awaitLength(source, 1)) && source.peek(1) === "`") {
+        source.take(1);
+        count++;
+      }
+      const isMention = length === found.length;
+      pass("`".repeat(count));
+      if (count !== run) continue;
+      quoted ||= length;
+      if (isClosed || isMention) return finish(length);
+    } else {
+      pass(source.take(next.length));
+      if (next.marker === "\n") isLineBlank = true;
+      else if (closes.includes(next.marker)) isClosed = true;
+      else if (quoted > 0 && !isClosed) break;
+    }
+  }
+  return finish(isClosed && closes.length > 0 ? 0 : quoted);
+
+  function finish(result: number): number {
+    source.untake();
+    return result;
+  }
+}
+
+/** Whether `-->` follows before a blank line. Takes nothing. */
+function* closesInParagraph({ source }: CallReader): Reading<boolean> {
+  const stops = markerSet([...COMMENT_END.markers, "\n"]);
+  let isLineBlank = false;
+  for (;;) {
+    const next = yield* readUntil(source, stops, (piece) => void (isLineBlank &&= piece.trim() === ""));
+    const isEnd = !next || next.marker !== "\n" || isLineBlank;
+    if (next) source.take(next.length);
+    if (!isEnd) {
+      isLineBlank = true;
+      continue;
+    }
+    source.untake();
+    return next !== undefined && next.marker !== "\n";
+  }
+}
+
+/** The markers to search for, and their meanings. */
+interface ScanPlan {
+  readonly markers: MarkerSet;
+  readonly meanings: ReadonlyMap<string, MarkerMeaning>;
+  /** What ends reasoning that the prompt opened. */
+  readonly openReasoningEnds: MarkerSet;
+  readonly readsCodeBlocks: boolean;
+}
+
+type MarkerMeaning =
+  | { type: "section"; section: Section }
+  | { type: "reasoning"; close: string; ends: MarkerSet }
+  | { type: "reasoning_end" }
+  | { type: "call_end" }
+  | { type: "control_token" }
+  | { type: "end_token" }
+  | { type: "comment" };
+
+/** Pairs of markers around reasoning. Models write them in any format, also those that they know from prompts. */
+const COMMON_REASONING: readonly (readonly [string, string])[] = [
+  ["<think>", "</think>"],
+  ["<thinking>", "</thinking>"],
+  ["<reasoning>", "</reasoning>"],
+  ["<thought>", "</thought>"],
+  ["<mm:think>", "</mm:think>"],
+  ["<seed:think>", "</seed:think>"],
+  ["<longcat_think>", "</longcat_think>"],
+];
+
+/** Tokens that end a text in the vocabularies of many models. */
+const COMMON_CONTROL_TOKENS = ["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>"];
+const END_TOKEN = "</s>";
+
+const MAX_CACHED_PLANS = 100;
+const cachedPlans = new Map<string, ScanPlan>();
+
+/** Only the tags that are tool names depend on the tools. */
+function scanPlan(format: TextFormatName | "auto", tools: ToolTable): ScanPlan {
+  const key = format === "auto" || format === "cline-xml" ? `${format}\n${tools.names.join("\n")}` : format;
+  let plan = cachedPlans.get(key);
+  if (!plan) {
+    if (cachedPlans.size >= MAX_CACHED_PLANS) cachedPlans.clear();
+    cachedPlans.set(key, (plan = createScanPlan(format, tools)));
+  }
+  return plan;
+}
+
+function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): ScanPlan {
+  const formats = (format === "auto" ? TEXT_FORMATS : [format]).map(textFormat);
+  const sections = format === "auto" ? allSections(tools) : textFormat(format).sections(tools);
+  const reasoning = [...COMMON_REASONING, ...formats.flatMap((each) => each.reasoning ?? [])];
+  const meanings = new Map<string, MarkerMeaning>();
+  const add = (marker: string, meaning: MarkerMeaning): void => {
+    if (!meanings.has(marker)) meanings.set(marker, meaning);
+  };
+  for (const section of sections) for (const marker of section.open) add(marker, { type: "section", section });
+  const callMarkers = formats
+    .filter(({ callEndsReasoning }) => callEndsReasoning)
+    .flatMap((each) => each.sections(tools).flatMap(({ open }) => open));
+  const closes = reasoning.map(([, close]) => close);
+  for (const [open, close] of reasoning) {
+    add(open, { type: "reasoning", close, ends: markerSet([close, ...callMarkers]) });
+  }
+  for (const close of closes) add(close, { type: "reasoning_end" });
+  for (const marker of [...COMMON_CONTROL_TOKENS, ...formats.flatMap((each) => each.controlTokens ?? [])]) {
+    add(marker, { type: "control_token" });
+  }
+  // A fence that ends a call also ends other code.
+  const callEnds = sections.flatMap(({ close = [], onlyAtLineStart }) => (onlyAtLineStart ? [] : close));
+  for (const marker of callEnds) add(marker, { type: "call_end" });
+  add(END_TOKEN, { type: "end_token" });
+  add("<!--", { type: "comment" });
+  return {
+    markers: markerSet([...meanings.keys()]),
+    meanings,
+    openReasoningEnds: markerSet([...closes, ...callMarkers]),
+    readsCodeBlocks: format !== "auto" && textFormat(format).readsCodeBlocks === true,
+  };
+}
