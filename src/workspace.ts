@@ -151,6 +151,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
   const state = (): string => stateFolder ?? stateFolderOf(policy.workspace);
   const spills = createSpillFolder(state, () => clock.now());
   const ripgrep = createRipgrep();
+  const reads = createReadLedger(seenFiles);
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
   const sandbox = confinement === false ? undefined : openSandbox({ ...confinement, files });
@@ -169,7 +170,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     tools: [
       ...createFileTools({
         files,
-        reads: createReadLedger(seenFiles),
+        reads,
         lineIndexes: createLineIndexes(),
         requireRead: requireReadBeforeEdit,
         maxReadBytes,
@@ -177,18 +178,26 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         instructions: folderInstructions === true ? {} : folderInstructions || undefined,
         findFiles: createFileFinder({ files, ripgrep }),
       }),
-      ...createSearchTools({ files, spills, ripgrep }),
+      ...createSearchTools({
+        files,
+        spills,
+        ripgrep,
+        saw: (context, info, lines) =>
+          reads.saw(context, info, { seen: { ...lines, total: null, column: 1, cut: [] } }),
+      }),
       ...createRuntimeTools({
         files,
         processes,
         environments,
         openSpill: spills.open,
+        saw: (context, { info, bytes, ...lines }) =>
+          reads.saw(context, info, { bytes, seen: { ...lines, column: 1, cut: [] } }),
         clock,
         sandbox,
         previews: previewsOf(confinement, state),
       }),
       ...createSystemTools({ environments, clock }),
-      ...createDataTools(),
+      ...createDataTools({ files, spills }),
       ...createConversationTools({ todos, isUnattended }),
     ],
     spill: {

@@ -302,7 +302,10 @@ class ToolCallRound {
       throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: missing });
     }
     const outputSchema = outputSchemaFor(runtime.registry.get(result.toolName), this.#round.clientName);
-    return writeResult(result, { outputSchema, fullOutput: outputs.link(result, this.#identity) });
+    return writeResult(result, {
+      outputSchema,
+      fullOutput: outputs.link(result, { ...this.#identity, session: this.#session }),
+    });
   }
 
   #invalidState(): Error {

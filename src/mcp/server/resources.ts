@@ -109,7 +109,7 @@ interface StoredOutput {
   bytes: number;
 }
 
-/** Full outputs that were too long for a result. Only the identity that got the address can read it. */
+/** Full outputs that were too long for a result. Only the session that got the address can read it. */
 export class SpilledOutputs implements McpResourceSource {
   readonly #spill: McpRuntime["spill"];
   readonly #stored = new Map<string, StoredOutput>();
@@ -129,9 +129,10 @@ export class SpilledOutputs implements McpResourceSource {
   }
 
   /** The link to the full output of a truncated result. */
-  link({ metadata, toolName }: ToolResult, { id: owner }: McpIdentity): Content | undefined {
+  link({ metadata, toolName }: ToolResult, identity: McpIdentity): Content | undefined {
     const { spill } = metadata;
     if (!spill) return undefined;
+    const owner = ownerOf(identity);
     const uri = PREFIX + randomBytes(12).toString("base64url");
     this.#stored.set(uri, { owner, ref: spill.ref, toolName, bytes: spill.bytes });
     const [oldest, ...others] = [...this.#stored].filter(([, stored]) => stored.owner === owner);
@@ -141,9 +142,9 @@ export class SpilledOutputs implements McpResourceSource {
     return { type: "resource_link", uri, name: `output of ${toolName}`, description, mimeType: "text/plain" };
   }
 
-  list({ id }: McpIdentity) {
+  list(identity: McpIdentity) {
     return [...this.#stored]
-      .filter(([, { owner }]) => owner === id)
+      .filter(([, { owner }]) => owner === ownerOf(identity))
       .map(([uri, { toolName, bytes }]) => ({
         uri,
         name: `output of ${toolName}`,
@@ -153,9 +154,9 @@ export class SpilledOutputs implements McpResourceSource {
       }));
   }
 
-  async read(uri: string, { id }: McpIdentity) {
+  async read(uri: string, identity: McpIdentity) {
     const stored = this.#stored.get(uri);
-    if (stored?.owner !== id) return undefined;
+    if (stored?.owner !== ownerOf(identity)) return undefined;
     const text = await this.#spill.read(stored.ref);
     if (text === undefined) return undefined;
     const isCut = text.length > MAX_READ;
@@ -172,4 +173,8 @@ export class SpilledOutputs implements McpResourceSource {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+}
+
+function ownerOf({ id, session = "" }: McpIdentity): string {
+  return JSON.stringify([id, session]);
 }

@@ -2,27 +2,64 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { toolError, type ToolError } from "../../core/error.ts";
+import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
+import type { ToolOutput } from "../../core/result.ts";
+import { formatJson } from "../../core/results/format-json.ts";
+import { queryJson } from "../../core/results/json-path.ts";
+import type { ToolContext } from "../../core/tool.ts";
+import type { Files } from "../../io/files/files.ts";
+import { isSensitivePath } from "../../io/files/path-policy.ts";
+import { isSpillAddress, type SpillFolder } from "../../io/files/spill-folder.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
-export function createJsonParseTool() {
+/** Where JSON is read from, if not from the call. */
+export interface JsonSources {
+  files: Files;
+  /** Outputs that were too long to show. */
+  spills?: Pick<SpillFolder, "locate">;
+}
+
+/** Larger files would block the event loop. */
+const MAX_FILE_BYTES = 32 * 1024 * 1024;
+
+export function createJsonParseTool(sources?: JsonSources) {
   return createTool({
     name: "json_parse",
     title: "Parse JSON",
     description: {
       short: "Parses a JSON text strictly and returns the data, or the line and column of the error.",
-      usageNotes: ["Comments, trailing commas and duplicate keys are errors."],
-      examples: [{ input: { text: '{"name": "Ann", "tags": ["a", "b"]}' } }],
+      usageNotes: [
+        "Comments, trailing commas and duplicate keys are errors.",
+        "With query it returns a part, also of a file or of a long output (spill:ID).",
+      ],
+      examples: [
+        { input: { text: '{"name": "Ann", "tags": ["a", "b"]}' } },
+        { input: { text: '{"items": [{"id": 1}, {"id": 2}]}', query: "items[*].id" } },
+      ],
     },
-    parameters: z.object({ text: z.string().describe("The JSON text") }),
+    parameters: z.object({
+      text: z.string().optional().describe("The JSON text"),
+      path: z.string().min(1).optional().describe("Instead of text: a file, or the address of a long output"),
+      query: z.string().max(1000).optional().describe("A path to a part, such as items[0].name or items[10:20]"),
+    }),
     kind: "readonly",
     category: ToolCategory.DATA,
-    tags: ["json", "parse", "decode", "validate"],
+    tags: ["json", "parse", "decode", "validate", "query"],
     origin: { type: "builtin" },
     output: describeOutput({ data: field.any("The parsed value") }),
-    run({ text }) {
-      if (text.length > MAX_TEXT_LENGTH) throw textTooLong("The JSON text");
-      const { data, notes } = readJson(text);
+    labels: ["sensitive_data"],
+    labelsOf: ({ path }) =>
+      path !== undefined && sources && isSensitivePath(sources.files, path) ? ["sensitive_data"] : [],
+    signature: ({ path }) => ({ text: path ?? "", reads: path === undefined || isSpillAddress(path) ? [] : [path] }),
+    validate: ({ text, path }) => {
+      if ((text === undefined) === (path === undefined)) return "give either text or path";
+      return path !== undefined && !sources ? "path: there is no workspace; give text" : undefined;
+    },
+    async run({ text, path, query }, context) {
+      if (path !== undefined && sources) return queryFile(sources, { path, query }, context);
+      if (text === undefined || text.length > MAX_TEXT_LENGTH) throw textTooLong("The JSON text");
+      const { data: whole, notes } = readJson(text);
+      const data = query === undefined ? whole : queryJson(whole, query);
       return {
         content: [
           ...(notes.length > 0 ? [textBlock(`Note: ${notes.join(" ")}`)] : []),
@@ -34,6 +71,35 @@ export function createJsonParseTool() {
       };
     },
   });
+}
+
+/** Of a file only a part may fit into the details, so a query is applied first. */
+async function queryFile(
+  { files, spills }: JsonSources,
+  { path, query = "$" }: { path: string; query?: string },
+  { caller, allowedPaths, signal }: ToolContext,
+): Promise<ToolOutput> {
+  const spilled = spills && isSpillAddress(path) ? await spills.locate(path, caller) : undefined;
+  const from = spilled ?? { files: files.narrow(allowedPaths), name: path };
+  const { bytes } = await from.files.readWhole(from.name, { maxBytes: MAX_FILE_BYTES, signal });
+  const data = queryJson(parseFile(bytes.toString("utf8").replace(/^\uFEFF/, ""), path), query);
+  const shown = JSON.stringify(data, null, 2);
+  return {
+    content: formatJson(JSON.stringify(data)) ?? shown,
+    display: `${path} ${query}: ${describe(data)}`,
+    details: { data },
+  };
+}
+
+function parseFile(text: string, path: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw toolError("invalid_input", `${path} is not valid JSON: ${errorMessage(cause)}`, {
+      next: "Read it by lines with read.",
+      cause,
+    });
+  }
 }
 
 function describe(data: unknown): string {

@@ -3,7 +3,9 @@ import { z } from "zod";
 import type { Caller } from "../../core/call.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { resultTokensOf } from "../../core/results/next-call.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
+import type { FileInfo } from "../../io/files/open-file.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { isBinary } from "../../io/files/text-encoding.ts";
@@ -15,6 +17,7 @@ import {
   findMatchingFiles,
   type MatchingFiles,
   moreNote,
+  type ReadMatches,
   readMatches,
   showLines,
   stoppedNote,
@@ -106,7 +109,12 @@ export function createGrepTool(dependencies: SearchDependencies) {
     run: async (input, context) => {
       const { scope, target } = await openScope(scopeOf(context), input.path, context.caller);
       try {
-        return await search(scope, input, target);
+        const maxTokens = Math.max(500, resultTokensOf(context) - 500);
+        const saw: ShownLines | undefined =
+          target.shownAs === undefined && dependencies.saw
+            ? (info, lines) => dependencies.saw?.(context, info, lines)
+            : undefined;
+        return await search(scope, input, { ...target, maxTokens, saw });
       } finally {
         target.directory.close();
       }
@@ -138,6 +146,13 @@ const GREP_OUTPUT = describeOutput<GrepDetails>({
   "searched?": field.integer("Number of searched files"),
 });
 
+type ShownLines = (info: FileInfo, lines: { first: number; last: number }) => void;
+
+interface ShownTarget extends SearchTarget {
+  maxTokens: number;
+  saw?: ShownLines;
+}
+
 interface SearchTarget {
   directory: OpenDirectory;
   /** The address of a spilled output, which has no path. */
@@ -152,7 +167,7 @@ async function openTarget(files: Files, path: string): Promise<SearchTarget> {
   return { directory: await files.openDirectory(dirname(real)), file: basename(real) };
 }
 
-async function search(scope: SearchScope, input: GrepInput, target: SearchTarget): Promise<ToolOutput<GrepDetails>> {
+async function search(scope: SearchScope, input: GrepInput, target: ShownTarget): Promise<ToolOutput<GrepDetails>> {
   const { directory, file, shownAs } = target;
   const show = (path: string) => shownAs ?? scope.files.show(join(directory.real, path));
   if (file !== undefined && (await isBinaryFile(scope.files, join(directory.real, file)))) {
@@ -199,7 +214,7 @@ async function search(scope: SearchScope, input: GrepInput, target: SearchTarget
 interface GrepRun {
   scope: SearchScope;
   input: GrepInput;
-  target: SearchTarget;
+  target: ShownTarget;
   found: MatchingFiles;
   pattern: readonly string[];
   show(path: string): string;
@@ -228,7 +243,9 @@ async function reportLines({ scope, input, target, found, pattern, show }: GrepR
     offset,
     limit,
     maxPerFile: input.max_per_file,
+    maxTokens: target.maxTokens,
   });
+  if (input.line_numbers) for (const file of read.files) noteShown(file, target.saw);
   const shown = read.files.map(({ path, lines }) => ({ path: show(path), lines }));
   const matches = shown.flatMap(({ path, lines }) =>
     lines.filter(({ isMatch }) => isMatch).map(({ line, text }) => ({ path, line, text })),
@@ -243,6 +260,16 @@ async function reportLines({ scope, input, target, found, pattern, show }: GrepR
   const summary = `${matches.length}${hasMore ? "+" : ""} matching ${matches.length === 1 ? "line" : "lines"} in ${filesText(shown.length)}`;
   const details = { matches, files: shown.map(({ path }) => path), count: matches.length, truncated: hasMore };
   return { lines, details, summary };
+}
+
+/** Lines that are cut were not seen. */
+function noteShown({ info, lines }: ReadMatches["files"][number], saw: ShownLines | undefined): void {
+  const whole = lines.filter(({ isCut }) => !isCut).map(({ line }) => line);
+  for (let at = 0; info && saw && at < whole.length; at++) {
+    const first = whole[at] ?? 0;
+    while (whole[at + 1] === (whole[at] ?? 0) + 1) at++;
+    saw(info, { first, last: whole[at] ?? first });
+  }
 }
 
 async function reportFiles({ scope, input, target, found, show }: GrepRun): Promise<GrepReport> {

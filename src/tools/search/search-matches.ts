@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { DEFAULT_RESULT_TOKENS, estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
-import type { OpenFile } from "../../io/files/open-file.ts";
+import type { FileInfo, OpenFile } from "../../io/files/open-file.ts";
 import { decodeText, detectBom } from "../../io/files/text-encoding.ts";
 import type { FileFilter } from "./file-filter.ts";
 import type { Ripgrep, RipgrepResult } from "./ripgrep.ts";
@@ -19,6 +19,7 @@ export interface MatchRequest {
   offset: number;
   limit: number;
   maxPerFile: number | undefined;
+  maxTokens: number;
 }
 
 export interface ReadMatches {
@@ -29,8 +30,6 @@ export interface ReadMatches {
 
 /** Some systems do not allow longer command lines. */
 const MAX_PATH_CHARACTERS = 24_000;
-/** Below what the gate would cut again, with room for notes. */
-const MAX_RESULT_TOKENS = DEFAULT_RESULT_TOKENS - 500;
 /** Of the line number and the line end. */
 const LINE_TOKENS = 4;
 
@@ -38,7 +37,7 @@ const LINE_TOKENS = 4;
 export async function readMatches(scope: SearchScope, request: MatchRequest): Promise<ReadMatches> {
   const { paths, offset, limit, maxPerFile, before, after } = request;
   const files: MatchedFile[] = [];
-  let [skip, room, tokens] = [offset, limit, MAX_RESULT_TOKENS];
+  let [skip, room, tokens] = [offset, limit, request.maxTokens];
   for (const batch of batchesOf(paths)) {
     const { byFile, end } = await locateLines({
       ...request,
@@ -58,11 +57,11 @@ export async function readMatches(scope: SearchScope, request: MatchRequest): Pr
       const chosen = matching.slice(0, room);
       const isNear = (line: number) => chosen.some((match) => line >= match - before && line <= match + after);
       const shown = located.filter(({ line, column }) => (column === undefined ? isNear(line) : chosen.includes(line)));
-      const lines = await readLocated(scope.files, join(request.directory.real, path), shown);
+      const { lines, info } = await readLocated(scope.files, join(request.directory.real, path), shown);
       const { fitting, left } = fit(lines, path, tokens);
       tokens = left;
       room -= chosen.length;
-      if (fitting.length > 0) files.push({ path, lines: fitting });
+      if (fitting.length > 0) files.push({ path, lines: fitting, info });
       if (fitting.length < lines.length || chosen.length < matching.length) return { files, hasMore: true };
     }
     if (end !== "complete") return { files, hasMore: true };
@@ -191,19 +190,25 @@ interface ReadLine {
   isCut: boolean;
 }
 
+interface LocatedText {
+  lines: ReadLine[];
+  info?: FileInfo;
+}
+
 /**
  * The text of located lines. If the file has changed since, lines that are no longer at their position are omitted. A
  * missing or unreadable file gives no lines.
  */
-async function readLocated(files: Files, path: string, located: readonly LocatedLine[]): Promise<ReadLine[]> {
+async function readLocated(files: Files, path: string, located: readonly LocatedLine[]): Promise<LocatedText> {
   const file = await files.openForRead(path).catch(() => null);
-  if (file === null) return [];
+  if (file === null) return { lines: [] };
   try {
     const head = Buffer.alloc(4);
     const bom = detectBom(head.subarray(0, file.readNow(head, 0)));
-    if (bom && bom.encoding !== "utf-8") return await readTranscoded(files, path, located);
+    if (bom && bom.encoding !== "utf-8") return { lines: await readTranscoded(files, path, located) };
     const start = bom?.length ?? 0;
-    return located.flatMap((each) => readAt(file, { ...each, offset: each.offset + start }, start) ?? []);
+    const lines = located.flatMap((each) => readAt(file, { ...each, offset: each.offset + start }, start) ?? []);
+    return { lines, info: file.info };
   } finally {
     file.close();
   }
@@ -344,6 +349,8 @@ function readCounts({ output, prefix }: RipgrepResult) {
 interface MatchedFile {
   path: string;
   lines: readonly ReadLine[];
+  /** The file that the lines are of. */
+  info?: FileInfo;
 }
 
 /** `path:12: text` for a match, `path-13- text` for a context line, `--` between separate groups. */

@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import type { Preview, ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
+import type { FileInfo } from "../../io/files/open-file.ts";
 import type { GlobPattern } from "../../io/files/glob-pattern.ts";
 import { checkPath } from "../../io/files/path-policy.ts";
 import type { SpillFolder } from "../../io/files/spill-folder.ts";
@@ -13,6 +14,8 @@ export interface SearchDependencies {
   files: Files;
   /** Outputs that were too long to show. If omitted, `grep` knows no `spill:` addresses. */
   spills?: Pick<SpillFolder, "locate">;
+  /** Called with the lines of a file that a result shows whole. */
+  saw?: (context: ToolContext, info: FileInfo, lines: { first: number; last: number }) => void;
   ripgrep?: Ripgrep;
   /** A fast way to get many modification times. Without it only short lists are sorted by time. */
   modifiedTimes?: ModifiedTimes;

@@ -29,6 +29,7 @@ import type { InferOutput } from "../../schema/infer.ts";
 import { processOwner, REPLY_RESULT_LIMITS, replyLimits, type ReplyLimits } from "./command-output.ts";
 import { describeRun, EXEC_OUTPUT, type ExecDetails } from "./exec-result.ts";
 import { CODEX_EXEC, convertExec, redirectPatch } from "./exec-dialects.ts";
+import { findPrinted, type PrintedLines } from "./printed-files.ts";
 import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
 import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
 
@@ -41,6 +42,8 @@ export interface ExecDependencies {
   openSpill?: (call: { callId: string; caller: Caller }) => SpillSink | Promise<SpillSink>;
   clock?: Clock;
   reply?: Partial<ReplyLimits>;
+  /** Called with the lines of files that a command such as `cat` has shown. */
+  saw?: (context: ToolContext, printed: PrintedLines) => void;
   /** The sandbox for commands. Without one they have all rights of the user, and none runs without approval. */
   sandbox?: Sandbox;
   /** Where effects of commands are kept until a person has decided. If omitted, no command runs before its approval. */
@@ -203,6 +206,11 @@ async function run(
     replyLimits(context, reply),
   );
   if (described.details?.processId === undefined) void forget(processes, { owner, id, process });
+  const { saw } = dependencies;
+  const { status, truncated, stdout, stderr } = described.details ?? {};
+  if (saw && status === "completed" && !truncated && stdout && !stderr) {
+    for (const printed of await findPrinted(input.command, { stdout, cwd, files, signal })) saw(context, printed);
+  }
   return described;
 }
 

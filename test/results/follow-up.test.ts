@@ -1,0 +1,165 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { textOf } from "../../src/core/content.ts";
+import { createTool } from "../../src/core/create-tool.ts";
+import type { ToolResult } from "../../src/core/result.ts";
+import { createHaft, type Haft } from "../../src/runtime.ts";
+import { createArtifactManager, createArtifactTools, openWorkspace } from "../../src/workspace.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+
+// Every shortened result says how to go on. A model that does what it says must see everything.
+
+const rows = (count: number) => Array.from({ length: count }, (_, i) => `row-${i}-${(i * 7919) % 104_729}`);
+const LINES = rows(9000).join("\n");
+const ONE_LINE = rows(9000).join(";");
+const CHINESE = Array.from({ length: 9000 }, (_, i) => `第${i}行的内容`).join("，");
+const JSON_LINE = JSON.stringify({ total: 4000, items: rows(4000).map((name, id) => ({ id, name })) });
+const BASE64 = Buffer.from(rows(6000).join("")).toString("base64");
+const TEXTS = { LINES, ONE_LINE, CHINESE, JSON_LINE, BASE64 };
+
+interface NextCall {
+  name: string;
+  input: Record<string, unknown>;
+}
+
+/** The calls that a text names: another call, or the same with changed parameters. */
+function nextCalls(text: string, made: NextCall): NextCall[] {
+  const calls: NextCall[] = [];
+  for (const [, name, json] of text.matchAll(/Continue with ([\w.-]+) (\{[^\n]*?\})(?=[.,;\]]| or )/g)) {
+    calls.push({ name: name!, input: JSON.parse(json!) as NextCall["input"] });
+  }
+  for (const [, changes] of text.matchAll(/Use ((?:\w+=[\w-]+(?:, )?)+) to continue\./g)) {
+    const changed = changes!.split(", ").map((change) => {
+      const [name, value] = change.split("=") as [string, string];
+      return [name, /^\d+$/.test(value) ? Number(value) : value] as const;
+    });
+    const { column: _, ...input } = made.input;
+    calls.push({ name: made.name, input: { ...input, ...Object.fromEntries(changed) } });
+  }
+  return calls;
+}
+
+/** Follows every instruction, and returns the parts of `original` that no result has shown. */
+async function findUnseen(haft: Haft, first: NextCall, original: string): Promise<string> {
+  const caller = { session: "follower" };
+  const bare = original.replace(/\s/g, "");
+  const seen = new Uint8Array(bare.length);
+  const made = new Set<string>();
+  const waiting = [first];
+  for (let call = waiting.shift(); call; call = waiting.shift()) {
+    const key = JSON.stringify(call);
+    if (made.has(key)) continue;
+    made.add(key);
+    expect(made.size, "calls").toBeLessThan(60);
+    const result: ToolResult = await haft.execute(call.name, call.input, { caller });
+    expect(result, `${call.name} ${JSON.stringify(call.input)}`).toMatchObject({ status: "completed" });
+    const text = textOf(result.content);
+    waiting.push(...nextCalls(text, call));
+    for (const line of text.split("\n")) {
+      const piece = line
+        .replace(/^\d+\t/, "")
+        .replace(/^[\w.]+:\d+: /, "")
+        .replace(/\s/g, "");
+      if (piece === "") continue;
+      // Closing brackets occur at the end.
+      for (const at of [bare.indexOf(piece), bare.lastIndexOf(piece)]) if (at >= 0) seen.fill(1, at, at + piece.length);
+    }
+  }
+  const from = seen.indexOf(0);
+  return from < 0 ? "" : bare.slice(from, from + 80);
+}
+
+function stage(options: { folder?: boolean } = {}) {
+  const folder = temporaryFolder();
+  for (const [name, text] of Object.entries(TEXTS)) writeFileSync(join(folder, `${name}.txt`), text);
+  const print = createTool({
+    name: "print",
+    description: "Prints a text",
+    kind: "readonly",
+    parameters: [{ name: "which", type: "string" }],
+    run: ({ which }: { which: keyof typeof TEXTS }) => TEXTS[which],
+  });
+  const workspace = options.folder === false ? undefined : openWorkspace(folder, { sandbox: false });
+  return createHaft({ workspace, tools: [print], rules: { allow: ["exec"] } });
+}
+
+describe.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("all of %s is seen", (which) => {
+  test("of an own tool, with a workspace", async () => {
+    expect(await findUnseen(stage(), { name: "print", input: { which } }, TEXTS[which])).toBe("");
+  });
+
+  test("of an own tool, without a workspace", async () => {
+    const haft = stage({ folder: false });
+    expect(haft.tools().map(({ name }) => name)).toEqual(["print"]);
+    expect(await findUnseen(haft, { name: "print", input: { which } }, TEXTS[which])).toBe("");
+    expect(haft.tools().map(({ name }) => name)).toContain("read_result");
+  });
+
+  test.each(["read", "Read"])("of a file, with %s", async (name) => {
+    const path = `${which}.txt`;
+    const input = name === "read" ? { path } : { file_path: path };
+    expect(await findUnseen(stage(), { name, input }, TEXTS[which])).toBe("");
+  });
+
+  test("of a file, by bytes", async () => {
+    const haft = stage();
+    let call: NextCall | undefined = { name: "read", input: { path: `${which}.txt`, bytes: "0-" } };
+    let seen = "";
+    while (call) {
+      const result: ToolResult = await haft.execute(call.name, call.input);
+      seen += (result.details as { content: string }).content;
+      call = nextCalls(textOf(result.content), call)[0];
+    }
+    expect(seen).toBe(TEXTS[which]);
+  });
+
+  test.each(["exec", "Bash"])("of a command, with %s", async (name) => {
+    const first = { name, input: { command: `cat ${which}.txt` } };
+    expect(await findUnseen(stage(), first, TEXTS[which])).toBe("");
+  });
+});
+
+test("all matching lines of grep are seen", async () => {
+  const first = { name: "grep", input: { pattern: "row", path: "LINES.txt", limit: 1000 } };
+  expect(await findUnseen(stage(), first, LINES)).toBe("");
+});
+
+test("all of a background process is seen, also of a long line", async () => {
+  const haft = stage();
+  const caller = { session: "follower" };
+  for (const which of ["LINES", "ONE_LINE"] as const) {
+    const started = await haft.execute("exec", { command: `cat ${which}.txt; sleep 60`, yield_ms: 1000 }, { caller });
+    const { processId: id } = started.details as { processId: string };
+    expect(textOf(started.content)).toContain('Continue with process {"action":"log"');
+    const log = { name: "process", input: { action: "log", id, offset: 1, limit: 2000 } };
+    expect(await findUnseen(haft, log, TEXTS[which])).toBe("");
+    await haft.execute("process", { action: "remove", id }, { caller });
+  }
+});
+
+test("all of an artifact is seen", async () => {
+  const haft = createHaft({ tools: createArtifactTools(createArtifactManager()) });
+  const caller = { session: "follower" };
+  await haft.execute("create_artifact", { id: "long", title: "Long", content: LINES }, { caller });
+  expect(await findUnseen(haft, { name: "read_artifact", input: { id: "long" } }, LINES)).toBe("");
+});
+
+test("JSON is queried at the address that the result names", async () => {
+  for (const haft of [stage(), stage({ folder: false })]) {
+    const caller = { session: "follower" };
+    const result = await haft.execute("print", { which: "JSON_LINE" }, { caller });
+    const [, tool, json] = /query this JSON with (\w+) (\{.*?\})\./.exec(textOf(result.content)) ?? [];
+    const address = result.metadata.spill!.ref;
+    const [name, input] =
+      tool === undefined ? ["read_result", { path: address, query: "total" }] : [tool, JSON.parse(json!)];
+    expect(textOf((await haft.execute(name, input, { caller })).content)).toContain("4000");
+    const part = await haft.execute(name, { path: address, query: "items[10:12].name" }, { caller });
+    expect(JSON.parse(textOf(part.content))).toEqual(rows(12).slice(10));
+    expect(
+      await haft.execute(name, { path: address, query: "items[0]" }, { caller: { session: "other" } }),
+    ).toMatchObject({
+      error: { code: "path_not_found" },
+    });
+  }
+});
