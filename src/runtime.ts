@@ -68,7 +68,8 @@ import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./cod
 import { createRunCodeTool } from "./code/run-code.ts";
 import { createReadResultTool } from "./tools/results/read-result.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
-import { createDiscovery, type Shown, type ShownSet, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
+import type { ShownSet } from "./tools/discovery/shown-tools.ts";
+import { createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
 import { provideValidator, shareValidator } from "./schema/read-schema.ts";
 import type { Workspace } from "./workspace.ts";
@@ -115,8 +116,11 @@ export interface HaftOptions {
   isShortLived?: boolean;
   /** Registers `run_code`: where programs that wait are kept, and what they may use. */
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
-  /** Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others. */
-  toolSearch?: ToolSearchOptions;
+  /**
+   * Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others.
+   * `false`: not. Default: false.
+   */
+  toolSearch?: boolean | ToolSearchOptions;
   /** Counts tokens. Default: o200k_base if "gpt-tokenizer" is installed, else an estimate. */
   tokens?: TokenCounter;
   /** How many calls may run and wait at the same time. */
@@ -189,7 +193,13 @@ const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
   maxWaitMs: true,
 });
 const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true, graceMs: true });
-const SEARCH_KEYS = keysOf<ToolSearchOptions>({ budget: true, core: true });
+const SEARCH_KEYS = keysOf<ToolSearchOptions>({
+  enabled: true,
+  budget: true,
+  core: true,
+  learnFrom: true,
+  store: true,
+});
 const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
   lifetimeMs: true,
   replayMs: true,
@@ -205,11 +215,36 @@ function checkOptions(options: HaftOptions): void {
   checkKeys("createHaft", options, OPTION_KEYS);
   checkKeys("`concurrency` of createHaft", options.concurrency, CONCURRENCY_KEYS);
   checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
-  checkKeys("`toolSearch` of createHaft", options.toolSearch, SEARCH_KEYS);
+  checkToolSearch(options.toolSearch);
   checkKeys("`approvals` of createHaft", options.approvals, APPROVAL_KEYS);
   checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
   for (const layer of typeof policy === "function" ? [] : [policy].flat())
     checkToolPolicy("`policy` of createHaft", layer);
+}
+
+const LEARN_FROM = keysOf<Record<NonNullable<ToolSearchOptions["learnFrom"]>, unknown>>({
+  searches: true,
+  messages: true,
+  nothing: true,
+});
+
+function checkToolSearch(toolSearch: HaftOptions["toolSearch"]): void {
+  if (toolSearch === undefined || typeof toolSearch === "boolean") return;
+  checkKeys("`toolSearch` of createHaft", toolSearch, SEARCH_KEYS);
+  const { enabled, learnFrom } = toolSearch;
+  if (enabled !== undefined && typeof enabled !== "boolean") {
+    throw new TypeError("`toolSearch.enabled` of createHaft must be true or false.");
+  }
+  if (learnFrom !== undefined && !LEARN_FROM.has(learnFrom)) {
+    const known = [...LEARN_FROM].map((name) => JSON.stringify(name)).join(", ");
+    throw new TypeError(`\`toolSearch.learnFrom\` of createHaft must be one of ${known}.`);
+  }
+}
+
+/** The options of tool search, if it is on. */
+function toolSearchOf({ toolSearch }: HaftOptions): ToolSearchOptions | undefined {
+  if (toolSearch === true) return {};
+  return !toolSearch || toolSearch.enabled === false ? undefined : toolSearch;
 }
 
 /** A running Haft: a registry, the gate and the record of calls. */
@@ -250,6 +285,8 @@ export interface Haft {
   tools(options?: { mode?: string | undefined; caller?: Partial<Caller> | undefined }): AnyTool[];
   /** Ranked, best first; only tools that the caller may see. */
   search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
+  /** Removes what tool search has learned from this user's calls, about one tool or all. Returns the number of tools. */
+  forgetToolUse(options?: { user?: string; tool?: string }): Promise<number>;
   /** The definitions for a model. `compact`: one line and the bare input shape of each tool. */
   toLLMTools(options?: Shown & { dialect?: DialectName; definitions?: "full" | "compact" }): FunctionDeclaration[];
   /** The tools that a model gets now, and those that it can find with `tool_search`. */
@@ -377,6 +414,9 @@ class Runtime {
     const { jobs, backgroundStage } = this.#openJobs();
     this.jobs = jobs;
 
+    const toolSearch = toolSearchOf(options);
+    this.discovery = toolSearch && this.#openDiscovery(toolSearch);
+
     // The stages of a call, in order; results leave in reverse order. A host's middleware is inserted between them.
     const stages: (Stage | undefined)[] = [
       this.programs?.stage,
@@ -387,6 +427,7 @@ class Runtime {
       options.response && preferResponse(options.response),
       validation,
       this.taint.stage,
+      this.discovery?.stage,
       idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
       hooks?.before,
       this.permission,
@@ -416,7 +457,6 @@ class Runtime {
       questions: this.#openQuestions(),
       maxResultTokens: options.maxResultTokens,
     });
-    this.discovery = options.toolSearch && this.#openDiscovery(options.toolSearch);
     this.stored = this.#openStoredCalls();
 
     this.#registerTools();
@@ -453,6 +493,7 @@ class Runtime {
     steps.push("the workspace", () => options.workspace?.close());
     steps.push("stored calls", () => this.calls.close());
     steps.push("run_code", () => programs?.close());
+    steps.push("tool search", () => this.discovery?.uses.flush());
     const jobsClosed = jobs.close(graceMs);
     steps.push("jobs", () => jobsClosed);
     await this.gate.shutdown(graceMs);
@@ -572,12 +613,21 @@ class Runtime {
   }
 
   #openDiscovery(toolSearch: ToolSearchOptions): ReturnType<typeof createDiscovery> {
-    const { registry, grants } = this;
+    const { registry, grants, taint, clock } = this;
     return createDiscovery({
       ...toolSearch,
       counter: this.tokens,
+      clock,
+      warn: this.#warn,
       isListed: (tool, allow) => isToolAllowed(tool, { allow }),
-      toolsFor: searchableTools({ registry, grants, shownTo: (caller) => this.shownTo(caller) }),
+      find: (name) => registry.get(name),
+      hasReadUntrusted: (call) => taint.hasReadUntrusted(call),
+      toolsFor: searchableTools({
+        registry,
+        grants,
+        shownTo: (caller) => this.shownTo(caller),
+        learnedBy: (caller) => this.discovery?.learnedBy(caller),
+      }),
     });
   }
 
@@ -687,7 +737,13 @@ function publicOf(runtime: Runtime): Haft {
       return toolkit;
     },
     tools: (options) => runtime.tools(options),
-    search: (query, { limit, caller } = {}) => registry.search(query, { filter: runtime.shownTo(caller), limit }),
+    search: (query, { limit, caller } = {}) =>
+      registry.search(query, {
+        filter: runtime.shownTo(caller),
+        limit,
+        learned: runtime.discovery?.learnedBy(caller ?? {}),
+      }),
+    forgetToolUse: async ({ user = "", tool } = {}) => (await runtime.discovery?.uses.forget(user, tool)) ?? 0,
     toLLMTools({ dialect, definitions, ...shown } = {}) {
       const declare = definitions === "compact" ? compactDeclaration : declarationOf;
       return runtime.shownTools(shown).tools.map((tool) => declare(tool, dialect));

@@ -35,10 +35,12 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
     maxResultBytes: limits.maxResultBytes,
     maxResultTokens: limits.maxResultTokens,
     response: limits.response,
-    toolSearch:
-      toolSearch.enabled === false
-        ? undefined
-        : { ...given("budget", toolSearch.budget), ...given("core", toolSearch.core) },
+    toolSearch: {
+      enabled: toolSearch.enabled,
+      budget: toolSearch.budget,
+      core: toolSearch.core,
+      learnFrom: toolSearch.learnFrom,
+    },
     approvalWaitMs: approvals.waitMs,
   } satisfies HaftOptions;
 }

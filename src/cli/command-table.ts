@@ -42,6 +42,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     describe: "Show what a tool does and its parameters",
     search: "Find a tool by what it should do",
     call: "Call a tool",
+    forget: "Forget what tool search has learned from your calls",
   }),
   ...group("approvals", () => import("./commands/approvals.ts"), {
     list: "List the approvals and questions that wait for an answer",

@@ -255,6 +255,12 @@ const toolSearch = z.strictObject({
   budget: count.optional().describe("Max tokens of the tool definitions for a model. Default: 20000"),
   core: texts.optional().describe("Tools, group:… and * patterns that are always shown, up to half of the budget"),
   mcp: z.boolean().optional().describe("Whether the same limit applies to clients of the MCP server"),
+  learnFrom: z
+    .enum(["searches", "messages", "nothing"])
+    .optional()
+    .describe(
+      "What ranks a tool higher for the same user after a successful call: the search that found it, also the user's message (its text is stored), or nothing. Default: searches",
+    ),
 });
 
 const server = z.strictObject({
@@ -344,9 +350,10 @@ export const configSchema = z.strictObject({
   workspace: workspace.optional(),
   limits: limits.optional(),
   mcp: mcp.optional().describe("What clients of the MCP server get"),
-  toolSearch: toolSearch
+  toolSearch: z
+    .union([z.boolean(), toolSearch])
     .optional()
-    .describe("How many tool definitions a model gets; it finds the others with tool_search"),
+    .describe("How many tool definitions a model gets; it finds the others with tool_search. false: it gets all"),
   network: network.optional().describe("What the web tools may reach. Default: public addresses"),
   browser: browser.optional().describe("The browser tool, which also shows pages that need JavaScript to web_fetch"),
   store: z

@@ -32,6 +32,7 @@ test("the environment variables of the guide are the ones that are read", async 
   const names = [...new Set(guide.match(/HAFT_[A-Z_]+/g))].filter((name) => name !== "HAFT_STATE_DIR");
   const values: Record<string, string> = {
     HAFT_MODE: "plan",
+    HAFT_TOOL_SEARCH: "false",
     HAFT_TIMEOUT: "5",
     HAFT_MAX_CONCURRENT: "6",
     HAFT_PORT: "7",

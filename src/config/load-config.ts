@@ -208,7 +208,7 @@ interface MergedConfig {
   workspace: Section<"workspace">;
   limits: Section<"limits">;
   mcp: Section<"mcp">;
-  toolSearch: Section<"toolSearch">;
+  toolSearch: Exclude<Section<"toolSearch">, boolean>;
   network: Section<"network">;
   browser: Section<"browser">;
   /** Without `tools`, which is policy. */
@@ -288,7 +288,7 @@ function settingsOf(value: HaftConfig): MergedConfig {
     workspace: { allowedPaths: allowedPaths || undefined, ...value.workspace },
     limits: { ...value.limits },
     mcp: { ...value.mcp },
-    toolSearch: { ...value.toolSearch },
+    toolSearch: typeof value.toolSearch === "boolean" ? { enabled: value.toolSearch } : { ...value.toolSearch },
     network: { ...value.network },
     browser: { ...value.browser },
     sandbox: sandboxOf(value.sandbox),
@@ -360,6 +360,7 @@ const SETTINGS: readonly (readonly [variable: string, section: string, key: stri
   ["HAFT_TIMEOUT", "tools", "timeout"],
   ["HAFT_MAX_CONCURRENT", "tools", "maxConcurrent"],
   ["HAFT_MODE", "permissions", "defaultMode"],
+  ["HAFT_TOOL_SEARCH", "toolSearch", "enabled"],
   ["HAFT_STORE_URL", "store", "url"],
   ["HAFT_REDIS_URL", "jobs", "redisUrl"],
   ["HAFT_HOST", "server", "host"],

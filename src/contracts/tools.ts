@@ -73,5 +73,11 @@ export const tools = {
     }),
     output: page("ToolPage", ToolInfo),
   }),
+  forget: endpoint("DELETE /api/tools/learned", {
+    summary: "Forget what tool search has learned from your calls",
+    scope: "call",
+    query: z.strictObject({ tool: z.string().optional().describe("Only about this tool") }),
+    output: z.strictObject({ tools: z.number().int().describe("How many tools it was about") }),
+  }),
   get: endpoint("GET /api/tools/{name}", { summary: "One tool, by any of its names", scope: "read", output: ToolInfo }),
 };

@@ -79,6 +79,8 @@ export interface CallOptions {
   background?: boolean | BackgroundOptions;
   /** The caller makes no further call: `exec` waits for the end of its command and never moves it to the background. */
   waitForEnd?: boolean;
+  /** The user's message that the call serves. Tool search learns from it only if `learnFrom` is "messages". Not stored with the call. */
+  userMessage?: string;
   /** As `caller.task`. */
   taskId?: string;
   /** As `caller.user`. */
@@ -128,6 +130,7 @@ const OPTION_KEYS = keysOf<CallOptions>({
   onApprovalRequested: true,
   background: true,
   waitForEnd: true,
+  userMessage: true,
   taskId: true,
   userId: true,
 });
@@ -168,7 +171,7 @@ export interface CallToContinue {
   name: string;
   /** As sent. */
   input: unknown;
-  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "taskId" | "userId">;
+  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "userMessage" | "taskId" | "userId">;
   /** Tool names of its toolkit. Not a part of its policy, because the approval's fingerprint must not change. */
   toolkit?: readonly string[];
   verdict: Verdict;
@@ -395,6 +398,7 @@ export function continuationOf(call: Call): CallToContinue {
     signal: _signal,
     onUpdate: _onUpdate,
     onApprovalRequested: _onApprovalRequested,
+    userMessage: _userMessage,
     taskId: _task,
     userId: _user,
     ...options

@@ -5,6 +5,7 @@ import { toCategory, ToolCategory } from "./category.ts";
 import { descriptionText } from "./definition.ts";
 import { EventEmitter, type EventOf, type Listener } from "./events.ts";
 import { bindGate, type Gate, unbindGate } from "./gate.ts";
+import type { LearnedWords } from "./search/learned-words.ts";
 import { createSearchIndex, type SearchFields, type SearchIndex } from "./search/tool-index.ts";
 import { ChangeCounter } from "./stage.ts";
 import { originKey, ToolCatalogue } from "./tool-catalog.ts";
@@ -33,6 +34,8 @@ export interface SearchOptions {
   limit?: number;
   /** Applied before ranking: hidden tools take no place in the list. */
   filter?: (tool: AnyTool) => boolean;
+  /** Words of the questions that led this caller to tools. */
+  learned?: LearnedWords;
 }
 
 let attach: (registry: ToolRegistry, gate: Gate, statistics: CallStatistics) => void;
@@ -162,9 +165,10 @@ export class ToolRegistry implements ToolScope {
 
   /** Ranked, best first. */
   search(query: string, options: SearchOptions = {}): AnyTool[] {
-    const { limit = 10, filter } = options;
+    const { limit = 10, filter, learned } = options;
     const hits = this.#searchIndex().search(query, {
       limit,
+      learned,
       filter: filter ? (name: string) => filter(this.#catalogue.require(name)) : undefined,
     });
     return hits.map(({ id }) => this.#catalogue.require(id));

@@ -10,6 +10,7 @@ import { pinStoreSuite } from "../mcp/client/pin-store.suite.ts";
 import { serverQuestionStoreSuite } from "../mcp/client/server-question-store.suite.ts";
 import { describeSessionStore } from "../models/agent/session-store.suite.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
+import { describeToolUseStore } from "../core/search/tool-use-store.suite.ts";
 import { describeArtifactStore } from "../tools/artifacts/artifact-store.suite.ts";
 import { callsModule } from "./calls.ts";
 import { describeSqlDatabase } from "./database.suite.ts";
@@ -19,6 +20,7 @@ import { schedulesModule, SqlScheduleStore } from "./schedules.ts";
 import { sessionsModule, SqlSessions } from "./sessions.ts";
 import type { StoreLocation } from "./store.ts";
 import { SqlTaintStore, taintModule } from "./taint.ts";
+import { SqlToolUse, toolUseModule } from "./discovery/tool-use.ts";
 import { describeTokenStore } from "./tokens.suite.ts";
 import { openTokenStore } from "./tokens.ts";
 import { SqlUndo, undoModule } from "./undo.ts";
@@ -45,6 +47,12 @@ export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) =>
       const database = await engine.sharedDatabase([taintModule.migrations]);
       await database.run("DELETE FROM taint_marks");
       return new SqlTaintStore(database);
+    }),
+  toolUse: (engine) =>
+    describeToolUseStore("the store", async (workspace) => {
+      const database = await engine.sharedDatabase([toolUseModule.migrations]);
+      await database.run("DELETE FROM tool_use WHERE workspace = ?", [workspace]);
+      return new SqlToolUse(database, workspace);
     }),
   undo: (engine) =>
     undoStoreSuite("the store", async ({ maxBytes, clock }) => {

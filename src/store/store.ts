@@ -38,6 +38,7 @@ import {
 } from "./store-check.ts";
 import type { StoreContext, StoreModule } from "./table.ts";
 import { taintModule } from "./taint.ts";
+import { toolUseModule } from "./discovery/tool-use.ts";
 import { undoModule } from "./undo.ts";
 import { urlEngineOf } from "./url-engines.ts";
 
@@ -57,6 +58,7 @@ const STORE_MODULES = {
   signIns: signInsModule,
   taint: taintModule,
   todos: todosModule,
+  toolUse: toolUseModule,
   undo: undoModule,
 };
 

@@ -34,10 +34,14 @@ test("an agent in a small context finds one of 1,000 MCP tools, calls it, and us
   ]);
   const agent = createAgent({ haft, model });
 
-  const first = await agent.run("Cancel contract CON-7.");
+  const first = await agent.run("Take care of CON-7.");
   expect(first).toMatchObject({ text: "It is cancelled.", stop: "done" });
   expect(JSON.stringify(first.messages)).toContain("payroll_cancel_contract was done");
-  expect(names(model.requests[0]!.tools)).toEqual(["tool_search"]);
+  const [atFirst, next] = model.requests.map(({ tools }) => names(tools));
+  expect(atFirst?.at(-1)).toBe("tool_search");
+  expect(atFirst).not.toContain(WANTED);
+  // What was shown stays in its place, so a provider can cache it.
+  expect(next?.slice(0, atFirst?.length)).toEqual(atFirst);
   expect(JSON.stringify(model.requests[0]!.prompt[0])).toContain("There are more tools than you see");
   for (const { tools } of model.requests) {
     const tokens = haft.tokens.count(JSON.stringify(tools));
@@ -52,7 +56,7 @@ test("an agent in a small context finds one of 1,000 MCP tools, calls it, and us
   // Another conversation starts with few tools.
   const other = createScriptedLanguageModel([{ text: "Hello." }]);
   await createAgent({ haft, model: other }).run("Hi");
-  expect(names(other.requests[0]!.tools)).toEqual(["tool_search"]);
+  expect(names(other.requests[0]!.tools).at(-1)).toBe("tool_search");
 });
 
 const write = (name: string, params: string): string =>
@@ -84,11 +88,14 @@ test.each([["modern"], ["legacy"]] as const)(
     const options = { listChanged: { tools: { autoRefresh: false, onChanged } } };
     const client = await connectDirectly(haft, { era, options }, { defers: true });
     const list = async () => names((await client.listTools(undefined, { cacheMode: "refresh" })).tools);
-    expect(await list()).toEqual(["tool_search"]);
+    const first = await list();
+    expect(first.at(-1)).toBe("tool_search");
+    expect(first.length).toBeLessThan(50);
     await client.callTool({ name: "tool_search", arguments: { query: `select:${WANTED}` } });
     await vi.waitFor(() => expect(onChanged).toHaveBeenCalledTimes(1));
-    const [, found] = await list();
+    const [found, ...more] = (await list()).slice(first.length);
     expect(found).toBeDefined();
+    expect(more).toEqual([]);
     const { content } = await client.callTool({ name: found!, arguments: { id: "CON-7" } });
     expect(JSON.stringify(content)).toContain("payroll_cancel_contract was done");
     // Clients that ignore notifications are served all tools.
@@ -111,7 +118,9 @@ test("tools that one MCP session found are not listed for others", async () => {
   const list = async (client: typeof ada) => (await client.listTools(undefined, { cacheMode: "refresh" })).tools;
   await ada.callTool({ name: "tool_search", arguments: { query: "merge two warehouses of the fleet", limit: 2 } });
   await vi.waitFor(() => expect(reported.ada).toHaveBeenCalledTimes(1));
-  expect(await list(ada)).toHaveLength(3);
-  expect(await list(bob)).toHaveLength(1);
+  const before = await list(bob);
+  expect(names(before).at(-1)).toBe("tool_search");
+  expect(names(await list(ada)).slice(0, before.length)).toEqual(names(before));
+  expect(await list(ada)).toHaveLength(before.length + 2);
   expect(reported.bob).not.toHaveBeenCalled();
 });

@@ -58,6 +58,11 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
         .filter((tool) => group === undefined || tool.category === group || tool.groups.includes(group));
       return { items };
     },
+    async forget({ query: { tool }, identity }) {
+      // A name that is no longer registered may still have been learned about.
+      const name = tool === undefined ? undefined : (haft.registry.get(tool)?.name ?? tool);
+      return { tools: await haft.forgetToolUse({ user: identity.name, tool: name }) };
+    },
     get({ params: { name }, identity }) {
       const tool = haft.registry.get(name);
       // A tool that the policy hides does not exist.

@@ -14,6 +14,7 @@ const AGENT_OPTIONS = {
   agent: { type: "text", value: "NAME", about: "One of the configured agents" },
   model: { type: "text", value: "PROVIDER/NAME", about: "Instead of the configured model" },
   mode: MODE_OPTION,
+  "no-tool-search": { type: "flag", about: "The model gets all tool definitions, and no tool_search" },
 } as const satisfies OptionSpecs;
 
 export const run = defineCommand({
@@ -108,6 +109,7 @@ interface ConversationOptions {
   mode?: CallMode | undefined;
   steps?: number | undefined;
   model?: string | undefined;
+  "no-tool-search"?: boolean | undefined;
 }
 
 /** A conversation at this terminal: shows what the agent says and does, and asks for approvals. */
@@ -121,7 +123,7 @@ type OpenedBy = Pick<Invocation, "folder" | "url" | "terminal" | "output" | "emb
 
 async function openConversation(
   { folder, url, terminal, output, embedded, interrupted }: OpenedBy,
-  { agent: name, mode, steps, model }: ConversationOptions,
+  { agent: name, mode, steps, model, "no-tool-search": showsAll }: ConversationOptions,
 ): Promise<Conversation> {
   if (url !== undefined) {
     throw new UsageError("The agent of this command runs in this process.", "Omit --url, or use `haft sessions send`.");
@@ -150,7 +152,10 @@ async function openConversation(
     approvalWaitMs: false,
     onWarning: (warning) => output.warn(safe(warning)),
     middleware: embedded.middleware,
-    overrides: model === undefined ? undefined : { agent: { model } },
+    overrides: {
+      agent: model === undefined ? undefined : { model },
+      toolSearch: showsAll ? false : undefined,
+    },
   });
   try {
     if (embedded.onEvent) host.haft.on("*", embedded.onEvent);

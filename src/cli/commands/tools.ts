@@ -73,6 +73,24 @@ const search = defineCommand({
   },
 });
 
+const forget = defineCommand({
+  examples: [
+    ["haft tools forget", "everything that tool search has learned from your calls in this folder"],
+    ["haft tools forget github_create_issue", "only about one tool"],
+  ],
+  operands: [{ name: "NAME", isOptional: true, completes: "tool" }],
+  notes: ["`toolSearch.learnFrom` of the configuration says what is learned; `nothing` turns it off."],
+  uses: ["tools"],
+  async run({ connect, output, operands: [tool] }) {
+    const client = await connect();
+    output.data(await client.tools.forget({ tool }), ({ tools }) => [
+      tools === 0
+        ? "Nothing was learned."
+        : `Forgot what was learned about ${tools} ${tools === 1 ? "tool" : "tools"}.`,
+    ]);
+  },
+});
+
 const call = defineCommand({
   examples: [
     ["haft tools call read path=README.md limit:=20", "text with =, JSON with :="],
@@ -139,7 +157,7 @@ const call = defineCommand({
   },
 });
 
-export const commands = { list, describe, search, call };
+export const commands = { list, describe, search, call, forget };
 
 const KIND_STYLES: Readonly<Record<string, Style>> = { readonly: "green", write: "yellow", execute: "red" };
 

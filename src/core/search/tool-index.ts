@@ -1,3 +1,4 @@
+import type { LearnedWords } from "./learned-words.ts";
 import { readQuery } from "./query.ts";
 import { createNearWords } from "./similar-words.ts";
 import { foldCase, scanWords, type WordKind } from "./words.ts";
@@ -20,6 +21,8 @@ export interface SearchOptions {
   readonly limit?: number;
   /** Filters ids before the list is cut. */
   readonly filter?: (id: string) => boolean;
+  /** Words of past questions, which count as text of their tools in this search. */
+  readonly learned?: LearnedWords;
 }
 
 export interface SearchHit {
@@ -69,6 +72,10 @@ const fieldWeights = {
   parameter: 0.45,
   parameterText: 0.45,
 };
+/** Of words in past questions, measured on labelled sets (docs/decisions/0036). */
+const learnedWeight = 0.7;
+/** How much of the length of past questions counts as length of the tool's text. */
+const learnedLength = 0.5;
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.6, part: 0.3, number: 0.5 };
 
 /** BM25 parameters: saturation of term frequency, and the penalty for long texts. */
@@ -91,6 +98,14 @@ function post(term: Term, slot: number): number {
   else term.postings.push(slot, count);
   term.tally = 0;
   return count;
+}
+
+/** How many of these slots have no posting. */
+function countMissing(postings: readonly number[], slots: ReadonlyMap<number, unknown> | undefined): number {
+  if (!slots) return 0;
+  let known = 0;
+  for (let at = 0; at < postings.length; at += 2) if (slots.has(postings[at] as number)) known++;
+  return slots.size - known;
 }
 
 function frequencyOf(term: Term | undefined): number {
@@ -206,15 +221,16 @@ export function createSearchIndex(): SearchIndex {
 
   function search(query: string, options: SearchOptions = {}): SearchHit[] {
     readWaiting();
+    const { learned } = options;
     const limit = Math.max(0, Math.floor(options.limit ?? 10));
     if (slotById.size === 0 || limit === 0) return [];
     ranking.reset(entries.length);
     const requested = readQuery(query, {
       size: slotById.size,
-      frequency: (word) => frequencyOf(vocabulary.get(word)),
+      frequency: (word) => Math.max(frequencyOf(vocabulary.get(word)), learned?.counts(word)?.size ?? 0),
       near: (word) => nearWords.near(word),
     });
-    for (const [word, weight] of requested.words) score(word, weight);
+    for (const [word, weight] of requested.words) score(word, weight, learned);
     scoreNames(requested.text, requested.identifiers);
     return ranking
       .best(limit, {
@@ -224,21 +240,40 @@ export function createSearchIndex(): SearchIndex {
       .map(({ slot, score: points }) => ({ id: entries[slot]?.id ?? "", score: points }));
   }
 
-  function score(word: string, weight: number): void {
-    const term = vocabulary.get(word);
-    if (term === undefined) return;
-    const { postings } = term;
+  function score(word: string, weight: number, learned: LearnedWords | undefined): void {
+    const postings = vocabulary.get(word)?.postings ?? none;
+    const fromQuestions = slotsOf(learned?.counts(word));
     const count = slotById.size;
-    const having = frequencyOf(term);
+    const having = postings.length / 2 + countMissing(postings, fromQuestions);
     const rarity = weight * Math.log(1 + (count - having + 0.5) / (having + 0.5));
     const fixed = countUnit * saturation * (1 - lengthPenalty);
     const byLength = (countUnit * saturation * lengthPenalty * count) / Math.max(totalLength, 1);
+    const addScore = (slot: number, occurrences: number): void => {
+      const length = (lengths[slot] as number) + (learned ? learnedLengthOf(slot, learned) : 0);
+      ranking.add(slot, (rarity * occurrences * (saturation + 1)) / (occurrences + fixed + byLength * length));
+    };
     for (let at = 0; at < postings.length; at += 2) {
       const slot = postings[at] as number;
-      const occurrences = postings[at + 1] as number;
-      const held = occurrences + fixed + byLength * (lengths[slot] as number);
-      ranking.add(slot, (rarity * occurrences * (saturation + 1)) / held);
+      const more = fromQuestions?.get(slot) ?? 0;
+      addScore(slot, (postings[at + 1] as number) + more);
+      if (more > 0) fromQuestions?.delete(slot);
     }
+    for (const [slot, occurrences] of fromQuestions ?? []) addScore(slot, occurrences);
+  }
+
+  /** Occurrences in past questions by slot, in the unit of postings. Tools that are gone are left out. */
+  function slotsOf(counts: ReadonlyMap<string, number> | undefined): Map<number, number> | undefined {
+    if (!counts) return undefined;
+    const bySlot = new Map<number, number>();
+    for (const [id, occurrences] of counts) {
+      const slot = slotById.get(id);
+      if (slot !== undefined) bySlot.set(slot, occurrences * learnedWeight * countUnit);
+    }
+    return bySlot;
+  }
+
+  function learnedLengthOf(slot: number, learned: LearnedWords): number {
+    return learned.lengthOf(entries[slot]?.id ?? "") * learnedLength * countUnit;
   }
 
   function scoreNames(text: string, identifiers: readonly string[]): void {

@@ -27,6 +27,8 @@ export interface Taint {
   canLabel(tool: AnyTool): boolean;
   /** An ask verdict, if this call could send out sensitive data of a session that has read untrusted text. */
   verdictOf(call: Call): MaybePromise<Verdict | undefined>;
+  /** Whether the session of this call, or one of its parents, has read untrusted text before. True if that cannot be read. */
+  hasReadUntrusted(call: Call): MaybePromise<boolean>;
   /** Copies the labels of one session to another: to a child at its start, to a parent when it gets the answer. */
   share(from: string, to: string): Promise<void>;
 }
@@ -73,6 +75,16 @@ export function createTaint({ store = new MemoryTaintStore(), labels: given = {}
         return marks instanceof Promise ? marks.then(judge, (why) => unreadable(call, why)) : judge(marks);
       } catch (why) {
         return unreadable(call, why);
+      }
+    },
+    hasReadUntrusted(call) {
+      const isUntrusted = (marks: readonly TaintMark[]): boolean =>
+        marks.some(({ label }) => label === "untrusted_input");
+      try {
+        const marks = marksOf(call);
+        return marks instanceof Promise ? marks.then(isUntrusted, () => true) : isUntrusted(marks);
+      } catch {
+        return true;
       }
     },
     async share(from, to) {

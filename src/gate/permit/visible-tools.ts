@@ -1,6 +1,7 @@
 import { type Call, type CallAuthority, type Caller, toolOf } from "../../core/call.ts";
 import { ToolPermissionError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
+import type { LearnedWords } from "../../core/search/learned-words.ts";
 import type { Stage } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { familyOf, type PolicyLayer } from "./policy-layers.ts";
@@ -110,12 +111,14 @@ function planMode(tool: AnyTool): ToolPermissionError {
 export interface SearchableToolsOptions {
   registry: ToolRegistry;
   grants: SessionGrants;
+  /** The words of the questions that led a caller to tools. */
+  learnedBy?(caller: Partial<Caller>): LearnedWords | undefined;
   /** Which tools exist for a caller. */
   shownTo(caller: Partial<Caller>): (tool: AnyTool) => boolean;
 }
 
 /** The tools that a call with these limits could call: only these are searched and ranked. */
-export function searchableTools({ registry, grants, shownTo }: SearchableToolsOptions) {
+export function searchableTools({ registry, grants, shownTo, learnedBy }: SearchableToolsOptions) {
   return ({ caller, mode, policy = [] }: CallAuthority) => {
     const isShown = shownTo(caller);
     const layers = policy.map(admits);
@@ -126,7 +129,8 @@ export function searchableTools({ registry, grants, shownTo }: SearchableToolsOp
       layers.every((admitted) => admitted(tool)) &&
       !ruleSet.deniesAll(tool);
     return {
-      search: (query: string, limit: number): readonly AnyTool[] => registry.search(query, { limit, filter }),
+      search: (query: string, limit: number): readonly AnyTool[] =>
+        registry.search(query, { limit, filter, learned: learnedBy?.(caller) }),
       get(name: string): AnyTool | undefined {
         const tool = registry.get(name);
         return tool && filter(tool) ? tool : undefined;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Tool as ToolDefinition } from "@modelcontextprotocol/server";
-import type { CallOptions, ToolScope } from "../../core/call.ts";
+import type { Caller, CallOptions, ToolScope } from "../../core/call.ts";
 import { declarationOf, descriptionText } from "../../core/definition.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -102,10 +102,10 @@ export class ServedTools {
   }
 
   /** The tools that one session lists: all, or a part if there are too many. */
-  listFor(session: string, clientName: string): ToolDefinition[] {
+  listFor(caller: Pick<Caller, "session" | "user">, clientName: string): ToolDefinition[] {
     const all = this.#tools();
     const tools = this.#options.defers
-      ? this.#runtime.shownTools({ among: all, caller: { session } }).tools
+      ? this.#runtime.shownTools({ among: all, caller }).tools
       : all.toSorted((a, b) => byName(this.#definitionOf(a), this.#definitionOf(b)));
     return tools.map((tool) => {
       const definition = this.#definitionOf(tool);

@@ -44,7 +44,10 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   server.onerror = (error) => options.onError?.(error);
 
   server.setRequestHandler("tools/list", (_request, context) => ({
-    tools: tools.listFor(connection.session, readRound(context, server, clock).clientName),
+    tools: tools.listFor(
+      { session: connection.session, user: identity.name },
+      readRound(context, server, clock).clientName,
+    ),
   }));
   server.setRequestHandler("tools/call", ({ params }, context) =>
     answerToolCall(params, { round: readRound(context, server, clock), server, connection, service }),

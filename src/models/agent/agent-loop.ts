@@ -155,6 +155,7 @@ class AgentRun {
   readonly #repetition = new RepetitionWatch();
   #tools: readonly AnyTool[] = [];
   #late: LateResults | undefined;
+  #userMessage: string | undefined;
   /** Pending calls whose results the model has not seen. */
   #unreported = new Map<string, PendingResult>();
 
@@ -172,7 +173,10 @@ class AgentRun {
   async run(input: string | readonly Message[]): Promise<AgentResult> {
     try {
       checkKeys("A run of an agent", this.#options, RUN_KEYS);
-      await this.#start(typeof input === "string" ? [{ role: "user", content: input }] : input);
+      const messages: readonly Message[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
+      // A subagent's task is the text of a model.
+      if (!this.#options.parent) this.#userMessage = textsOfUser(messages).at(-1);
+      await this.#start(messages);
       for (;;) {
         const result = await this.#step();
         if (result) return result;
@@ -233,7 +237,9 @@ class AgentRun {
     const messages = [...this.#history, ...this.#added];
     const caller = this.#caller;
     const loaded = loadedToolsIn(messages);
-    const tools = reuseIfEqual(this.#tools, this.#parts.shownTools({ caller, mode, policy: this.#policy, loaded }));
+    const about = textsOfUser(messages).at(0);
+    const shown = this.#parts.shownTools({ caller, mode, policy: this.#policy, loaded, about });
+    const tools = reuseIfEqual(this.#tools, shown);
     this.#tools = tools;
     this.#context.setToolDefinitions(tools.map(callDefinitionOf));
     const system = await this.#parts.systemPrompt({ tools, mode, context: this.#context, caller });
@@ -256,7 +262,13 @@ class AgentRun {
       call.onResult = (result) => this.#emit({ type: "tool_result", result });
       return call;
     });
-    const options: CallOptions = { caller: this.#caller, signal: this.#signal, mode, policy: this.#policy };
+    const options: CallOptions = {
+      caller: this.#caller,
+      signal: this.#signal,
+      mode,
+      policy: this.#policy,
+      userMessage: this.#userMessage,
+    };
     const results = await gate.executeMany(batch, options, { scope: toolkit });
     for (const result of results) {
       this.#context.setToolCallResult(result);
@@ -656,6 +668,10 @@ function timesRepeated(steps: readonly string[]): number {
   return max;
 }
 
+function textsOfUser(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => (message.role === "user" ? [textOfMessage(message)] : []));
+}
+
 /** The tools that tool_search loaded in a conversation, newest last. Derived from the messages, so it is restored with them. */
 function loadedToolsIn(messages: readonly Message[]): string[] {
   const loaded = new Set<string>();
@@ -664,7 +680,8 @@ function loadedToolsIn(messages: readonly Message[]): string[] {
     for (const { toolName, success, metadata } of message.results) {
       const names = metadata["loadedTools"];
       if (toolName !== "tool_search" || !success || !Array.isArray(names)) continue;
-      for (const name of names.map(String)) {
+      // The best match is the last one to be dropped.
+      for (const name of names.map(String).toReversed()) {
         loaded.delete(name);
         loaded.add(name);
       }

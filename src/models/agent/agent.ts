@@ -194,6 +194,8 @@ export interface ToolAudience {
   policy: readonly CallPolicy[];
   /** The tools that the conversation has loaded with tool_search. */
   loaded: readonly string[];
+  /** The first message of the user. */
+  about: string | undefined;
 }
 
 export interface PromptView {

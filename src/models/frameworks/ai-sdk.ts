@@ -92,8 +92,8 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
     async needsApproval(input, { toolCallId, messages }) {
       // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
       if (isAnswered(toolCallId, messages)) return true;
-      const { run, scope } = readCall({ toolCallId, messages, input }, runs);
-      const question = await bridged.check(input, { id: toolCallId, run, scope });
+      const { run, scope, userMessage } = readCall({ toolCallId, messages, input }, runs);
+      const question = await bridged.check(input, { id: toolCallId, run, scope, userMessage });
       if (question && run !== undefined) runs?.remember([toolCallId, input, messages], run);
       return question !== undefined;
     },
@@ -225,10 +225,25 @@ interface ApprovalRequest {
 function readCall(
   { toolCallId, messages, input }: { toolCallId: string; messages: readonly unknown[]; input: unknown },
   runs: RunIds | undefined,
-): Pick<FrameworkRun, "run" | "scope" | "answer"> {
+): Pick<FrameworkRun, "run" | "scope" | "answer" | "userMessage"> {
   const request = readRequests(messages).findLast((each) => each.toolCallId === toolCallId && each.isOpen);
   const resumed = request && runs?.recall(request, input);
-  return { run: resumed ?? runs?.of(messages), scope: scopeOf(toolCallId, messages), answer: request?.answer };
+  return {
+    run: resumed ?? runs?.of(messages),
+    scope: scopeOf(toolCallId, messages),
+    answer: request?.answer,
+    userMessage: lastUserText(messages),
+  };
+}
+
+function lastUserText(messages: readonly unknown[]): string | undefined {
+  const last = messages.findLast((message) => isObject(message) && message["role"] === "user");
+  if (!isObject(last)) return undefined;
+  const { content } = last;
+  if (typeof content === "string") return content;
+  return partsOf([last])
+    .flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []))
+    .join(" ");
 }
 
 /** Some models number the calls of each turn. So an id counts until it has a result in the messages. */

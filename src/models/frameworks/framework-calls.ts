@@ -15,6 +15,8 @@ export interface FrameworkCall {
   run?: string | undefined;
   /** A part of the run. The id counts only within it. */
   scope?: string | undefined;
+  /** The last message of the user, if the framework gives it. */
+  userMessage?: string | undefined;
 }
 
 /** What a person answered to the framework's own approval request. */
@@ -210,7 +212,14 @@ export class FrameworkCalls {
   #execute(tool: AnyTool, input: unknown, { call, live, ...binding }: Execution): Promise<ToolResult> {
     const { toolkit, call: { userId: _user, taskId: _task, ...shared } = {} } = this.#options;
     const { caller, key } = this.#identify(tool, call);
-    const options: CallOptions = { ...shared, ...live, id: call.id || undefined, idempotencyKey: key, caller };
+    const options: CallOptions = {
+      userMessage: call.userMessage,
+      ...shared,
+      ...live,
+      id: call.id || undefined,
+      idempotencyKey: key,
+      caller,
+    };
     return this.#gateOf(tool).execute(toolkit ? tool.name : tool, input, options, { ...binding, scope: toolkit });
   }
 

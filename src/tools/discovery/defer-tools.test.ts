@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createTool } from "../../core/create-tool.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { deferTools, TOOL_SEARCH } from "./tool-search.ts";
+import { deferTools, TOOL_SEARCH } from "./shown-tools.ts";
 
 const tool = (name: string): AnyTool =>
   createTool({ name, description: name, parameters: [], kind: "readonly", run: () => name });

@@ -3,7 +3,7 @@ import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { declarationOf, type FunctionDeclaration } from "../../core/definition.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
-import type { DefinitionCost } from "./tool-search.ts";
+import type { DefinitionCost } from "./shown-tools.ts";
 
 /** If an estimate differs from the budget by this factor, no exact count is needed. */
 const SAFETY_MARGIN = 1.6;

@@ -31,23 +31,32 @@ const open = (options: HaftOptions = {}) => createTestHaft({ tools, toolSearch: 
 const names = (shown: readonly { name: string }[]): string[] => shown.map(({ name }) => name);
 
 describe("tool_search", () => {
-  test("is shown alone for too many tools, and then shows what it found", async () => {
+  test("is shown with the tools that fit, and then shows what it found after them", async () => {
     const haft = open();
     const caller = { session: "a" };
-    expect(names(haft.toLLMTools({ caller }))).toEqual(["tool_search"]);
-    const result = await haft.execute("tool_search", { query: "open an issue on GitHub", limit: 2 }, { caller });
+    const first = names(haft.toLLMTools({ caller }));
+    expect(first).toEqual([...tools.slice(0, first.length - 1).map(({ name }) => name), "tool_search"]);
+    const result = await haft.execute("tool_search", { query: "open a page on Notion", limit: 2 }, { caller });
     expect(textOf(result.content)).toMatch(
-      /^2 tools were loaded.*\n- github_create_issue: create a issue in github\.…\n/,
+      /^2 tools were loaded.*\n- notion_create_page: create a page in notion\.…\n/,
     );
-    expect(names(haft.toLLMTools({ caller }))).toContain("github_create_issue");
-    expect(haft.toLLMTools({ caller })).toHaveLength(3);
+    const second = names(haft.toLLMTools({ caller }));
+    expect(second.slice(0, first.length)).toEqual(first);
+    expect(second.slice(first.length)).toContain("notion_create_page");
+  });
+
+  test("advises one search for each step", () => {
+    const shown = open()
+      .toLLMTools()
+      .find(({ name }) => name === "tool_search");
+    expect(shown?.description).toContain("Search once for each step of your task");
   });
 
   test("loads for one conversation only", async () => {
     const haft = open();
     await haft.execute("tool_search", { query: "select:jira_create_page" }, { caller: { session: "a" } });
-    expect(names(haft.toLLMTools({ caller: { session: "a" } }))).toEqual(["tool_search", "jira_create_page"]);
-    expect(names(haft.toLLMTools({ caller: { session: "b" } }))).toEqual(["tool_search"]);
+    expect(names(haft.toLLMTools({ caller: { session: "a" } })).slice(-2)).toEqual(["tool_search", "jira_create_page"]);
+    expect(names(haft.toLLMTools({ caller: { session: "b" } })).at(-1)).toBe("tool_search");
   });
 
   test("selects by name, and suggests similar names for unknown ones", async () => {
@@ -108,12 +117,55 @@ describe("the shown tools", () => {
 
   test("include the user's own or configured tools; the others can be found", () => {
     const own = { name: "greet", description: "Greets", parameters: [], run: () => "hi" };
-    expect(names(open({ tools: [own, ...tools] }).toLLMTools())).toEqual(["greet", "tool_search"]);
+    expect(names(open({ tools: [...tools, own] }).toLLMTools())[0]).toBe("greet");
     const core = ["stripe_create_invoice", "group:mcp:notion"];
     const shown = names(open({ tools: [own, ...tools], toolSearch: { budget: 3000, core } }).toLLMTools());
+    expect(shown[0]).toBe("stripe_create_invoice");
+    expect(shown.slice(1, 13).every((name) => name.startsWith("notion_"))).toBe(true);
+  });
+
+  test("use the budget: at least three quarters of 20,000 tokens, and not more", () => {
+    const many = Array.from({ length: 234 }, (_, at) => ({
+      ...tools[at % 60]!,
+      name: `tool_${at}_${tools[at % 60]!.name}`,
+    }));
+    const haft = open({ tools: many, toolSearch: true });
+    const used = (shown: readonly object[]) => haft.tokens.count(JSON.stringify(shown));
+    const budget = Math.round(used(haft.toLLMTools({ budget: 1e9 })) * 0.5);
+    expect(used(haft.toLLMTools({ budget }))).toBeGreaterThan(budget * 0.75);
+    expect(used(haft.toLLMTools({ budget }))).toBeLessThanOrEqual(budget);
+  });
+
+  test("are those that were used here first, then the first ones, and stay the same in a conversation", async () => {
+    const haft = open();
+    const caller = { user: "ada", session: "a" };
+    const before = names(haft.toLLMTools({ caller }));
+    expect(before).not.toContain("notion_delete_release");
+    for (let time = 0; time < 3; time++) await haft.execute("notion_create_release", {}, { caller });
+    await haft.execute("notion_create_customer", {}, { caller });
+    expect(names(haft.toLLMTools({ caller }))).toEqual(before);
+    const next = names(haft.toLLMTools({ caller: { user: "ada", session: "b" } }));
+    expect(next).toHaveLength(before.length);
+    // In the order of registration, so the set and not its ranking decides what providers can cache.
+    expect(next.slice(-3)).toEqual(["notion_create_customer", "notion_create_release", "tool_search"]);
+    expect(names(haft.toLLMTools({ caller: { user: "bob", session: "b" } }))).toEqual(before);
+  });
+
+  test("are those that match how the conversation began", () => {
+    const about = "Send our customer on stripe a new invoice";
+    const shown = names(open().toLLMTools({ caller: { session: "a" }, about }));
     expect(shown).toContain("stripe_create_invoice");
-    expect(shown).toContain("notion_delete_page");
-    expect(shown).not.toContain("greet");
+    expect(names(open().toLLMTools({ caller: { session: "a" }, about }))).toEqual(shown);
+  });
+
+  test("are all if the search is turned off", () => {
+    for (const toolSearch of [false, { enabled: false }, { enabled: false, budget: 10 }]) {
+      expect(names(open({ toolSearch }).toLLMTools())).toEqual(tools.map(({ name }) => name));
+    }
+    const refused = (toolSearch: unknown) => () => open({ toolSearch: toolSearch as never });
+    expect(refused({ enabeld: false })).toThrow(/enabeld.*enabled/s);
+    expect(refused({ enabled: "no" })).toThrow(/`toolSearch.enabled` of createHaft must be true or false/);
+    expect(refused({ learnFrom: "all" })).toThrow(/one of "searches", "messages", "nothing"/);
   });
 
   test("can be compact: one line and the bare input schema", () => {

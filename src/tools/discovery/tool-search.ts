@@ -4,17 +4,43 @@ import { firstLine, text, type TokenCounter } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
 import type { AnyTool } from "../../core/tool.ts";
-import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
+import { type MaybePromise, type Stage } from "../../core/stage.ts";
+import { MemoryToolUse, type ToolUseStore } from "../../core/search/tool-use.ts";
+import { type LearnedWords } from "../../core/search/learned-words.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
+import { type LearnFrom, learnFromCalls, type LearnOptions, userOf } from "./learn-from-calls.ts";
+import {
+  conversationKey,
+  deferTools,
+  type DefinitionCost,
+  isSelection,
+  LikelyTools,
+  LoadedTools,
+  selectedNames,
+  type ShownSet,
+  TOOL_SEARCH,
+} from "./shown-tools.ts";
+import { ToolUses, type ToolUsesOptions } from "./use-by-user.ts";
 
 export interface ToolSearchOptions {
+  /** `false`: there is no `tool_search`, and a model gets all definitions. Default: true. */
+  enabled?: boolean;
   /** Max tokens for the definitions shown to a model. If all fit, all are shown. */
   budget?: number;
   /** Names, groups and patterns of tools that are always shown, within half of the budget. */
   core?: readonly string[];
+  /**
+   * What ranks tools higher in later searches of the same user, once the call succeeded: the query that found them
+   * ("searches", the default), also the user's message ("messages", which stores people's text), or "nothing".
+   */
+  learnFrom?: LearnFrom;
+  /** Where the use of tools is kept. Default: in memory. */
+  store?: ToolUseStore;
 }
 
-export interface DiscoveryDependencies extends ToolSearchOptions {
+export interface DiscoveryDependencies
+  extends ToolSearchOptions, Pick<LearnOptions, "find" | "hasReadUntrusted">, Pick<ToolUsesOptions, "clock" | "warn"> {
   counter: TokenCounter;
   /** Whether a list of names, groups and patterns includes the tool. */
   isListed(tool: AnyTool, list: readonly string[]): boolean;
@@ -31,11 +57,18 @@ export interface Shown {
   loaded?: Iterable<string>;
   /** Default: the configured budget. */
   budget?: number;
+  /** How the conversation began, such as the user's first message: tools that match it are shown first. */
+  about?: string;
 }
 
 export interface Discovery {
   readonly tool: AnyTool;
   readonly cost: DefinitionCost;
+  /** Learns from calls. */
+  readonly stage: Stage;
+  readonly uses: ToolUses;
+  /** The words that this caller's questions add to a search. */
+  learnedBy(caller: Partial<Caller>): LearnedWords | undefined;
   /** Chooses which of these tools are shown to a model now. */
   choose(tools: readonly AnyTool[], shown: Omit<Shown, "mode" | "among">): ShownSet;
 }
@@ -59,18 +92,44 @@ export function createDiscovery(parts: DiscoveryDependencies): Discovery {
     }
     return result;
   };
+  const { store = new MemoryToolUse(), learnFrom = "searches", find, hasReadUntrusted, clock, warn } = parts;
   const loadedTools = new LoadedTools();
+  const likelyTools = new LikelyTools();
+  const uses = new ToolUses({ store, clock, warn });
   const cost = createDefinitionCost(counter);
+  const matchesOf = (about: string | undefined, caller: Partial<Caller>): string[] => {
+    if (about === undefined) return [];
+    return toolsFor({ caller: { depth: 0, ...caller } })
+      .search(about, MAX_MATCHES)
+      .map(({ name }) => name);
+  };
   return {
     cost,
+    uses,
+    stage: learnFromCalls({ uses, from: learnFrom, find, hasReadUntrusted }),
+    learnedBy: (caller) => uses.wordsOf(userOf(caller)),
     tool: createToolSearchTool({
       toolsFor,
+      prepare: ({ caller }) => uses.ready(userOf(caller)),
       load: ({ caller }, names) => loadedTools.add(caller, names),
     }),
-    choose: (tools, { caller = {}, loaded = loadedTools.of(caller), budget: own = budget }) =>
-      deferTools(tools, { budget: own, isCore, loaded, cost }),
+    choose(tools, { caller = {}, loaded = loadedTools.of(caller), budget: own = budget, about }) {
+      const user = userOf(caller);
+      const key = JSON.stringify([user, conversationKey(caller), own, about]);
+      const likelihood = () => ({
+        uses: uses.likelihoods(user),
+        matches: matchesOf(about, caller),
+        isComplete: uses.isReady(user),
+      });
+      const chooseLikely = (others: readonly AnyTool[], room: number): readonly AnyTool[] =>
+        likelyTools.choose(key, others, { room, cost, likelihood });
+      return deferTools(tools, { budget: own, isCore, loaded, chooseLikely, cost });
+    },
   };
 }
+
+/** The best matches of a conversation's beginning; further ones are hardly better than the most used tools. */
+const MAX_MATCHES = 10;
 
 /** The tools that policy and permissions allow for a call. */
 interface SearchedTools {
@@ -82,24 +141,26 @@ interface SearchedTools {
 
 interface ToolSearchDependencies {
   toolsFor(authority: CallAuthority): SearchedTools;
+  /** Reads what was learned from this caller. */
+  prepare(authority: CallAuthority): MaybePromise<void>;
   /** Shows these tools in the caller's conversation from now on. */
   load(authority: CallAuthority, names: readonly string[]): void;
 }
 
-const SELECT = "select:";
 const MAX_FOUND = 20;
 const DEFAULT_FOUND = 5;
 
 /** Finds tools that are not shown and loads them for this conversation. */
-function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
+function createToolSearchTool({ toolsFor, prepare, load }: ToolSearchDependencies) {
   return createTool({
     name: TOOL_SEARCH,
     title: "Search tools",
     description: {
       short: "Finds tools that are not shown to you and loads them: you can call them from your next step on.",
       long:
-        "You see only some of the tools that exist. Search before you say that something cannot be done. Describe what the " +
-        "tool does, to what, and in which service; or use `select:name,other_name` if you know the names.",
+        "You see only some of the tools that exist. Search before you say that something cannot be done. Search once for each " +
+        "step of your task, not once for the whole task. Describe what the tool does, to what, and in which service; or use " +
+        "`select:name,other_name` if you know the names.",
       examples: [
         { input: { query: "create an issue in the bug tracker" } },
         { input: { query: "select:calendar_list_events,calendar_create_event" }, description: "by name" },
@@ -132,11 +193,11 @@ function createToolSearchTool({ toolsFor, load }: ToolSearchDependencies) {
     output: describeOutput({
       tools: field.list(field.object({ name: field.text(), description: field.text() }), "Loaded"),
     }),
-    run({ query, limit = DEFAULT_FOUND, response = "concise" }, { authority }) {
+    async run({ query, limit = DEFAULT_FOUND, response = "concise" }, { authority }) {
+      await prepare(authority);
       const tools = toolsFor(authority);
-      const isSelection = query.trimStart().toLowerCase().startsWith(SELECT);
-      const { found, missing } = isSelection
-        ? select(query.trimStart().slice(SELECT.length), tools)
+      const { found, missing } = isSelection(query)
+        ? select(selectedNames(query), tools)
         : { found: searchOthers(query, limit, tools), missing: [] };
       const names = found.map(({ name }) => name);
       if (names.length > 0) load(authority, names);
@@ -156,11 +217,10 @@ function searchOthers(query: string, limit: number, tools: SearchedTools): AnyTo
   return found.slice(0, limit);
 }
 
-function select(list: string, tools: SearchedTools): { found: AnyTool[]; missing: string[] } {
+function select(names: readonly string[], tools: SearchedTools): { found: AnyTool[]; missing: string[] } {
   const found = new Set<AnyTool>();
   const missing: string[] = [];
-  const names = list.split(",").map((name) => name.trim());
-  for (const name of names.filter((each) => each !== "").slice(0, MAX_FOUND)) {
+  for (const name of names.slice(0, MAX_FOUND)) {
     const tool = tools.get(name);
     if (tool) found.add(tool);
     else missing.push(notThere(name, tools.nearest(name)));
@@ -193,99 +253,4 @@ function showLine(tool: AnyTool): string {
 function showWhole(tool: AnyTool): string {
   const { name, description, parameters } = declarationOf(tool);
   return `- ${name}: ${description}\n  parameters: ${JSON.stringify(parameters)}`;
-}
-
-export const TOOL_SEARCH = "tool_search";
-
-/** The tools shown to a model, and those it can find. */
-export interface ShownSet {
-  /** In a stable order, newly loaded tools last, so providers can cache the prefix. */
-  tools: readonly AnyTool[];
-  deferred: readonly AnyTool[];
-}
-
-export interface DeferOptions {
-  /** Max tokens for all definitions. */
-  budget: number;
-  isCore(tool: AnyTool): boolean;
-  /** Names that the conversation has loaded, the newest last. */
-  loaded: Iterable<string>;
-  cost: DefinitionCost;
-}
-
-export interface DefinitionCost {
-  of(tool: AnyTool): number;
-  fits(tools: readonly AnyTool[], budget: number): boolean;
-}
-
-/** The rest is for loaded tools. */
-const CORE_SHARE = 0.5;
-
-/**
- * All tools if they fit. Otherwise the core tools, tool_search and the loaded tools, newest first while they fit. This
- * is about context size, not about permissions: a tool that is not shown can still be called by name.
- */
-export function deferTools(tools: readonly AnyTool[], { budget, isCore, loaded, cost }: DeferOptions): ShownSet {
-  const search = tools.find(({ name }) => name === TOOL_SEARCH);
-  // Without tool_search the other tools could not be found.
-  if (!search) return { tools, deferred: [] };
-  const others = tools.filter((tool) => tool !== search);
-  if (cost.fits(others, budget)) return { tools: others, deferred: [] };
-  const core = takeWithinBudget(others.filter(isCore), budget * CORE_SHARE, cost);
-  const room = budget - sum(core, cost) - cost.of(search);
-  const byName = new Map(others.map((tool) => [tool.name, tool]));
-  const inCore = new Set(core);
-  const loadedTools = [...loaded].flatMap((name) => byName.get(name) ?? []).filter((tool) => !inCore.has(tool));
-  const newestFirst = [...new Set(loadedTools.toReversed())];
-  // The last found tool is always shown; otherwise the model would search again and again.
-  const [newest = [], ...older] = newestFirst.map((tool) => [tool]);
-  const left = room - sum(newest, cost);
-  const found = [...newest, ...takeWithinBudget(older.flat(), left, cost)].toReversed();
-  const shown = [...core, search, ...found];
-  const isShown = new Set<AnyTool>(shown);
-  return { tools: shown, deferred: others.filter((tool) => !isShown.has(tool)) };
-}
-
-function takeWithinBudget(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
-  let left = room;
-  return tools.filter((tool) => {
-    // Stop counting when the budget is used up.
-    if (left <= 0) return false;
-    const tokens = cost.of(tool);
-    if (tokens > left) return false;
-    left -= tokens;
-    return true;
-  });
-}
-
-function sum(tools: readonly AnyTool[], cost: DefinitionCost): number {
-  return tools.reduce((total, tool) => total + cost.of(tool), 0);
-}
-
-const MAX_CONVERSATIONS = 1000;
-const MAX_NAMES = 100;
-
-/** The loaded tools of conversations, in memory: a forgotten tool can be found again. */
-class LoadedTools {
-  readonly #names = new Map<string, readonly string[]>();
-
-  /** The newest last. */
-  of(caller: Partial<Caller>): readonly string[] {
-    return this.#names.get(keyOf(caller)) ?? [];
-  }
-
-  add(caller: Partial<Caller>, names: readonly string[]): void {
-    const key = keyOf(caller);
-    const older = this.of(caller).filter((name) => !names.includes(name));
-    // Re-inserted, so the least recently used conversation is dropped first.
-    this.#names.delete(key);
-    this.#names.set(key, [...older, ...new Set(names)].slice(-MAX_NAMES));
-    const [oldest] = this.#names.keys();
-    if (this.#names.size > MAX_CONVERSATIONS && oldest !== undefined) this.#names.delete(oldest);
-  }
-}
-
-/** A session is a conversation; without one, all calls of a caller are. */
-function keyOf({ session, user, agent, task }: Partial<Caller>): string {
-  return JSON.stringify(session === undefined ? [user, agent, task] : session);
 }

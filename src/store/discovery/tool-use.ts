@@ -1,0 +1,101 @@
+import type { MaybePromise } from "../../core/stage.ts";
+import { addUse, MAX_TOOLS, type ToolUse, type ToolUseChange, type ToolUseStore } from "../../core/search/tool-use.ts";
+import type { SqlDatabase } from "../database.ts";
+import { integer, json, type StoreModule, table, text } from "../table.ts";
+
+const toolUse = table(
+  "tool_use",
+  {
+    workspace: text(),
+    userName: json<string>(),
+    tool: json<string>(),
+    questions: json<readonly string[]>(),
+    uses: json<number>(),
+    lastUsedAt: integer(),
+  },
+  "PRIMARY KEY (workspace, user_name, tool)",
+);
+
+/** The use of tools by workspace. */
+export const toolUseModule: StoreModule<(workspace: string) => ToolUseStore> = {
+  migrations: { name: "tool_use", versions: [[toolUse.create]] },
+  async open({ database, clock }) {
+    const rows = await toolUse.select(database, toolUse.keys, "ORDER BY last_used_at DESC LIMIT ?", [MAX_KNOWN]);
+    const readAt = clock.now();
+    return (workspace) => {
+      const own = rows.filter((row) => row.workspace === workspace);
+      const isFresh = (): boolean => rows.length < MAX_KNOWN && clock.now() - readAt < FRESH_MS;
+      return new SqlToolUse(database, workspace, (user) =>
+        isFresh() ? own.filter(({ userName }) => userName === user).reverse() : undefined,
+      );
+    };
+  },
+};
+
+/** Rows that are read when the store is opened: the first search of a small store need not wait for them. */
+const MAX_KNOWN = 500;
+const FRESH_MS = 10_000;
+
+const OF_USER = "WHERE workspace = ? AND user_name = ?";
+
+/** What calls have taught about tools, in a database that several processes share. */
+export class SqlToolUse implements ToolUseStore {
+  readonly #db: SqlDatabase;
+  readonly #workspace: string;
+  #known: ((user: string) => ToolUse[] | undefined) | undefined;
+
+  /** `known`: what was read when the store was opened. */
+  constructor(db: SqlDatabase, workspace: string, known?: (user: string) => ToolUse[] | undefined) {
+    this.#db = db;
+    this.#workspace = workspace;
+    this.#known = known;
+  }
+
+  load(user: string): MaybePromise<ToolUse[]> {
+    // Once written, the rows of the opening are old.
+    return this.#known?.(user) ?? this.#read(user);
+  }
+
+  async #read(user: string): Promise<ToolUse[]> {
+    const keys = ["tool", "questions", "uses", "lastUsedAt"] as const;
+    const clause = `${OF_USER} ORDER BY last_used_at DESC LIMIT ?`;
+    const rows = await toolUse.select(this.#db, keys, clause, [...this.#keyOf(user), MAX_TOOLS]);
+    return rows.toReversed();
+  }
+
+  async add(changes: readonly ToolUseChange[]): Promise<void> {
+    this.#known = undefined;
+    await this.#db.transaction(async (tx) => {
+      // Two processes that add to one row would lose the additions of one of them.
+      await tx.lock("tool_use");
+      for (const { user, ...change } of changes) {
+        const key = [...this.#keyOf(user), toolUse.toSql("tool", change.tool)];
+        const [known] = await toolUse.select(
+          tx,
+          ["tool", "questions", "uses", "lastUsedAt"],
+          `${OF_USER} AND tool = ?`,
+          key,
+        );
+        const row = { workspace: this.#workspace, userName: user, ...addUse(known, change) };
+        await toolUse.upsert(tx, row, ["workspace", "userName", "tool"]);
+      }
+      for (const user of new Set(changes.map((change) => change.user))) {
+        const newest = `SELECT tool FROM tool_use ${OF_USER} ORDER BY last_used_at DESC, tool LIMIT ?`;
+        const key = this.#keyOf(user);
+        await tx.run(`DELETE FROM tool_use ${OF_USER} AND tool NOT IN (${newest})`, [...key, ...key, MAX_TOOLS]);
+      }
+    });
+  }
+
+  async forget(user: string, tool?: string): Promise<number> {
+    this.#known = undefined;
+    const key = this.#keyOf(user);
+    if (tool === undefined) return (await this.#db.run(`DELETE FROM tool_use ${OF_USER}`, key)).changes;
+    const clause = `${OF_USER} AND tool = ?`;
+    return (await this.#db.run(`DELETE FROM tool_use ${clause}`, [...key, toolUse.toSql("tool", tool)])).changes;
+  }
+
+  #keyOf(user: string): [workspace: string, user: string] {
+    return [this.#workspace, JSON.stringify(user)];
+  }
+}

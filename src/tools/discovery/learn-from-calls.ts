@@ -1,0 +1,136 @@
+import { type Call, type Caller, toolOf } from "../../core/call.ts";
+import { toQuestion } from "../../core/search/tool-use.ts";
+import type { ToolResult } from "../../core/result.ts";
+import type { MaybePromise, Stage } from "../../core/stage.ts";
+import type { AnyTool } from "../../core/tool.ts";
+import { definitionText } from "./definition-cost.ts";
+import { isSelection, TOOL_SEARCH } from "./shown-tools.ts";
+import type { ToolUses } from "./use-by-user.ts";
+
+/** What search learns from: the queries of `tool_search`, the user's messages too, or nothing. */
+export type LearnFrom = "searches" | "messages" | "nothing";
+
+export interface LearnOptions {
+  uses: ToolUses;
+  from: LearnFrom;
+  find(name: string): AnyTool | undefined;
+  hasReadUntrusted(call: Call): MaybePromise<boolean>;
+}
+
+/** A search that may still teach. */
+interface OpenSearch {
+  readonly question: string;
+  readonly found: ReadonlySet<string>;
+  readonly taught: Set<string>;
+}
+
+const MAX_SESSIONS = 1_000;
+const MAX_SEARCHES = 20;
+/** A query that has this many words in a row from a definition quotes it. */
+const QUOTED_WORDS = 4;
+
+/**
+ * Counts successful calls, and learns which question led to which tool: the last search of the session that found it, or the
+ * user's message. Not learned: text that a tool or a server may have written. So a session that has read untrusted text
+ * teaches nothing, nor does a call that other code than ours makes, nor a query that quotes a definition.
+ */
+export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOptions): Stage {
+  const searches = new Map<string, OpenSearch[]>();
+  /** What a running call teaches if it succeeds. */
+  const lessons = new WeakMap<Call, () => string | undefined>();
+
+  return {
+    name: "learn",
+    // A plain call has no session.
+    compile: () => ({ leave }),
+    enter,
+    leave,
+  };
+
+  function enter(call: Call): MaybePromise<undefined> {
+    const lesson = from === "nothing" ? undefined : lessonOf(call);
+    if (!lesson) return undefined;
+    const learn = (isUntrusted: boolean): undefined => {
+      if (!isUntrusted) lessons.set(call, lesson);
+    };
+    const isUntrusted = hasReadUntrusted(call);
+    return isUntrusted instanceof Promise ? isUntrusted.then(learn) : learn(isUntrusted);
+  }
+
+  function leave(call: Call, result: ToolResult): ToolResult {
+    // A known result is that of an earlier call, which was counted.
+    if (result.status !== "completed" || result.metadata.known !== undefined) return result;
+    const { name } = toolOf(call);
+    const lesson = lessons.get(call);
+    if (name !== TOOL_SEARCH) uses.add(userOf(call.caller), name, lesson?.());
+    else if (lesson) openSearch(call, lesson(), result);
+    return result;
+  }
+
+  /** Undefined if the call cannot teach. */
+  function lessonOf(call: Call): (() => string | undefined) | undefined {
+    const { caller, input, options } = call;
+    if (caller.session === undefined || !isOfModel(call)) return undefined;
+    const { name } = toolOf(call);
+    if (name === TOOL_SEARCH) {
+      const query = queryOf(input);
+      return query === undefined || isSelection(query) ? undefined : () => toQuestion(query);
+    }
+    const message = from === "messages" ? options.userMessage : undefined;
+    const search = searches.get(sessionKey(caller))?.findLast(({ found }) => found.has(name));
+    if (search && !search.taught.has(name)) {
+      return () => {
+        search.taught.add(name);
+        return search.question;
+      };
+    }
+    return message === undefined ? undefined : () => toQuestion(message);
+  }
+
+  function openSearch({ caller }: Call, question: string | undefined, { metadata }: ToolResult): void {
+    const names = Array.isArray(metadata["loadedTools"]) ? metadata["loadedTools"].map(String) : [];
+    if (question === undefined || names.length === 0) return;
+    if (names.some((name) => quotesDefinition(question, find(name)))) return;
+    const key = sessionKey(caller);
+    const open = searches.get(key) ?? [];
+    // Re-inserted, so the session that searched longest ago is dropped first.
+    searches.delete(key);
+    searches.set(key, [...open, { question, found: new Set(names), taught: new Set<string>() }].slice(-MAX_SEARCHES));
+    const [oldest] = searches.keys();
+    if (searches.size > MAX_SESSIONS && oldest !== undefined) searches.delete(oldest);
+  }
+}
+
+/** The user whose data a call uses and teaches. A subagent works for the user of its parents. */
+export function userOf({ user, parent }: Partial<Caller>): string {
+  return user ?? (parent ? userOf(parent) : "");
+}
+
+function sessionKey(caller: Caller): string {
+  return JSON.stringify([userOf(caller), caller.session]);
+}
+
+function queryOf(input: unknown): string | undefined {
+  const query: unknown = Object(input).query;
+  return typeof query === "string" ? query : undefined;
+}
+
+/** Whether a model chose the call, directly or in a program: any other tool could search and call to raise a rank. */
+function isOfModel({ parent }: Call): boolean {
+  return parent === undefined || (parent.tool?.origin.type === "builtin" && isOfModel(parent));
+}
+
+/** Servers and plugins write their definitions; a model may copy from them. */
+function quotesDefinition(question: string, tool: AnyTool | undefined): boolean {
+  if (!tool || tool.origin.type === "builtin" || tool.origin.type === "own") return false;
+  const words = wordsIn(question);
+  const text = ` ${wordsIn(definitionText(tool)).join(" ")} `;
+  for (let at = 0; at + QUOTED_WORDS <= words.length; at++) {
+    if (text.includes(` ${words.slice(at, at + QUOTED_WORDS).join(" ")} `)) return true;
+  }
+  return false;
+}
+
+function wordsIn(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
