@@ -672,6 +672,13 @@ class Runtime {
     return row && { ...storedResult(row), callId };
   }
 
+  /** Also what was learned while the search was on. */
+  async forgetToolUse({ user = "", tool }: { user?: string; tool?: string } = {}): Promise<number> {
+    const { toolSearch } = this.options;
+    if (this.discovery) return this.discovery.uses.forget(user, tool);
+    return (typeof toolSearch === "object" && (await toolSearch.store?.forget(user, tool))) || 0;
+  }
+
   /** Runs approved calls and programs that no process takes care of. */
   async recover(): Promise<void> {
     await this.stored.recover();
@@ -743,7 +750,7 @@ function publicOf(runtime: Runtime): Haft {
         limit,
         learned: runtime.discovery?.learnedBy(caller ?? {}),
       }),
-    forgetToolUse: async ({ user = "", tool } = {}) => (await runtime.discovery?.uses.forget(user, tool)) ?? 0,
+    forgetToolUse: (of) => runtime.forgetToolUse(of),
     toLLMTools({ dialect, definitions, ...shown } = {}) {
       const declare = definitions === "compact" ? compactDeclaration : declarationOf;
       return runtime.shownTools(shown).tools.map((tool) => declare(tool, dialect));

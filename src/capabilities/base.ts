@@ -127,7 +127,11 @@ export const runtime = defineCapability({
       taint: { store: stored.taint },
       // A program and a search reach every tool, so a host without all tools has neither.
       code: isPartial ? undefined : { store: stored.programs },
-      toolSearch: !isPartial && { ...configured.toolSearch, store: stored.toolUse(config.folder) },
+      toolSearch: {
+        ...configured.toolSearch,
+        enabled: !isPartial && configured.toolSearch.enabled !== false,
+        store: stored.toolUse(config.folder),
+      },
       // Loaded by the first hook that posts.
       post: async (...request) => (await import("../io/net/post-json.ts")).postJson(...request),
       requiresApproval(tool) {
