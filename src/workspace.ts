@@ -24,6 +24,7 @@ import { createReadLedger, type SeenFiles } from "./tools/files/read-before-edit
 import type { ExecDependencies } from "./tools/shell/exec.ts";
 import { createRuntimeTools } from "./tools/shell/shell-tools.ts";
 import { createFileFinder } from "./tools/search/glob.ts";
+import { createTreeLister } from "./tools/search/list-tree.ts";
 import { createRipgrep } from "./tools/search/ripgrep.ts";
 import { createSearchTools } from "./tools/search/search-tools.ts";
 import { createSystemTools } from "./tools/system/system-tools.ts";
@@ -177,6 +178,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         spills,
         instructions: folderInstructions === true ? {} : folderInstructions || undefined,
         findFiles: createFileFinder({ files, ripgrep }),
+        listTree: createTreeLister({ files, ripgrep }),
       }),
       ...createSearchTools({
         files,

@@ -11,6 +11,7 @@ const tools = createFileTools({
   reads: createReadLedger(),
   lineIndexes: createLineIndexes(),
   findFiles: async () => ({ files: [], hasMore: false }),
+  listTree: async () => ({ paths: [], isComplete: true }),
 });
 
 test("lists the file tools; only read-only ones run without approval", () => {
@@ -28,6 +29,8 @@ test("each dialect has its own names, and every name works", () => {
   expect(shown("claude").slice(0, 3)).toEqual(["Read", "Write", "Edit"]);
   expect(shown("snake").slice(0, 3)).toEqual(["read_file", "write_file", "edit_file"]);
   expect(shown("openclaw").slice(0, 3)).toEqual(["read", "write", "edit"]);
+  expect(shown("gemini").slice(0, 3)).toEqual(["read_file", "write_file", "replace"]);
+  expect(shown("codex")).toEqual(expect.arrayContaining(["read_file", "apply_patch", "list_dir"]));
   for (const name of ["Read", "write_file", "Edit", "edit_file", "list_directory"])
     expect(haft.registry.get(name)).toBeDefined();
 });

@@ -5,13 +5,13 @@ import { createEditNotebookTool } from "./edit-notebook.ts";
 import { createEditTool } from "./edit.ts";
 import { withFolderInstructions } from "./folder-instructions.ts";
 import { createGetFileInfoTool } from "./get-file-info.ts";
-import { createListFilesTool } from "./list-files.ts";
+import { createListFilesTool, type ListFilesDependencies } from "./list-files.ts";
 import { createMoveFileTool } from "./move-file.ts";
 import { createReadManyTool, type ReadManyDependencies } from "./read-many.ts";
 import { createPathReader, createReadTool } from "./read.ts";
 import { createWriteTool } from "./write.ts";
 
-export function createFileTools(dependencies: ReadManyDependencies): AnyTool[] {
+export function createFileTools(dependencies: ReadManyDependencies & ListFilesDependencies): AnyTool[] {
   const { files, instructions } = dependencies;
   const reader = createPathReader(dependencies);
   const readPath = instructions ? withFolderInstructions(reader, { ...instructions, files }) : reader;

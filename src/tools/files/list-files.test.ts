@@ -7,6 +7,7 @@ import { createFiles } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
+import { createTreeLister } from "../search/list-tree.ts";
 import { createListFilesTool, type ListedFile } from "./list-files.ts";
 
 function stage(content: Record<string, string> = {}) {
@@ -15,9 +16,8 @@ function stage(content: Record<string, string> = {}) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
-  const tool = createListFilesTool({
-    files: createFiles(createPathPolicy({ workspace: folder, denyGlobs: ["closed"] })),
-  });
+  const files = createFiles(createPathPolicy({ workspace: folder, denyGlobs: ["closed"] }));
+  const tool = createListFilesTool({ files, listTree: createTreeLister({ files }) });
   const haft = createHaft({ tools: [tool], folder });
   const list = async (input: object) => {
     const result = await haft.execute("list_files", input);
@@ -66,7 +66,65 @@ test("a limit shows the top of the tree first and reports that there is more", a
   const { result, paths } = await list({ path: ".", recursive: true, limit: 3 });
   expect(paths).toEqual(["a", "b.txt", "c.txt"]);
   expect(result.details).toMatchObject({ truncated: true });
-  expect(textOf(result.content)).toContain("[Only the first 3 are shown.");
+  expect(textOf(result.content)).toContain("a/  (1 file)\nb.txt  0\nc.txt  0\n[3 entries are shown.");
+  expect(textOf((await list({ path: ".", limit: 2 })).result.content)).toContain("[Only the first 2 are shown.");
+});
+
+test("recursive leaves out what .gitignore excludes, and counts the rest", async () => {
+  const { list, folder } = stage({
+    ".gitignore": "dist\n*.log\nnode_modules/\n",
+    ".git/config": "",
+    "node_modules/a/index.js": "",
+    "node_modules/b/index.js": "",
+    "dist/out.js": "",
+    "debug.log": "",
+    "src/.gitignore": "made.ts\n",
+    "src/made.ts": "",
+    "src/main.ts": "",
+    "src/lib/one.ts": "",
+    "packages/x/node_modules/y/z.js": "",
+    "packages/x/index.js": "",
+  });
+  mkdirSync(join(folder, "empty"));
+  const { result, paths } = await list({ recursive: true });
+  expect(textOf(result.content).split("\n")).toEqual([
+    ".gitignore  25",
+    "empty/  (0 files)",
+    "node_modules/  (2 entries, not listed)",
+    "packages/  (1 file)",
+    "src/  (3 files)",
+    "packages/x/  (1 file)",
+    "src/.gitignore  8",
+    "src/lib/  (1 file)",
+    "src/main.ts  0",
+    "packages/x/index.js  0",
+    "packages/x/node_modules/  (1 entry, not listed)",
+    "src/lib/one.ts  0",
+    "[Excluded by .gitignore and not listed: debug.log, dist/, src/made.ts]",
+  ]);
+  const all = await list({ recursive: true, respect_gitignore: false, depth: 1 });
+  expect(all.paths).toEqual([".gitignore", "debug.log", "dist", "empty", "node_modules", "packages", "src"]);
+  expect((await list({ recursive: true, pattern: "*.ts" })).paths).toEqual(["src/main.ts", "src/lib/one.ts"]);
+  expect((await list({ recursive: true, ignore: ["src", "*.js", "empty"] })).paths).not.toContain("src");
+  expect(paths).not.toContain(".git");
+});
+
+test("a large repository is shown within the limit: every top-level folder with its count", async () => {
+  const content = Object.fromEntries(
+    ["a", "b", "c"].flatMap((top) =>
+      Array.from({ length: 40 }, (_, nth) => [`${top}/${nth % 4 === 0 ? "small" : "large"}/${nth}.txt`, ""]),
+    ),
+  );
+  const { list } = stage({ ...content, "z/one.txt": "", "readme.md": "" });
+  const { result, paths } = await list({ recursive: true, limit: 30 });
+  expect(paths.slice(0, 5)).toEqual(["a", "b", "c", "readme.md", "z"]);
+  expect(textOf(result.content)).toContain("a/  (40 files)\nb/  (40 files)");
+  expect(textOf(result.content)).toContain("a/large/  (30 files)");
+  expect(paths).toContain("a/small/0.txt");
+  expect(paths).toContain("z/one.txt");
+  expect(paths.some((path) => path.startsWith("a/large/"))).toBe(false);
+  expect(result.details).toMatchObject({ truncated: true });
+  expect(textOf(result.content)).toContain("list one of them by path, or raise limit");
 });
 
 test("a file, a missing folder and an outside folder are refused with different errors", async () => {

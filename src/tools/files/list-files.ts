@@ -1,16 +1,17 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
+import { flagOf, ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import type { DirectoryEntry, Files } from "../../io/files/files.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
 import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES, previewRead } from "./file-access.ts";
 import type { ReadRange } from "./read.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import { isObject } from "../../schema/json-schema.ts";
 
 const DEFAULT_LIMIT = 500;
-/** A recursive listing fails above this number of entries. */
-const MAX_VISITED = 100_000;
 
 export interface ListedFile {
   path: string;
@@ -18,22 +19,43 @@ export interface ListedFile {
   type: DirectoryEntry["type"];
   size: number;
   modified: number;
+  /** Of a folder in a recursive listing: how many files are below it. */
+  files?: number;
 }
 
-export function createListFilesTool({ files }: Pick<FileToolDependencies, "files">) {
+/** The paths of all files below a folder, relative to it, without those that .gitignore files exclude. */
+export type ListTree = (
+  path: string,
+  options: { respectGitignore: boolean; context: ToolContext },
+) => Promise<{ paths: string[]; isComplete: boolean }>;
+
+export interface ListFilesDependencies extends Pick<FileToolDependencies, "files"> {
+  listTree: ListTree;
+}
+
+export function createListFilesTool({ files, listTree }: ListFilesDependencies) {
   return createTool({
     name: "list_files",
     title: "List",
     description: {
-      short: "Lists a folder, with everything below it if recursive is set.",
-      usageNotes: ["To find files by pattern in a large tree, glob is faster and respects .gitignore."],
-      examples: [{ input: { path: "." } }],
+      short: "Lists a folder, or gives an overview of everything below it if recursive is set.",
+      usageNotes: [
+        "Recursive: each folder has its number of files; folders that are too large for limit are not opened.",
+        "Recursive: what .gitignore files exclude is left out, and so are .git and the content of node_modules.",
+        "To find files by pattern in a large tree, glob is faster.",
+      ],
+      examples: [{ input: { path: "." } }, { input: { path: ".", recursive: true } }],
     },
     kind: "readonly",
     category: "file",
     tags: ["file"],
     aliases: ["list_directory", "list_dir"],
-    dialects: { claude: { name: "LS" } },
+    dialects: {
+      claude: { name: "LS" },
+      codex: { name: "list_dir", parameters: { path: "dir_path" } },
+      gemini: { name: "list_directory", parameters: { path: "dir_path" } },
+    },
+    convertInput,
     origin: { type: "builtin" },
     output: describeOutput({
       files: field.list(
@@ -43,6 +65,7 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
           type: field.text("file, directory, symlink or other"),
           size: field.integer("In bytes"),
           modified: field.number("Unix milliseconds"),
+          "files?": field.integer("Recursive: the number of files below a folder"),
         }),
       ),
       truncated: field.flag("There are more"),
@@ -50,26 +73,44 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
     parameters: z.object({
       path: z.string().min(1).default(".").describe("The folder, relative to the workspace or absolute"),
       recursive: z.boolean().default(false).describe("Also list what is in the folders below"),
+      depth: z.number().int().min(1).optional().describe("Recursive: at most this many levels"),
       pattern: z.string().optional().describe("Only names that match, such as *.ts or src/**/*.md"),
+      ignore: z.array(z.string()).optional().describe("Names to leave out, as patterns"),
+      respect_gitignore: z.boolean().default(true).describe("Recursive: leave out what .gitignore files exclude"),
       limit: z.number().int().min(1).max(5_000).default(DEFAULT_LIMIT).describe("At most this many entries"),
     }),
-    parameterAliases: { ...PATH_ALIASES, directory: "path", dir: "path", glob: "pattern" },
+    parameterAliases: {
+      ...PATH_ALIASES,
+      directory: "path",
+      dir: "path",
+      dir_path: "path",
+      glob: "pattern",
+      respect_git_ignore: "respect_gitignore",
+    },
     signature: ({ path }) => ({ text: path, reads: [path] }),
     preview: ({ path }, context) => previewRead("List", filesOf({ files }, context), path),
-    run: async ({ path, recursive, pattern, limit }, context) => {
+    run: async ({ path, recursive, pattern, ignore = [], limit, depth = Infinity, ...walk }, context) => {
       const allowed = filesOf({ files }, context);
-      const matches = pattern === undefined ? () => true : compileNamePattern(pattern);
-      const listing = await list(allowed, path, { recursive, matches, limit, signal: context.signal });
-      const { listed, truncated, unreadable } = listing;
-      const lines = listed.map(({ path: shown, type, size }) =>
-        type === "file" ? `${shown}  ${size}` : markName(shown, type),
-      );
+      const wanted = pattern === undefined ? () => true : compileNamePattern(pattern);
+      const unwanted = ignore.map(compileNamePattern);
+      const listing = new Listing(allowed, path, {
+        matches: (below) => wanted(below) && !unwanted.some((matches) => matches(below)),
+        limit,
+        signal: context.signal,
+      });
+      if (recursive) {
+        await listing.requireFolder();
+        const respectGitignore = walk.respect_gitignore;
+        await listing.listBelow(await listTree(path, { respectGitignore, context }), {
+          depth,
+          isFiltered: pattern !== undefined,
+        });
+      } else await listing.listFolder();
+      const { listed, truncated } = listing;
+      const lines = listed.map((entry) => lineOf(entry));
       if (listed.length === 0) lines.push(pattern === undefined ? "(empty)" : `(nothing matches ${pattern})`);
-      if (truncated)
-        lines.push(`[Only the first ${listed.length} are shown. Narrow by path or pattern, or raise limit.]`);
-      if (unreadable.length > 0) lines.push(`[These folders could not be read: ${unreadable.slice(0, 5).join(", ")}]`);
       return {
-        content: lines.join("\n"),
+        content: [...lines, ...listing.notes(recursive && pattern === undefined)].join("\n"),
         display: `${listed.length} ${listed.length === 1 ? "entry" : "entries"} in ${path}`,
         details: { files: listed, truncated },
       };
@@ -77,59 +118,240 @@ export function createListFilesTool({ files }: Pick<FileToolDependencies, "files
   });
 }
 
-interface ListOptions {
-  recursive: boolean;
-  matches: (path: string) => boolean;
-  limit: number;
-  signal: AbortSignal;
-}
-
-interface Listing {
-  listed: ListedFile[];
-  truncated: boolean;
-  /** Folders that could not be read; the others are still listed. */
-  unreadable: string[];
-}
-
-/** Breadth first, so a limit shows the top of the tree. Links are listed but not followed. */
-async function list(files: Files, path: string, { recursive, matches, limit, signal }: ListOptions): Promise<Listing> {
-  const listing: Listing = { listed: [], truncated: false, unreadable: [] };
-  const folders = [""];
-  let visited = 0;
-  for (const folder of folders) {
-    signal.throwIfAborted();
-    for (const { name, type, info } of await entriesOf(files, path, folder, listing)) {
-      const below = folder ? `${folder}/${name}` : name;
-      if (recursive && type === "directory") folders.push(below);
-      if (matches(below)) {
-        if (listing.listed.length >= limit) return { ...listing, truncated: true };
-        listing.listed.push({ path: below, name, type, size: info?.size ?? 0, modified: info?.modifiedMs ?? 0 });
-      }
-      if (++visited > MAX_VISITED) throw tooMany();
+/** Options of other clients that are nested, inverted or counted in another way. */
+function convertInput(input: Record<string, unknown>): ForeignInput {
+  const foreign = new ForeignInput(input);
+  foreign.move("no_ignore", "respect_gitignore", (value) => {
+    const flag = flagOf(value);
+    return flag === undefined ? undefined : !flag;
+  });
+  if (foreign.has("file_filtering_options")) {
+    const options = foreign.take("file_filtering_options");
+    const respects = isObject(options) ? flagOf(options["respect_git_ignore"]) : undefined;
+    if (respects !== undefined) foreign.set("respect_gitignore", respects, "file_filtering_options.respect_git_ignore");
+    if (isObject(options) && flagOf(options["respect_gemini_ignore"]) === true) {
+      foreign.problems.push(
+        "file_filtering_options.respect_gemini_ignore: .geminiignore files are not used; leave it out",
+      );
     }
   }
-  return listing;
+  if (foreign.has("depth") && !foreign.has("recursive")) {
+    const depth = integerOf(input["depth"]);
+    if (depth !== undefined && depth > 1) foreign.set("recursive", true, "depth");
+  }
+  if (foreign.has("offset") && integerOf(input["offset"]) === 1)
+    foreign.drop("offset", "a listing begins at its first entry");
+  foreign.refuse("offset", "A listing has no pages: raise limit, or narrow it by path or pattern.");
+  return foreign;
 }
 
-async function entriesOf(
-  files: Files,
-  path: string,
-  folder: string,
-  { unreadable }: Listing,
-): Promise<DirectoryEntry[]> {
-  try {
-    return await files.listDirectory(folder ? `${path}/${folder}` : path, { withInfo: true });
-  } catch (error) {
-    if (!folder) return failWithSuggestion(error, files, path);
-    unreadable.push(folder);
-    return [];
+/** What is below one folder, as far as the walk found it. */
+interface TreeFolder {
+  /** Names of files. */
+  files: string[];
+  folders: Map<string, TreeFolder>;
+  /** Files at any depth. */
+  total: number;
+}
+
+const NODE_MODULES = "node_modules";
+const MAX_NAMED = 20;
+
+/** One listing: breadth first, so a limit shows the top of the tree. Links are listed but not followed. */
+class Listing {
+  readonly listed: ListedFile[] = [];
+  /** Whether something that matches is not listed. */
+  truncated = false;
+  #isComplete = true;
+  #unreadable: string[] = [];
+  #ignored: string[] = [];
+  readonly #files: Files;
+  readonly #path: string;
+  readonly #options: { matches: (path: string) => boolean; limit: number; signal: AbortSignal };
+
+  constructor(
+    files: Files,
+    path: string,
+    options: { matches: (path: string) => boolean; limit: number; signal: AbortSignal },
+  ) {
+    this.#files = files;
+    this.#path = path;
+    this.#options = options;
+  }
+
+  async requireFolder(): Promise<void> {
+    await this.#files
+      .listDirectory(this.#path)
+      .catch((error: unknown) => failWithSuggestion(error, this.#files, this.#path));
+  }
+
+  async listFolder(): Promise<void> {
+    for (const entry of await this.#entriesOf("")) {
+      if (!this.#options.matches(entry.name)) continue;
+      if (this.listed.length >= this.#options.limit) {
+        this.truncated = true;
+        return;
+      }
+      this.#add("", entry);
+    }
+  }
+
+  /** Opens folders level by level, each only if all of it fits. The first level is always shown, folders first. */
+  async listBelow(
+    { paths, isComplete }: { paths: readonly string[]; isComplete: boolean },
+    { depth, isFiltered }: { depth: number; isFiltered: boolean },
+  ): Promise<void> {
+    this.#isComplete = isComplete;
+    const root = treeOf(paths);
+    if (isFiltered) return this.#listMatches(root, depth);
+    let level: { below: string; folder: TreeFolder }[] = [{ below: "", folder: root }];
+    for (let at = 1; at <= depth && level.length > 0; at++) {
+      const next: typeof level = [];
+      for (const { below, folder } of level) {
+        this.#options.signal.throwIfAborted();
+        const left = this.#options.limit - this.listed.length;
+        if (below !== "" && folder.files.length + folder.folders.size > left) {
+          this.truncated = true;
+          continue;
+        }
+        for (const name of await this.#open(below, folder)) {
+          const inner = folder.folders.get(name);
+          if (inner) next.push({ below: below ? `${below}/${name}` : name, folder: inner });
+        }
+      }
+      level = next;
+    }
+    if (level.length > 0) this.truncated = true;
+  }
+
+  /** Lists one folder and returns the names of the folders in it that may be opened. */
+  async #open(below: string, folder: TreeFolder): Promise<string[]> {
+    const kept = new Set(folder.files);
+    const opened: string[] = [];
+    const shown: { entry: DirectoryEntry; files?: number }[] = [];
+    for (const entry of await this.#entriesOf(below)) {
+      const path = below ? `${below}/${entry.name}` : entry.name;
+      if (!this.#options.matches(path)) continue;
+      if (entry.type === "file" && !kept.has(entry.name)) this.#ignored.push(path);
+      else if (entry.type !== "directory") shown.push({ entry });
+      else {
+        if (SKIPPED_FOLDERS.has(entry.name)) continue;
+        const inner = folder.folders.get(entry.name);
+        const files = inner && entry.name !== NODE_MODULES ? inner.total : await this.#countEntries(path, entry.name);
+        if (files === "ignored") continue;
+        shown.push({ entry, files });
+        if (inner && entry.name !== NODE_MODULES) opened.push(entry.name);
+      }
+    }
+    // If not everything fits, folders say more than files.
+    const left = this.#options.limit - this.listed.length;
+    if (shown.length > left)
+      shown.sort((one, other) => Number(other.files !== undefined) - Number(one.files !== undefined));
+    for (const { entry, files } of shown.slice(0, left)) this.#add(below, entry, files);
+    if (shown.length > left) this.truncated = true;
+    return opened;
+  }
+
+  /** For a folder whose files the walk did not find. Undefined if it cannot be read. */
+  async #countEntries(path: string, name: string): Promise<number | undefined | "ignored"> {
+    const inner = await this.#entriesOf(path, { withInfo: false });
+    if (this.#unreadable.includes(path)) return undefined;
+    if (name === NODE_MODULES || inner.length === 0) return inner.length;
+    this.#ignored.push(`${path}/`);
+    return "ignored";
+  }
+
+  async #listMatches(root: TreeFolder, depth: number): Promise<void> {
+    let level: { below: string; folder: TreeFolder }[] = [{ below: "", folder: root }];
+    for (let at = 1; at <= depth && level.length > 0; at++) {
+      const next: typeof level = [];
+      for (const { below, folder } of level) {
+        const pathOf = (name: string): string => (below ? `${below}/${name}` : name);
+        const names = [...folder.files, ...folder.folders.keys()].filter((name) => this.#options.matches(pathOf(name)));
+        const left = this.#options.limit - this.listed.length;
+        if (names.length > left) this.truncated = true;
+        for (const name of names.sort(compareNames).slice(0, left)) {
+          const info = await this.#files.info(`${this.#path}/${pathOf(name)}`).catch(() => undefined);
+          const inner = folder.folders.get(name);
+          this.#add(below, { name, type: inner ? "directory" : "file", info }, inner?.total);
+        }
+        const inOrder = [...folder.folders].sort(([one], [other]) => compareNames(one, other));
+        for (const [name, inner] of inOrder) {
+          if (name !== NODE_MODULES) next.push({ below: pathOf(name), folder: inner });
+        }
+      }
+      level = next;
+    }
+  }
+
+  #add(below: string, { name, type, info }: DirectoryEntry, files?: number): void {
+    const path = below ? `${below}/${name}` : name;
+    this.listed.push({ path, name, type, size: info?.size ?? 0, modified: info?.modifiedMs ?? 0, files });
+  }
+
+  async #entriesOf(below: string, { withInfo = true } = {}): Promise<DirectoryEntry[]> {
+    try {
+      return await this.#files.listDirectory(below ? `${this.#path}/${below}` : this.#path, { withInfo });
+    } catch (error) {
+      if (!below) return failWithSuggestion(error, this.#files, this.#path);
+      this.#unreadable.push(below);
+      return [];
+    }
+  }
+
+  notes(isOverview: boolean): string[] {
+    const notes: string[] = [];
+    if (this.truncated) {
+      notes.push(
+        isOverview
+          ? `[${this.listed.length} entries are shown. Folders whose content is not listed show how many files they have: list one of them by path, or raise limit.]`
+          : `[Only the first ${this.listed.length} are shown. Narrow by path or pattern, or raise limit.]`,
+      );
+    }
+    if (this.#ignored.length > 0) {
+      const more = this.#ignored.length > MAX_NAMED ? ", …" : "";
+      notes.push(`[Excluded by .gitignore and not listed: ${this.#ignored.slice(0, MAX_NAMED).join(", ")}${more}]`);
+    }
+    if (!this.#isComplete)
+      notes.push("[The walk took too long: the numbers of files are too low, and some folders are missing.]");
+    if (this.#unreadable.length > 0) {
+      notes.push(`[These folders could not be read: ${this.#unreadable.slice(0, 5).join(", ")}]`);
+    }
+    return notes;
   }
 }
 
-function tooMany() {
-  return toolError("too_large", `This folder contains more than ${MAX_VISITED} entries`, {
-    next: "List a deeper folder, or use glob.",
-  });
+/** Internal folders of version control systems. */
+const SKIPPED_FOLDERS = new Set([".git", ".hg", ".svn", ".jj"]);
+
+function treeOf(paths: readonly string[]): TreeFolder {
+  const root: TreeFolder = { files: [], folders: new Map(), total: 0 };
+  for (const path of paths) {
+    const parts = path.split("/");
+    const name = parts.pop();
+    let folder = root;
+    folder.total++;
+    for (const part of parts) {
+      let inner = folder.folders.get(part);
+      if (!inner) folder.folders.set(part, (inner = { files: [], folders: new Map(), total: 0 }));
+      folder = inner;
+      folder.total++;
+    }
+    if (name) folder.files.push(name);
+  }
+  return root;
+}
+
+function lineOf({ path, name, type, size, files }: ListedFile): string {
+  if (type === "file") return `${path}  ${size}`;
+  if (files === undefined) return markName(path, type);
+  const what = name === NODE_MODULES ? "entry" : "file";
+  const plural = name === NODE_MODULES ? "entries" : "files";
+  return `${markName(path, type)}  (${files} ${files === 1 ? what : plural}${name === NODE_MODULES ? ", not listed" : ""})`;
+}
+
+function compareNames(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 /** The `read` tool on a folder: its entries, paged like lines. */

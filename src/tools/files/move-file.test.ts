@@ -24,7 +24,8 @@ function stage(content: Record<string, string> = {}) {
     journal: { before: async (change) => void reported.push(change) },
   });
   const findFiles = async () => ({ files: [], hasMore: false });
-  const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), findFiles };
+  const listTree = async () => ({ paths: [], isComplete: true });
+  const dependencies = { files, reads: createReadLedger(), lineIndexes: createLineIndexes(), findFiles, listTree };
   const haft = createHaft({
     tools: createFileTools(dependencies),
     folder,
