@@ -45,5 +45,7 @@ export const TOOL_TEXTS_ZH: Readonly<Record<string, { title: string; short: stri
   sessions_spawn: { title: "启动会话", short: "为一项任务启动新会话并立即返回；结束后在这里报告结果。" },
   session_status: { title: "会话状态", short: "显示本会话或另一个会话的状态：在等什么、用量和子会话。" },
   sessions_stop: { title: "停止会话", short: "停止在这里启动的会话及其子会话；历史保留。" },
+  ask_user: { title: "询问用户", short: "向用户提出最多四个问题，每个问题可选择选项或填写文字。" },
+  todo: { title: "待办列表", short: "保存本任务的步骤。每次发送完整列表；不带 todos 时返回列表。" },
   cron: { title: "定时", short: "稍后或重复执行工具调用：列出、添加、修改、删除和运行定时任务。" },
 };

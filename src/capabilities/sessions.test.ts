@@ -3,6 +3,7 @@ import { expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openHaft } from "../host.ts";
 import type { AgentModel } from "../models/agent/agent.ts";
+import { MemoryTodoStore } from "../tools/conversation/todo.ts";
 import { createSessionsApi } from "./sessions.ts";
 import { createAgent } from "./create-agent.ts";
 
@@ -39,7 +40,7 @@ test("a session whose call is held by a question is waiting, in every process, w
       expect(await host.sessions.list({ state: "waiting" })).toMatchObject([{ key }]);
       expect(await host.sessions.list({ state: "running" })).toEqual([]);
     }
-    const api = createSessionsApi(watcher.sessions);
+    const api = createSessionsApi(watcher.sessions, new MemoryTodoStore());
     const get = { params: { key }, identity: { name: "ada", scopes: [] }, signal: new AbortController().signal };
     const session = await api.get(get as unknown as Parameters<typeof api.get>[0]);
     expect(session).toMatchObject({

@@ -16,6 +16,7 @@ import { createSessionService, type SessionService } from "../models/agent/sessi
 import type { PendingCall, Session } from "../models/agent/session-store.ts";
 import { type ObservedSession, type SessionQuestion, Sessions } from "../models/agent/sessions.ts";
 import type { Haft } from "../runtime.ts";
+import { todoOwner, type TodoStore } from "../tools/conversation/todo.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import { defineCapability } from "./capability.ts";
 import { findLateResult } from "./late-results.ts";
@@ -71,7 +72,7 @@ export const sessions = defineCapability({
     return {
       value,
       tools: createSessionTools(sessionService, { clock }),
-      api: () => ({ sessions: createSessionsApi(value) }),
+      api: () => ({ sessions: createSessionsApi(value, store.todos) }),
       close: () => closing.close(),
     };
   },
@@ -117,7 +118,10 @@ const MAX_ENTRIES = 500;
 /** Shown with a session. The approvals list has all of them. */
 const MAX_QUESTIONS = 20;
 
-export function createSessionsApi(all: Sessions & Pick<HostSessions, "canAnswer">): Handlers<Contracts["sessions"]> {
+export function createSessionsApi(
+  all: Sessions & Pick<HostSessions, "canAnswer">,
+  todos: TodoStore,
+): Handlers<Contracts["sessions"]> {
   const find = async (key: string): Promise<ObservedSession> => {
     const session = await all.get(key);
     if (session) return session;
@@ -144,13 +148,14 @@ export function createSessionsApi(all: Sessions & Pick<HostSessions, "canAnswer"
     },
     async get({ params: { key } }) {
       const session = await find(key);
-      const [waiting, family] = await Promise.all([
+      const [waiting, steps, family] = await Promise.all([
         all.waiting(key),
+        todos.get(todoOwner(session.caller)),
         all.list({ root: session.root, limit: MAX_ENTRIES }),
       ]);
       const infos = family.map(infoOf);
       const children = infos.filter(({ parent }) => parent === key);
-      return { ...infoOf(session), waiting, toolNames: session.toolNames, children, family: infos };
+      return { ...infoOf(session), waiting, toolNames: session.toolNames, todos: [...steps], children, family: infos };
     },
     async history({ params, query: { after = 0, limit = MAX_ENTRIES } }) {
       const { key } = await find(params.key);

@@ -62,12 +62,20 @@ export const AgentSessionInfo = named(
 );
 export type AgentSessionInfo = z.infer<typeof AgentSessionInfo>;
 
+/** A step of a session's to-do list. */
+const TodoItem = z.strictObject({
+  content: z.string(),
+  status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
+});
+
 export const AgentSessionDetail = named(
   "AgentSessionDetail",
   AgentSessionInfo.extend({
     /** The number of messages for its next turn. */
     waiting: Count,
     toolNames: z.array(z.string()).optional(),
+    /** Its to-do list, as its agent last wrote it. */
+    todos: z.array(TodoItem),
     children: z.array(AgentSessionInfo),
     /** All sessions of its tree, itself included, at most 500, last changed first. */
     family: z.array(AgentSessionInfo),

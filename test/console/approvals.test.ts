@@ -93,6 +93,25 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     expect(onDisk("keys-1.txt")).toBeUndefined();
   });
 
+  test("answers a question of ask_user with its options, and offers no approval", async () => {
+    const options = [{ label: "PostgreSQL" }, { label: "SQLite" }];
+    const id = await ask("ask_user", { questions: [{ question: "Which database?", options }] });
+    await go("/approvals");
+    await cardOf("Which database?");
+    const send = card().getByRole("button", { name: /Send the answer/ });
+    expect(await send.isDisabled()).toBe(true);
+    expect(
+      await card()
+        .getByRole("button", { name: /Approve/ })
+        .count(),
+    ).toBe(0);
+    await card().locator(".answers .button:enabled").first().waitFor();
+    await page.keyboard.press("2");
+    await page.keyboard.press("y");
+    await expectShown(lines().getByText("Answered"));
+    expect(await console.host.haft.approvals.get(id)).toMatchObject({ answers: [{ choices: ["SQLite"] }] });
+  });
+
   test("lists the keys of the page", async () => {
     await askToWrite("help.txt");
     await go("/approvals");

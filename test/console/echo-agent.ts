@@ -2,7 +2,7 @@ import type { Haft } from "haft";
 import { type AgentModel, type Message, textOfMessage } from "../../src/models/agent/agent.ts";
 import { createAgent } from "../../src/capabilities/create-agent.ts";
 
-/** An agent whose model needs no network: it repeats, writes a file where it is told to, and can take for ever. */
+/** An agent whose model needs no network: it repeats, writes a file where it is told to, asks a question, and can take for ever. */
 export function createEchoAgent(haft: Haft, name: string) {
   return createAgent({ haft, name, model, systemPrompt: "" });
 }
@@ -15,6 +15,10 @@ const model: AgentModel = {
     if (messages.at(-1)?.role === "user" && requested.startsWith("write ")) {
       const input = { path: requested.slice(6), content: "from a chat\n" };
       return { parts: [{ type: "tool_call", callId: "", name: "write", input }], usage, finish: "calls" };
+    }
+    if (messages.at(-1)?.role === "user" && requested.startsWith("ask ")) {
+      const input = { questions: [{ question: requested.slice(4), options: [{ label: "yes" }, { label: "no" }] }] };
+      return { parts: [{ type: "tool_call", callId: "", name: "ask_user", input }], usage, finish: "calls" };
     }
     const text = requested.startsWith("Note from the runtime") ? "Thank you, it is done." : `You said: ${requested}`;
     for (const piece of text.split(/(?<= )/)) onDelta?.({ type: "text", text: piece });

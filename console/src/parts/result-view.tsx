@@ -49,7 +49,7 @@ export function ResultView({ result }: { result: ToolResult }) {
           {w.call}
         </Link>
       </p>
-      {result.status === "pending" && result.pending.kind === "approval" ? (
+      {result.status === "pending" && (result.pending.kind === "approval" || result.pending.kind === "question") ? (
         <p className="notice warn">
           <span className="grow">{w.requested}</span>
           <Link className="button small" href={`/approvals/${result.pending.id}`}>

@@ -4,6 +4,7 @@ import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { showTime } from "../../core/clock.ts";
+import { countTodos, todoLine } from "../../tools/conversation/todo.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine, type Style } from "../output.ts";
 
@@ -149,13 +150,15 @@ function showSessions(sessions: readonly AgentSessionInfo[], { paint, columns }:
 }
 
 function* showSession(session: AgentSessionDetail): Iterable<string> {
-  const { key, label, state, turns, usage, waiting, pending, children, error } = session;
+  const { key, label, state, turns, usage, waiting, pending, children, error, todos } = session;
   yield `${safeLine(key)}${label === undefined ? "" : `  ${safeLine(label)}`}  ${state}`;
   yield `${turns} turns, ${usage.inputTokens} tokens in, ${usage.outputTokens} out, started ${showTime(session.createdAt)}`;
   if (error !== undefined) yield `its last turn failed: ${safe(error)}`;
   if (waiting > 0) yield `${waiting} messages wait for it`;
   for (const { name, pending: wait } of pending)
     yield `waits for ${safeLine(name)} (${wait.kind} ${safeLine(wait.id)})`;
+  if (todos.length > 0) yield countTodos(todos);
+  for (const step of todos) yield `  ${safeLine(todoLine(step))}`;
   for (const child of children) yield `started ${safeLine(child.label ?? child.key)}  ${child.state}`;
 }
 

@@ -13,8 +13,10 @@ const words = defineWords({
       once: "Approved",
       session: "Approved for the session",
       always: "Always approved",
+      answer: "Answered",
       deny: "Denied",
     } as Record<Decision, string>,
+    dismissed: "Dismissed",
     sending: "sending…",
     running: "running…",
     refused: "not answered",
@@ -31,10 +33,14 @@ const words = defineWords({
   },
   zh: {
     label: "最近的处理",
-    decisions: { once: "已批准", session: "本会话已批准", always: "始终批准", deny: "已拒绝" } as Record<
-      Decision,
-      string
-    >,
+    decisions: {
+      once: "已批准",
+      session: "本会话已批准",
+      always: "始终批准",
+      answer: "已回答",
+      deny: "已拒绝",
+    } as Record<Decision, string>,
+    dismissed: "未回答",
     sending: "发送中…",
     running: "运行中…",
     refused: "未处理",
@@ -74,7 +80,9 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   return (
     <li className={`answer-line ${tone}`}>
       <Icon size={16} aria-hidden />
-      <strong className="answer-decision">{w.decisions[line.decision]}</strong>
+      <strong className="answer-decision">
+        {line.decision === "deny" && line.approval.questions ? w.dismissed : w.decisions[line.decision]}
+      </strong>
       <span className="answer-subject">
         <span className="muted">{titleOf(line.approval) ?? line.approval.toolName}</span>{" "}
         <CallSubject subject={line.approval.subject} />

@@ -1,4 +1,4 @@
-import { ArrowLeft, History } from "lucide-react";
+import { ArrowLeft, History, MessageCircleQuestionMark } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
@@ -20,10 +20,12 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { AnswerBar } from "./answer-bar.tsx";
 import { CommandSteps } from "./command-steps.tsx";
 import { Countdown } from "./countdown.tsx";
+import { AnsweredQuestions, UserQuestions } from "./user-questions.tsx";
 
 const words = defineWords({
   en: {
     wants: "wants to run",
+    asks: "asks you",
     by: "Asked by",
     someone: "a program without a name",
     session: "session",
@@ -40,6 +42,8 @@ const words = defineWords({
     state: {
       approved: "Approved",
       denied: "Denied",
+      answered: "Answered",
+      dismissed: "Dismissed: the model decides itself",
       expired: "Expired: nobody answered in time",
       cancelled: "Cancelled: the caller no longer wants the call",
       changed: "Replaced: what it shows is no longer true",
@@ -52,6 +56,7 @@ const words = defineWords({
   },
   zh: {
     wants: "请求运行",
+    asks: "向你提问",
     by: "请求者",
     someone: "未命名的程序",
     session: "会话",
@@ -68,6 +73,8 @@ const words = defineWords({
     state: {
       approved: "已批准",
       denied: "已拒绝",
+      answered: "已回答",
+      dismissed: "未回答：由模型自行决定",
       expired: "已过期：没有人及时处理",
       cancelled: "已取消：调用者不再需要此调用",
       changed: "已被取代：所示内容已不再属实",
@@ -87,8 +94,48 @@ interface ApprovalCardProps {
   backTo?: string;
 }
 
+/** A question of ask_user: there is no effect to judge, only an answer to give. */
+function UserQuestionCard({ approval, questions, onAnswer, backTo }: ApprovalCardProps & AskedQuestions) {
+  const w = useWords(words);
+  const isOpen = approval.state === "pending";
+  const title = useToolTitle()(approval) ?? approval.toolName;
+  return (
+    <article className="panel approval" aria-label={`${approval.toolName} ${w.asks}`}>
+      <header>
+        {backTo === undefined ? null : (
+          <Link className="button plain small card-back" href={backTo}>
+            <ArrowLeft size={16} aria-hidden /> {w.back}
+          </Link>
+        )}
+        <MessageCircleQuestionMark size={18} aria-hidden />
+        <h2 className="grow card-title">{title}</h2>
+        {isOpen && approval.waitsUntil !== undefined ? <Countdown until={approval.waitsUntil} what="caller" /> : null}
+        {isOpen && approval.expiresAt !== undefined ? <Countdown until={approval.expiresAt} /> : null}
+      </header>
+      {isOpen ? (
+        <UserQuestions key={approval.id} id={approval.id} questions={questions} onAnswer={onAnswer}>
+          <Facts approval={approval} />
+        </UserQuestions>
+      ) : (
+        <div className="card-body" tabIndex={0} role="region" aria-label={title}>
+          <AnsweredQuestions questions={questions} answers={approval.answers} />
+          <Facts approval={approval} />
+          <Answered approval={approval} />
+        </div>
+      )}
+    </article>
+  );
+}
+
+type AskedQuestions = Required<Pick<ApprovalInfo, "questions">>;
+
+export function ApprovalCard(props: ApprovalCardProps) {
+  const { questions } = props.approval;
+  return questions ? <UserQuestionCard {...props} questions={questions} /> : <PermissionCard {...props} />;
+}
+
 /** Everything about one question, and its answers. What was asked never changes; only whether it is still open. */
-export function ApprovalCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
+function PermissionCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
   const w = useWords(words);
   const isOpen = approval.state === "pending";
   const { toolName, risk, steps, subject } = approval;
@@ -176,9 +223,9 @@ export function ApprovalCard({ approval, onAnswer, backTo }: ApprovalCardProps) 
 
 function Facts({ approval }: { approval: ApprovalInfo }) {
   const w = useWords(words);
-  const { caller, risk, steps = [] } = approval;
+  const { caller, risk, steps = [], questions } = approval;
   const besideSteps = new Set(steps.map(({ asks }) => asks?.text));
-  const reasons = risk.reasons.filter(({ text }) => !besideSteps.has(text));
+  const reasons = questions ? [] : risk.reasons.filter(({ text }) => !besideSteps.has(text));
   return (
     <dl className="facts">
       {reasons.length > 0 ? (
@@ -192,9 +239,11 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
           </ul>
         </Fact>
       ) : null}
-      <Fact name={w.why}>
-        <Localized text={{ key: "", ...approval.verdict, text: approval.reason }} />
-      </Fact>
+      {questions ? null : (
+        <Fact name={w.why}>
+          <Localized text={{ key: "", ...approval.verdict, text: approval.reason }} />
+        </Fact>
+      )}
       <Fact name={w.by}>
         <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.someone} />
         {caller.session ? (
@@ -208,7 +257,9 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
         ) : null}{" "}
         · <TimeAgo at={approval.askedAt} />
       </Fact>
-      {approval.cwd !== undefined && !approval.preview?.facts?.some(({ key }) => key === "preview.folder") ? (
+      {approval.cwd !== undefined &&
+      !questions &&
+      !approval.preview?.facts?.some(({ key }) => key === "preview.folder") ? (
         <Fact name={w.folder}>
           <span className="mono">
             <VisibleText text={approval.cwd} />
@@ -256,7 +307,9 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
 }
 
 /** An `expired` question may also have been cancelled or replaced: its call says so. */
-export function endOf({ state, call }: ApprovalInfo): string {
+export function endOf({ state, call, questions }: ApprovalInfo): string {
+  if (questions && state === "approved") return "answered";
+  if (questions && state === "denied") return "dismissed";
   return state === "expired" ? (call.outcome ?? state) : state;
 }
 

@@ -18,7 +18,7 @@ import { ApprovalCard } from "./approval-card.tsx";
 import "./approvals.css";
 import { BatchDialog } from "./batch-dialog.tsx";
 import { HistoryList } from "./history-list.tsx";
-import type { QueueItem } from "./queue.ts";
+import { isBatchable, type QueueItem } from "./queue.ts";
 import { QueueFilters } from "./queue-filters.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { type AlertSetting, useAlertSetting } from "./use-alerts.ts";
@@ -28,7 +28,7 @@ import { type Queue, useQueue, useQueueView } from "./use-queue.ts";
 const words = defineWords({
   en: {
     title: "Approvals",
-    lead: "Calls that wait for your approval. You see everything that will run, and an approval is valid once.",
+    lead: "Calls that wait for your approval, and questions to you. You see everything that will run, and an approval is valid once.",
     open: "Pending",
     answered: "Answered",
     nothing: "No pending approvals",
@@ -56,11 +56,11 @@ const words = defineWords({
       undo: "Undo the last approved call",
       arrange: "Sort again, with the new questions",
     },
-    said: { approved: "Approved", denied: "Denied", refused: "Not answered" },
+    said: { approved: "Approved", denied: "Denied", answered: "Answered", refused: "Not answered" },
   },
   zh: {
     title: "审批",
-    lead: "等待许可的调用。你看到的就是将要运行的全部，一次许可只算一次。",
+    lead: "等待许可的调用，以及向你提出的问题。你看到的就是将要运行的全部，一次许可只算一次。",
     open: "待处理",
     answered: "已处理",
     nothing: "没有等待你处理的请求",
@@ -88,7 +88,7 @@ const words = defineWords({
       undo: "撤销最近批准的调用",
       arrange: "重新排序，包含新请求",
     },
-    said: { approved: "已批准", denied: "已拒绝", refused: "未处理" },
+    said: { approved: "已批准", denied: "已拒绝", answered: "已回答", refused: "未处理" },
   },
 });
 
@@ -207,10 +207,10 @@ function OpenApprovals({ answers }: { answers: Answers }) {
     if (undoable) answers.undo(undoable, { force: undoable.isBlocked });
   };
   const toggle = (isRange: boolean): void => {
-    if (current?.approval) select([current.id], { isRange });
+    if (current && isBatchable(current)) select([current.id], { isRange });
   };
   const selectAll = (): void => {
-    const ids = openItems.filter(({ approval }) => approval).map(({ id }) => id);
+    const ids = openItems.filter(isBatchable).map(({ id }) => id);
     select(ids, { isRange: false });
   };
   const goDown = { label: w.keyNames.down, run: () => show(neighbour(1)) };
@@ -391,10 +391,7 @@ type Select = (ids: readonly string[], options: { isRange: boolean }) => void;
 function useSelection(items: readonly QueueItem[]): [ReadonlySet<string>, Select] {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const last = useRef<string>(undefined);
-  const open = useMemo(
-    () => new Set(items.flatMap(({ id, isGone, approval }) => (approval && !isGone ? [id] : []))),
-    [items],
-  );
+  const open = useMemo(() => new Set(items.filter(isBatchable).map(({ id }) => id)), [items]);
   const shown = useMemo(() => new Set([...selected].filter((id) => open.has(id))), [selected, open]);
   const select: Select = (ids, { isRange }) => {
     const [id] = ids;
@@ -430,13 +427,21 @@ function useQueueNews({ items, isLoaded }: Queue, { lines }: Answers): string {
     else if (gone.length > 0) setNews(w.gone(gone.length));
   }, [items, isLoaded, w]);
   const [latest] = lines;
-  const state = latest?.state === "refused" ? "refused" : latest?.decision === "deny" ? "denied" : "approved";
+  const state = latest?.state === "refused" ? "refused" : latest ? SAID[latest.decision] : "approved";
   useEffect(() => {
     if (latest)
       setNews(`${w.said[state]}: ${latest.approval.title ?? latest.approval.toolName} ${latest.approval.subject.text}`);
   }, [latest?.id, state, w]);
   return news;
 }
+
+const SAID = {
+  once: "approved",
+  session: "approved",
+  always: "approved",
+  answer: "answered",
+  deny: "denied",
+} as const;
 
 const NARROW = "(max-width: 960px)";
 

@@ -13,6 +13,8 @@ const words = defineWords({
     states: {
       approved: "approved",
       denied: "denied",
+      answered: "answered",
+      dismissed: "dismissed",
       expired: "expired",
       cancelled: "cancelled",
       changed: "replaced",
@@ -25,6 +27,8 @@ const words = defineWords({
     states: {
       approved: "已批准",
       denied: "已拒绝",
+      answered: "已回答",
+      dismissed: "未回答",
       expired: "已过期",
       cancelled: "已取消",
       changed: "已被取代",

@@ -1,3 +1,4 @@
+import { MessageCircleQuestionMark } from "lucide-react";
 import { useMemo } from "react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
@@ -7,7 +8,7 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { TimeLeft } from "./countdown.tsx";
-import { type QueueItem, sessionOf } from "./queue.ts";
+import { isBatchable, type QueueItem, sessionOf } from "./queue.ts";
 import { VirtualRows } from "./virtual-rows.tsx";
 
 const words = defineWords({
@@ -17,6 +18,7 @@ const words = defineWords({
     noSession: "Without a session",
     someone: "unnamed caller",
     server: "MCP server asks",
+    question: "question",
     gone: "no longer open",
   },
   zh: {
@@ -25,6 +27,7 @@ const words = defineWords({
     noSession: "无会话",
     someone: "未命名的调用者",
     server: "MCP 服务器提问",
+    question: "提问",
     gone: "已不再等待",
   },
 });
@@ -75,7 +78,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
   const who = caller.agent ?? caller.user;
   return (
     <>
-      {item.approval && !isGone ? (
+      {isBatchable(item) ? (
         <label className="queue-check">
           <input
             type="checkbox"
@@ -91,7 +94,13 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
       )}
       <Link href={addressOf(id)} className={isGone ? "queue-link gone" : "queue-link"} aria-current={isCurrent}>
         <span className="queue-line">
-          <RiskBadge level={level} short />
+          {item.approval?.questions ? (
+            <span className="badge">
+              <MessageCircleQuestionMark size={14} aria-hidden /> {w.question}
+            </span>
+          ) : (
+            <RiskBadge level={level} short />
+          )}
           <span className="queue-subject">
             <CallSubject subject={subject} />
           </span>
@@ -161,7 +170,7 @@ function groupRows(items: readonly QueueItem[]): Row[] {
   for (const item of items) {
     const session = sessionOf(item);
     if (group?.session !== session) rows.push((group = { session, ids: [] }));
-    if (item.approval && !item.isGone) group.ids.push(item.id);
+    if (isBatchable(item)) group.ids.push(item.id);
     rows.push({ item });
   }
   return rows;

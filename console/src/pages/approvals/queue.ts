@@ -18,6 +18,11 @@ export interface QueueItem {
   isGone?: boolean;
 }
 
+/** Only permissions are answered together. */
+export function isBatchable({ approval, isGone }: QueueItem): boolean {
+  return approval !== undefined && approval.questions === undefined && !isGone;
+}
+
 export type Sort = "risk" | "age";
 
 /** What the user sees of the queue. It is in the address of the page. */

@@ -71,7 +71,7 @@ export function RunLinks({ run: { pending, callId } }: { run: ScheduleRun }) {
   const w = useWords(words);
   return (
     <>
-      {pending?.kind === "approval" ? (
+      {pending?.kind === "approval" || pending?.kind === "question" ? (
         <Link className="button small primary" href={`/approvals/${encodeURIComponent(pending.id)}`}>
           {w.answer}
         </Link>

@@ -15,6 +15,7 @@ import { SessionEntryView } from "./session-entry.tsx";
 import { SessionQuestions } from "./session-questions.tsx";
 import { SessionStateBadge, SessionUsage } from "./session-state.tsx";
 import { addressOfSession, treeOf } from "./session-tree.ts";
+import { TodoList } from "./todo-list.tsx";
 import { type StreamedSession, useSessionStream } from "./use-session-stream.ts";
 
 const words = defineWords({
@@ -124,6 +125,7 @@ function SessionBody(props: { session: AgentSessionDetail; stream: StreamedSessi
         ) : null}
       </p>
       <SessionQuestions session={session} />
+      <TodoList items={session.todos} />
       <Family sessions={session.family} current={session.key} />
       <section className="panel" aria-label={w.conversation}>
         <Conversation stream={stream} results={results} asked={asked} />

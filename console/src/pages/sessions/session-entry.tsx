@@ -131,15 +131,31 @@ function CallView(props: {
           {w.call}
         </Link>
       </div>
-      {result && !isAsked && result.status !== "pending" ? (
-        <p className="small muted cut" lang="en">
-          <VisibleText text={result.display} />
-        </p>
-      ) : null}
+      {result && !isAsked && result.status !== "pending" ? <ResultLine input={part.input} result={result} /> : null}
       <details>
         <summary className="muted small">{w.input}</summary>
         <JsonView value={part.input} />
       </details>
     </div>
+  );
+}
+
+/** What the call gave, in a line. Of a question to the user: the question too. */
+function ResultLine({ input, result }: { input: unknown; result: ToolResult }) {
+  const isQuestion = result.toolName === "ask_user" && result.status === "completed";
+  const { questions } = (isQuestion ? input : {}) as { questions?: readonly { question?: unknown }[] };
+  const asked = Array.isArray(questions) ? questions.map(({ question }) => String(question)) : [];
+  return (
+    <>
+      {asked.length > 0 ? (
+        <p className="small words">
+          <VisibleText text={asked.join(" ")} />
+        </p>
+      ) : null}
+      <p className={isQuestion ? "small words" : "small muted cut"} lang={isQuestion ? undefined : "en"}>
+        {isQuestion ? "→ " : null}
+        <VisibleText text={result.display} />
+      </p>
+    </>
   );
 }

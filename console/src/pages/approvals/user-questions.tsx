@@ -1,0 +1,245 @@
+import { Check, X } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useState } from "react";
+import type {
+  ApprovalAnswerRequest,
+  ApprovalInfo,
+  UserAnswer,
+  UserQuestion,
+} from "../../../../src/contracts/approvals.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { useKeys } from "../../parts/use-keys.ts";
+import { useSettled } from "../../parts/use-settled.ts";
+import { VisibleText } from "../../parts/visible-text.tsx";
+import { useScope } from "../../use-scope.ts";
+
+const words = defineWords({
+  en: {
+    several: "Choose one or more",
+    own: "Your own answer",
+    add: "Add something (optional)",
+    send: "Send the answer",
+    dismiss: "Dismiss",
+    dismissed: "The model then decides itself.",
+    keyOption: "Choose an option of the first open question",
+    keySend: "Send the answer (Ctrl+Enter in a field)",
+    noAnswer: "not answered",
+    answers: "Answers",
+    noScope: "You may look, but not answer: your sign-in lacks the scope approve.",
+  },
+  zh: {
+    several: "可选择一项或多项",
+    own: "自己填写",
+    add: "补充说明（可选）",
+    send: "发送回答",
+    dismiss: "不回答",
+    dismissed: "之后由模型自行决定。",
+    keyOption: "选择第一个未回答问题的选项",
+    keySend: "发送回答（在输入框中按 Ctrl+Enter）",
+    noAnswer: "未回答",
+    answers: "回答",
+    noScope: "你可以查看，但不能回答：当前登录没有 approve 权限。",
+  },
+});
+
+/** What was asked and answered, for a question that is closed. */
+export function AnsweredQuestions({
+  questions,
+  answers,
+}: Required<Pick<ApprovalInfo, "questions">> & Pick<ApprovalInfo, "answers">) {
+  const w = useWords(words);
+  return (
+    <dl className="user-answers">
+      {questions.map(({ question }, at) => {
+        const { choices = [], text = "" } = answers?.[at] ?? {};
+        const isEmpty = choices.length === 0 && text === "";
+        return (
+          <div key={at}>
+            <dt>
+              <VisibleText text={question} />
+            </dt>
+            <dd>
+              {isEmpty ? <span className="muted">{w.noAnswer}</span> : null}
+              {choices.map((choice) => (
+                <span key={choice} className="badge ok">
+                  <VisibleText text={choice} />
+                </span>
+              ))}{" "}
+              <VisibleText text={text} />
+            </dd>
+          </div>
+        );
+      })}
+    </dl>
+  );
+}
+
+interface UserQuestionsProps {
+  id: string;
+  questions: readonly UserQuestion[];
+  onAnswer: (request: ApprovalAnswerRequest) => void;
+  /** Below the questions. */
+  children: ReactNode;
+}
+
+/** The questions of ask_user as a form. */
+export function UserQuestions({ id, questions, onAnswer, children }: UserQuestionsProps) {
+  const w = useWords(words);
+  const [answers, setAnswers] = useState<readonly UserAnswer[]>(() => questions.map(() => ({})));
+  const mayAnswer = useScope("approve");
+  // A key or a click that was meant for the card shown before is ignored.
+  const isSettled = useSettled(id) && mayAnswer;
+  const isComplete = answers.every(isGiven);
+
+  const change = (at: number, answer: UserAnswer): void =>
+    setAnswers((now) => now.map((each, index) => (index === at ? answer : each)));
+  const choose = (at: number, label: string): void =>
+    change(at, chosen(answers[at] ?? {}, label, questions[at]?.multiple === true));
+  const send = (): void => {
+    if (isSettled && isComplete) onAnswer({ decision: "answer", answers: answers.map(written) });
+  };
+  const dismiss = (): void => {
+    if (isSettled) onAnswer({ decision: "deny" });
+  };
+  const chooseByKey = (option: number): void => {
+    const open = answers.findIndex((answer) => !isGiven(answer));
+    const at = open === -1 ? answers.length - 1 : open;
+    const label = questions[at]?.options?.[option]?.label;
+    if (isSettled && label !== undefined) choose(at, label);
+  };
+  const most = Math.max(0, ...questions.map(({ options = [] }) => options.length));
+  const digits = Array.from({ length: Math.min(9, most) }, (_, at) => [
+    String(at + 1),
+    at === 0 ? { label: w.keyOption, run: () => chooseByKey(at) } : () => chooseByKey(at),
+  ]);
+  useKeys({
+    ...Object.fromEntries(digits),
+    y: { label: w.keySend, run: send },
+    n: { label: w.dismiss, run: dismiss },
+  });
+
+  if (!mayAnswer) {
+    return (
+      <>
+        <div className="card-body">
+          <AnsweredQuestions questions={[...questions]} answers={undefined} />
+          {children}
+        </div>
+        <p className="answer-bar notice warn">{w.noScope}</p>
+      </>
+    );
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
+    // Arrow keys move between the options, not between the cards.
+    if (event.key.startsWith("Arrow")) event.stopPropagation();
+  };
+  return (
+    <form
+      className="user-questions"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+      onKeyDown={onKeyDown}
+    >
+      <div className="card-body">
+        {questions.map((asked, at) => (
+          <QuestionField
+            key={at}
+            name={`${id}-${at}`}
+            asked={asked}
+            answer={answers[at] ?? {}}
+            hasKeys={at === 0 || questions.length === 1}
+            onChoose={(label) => choose(at, label)}
+            onWrite={(text) => change(at, { ...answers[at], text })}
+          />
+        ))}
+        {children}
+      </div>
+      <div className="answer-bar" role="group" aria-label={w.answers}>
+        <div className="row answers">
+          <button className="button primary" type="submit" disabled={!isSettled || !isComplete}>
+            <Check size={16} aria-hidden /> {w.send} <kbd className="key">y</kbd>
+          </button>
+          <button className="button" type="button" disabled={!isSettled} title={w.dismissed} onClick={dismiss}>
+            <X size={16} aria-hidden /> {w.dismiss} <kbd className="key">n</kbd>
+          </button>
+          <span className="small muted">{w.dismissed}</span>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+function QuestionField(props: {
+  name: string;
+  asked: UserQuestion;
+  answer: UserAnswer;
+  hasKeys: boolean;
+  onChoose: (label: string) => void;
+  onWrite: (text: string) => void;
+}) {
+  const w = useWords(words);
+  const { asked, answer, name } = props;
+  const { options = [], multiple = false, header, question, free_text: isFree = true } = asked;
+  return (
+    <fieldset className="user-question">
+      <legend>
+        {header ? (
+          <span className="badge">
+            <VisibleText text={header} />
+          </span>
+        ) : null}{" "}
+        <VisibleText text={question} />
+        {multiple && options.length > 0 ? <span className="small muted"> · {w.several}</span> : null}
+      </legend>
+      {options.map(({ label, description }, at) => (
+        <label key={label} className="user-option">
+          <input
+            type={multiple ? "checkbox" : "radio"}
+            name={name}
+            checked={answer.choices?.includes(label) ?? false}
+            onChange={() => props.onChoose(label)}
+          />
+          <span className="grow">
+            <strong>
+              <VisibleText text={label} />
+            </strong>
+            {description ? (
+              <span className="user-option-note muted">
+                <VisibleText text={description} />
+              </span>
+            ) : null}
+          </span>
+          {props.hasKeys && at < 9 ? <kbd className="key">{at + 1}</kbd> : null}
+        </label>
+      ))}
+      {isFree || options.length === 0 ? (
+        <textarea
+          className="textarea"
+          rows={options.length === 0 ? 3 : 1}
+          maxLength={4000}
+          aria-label={`${question} · ${w.own}`}
+          placeholder={(answer.choices?.length ?? 0) > 0 ? w.add : w.own}
+          value={answer.text ?? ""}
+          onChange={({ target }) => props.onWrite(target.value)}
+        />
+      ) : null}
+    </fieldset>
+  );
+}
+
+function isGiven({ choices = [], text = "" }: UserAnswer): boolean {
+  return choices.length > 0 || text.trim() !== "";
+}
+
+function written({ choices = [], text = "" }: UserAnswer): UserAnswer {
+  return { choices: choices.length > 0 ? choices : undefined, text: text.trim() === "" ? undefined : text.trim() };
+}
+
+/** The answer after a click on an option: of several any number, otherwise one. */
+function chosen({ choices = [], text }: UserAnswer, label: string, isMultiple: boolean): UserAnswer {
+  if (!isMultiple) return { choices: [label], text };
+  const isChosen = choices.includes(label);
+  return { choices: isChosen ? choices.filter((each) => each !== label) : [...choices, label], text };
+}

@@ -1,0 +1,48 @@
+import { Circle, CircleCheck, CircleDashed, CircleDot } from "lucide-react";
+import type { AgentSessionDetail } from "../../../../src/contracts/sessions.ts";
+import { defineWords, useWords } from "../../language.tsx";
+import { VisibleText } from "../../parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "To-do list",
+    done: (done: number, all: number) => `${done} of ${all} done`,
+    states: { pending: "to do", in_progress: "in progress", completed: "done", cancelled: "cancelled" },
+  },
+  zh: {
+    title: "待办列表",
+    done: (done: number, all: number) => `已完成 ${done}/${all}`,
+    states: { pending: "待办", in_progress: "进行中", completed: "已完成", cancelled: "已取消" },
+  },
+});
+
+const ICONS = { pending: Circle, in_progress: CircleDot, completed: CircleCheck, cancelled: CircleDashed } as const;
+
+/** The steps that the agent wrote down. An agent that keeps no list shows none. */
+export function TodoList({ items }: { items: AgentSessionDetail["todos"] }) {
+  const w = useWords(words);
+  if (items.length === 0) return null;
+  const counted = items.filter(({ status }) => status !== "cancelled");
+  const done = counted.filter(({ status }) => status === "completed").length;
+  return (
+    <section className="panel" aria-label={w.title}>
+      <header>
+        <h2 className="grow">{w.title}</h2>
+        <span className="small muted">{w.done(done, counted.length)}</span>
+      </header>
+      <ol className="todo-list">
+        {items.map(({ content, status }, at) => {
+          const Icon = ICONS[status];
+          return (
+            <li key={at} className={`todo-${status}`}>
+              <Icon size={16} aria-label={w.states[status]} role="img" />
+              <span className="words">
+                <VisibleText text={content} />
+              </span>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
