@@ -628,7 +628,7 @@ function isUnstarted({ state }: StoredCall): boolean {
 
 function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect }: Call): MadeCall {
   const { signal: _signal, onUpdate: _onUpdate, onApprovalRequested: _onApprovalRequested, ...storable } = options;
-  const { taskId: _task, userId: _user, ...data } = storable;
+  const { taskId: _task, userId: _user, isInConversation: _isInConversation, ...data } = storable;
   return { name: requestedName, input: sent, options: { ...data, id, caller }, scope: scope?.names(), isDirect };
 }
 

@@ -81,6 +81,11 @@ export interface CallOptions {
   waitForEnd?: boolean;
   /** The user's message that the call serves. Tool search learns from it only if `learnFrom` is "messages". Not stored with the call. */
   userMessage?: string;
+  /**
+   * Whether the result of an earlier call is still in the conversation that the model sees. Then `read` answers briefly for a
+   * file that has not changed since that call. Default: not known.
+   */
+  isInConversation?: (callId: string) => boolean;
   /** As `caller.task`. */
   taskId?: string;
   /** As `caller.user`. */
@@ -131,6 +136,7 @@ const OPTION_KEYS = keysOf<CallOptions>({
   background: true,
   waitForEnd: true,
   userMessage: true,
+  isInConversation: true,
   taskId: true,
   userId: true,
 });
@@ -171,7 +177,10 @@ export interface CallToContinue {
   name: string;
   /** As sent. */
   input: unknown;
-  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "userMessage" | "taskId" | "userId">;
+  options: Omit<
+    CallOptions,
+    "signal" | "onUpdate" | "onApprovalRequested" | "isInConversation" | "userMessage" | "taskId" | "userId"
+  >;
   /** Tool names of its toolkit. Not a part of its policy, because the approval's fingerprint must not change. */
   toolkit?: readonly string[];
   verdict: Verdict;
@@ -399,6 +408,7 @@ export function continuationOf(call: Call): CallToContinue {
     onUpdate: _onUpdate,
     onApprovalRequested: _onApprovalRequested,
     userMessage: _userMessage,
+    isInConversation: _isInConversation,
     taskId: _task,
     userId: _user,
     ...options

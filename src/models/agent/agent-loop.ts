@@ -268,6 +268,7 @@ class AgentRun {
       mode,
       policy: this.#policy,
       userMessage: this.#userMessage,
+      isInConversation: (callId) => this.#hasResult(callId),
     };
     const results = await gate.executeMany(batch, options, { scope: toolkit });
     for (const result of results) {
@@ -276,6 +277,13 @@ class AgentRun {
       else this.#parts.onResultDelivered?.(result);
     }
     return results;
+  }
+
+  /** Whether the model still sees the result of a call. */
+  #hasResult(callId: string): boolean {
+    const isThere = (message: Message): boolean =>
+      message.role === "tool" && message.results.some((result) => result.callId === callId);
+    return this.#added.some(isThere) || this.#history.some(isThere);
   }
 
   /** Adds results of pending calls to the conversation, including those that others have put into the context. */

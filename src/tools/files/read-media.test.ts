@@ -1,10 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
 import { createFiles } from "../../io/files/files.ts";
 import { createLineIndexes } from "../../io/files/line-index.ts";
+import { measureImage } from "../../io/files/media.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { createHaft } from "../../runtime.ts";
 import { createReadLedger } from "./read-before-edit.ts";
@@ -35,12 +37,71 @@ test("an image is shown as an image, named by its path, with its size in pixels"
   expect(result.details).toEqual({ path: "pixel.dat", mimeType: "image/png", size: PNG.length, width: 1, height: 1 });
 });
 
+function png(width: number, height: number, data: Buffer): Buffer {
+  const chunk = (type: string, body: Buffer): Buffer => {
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(body.length);
+    head.write(type, 4, "latin1");
+    const end = Buffer.alloc(4);
+    end.writeUInt32BE(crc32(Buffer.concat([head.subarray(4), body])));
+    return Buffer.concat([head, body, end]);
+  };
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width);
+  header.writeUInt32BE(height, 4);
+  header.set([8, 2, 0, 0, 0], 8);
+  return Buffer.concat([
+    PNG.subarray(0, 8),
+    chunk("IHDR", header),
+    chunk("IDAT", data),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+/** Node 20 has none. */
+function crc32(bytes: Buffer): number {
+  let crc = -1;
+  for (const byte of bytes) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return (crc ^ -1) >>> 0;
+}
+
+test("a large image is scaled, and the result names both sizes", async () => {
+  const { read } = stage({
+    "wide.png": png(3000, 30, deflateSync(Buffer.alloc(30 * 9001))),
+  });
+  const wide = await read({ path: "wide.png" });
+  expect(textOf(wide.content)).toBe("MEDIA:wide.png (scaled from 3000×30 to 2000×20)");
+  const shown = wide.content[1] as { data: string; mimeType: string };
+  expect(shown.mimeType).toBe("image/png");
+  expect(await measureImage(Buffer.from(shown.data, "base64"))).toEqual({ width: 2000, height: 20 });
+  expect(wide.details).toMatchObject({ width: 3000, height: 30, shownWidth: 2000, shownHeight: 20 });
+});
+
+test("an image that claims too many pixels, or is damaged, is refused with the command that scales it", async () => {
+  const { read } = stage({
+    "bomb.png": png(60_000, 60_000, deflateSync(Buffer.alloc(10))),
+    "damaged.png": png(9000, 10, Buffer.alloc(10)),
+  });
+  for (const path of ["bomb.png", "damaged.png"]) {
+    expect(await read({ path })).toMatchObject({
+      error: {
+        code: "too_large",
+        message: expect.stringMatching(/cannot be scaled.*magick/),
+      },
+    });
+  }
+});
+
 test("an image may exceed the limit for text, but not the limit for models", async () => {
   const padded = Buffer.concat([PNG, Buffer.alloc(1024 * 1024)]);
   const { read } = stage({ "big.png": padded, "huge.png": Buffer.concat([PNG, Buffer.alloc(5 * 1024 * 1024)]) });
   const result = await read({ path: "big.png" });
   expect(result.content[1]).toMatchObject({ type: "image", data: padded.toString("base64") });
-  expect(await read({ path: "huge.png" })).toMatchObject({ error: { code: "too_large" } });
+  const huge = (await read({ path: "huge.png" })).content[1] as { data: string };
+  expect(huge.data.length).toBeLessThan(1000);
 });
 
 test("an unsupported image type is refused by name", async () => {

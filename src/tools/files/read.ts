@@ -9,7 +9,7 @@ import type { ToolContext } from "../../core/tool.ts";
 import { ContentCache } from "../../io/files/content-cache.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
-import { detectMediaType, measureImage, openPdf } from "../../io/files/media.ts";
+import { detectMediaType, openPdf } from "../../io/files/media.ts";
 import { openBytes, type OpenFile, readAll } from "../../io/files/open-file.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { type CutLine, type LineWindow, readLines } from "../../io/files/read-lines.ts";
@@ -25,8 +25,10 @@ import {
 } from "./file-access.ts";
 import { readFolder } from "./list-files.ts";
 import { readBytes } from "./read-bytes.ts";
+import { readImage } from "./read-image.ts";
 import { convertRange, GEMINI_READ } from "./read-dialects.ts";
 import { FINGERPRINTED_BYTES, type SeenLines } from "./read-before-edit.ts";
+import { ShownReads } from "./unchanged-read.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The requested part of a file: lines, entries or pages. */
@@ -119,6 +121,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
 
 export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies): ReadPath {
   const contents = new ContentCache();
+  const shownReads = new ShownReads();
   return async (path, { range = {}, bounds, context }) => {
     if (spills && isSpillAddress(path)) return readSpill(spills, path, { range, bounds, context });
     const allowed = filesOf({ files }, context);
@@ -134,7 +137,8 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
       const shown = allowed.show(info.real);
       const { output, seen } = await readAs(content, { shown, range: knownEncoding(range), bounds, context });
       reads.saw(context, info, { bytes, seen });
-      return output;
+      // A part of a larger result is not the result of `read`.
+      return bounds ? output : shownReads.shorten(output, { info, range, shown, context });
     } finally {
       file.close();
     }
@@ -263,6 +267,8 @@ const READ_OUTPUT = describeOutput({
   "mimeType?": field.text("Of an image"),
   "width?": field.number("In pixels"),
   "height?": field.number("In pixels"),
+  "shownWidth?": field.number("If it was scaled"),
+  "shownHeight?": field.number("If it was scaled"),
   "entries?": field.list(field.object({ name: field.text(), type: field.text() }), "Of a folder"),
   "total?": field.integer("Number of entries of a folder"),
   "instructions?": field.list(field.text(), "Files of the project whose instructions were added to the text"),
@@ -504,36 +510,4 @@ function showOutput({ text, data, ename, evalue }: CellOutput): string {
 
 function join(source: unknown): string {
   return Array.isArray(source) ? source.join("") : typeof source === "string" ? source : "";
-}
-
-/** Image types and size that model providers accept. */
-const SHOWN_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-const MAX_IMAGE_BYTES = 4.5 * 1024 * 1024;
-
-async function readImage(file: OpenFile, shown: string, mimeType: string, signal: AbortSignal): Promise<ToolOutput> {
-  if (!SHOWN_TYPES.includes(mimeType)) {
-    throw toolError("not_regular_file", `${shown} is an image of type ${mimeType}, which models cannot view`, {
-      next: "Convert it to PNG first, for example with exec.",
-    });
-  }
-  const bytes = await readAll(file, { maxBytes: MAX_IMAGE_BYTES, signal });
-  if (bytes === null) {
-    throw toolError(
-      "too_large",
-      `${shown} is an image of ${file.info.size} bytes; at most ${MAX_IMAGE_BYTES} can be shown`,
-      {
-        next: "Scale it down first, for example with exec.",
-      },
-    );
-  }
-  const measured = await measureImage(bytes);
-  const size = measured ? `${measured.width}×${measured.height}` : "of unknown dimensions";
-  return {
-    content: [
-      { type: "text", text: `MEDIA:${shown}` },
-      { type: "image", data: bytes.toString("base64"), mimeType },
-    ],
-    display: `Read image ${shown}: ${mimeType}, ${size}`,
-    details: { path: shown, mimeType, size: bytes.length, ...measured },
-  };
 }
