@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { toFailure, toolError, ToolError } from "../../core/error.ts";
@@ -16,7 +16,8 @@ import {
   previewChanges,
 } from "./file-access.ts";
 import { explainAmbiguity, explainMiss } from "./match-failure.ts";
-import { badPatch, type FileChange, type Hunk, type HunkLine, parsePatch } from "./parse-patch.ts";
+import { badPatch, type FileChange, type Hunk, type HunkLine, parsePatch, refuseDuplicates } from "./parse-patch.ts";
+import { parseUnifiedDiff } from "./parse-unified-diff.ts";
 import { joinAdjacent, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
 import {
   commonLineEnd,
@@ -50,6 +51,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
         "*** Delete File: path",
         "*** End Patch",
         "An Update may be followed by *** Move to: path. Paths are relative to the workspace.",
+        "A unified diff, as git diff prints it, is accepted, too.",
       ].join("\n"),
       examples: [{ input: { patch: "*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch" } }],
     },
@@ -88,7 +90,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     locks: ({ patch, working_directory: folder }) => pathsOf(patch, folder).map((path) => pathLock(files, path)),
     preview: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context);
-      const plan = await planPatch(parsePatch(patch, folder), allowed);
+      const plan = await planPatch(readPatch(patch, folder), allowed);
       for (const { type, path, moveTo } of plan) {
         if (type === "delete" || moveTo !== undefined) await allowed.checkDelete(path);
         if (type !== "delete") await allowed.checkWrite(moveTo ?? path);
@@ -101,7 +103,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
     },
     run: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context, "apply_patch");
-      const plan = await planPatch(parsePatch(patch, folder), allowed);
+      const plan = await planPatch(readPatch(patch, folder), allowed);
       const written = await allowed.together((whole) => commitPatch(plan, whole));
       for (const { info, bytes, isNew } of written) {
         reads.saw(context, info, { bytes, seen: isNew ? "whole" : "as before" });
@@ -141,10 +143,22 @@ function describeSteps(plan: readonly PatchStep[]) {
   return Promise.all(plan.map((step) => describeChange(step.path, { ...step, newPath: step.moveTo })));
 }
 
+/** The changes of a patch or of a unified diff. Relative paths are below `folder`. */
+function readPatch(patch: string, folder?: string): FileChange[] {
+  const changes = parseUnifiedDiff(patch) ?? parsePatch(patch);
+  const place = (path: string): string => (folder === undefined || isAbsolute(path) ? path : join(folder, path));
+  const placed = changes.map((change) => {
+    if (change.type !== "update" || change.moveTo === undefined) return { ...change, path: place(change.path) };
+    return { ...change, path: place(change.path), moveTo: place(change.moveTo) };
+  });
+  refuseDuplicates(placed);
+  return placed;
+}
+
 /** For locks and rules only: a patch that cannot be parsed changes nothing. */
 function pathsOf(patch: string, folder?: string): string[] {
   try {
-    return parsePatch(patch, folder).flatMap((change) =>
+    return readPatch(patch, folder).flatMap((change) =>
       change.type === "update" && change.moveTo !== undefined ? [change.path, change.moveTo] : [change.path],
     );
   } catch {
@@ -154,7 +168,7 @@ function pathsOf(patch: string, folder?: string): string[] {
 
 function deletionsOf(patch: string): number {
   try {
-    return parsePatch(patch).filter(({ type }) => type === "delete").length;
+    return readPatch(patch).filter(({ type }) => type === "delete").length;
   } catch {
     return 0;
   }
@@ -168,6 +182,8 @@ interface PatchStep {
   before: string;
   after: string;
   bytes: Buffer;
+  /** Of a new file. Default: that of new files. */
+  mode?: number;
   /** What is replaced or deleted; undefined for a new file. */
   old?: { bytes: Buffer; info: FileInfo };
 }
@@ -196,17 +212,46 @@ async function planChange(change: FileChange, files: Files): Promise<PatchStep> 
   if (type === "add") {
     await requireAbsent(files, path);
     refuseElisions(change.text, "", `the added file ${path}`);
-    return { type, path, before: "", after: change.text, bytes: Buffer.from(change.text) };
+    const mode = change.isExecutable ? 0o755 : undefined;
+    return { type, path, before: "", after: change.text, bytes: Buffer.from(change.text), mode };
   }
   const moveTo = type === "update" ? change.moveTo : undefined;
   if (type === "delete" || moveTo !== undefined) await refuseLink(files, path);
   const old = await files.readWhole(path).catch((error: unknown) => failWithSuggestion(error, files, path));
   const decoded = decodeText(old.bytes);
-  if (type === "delete") return { type, path, before: decoded.text, after: "", bytes: Buffer.alloc(0), old };
+  if (type === "delete") {
+    refuseOtherContent(change, decoded.text);
+    return { type, path, before: decoded.text, after: "", bytes: Buffer.alloc(0), old };
+  }
   if (moveTo !== undefined) await requireAbsent(files, moveTo);
-  const after = change.hunks.length > 0 ? applyHunks(decoded.text, change.hunks, path).text : decoded.text;
+  const { hunks, finalLineEnd } = change;
+  const after = hunks.length > 0 ? applyTo(decoded.text, hunks, { path, finalLineEnd }) : decoded.text;
   const bytes = after === decoded.text ? old.bytes : encodeText(after, decoded);
   return { type, path, moveTo, before: decoded.text, after, bytes, old };
+}
+
+/** As `applyHunks`, with or without a final line end. An unfinished last line gets one first: it is a line like others. */
+export function applyTo(
+  text: string,
+  hunks: readonly Hunk[],
+  { path, finalLineEnd }: { path?: string; finalLineEnd?: boolean },
+): string {
+  if (finalLineEnd === undefined) return applyHunks(text, hunks, path).text;
+  const lines = splitLines(text);
+  const isEnded = lines.length === 0 || lines.at(-1)?.eol !== "";
+  const applied = applyHunks(isEnded ? text : text + commonLineEnd(lines), hunks, path).text;
+  const end = splitLines(applied).at(-1)?.eol ?? "";
+  return finalLineEnd ? applied : applied.slice(0, applied.length - end.length);
+}
+
+/** A diff that deletes a file says what is in it. */
+function refuseOtherContent({ path, removed }: Extract<FileChange, { type: "delete" }>, text: string): void {
+  const lines = splitLines(text).map((line) => line.text);
+  if (removed === undefined || (lines.length === removed.length && lines.every((line, at) => line === removed[at])))
+    return;
+  throw toolError("no_match", `${path} has other content than the patch deletes`, {
+    next: "Nothing was changed. Read the file; to delete it in any case use *** Delete File or delete_file.",
+  });
 }
 
 async function requireAbsent(files: Files, path: string): Promise<void> {
@@ -267,7 +312,7 @@ async function commitPatch(plan: readonly PatchStep[], files: Files): Promise<Wr
 
 async function commitStep(step: PatchStep, files: Files, undo: UndoStep[]): Promise<FileInfo | undefined> {
   const { path, moveTo, bytes, old } = step;
-  if (!old) return create(path, bytes, { files, undo });
+  if (!old) return create(path, bytes, { files, undo, mode: step.mode });
   if (step.type === "delete") return remove(path, old, { files, undo });
   if (moveTo !== undefined) {
     const info = await create(moveTo, bytes, { files, undo, mode: old.info.mode });
@@ -503,6 +548,8 @@ function findCandidates(
   for (const used of variantsOf(hunk.lines)) {
     const old = oldLinesOf(used);
     if (old.length === 0) {
+      const at = hunk.oldLine === undefined ? undefined : Math.min(hunk.oldLine, lines.length);
+      if (at !== undefined) return at < cursor ? undefined : { firsts: [at], step: "exact", lines: used };
       const firsts = anchors.length > 0 ? anchors.map((anchor) => anchor + 1) : [lines.length];
       return { firsts, step: "exact", lines: used };
     }
@@ -513,7 +560,9 @@ function findCandidates(
     if (atEnd) return { firsts: [end], step: atEnd.step, lines: used };
     for (const { step, firsts } of runs) {
       const below = anchors.length > 0 ? firstBelowEach(firsts, anchors) : firsts;
-      if (below.length > 0) return { firsts: below, step, lines: used };
+      // Of several places a diff means the one that it numbers.
+      const numbered = below.filter((first) => first + 1 === hunk.oldLine);
+      if (below.length > 0) return { firsts: numbered.length > 0 ? numbered : below, step, lines: used };
     }
   }
   return undefined;

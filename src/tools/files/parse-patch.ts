@@ -1,4 +1,3 @@
-import { isAbsolute, join } from "node:path";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { withoutBom } from "./text-match.ts";
 
@@ -17,43 +16,32 @@ export interface Hunk {
   endOfFile: boolean;
   /** The line of the patch, from 1, where the hunk begins. */
   patchLine: number;
+  /** In a unified diff: the line of the file, from 1, where the old lines begin; if there are none, the line before. */
+  oldLine?: number;
 }
 
 export type FileChange =
-  | { type: "add"; path: string; text: string; patchLine: number }
-  | { type: "delete"; path: string; patchLine: number }
-  | { type: "update"; path: string; moveTo?: string; hunks: Hunk[]; patchLine: number };
+  | { type: "add"; path: string; text: string; patchLine: number; isExecutable?: boolean }
+  /** `removed`: what the file must have, if the patch says so. */
+  | { type: "delete"; path: string; patchLine: number; removed?: readonly string[] }
+  | {
+      type: "update";
+      path: string;
+      moveTo?: string;
+      hunks: Hunk[];
+      patchLine: number;
+      /** Whether the new text ends with a line end. Default: as the old one. */
+      finalLineEnd?: boolean;
+    };
 
 const HEADER = /^\*\*\* (Add|Delete|Update) File:(.*)$/;
 const MOVE = /^\*\*\* Move to:(.*)$/;
 const END_OF_FILE = "*** End of File";
 const RANGE = /^-\d+(?:,\d+)? \+\d+(?:,\d+)? @@/;
 
-/**
- * Parses a patch into the changes of each file. Relative paths are below `folder`. Throws `bad_patch` with the line for
- * anything ambiguous.
- */
-export function parsePatch(patch: string, folder?: string): FileChange[] {
-  const changes = readChanges(patch);
-  const place = (path: string): string => (folder === undefined || isAbsolute(path) ? path : join(folder, path));
-  const placed = changes.map((change) => {
-    if (change.type !== "update") return { ...change, path: place(change.path) };
-    return {
-      ...change,
-      path: place(change.path),
-      moveTo: change.moveTo === undefined ? undefined : place(change.moveTo),
-    };
-  });
-  refuseDuplicates(placed);
-  return placed;
-}
-
-function readChanges(patch: string): FileChange[] {
-  const lines = unwrapPatch(
-    withoutBom(patch)
-      .split("\n")
-      .map((text, index) => ({ text: text.endsWith("\r") ? text.slice(0, -1) : text, number: index + 1 })),
-  );
+/** Parses a patch into the changes of each file. Throws `bad_patch` with the line for anything ambiguous. */
+export function parsePatch(patch: string): FileChange[] {
+  const lines = unwrapPatch(linesOf(patch));
   const changes: FileChange[] = [];
   let at = 0;
   while (at < lines.length) {
@@ -69,7 +57,14 @@ function readChanges(patch: string): FileChange[] {
   if (changes.length === 0) {
     throw badPatch("empty", "The patch changes no file", "Add at least one Add, Delete or Update File section.");
   }
+  refuseDuplicates(changes);
   return changes;
+}
+
+function linesOf(patch: string): PatchLine[] {
+  return withoutBom(patch)
+    .split("\n")
+    .map((text, index) => ({ text: text.endsWith("\r") ? text.slice(0, -1) : text, number: index + 1 }));
 }
 
 function parseChange(lines: readonly PatchLine[], at: number, line: PatchLine): { change: FileChange; next: number } {
@@ -206,7 +201,7 @@ function misplacedEnd(line: number): Error {
   );
 }
 
-function refuseDuplicates(changes: readonly FileChange[]): void {
+export function refuseDuplicates(changes: readonly FileChange[]): void {
   const seen = new Map<string, number>();
   for (const change of changes) {
     const paths = [change.path, ...(change.type === "update" && change.moveTo !== undefined ? [change.moveTo] : [])];
@@ -237,7 +232,7 @@ function samePath(path: string): string {
 }
 
 /** A line of the patch with its number, from 1. */
-interface PatchLine {
+export interface PatchLine {
   text: string;
   number: number;
 }
@@ -272,6 +267,17 @@ function unwrapPatch(lines: readonly PatchLine[]): PatchLine[] {
     throw badPatch("syntax", "The patch is cut off", `Nothing was changed. Send the whole patch up to "${END}".`, to);
   }
   return body;
+}
+
+/** The lines of a diff without a here-document, a code fence or the begin and end lines around it. */
+export function takeWrapping(patch: string): PatchLine[] {
+  const lines = linesOf(patch);
+  const { rest, closers } = takeOpeners(lines.filter((line) => line.text.trim() !== ""));
+  const hasBegin = rest[0]?.text.trim() === BEGIN;
+  const first = (hasBegin ? rest[1] : rest[0])?.number ?? 1;
+  const { last, ended } = takeClosers(rest, closers);
+  const end = last?.number ?? lines.length;
+  return lines.filter(({ number }) => number >= first && (ended ? number < end : number <= end));
 }
 
 /** Removes the wrapping lines before the patch and returns the lines that must close them. */
