@@ -127,7 +127,7 @@ export interface HaftOptions {
   concurrency?: Partial<ConcurrencyLimits>;
   /** Default and largest time limit of a call. */
   timeouts?: Partial<Timeouts>;
-  /** Max bytes of one result's content; the rest goes to `spill`. If only this is set, tokens are not counted. Default: 50 KiB. */
+  /** Max bytes of one result's content; the rest goes to `spill`. Default: 50 KiB; more lifts the default of tokens. */
   maxResultBytes?: number;
   /** Max tokens of one result's content, in addition to the bytes. Default: 12,000, estimated. */
   maxResultTokens?: number;

@@ -628,7 +628,13 @@ function isUnstarted({ state }: StoredCall): boolean {
 
 function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect }: Call): MadeCall {
   const { signal: _signal, onUpdate: _onUpdate, onApprovalRequested: _onApprovalRequested, ...storable } = options;
-  const { taskId: _task, userId: _user, isInConversation: _isInConversation, ...data } = storable;
+  const {
+    taskId: _task,
+    userId: _user,
+    isInConversation: _isInConversation,
+    userMessage: _message,
+    ...data
+  } = storable;
   return { name: requestedName, input: sent, options: { ...data, id, caller }, scope: scope?.names(), isDirect };
 }
 

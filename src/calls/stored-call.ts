@@ -36,7 +36,10 @@ export interface MadeCall {
   name: string;
   /** What was sent, if a hook changed it to the input that is shown. */
   input?: unknown;
-  options: Omit<CallOptions, "signal" | "onUpdate" | "onApprovalRequested" | "isInConversation" | "taskId" | "userId">;
+  options: Omit<
+    CallOptions,
+    "signal" | "onUpdate" | "onApprovalRequested" | "isInConversation" | "userMessage" | "taskId" | "userId"
+  >;
   /** The tool names of its toolkit, if it was made in one. */
   scope?: readonly string[];
   /** Whether the tool object was called, not a name. */

@@ -41,8 +41,9 @@ export interface ToolLimits<Input = unknown> {
   /** A function if the limit depends on the input (`sleep`, `exec`). */
   timeoutMs?: number | ((input: Input, options: Pick<CallOptions, "waitForEnd">) => number);
   maxConcurrent?: number;
+  /** Default: the runtime's, 50 KiB; more lifts the default budget of tokens. */
   maxResultBytes?: number;
-  /** In addition to the bytes, counted with the runtime's token counter. Not counted if only `maxResultBytes` is set. */
+  /** In addition to the bytes, counted with the runtime's token counter. Default: 12,000, estimated. */
   maxResultTokens?: number;
 }
 

@@ -107,6 +107,21 @@ describe("an output over the budget", () => {
     expect(result.metadata.spill).toBeDefined();
   });
 
+  test("has 12,000 tokens by default, unless it may have more bytes", async () => {
+    const log = Array.from(
+      { length: 400 },
+      (_, i) => `2026-11-16T12:00:00.${i}Z INFO GET /users/${i * 7919}?page=${i}`,
+    ).join("\n");
+    const tokens = openTokenizer();
+    const long = log.repeat(3);
+    expect(bytesOf(long)).toBeLessThan(BUDGET + 20_000);
+    const shown = textOf((await run(long)).content);
+    expect(tokens.count(shown)).toBeGreaterThan(9000);
+    expect(tokens.count(shown)).toBeLessThan(14_000);
+    expect(textOf((await run(long, { maxResultBytes: 100_000 })).content)).toBe(long);
+    expect(textOf((await run(long, {}, { maxResultBytes: 100_000 })).content)).toBe(long);
+  });
+
   test("has the runtime's budget, or the tool's own", async () => {
     expect(bytesOf(textOf((await run(LONG, { maxResultBytes: 2000 })).content))).toBeLessThanOrEqual(2000);
     const own = await run(LONG, { maxResultBytes: 2000 }, { maxResultBytes: 5000 });

@@ -24,7 +24,7 @@ export interface Spill {
 const DEFAULT_RESULT_BYTES = 50 * 1024;
 
 export interface ResultLimits {
-  /** If only this is given, tokens are not counted. */
+  /** More than the default lifts the default budget of tokens. */
   maxResultBytes?: number | undefined;
   maxResultTokens?: number | undefined;
   /** Counts tokens for `maxResultTokens`. The default budget is estimated. */
@@ -50,8 +50,8 @@ export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
     const bytes = own?.maxResultBytes ?? limits.maxResultBytes;
     const tokens = own?.maxResultTokens ?? limits.maxResultTokens;
     if (tokens !== undefined) return { bytes: bytes ?? DEFAULT_RESULT_BYTES, tokens, counter };
-    if (bytes !== undefined) return { bytes, tokens: Infinity, counter };
-    return { bytes: DEFAULT_RESULT_BYTES, tokens: DEFAULT_RESULT_TOKENS, counter: estimatedTokens };
+    if (bytes !== undefined && bytes > DEFAULT_RESULT_BYTES) return { bytes, tokens: Infinity, counter };
+    return { bytes: bytes ?? DEFAULT_RESULT_BYTES, tokens: DEFAULT_RESULT_TOKENS, counter: estimatedTokens };
   }
 
   function limit(call: Call, result: ToolResult): MaybePromise<ToolResult> {
