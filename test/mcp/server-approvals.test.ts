@@ -2,6 +2,7 @@
 // other approvers. It never runs without an approval.
 import { createTool } from "haft";
 import { createTestHaft, type TestHaft } from "haft/testing";
+import { createConversationTools } from "haft/workspace";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { HaftOptions } from "../../src/runtime.ts";
@@ -96,6 +97,91 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
       expect(sent).toEqual([]);
       expect(await haft.approvals.list("pending")).toHaveLength(1);
     });
+  });
+});
+
+const QUESTIONS = {
+  name: "ask_user",
+  arguments: {
+    questions: [
+      { question: "Which database?", header: "Database", options: [{ label: "PostgreSQL" }, { label: "SQLite" }] },
+      { question: "Which parts?", options: [{ label: "api" }, { label: "cli" }, { label: "docs" }], multiple: true },
+      { question: "Why?" },
+    ],
+  },
+};
+/** Several options are one list, or a box for each in older clients. */
+const FILLED = {
+  answer_1: "SQLite",
+  answer_2: ["api", "docs"],
+  answer_2_1: true,
+  answer_2_3: true,
+  text_3: "less to run",
+};
+type Field = { default?: unknown };
+
+describe.each(PEERS)("a question of ask_user at a client, %s,", (_name, connect) => {
+  const open = (options: Omit<HaftOptions, "clock"> = {}) =>
+    createWorld({ ...options, tools: createConversationTools() });
+
+  test.each(GATES)("before a gate that %s, is shown as a form and answered", async (_gate, options) => {
+    const { haft } = open(options);
+    const answer = vi.fn(({ requestedSchema }: { requestedSchema: { properties: Record<string, Field> } }) => {
+      const shown = Object.entries(FILLED).filter(([name]) => Object.hasOwn(requestedSchema.properties, name));
+      return { action: "accept" as const, content: Object.fromEntries(shown) };
+    });
+    const client = await connect(haft, { answer: answer as never });
+    expect(await client.callTool(QUESTIONS)).toMatchObject({
+      content: [{ text: "The user answered:\n- Database → SQLite\n- Which parts? → api, docs\n- Why? → less to run" }],
+    });
+    expect(answer).toHaveBeenCalledTimes(1);
+    const [form] = answer.mock.calls[0] as unknown as [{ message: string; requestedSchema: { properties: object } }];
+    expect(form.message).toMatch(/ask_user asks a question[^]*Which database\?[^]*1\. PostgreSQL/);
+    expect(Object.values<Field>(form.requestedSchema.properties as never).some((field) => "default" in field)).toBe(
+      false,
+    );
+    expect(await haft.approvals.list()).toMatchObject([{ state: "approved", answeredVia: "mcp" }]);
+  });
+
+  test.each([
+    ["accepts an empty form", { action: "accept" as const, content: {} }],
+    ["answers as if it were an approval", accept({ decision: "once" })],
+    ["leaves a question out", accept({ answer_1: "SQLite" })],
+    ["chooses what is not offered", accept({ answer_1: "Oracle", text_2: "all", text_3: "because" })],
+    ["closes it", { action: "cancel" as const }],
+  ])("stays open if the client %s", async (_how, response) => {
+    const { haft } = open();
+    const client = await connect(haft, { answer: () => response });
+    const result = await client
+      .callTool(QUESTIONS)
+      .catch((error: Error) => ({ isError: true, content: [{ text: error.message }] }));
+    expect(result).toMatchObject({ isError: true });
+    expect(await haft.approvals.list("pending")).toHaveLength(1);
+  });
+
+  test("can be declined", async () => {
+    const { haft } = open();
+    const client = await connect(haft, { answer: () => ({ action: "decline" as const }) });
+    expect(await client.callTool(QUESTIONS)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("dismissed the question. Decide yourself") }],
+      _meta: { "haft/error": { code: "no_answer" } },
+    });
+  });
+
+  test("is answered elsewhere if the client shows no forms, and the repeated call gets the answer", async () => {
+    const { haft } = open();
+    const client = await connect(haft, {});
+    const calling = client.callTool(QUESTIONS);
+    const id = await firstQuestion(haft);
+    await passTime(haft, calling, 46_000);
+    expect(await calling).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(`haft approvals answer ${id}`) }],
+      _meta: { "haft/pending": { kind: "question", id } },
+    });
+    await haft.answer(id, [{ choices: ["SQLite"] }, { choices: ["cli"] }, { text: "so" }], "eve");
+    expect(await client.callTool(QUESTIONS)).toMatchObject({ content: [{ text: expect.stringContaining("→ cli") }] });
   });
 });
 

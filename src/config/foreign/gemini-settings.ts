@@ -16,7 +16,8 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   google_web_search: ["web_search"],
   activate_skill: ["skill"],
   save_memory: [],
-  write_todos: [],
+  write_todos: ["todo"],
+  ask_user: ["ask_user"],
 };
 const CLASSES: Readonly<Record<string, string>> = {
   LSTool: "list_directory",

@@ -35,10 +35,10 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   websearch: ["web_search"],
   task: ["call_subagent"],
   skill: ["skill"],
-  todowrite: [],
-  todoread: [],
+  todowrite: ["todo"],
+  todoread: ["todo"],
   lsp: [],
-  question: [],
+  question: ["ask_user"],
   codesearch: [],
 };
 

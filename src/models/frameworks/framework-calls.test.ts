@@ -4,9 +4,10 @@ import { openStore } from "../../store/store.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { createHaft, type Haft, type HaftOptions } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
+import { createConversationTools } from "../../tools/conversation/conversation-tools.ts";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { MAX_PREPARED_MS } from "./framework-calls.ts";
-import { type AdapterOptions, bridgeToolkit } from "./toolkit-bridge.ts";
+import { type AdapterOptions, bridgeToolkit, resultText, waitsForPerson } from "./toolkit-bridge.ts";
 
 const PROFILE = { via: "Framework", adapter: "toFrameworkTools" };
 
@@ -298,4 +299,22 @@ test("a question is answered after a restart, from the framework and from Haft",
   expect(await second.tool.wait({ id: "c2", run: "r1" })).toMatchObject({ state: "approved", answeredBy: "grace" });
   expect(await second.tool.run({ amount: 60 }, { id: "c2", run: "r1", answer })).toMatchObject({ status: "completed" });
   expect(paid).toEqual([50, 60]);
+});
+
+test("the yes of a framework's person is no answer to a question of ask_user", async () => {
+  const haft = createTestHaft({ tools: createConversationTools() });
+  const [tool] = bridgeToolkit(haft.toolkit("agent", ["ask_user"]), {}, PROFILE);
+  const call = { id: "c1", run: "r1" };
+  const input = { questions: [{ question: "Which one?", options: [{ label: "a" }, { label: "b" }] }] };
+  expect(await tool!.check(input, call)).toBeUndefined();
+  const waiting = await tool!.run(input, call);
+  expect(waiting).toMatchObject({ status: "pending", pending: { kind: "question" } });
+  expect(resultText(waiting)).toContain("waits for the user");
+  expect(waitsForPerson(waiting)).toBe(false);
+  const id = waiting.status === "pending" ? waiting.pending.id : "";
+  for (const answer of [{ approved: true }, { approved: true, approvalId: id }]) {
+    expect(await tool!.run(input, { ...call, answer })).toMatchObject({ status: "pending", pending: { id } });
+  }
+  await haft.answer(id, [{ choices: ["b"] }], "ada");
+  expect(await tool!.run(input, call)).toMatchObject({ status: "completed", display: "b" });
 });

@@ -12,6 +12,7 @@ import {
   type UserAnswer,
 } from "../../core/questions/user-question.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import { convertQuestions } from "./conversation-dialects.ts";
 
 export interface AskUserOptions {
   /** Nobody can answer, and the conversation ends with this process. */
@@ -72,7 +73,8 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
     },
     parameters: Parameters,
     dialects: { claude: { name: "AskUserQuestion" }, codex: { name: "request_user_input" } },
-    aliases: ["ask_question", "ask_followup_question"],
+    aliases: ["ask_question"],
+    convertInput: convertQuestions,
     kind: "readonly",
     category: ToolCategory.SESSION,
     tags: ["question", "clarify", "choose", "person", "input"],

@@ -4,6 +4,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { MaybePromise } from "../../core/stage.ts";
+import { convertTodos } from "./conversation-dialects.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export const TODO_STATES = ["pending", "in_progress", "completed", "cancelled"] as const;
@@ -89,7 +90,8 @@ export function createTodoTool({ todos = new MemoryTodoStore() }: { todos?: Todo
       gemini: { name: "write_todos" },
       codex: { name: "update_plan", parameters: { todos: "plan" } },
     },
-    aliases: ["todo_write", "todowrite", "TodoRead", "todoread"],
+    aliases: ["todo_write", "todowrite", "TodoRead", "todo_read", "todoread"],
+    convertInput: convertTodos,
     // It changes nothing but the caller's own list.
     kind: "readonly",
     category: ToolCategory.SESSION,

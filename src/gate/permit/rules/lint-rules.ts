@@ -25,11 +25,11 @@ import {
 /** Tools of Claude Code, Gemini and OpenCode that Haft does not have. Rules about them are no misspellings. */
 const ELSEWHERE: ReadonlySet<string> = new Set(
   [
-    "todowrite todoread askuserquestion exitplanmode enterplanmode exitworktree enterworktree bashoutput killshell",
+    "exitplanmode enterplanmode exitworktree enterworktree bashoutput killshell",
     "killbash taskoutput taskstop taskcreate taskget tasklist taskupdate slashcommand lsp structuredoutput toolsearch",
     "listmcpresourcestool readmcpresourcetool sendmessage teamcreate teamdelete croncreate crondelete cronlist",
     "powershell monitor workflow remotetrigger list_directory search_file_content replace save_memory",
-    "write_todos google_web_search todo_write todo_read patch list question codesearch",
+    "google_web_search patch list codesearch",
   ].flatMap((names) => names.split(" ")),
 );
 const KINDS = ["kind:readonly", "kind:write", "kind:execute"];
