@@ -18,12 +18,15 @@ interface Place {
 /** Deeper values are left empty. */
 const MAX_DEPTH = 4;
 
-/** At the top all parameters, below it only the required ones. */
+/** The required parameters, and at the top those with a value of their own in the schema. If there is none, the first. */
 function exampleObject({ root, schema, depth }: Place): Record<string, unknown> {
   const required = new Set([...partsOf(root, schema)].flatMap((part) => namesIn(part["required"])));
   const input: Record<string, unknown> = {};
-  for (const [name, property] of propertiesOf(root, schema)) {
-    if (name === "__proto__" || (depth > 0 && !required.has(name))) continue;
+  const properties = [...propertiesOf(root, schema)].filter(([name]) => name !== "__proto__");
+  const isShown = ([name, property]: [string, JsonSchema]): boolean =>
+    required.has(name) || (depth === 0 && declaredValue([...partsOf(root, property)]) !== undefined);
+  const shown = properties.filter(isShown);
+  for (const [name, property] of shown.length > 0 || depth > 0 ? shown : properties.slice(0, 1)) {
     const value = exampleValue({ root, schema: property, name, depth: depth + 1 });
     if (value !== undefined) input[name] = value;
   }
@@ -33,11 +36,9 @@ function exampleObject({ root, schema, depth }: Place): Record<string, unknown> 
 function exampleValue(place: Place): unknown {
   const { root, schema, name, depth } = place;
   const parts = [...partsOf(root, schema)];
-  for (const { examples, example, default: byDefault, const: constant, enum: choices } of parts) {
-    for (const value of [...listIn(examples), example, byDefault, constant, ...listIn(choices)]) {
-      if (value !== undefined && value !== null) return value;
-    }
-  }
+  const declared =
+    declaredValue(parts) ?? parts.flatMap((part) => listIn(part["enum"])).find((value) => value !== null);
+  if (declared !== undefined) return declared;
   const types = typesOf(root, schema);
   if (types.has("string")) return exampleText(parts, name);
   if (types.has("integer") || types.has("number")) return exampleNumber(parts);
@@ -45,6 +46,16 @@ function exampleValue(place: Place): unknown {
   if (depth > MAX_DEPTH) return types.has("array") ? [] : types.has("object") ? {} : null;
   if (types.has("array")) return exampleList(place);
   return types.has("object") ? exampleObject(place) : null;
+}
+
+/** The example, default or constant of the schema. */
+function declaredValue(parts: readonly JsonSchema[]): unknown {
+  return parts
+    .flatMap(({ examples, example, default: byDefault, const: constant }) => [
+      ...listIn(examples),
+      ...[example, byDefault, constant],
+    ])
+    .find((value) => value !== undefined && value !== null);
 }
 
 function exampleList({ root, schema, name, depth }: Place): unknown[] {

@@ -104,7 +104,10 @@ const COHERE: TextFormat = {
   name: "cohere",
   sections: () => [jsonSection({ format: "cohere", open: ["<|START_ACTION|>"], close: ["<|END_ACTION|>"] })],
   reasoning: [["<|START_THINKING|>", "<|END_THINKING|>"]],
-  controlTokens: ["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|END_OF_TURN_TOKEN|>"],
+  controlTokens: [
+    ...["<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"],
+    "<|END_OF_TURN_TOKEN|>",
+  ],
   write: (calls) => {
     const list = calls.map(({ name, input }, at) => ({ tool_call_id: String(at), tool_name: name, parameters: input }));
     return `<|START_ACTION|>${JSON.stringify(list)}<|END_ACTION|>`;

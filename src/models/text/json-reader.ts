@@ -332,8 +332,14 @@ function* closes(reader: JsonReader, quote: string, position: StringPosition): R
   const follower = source.peek(1, at);
   if (follower === "") return true;
   if (follower === ",") return yield* continues(source, at + 1, position);
-  if (FOLLOWS[position].includes(follower) || follower === "/") return true;
+  if (FOLLOWS[position].includes(follower) || (yield* isComment(source, at))) return true;
   return dialect.ends !== undefined && (yield* atMarker(source, dialect.ends, at)) !== undefined;
+}
+
+function* isComment(source: Source, at: number): Reading<boolean> {
+  if (source.peek(1, at) !== "/") return false;
+  yield* awaitLength(source, at + 2);
+  return /^\/[/*]/.test(source.peek(2, at));
 }
 
 /** Whether the text after a comma can be the next member or item. */

@@ -140,7 +140,7 @@ describe("reasoning", () => {
     expect(read(text)).toMatchObject({ text, reasoning: "" });
   });
 
-  const ENDING: readonly TextFormatName[] = ["kimi-k2", "qwen3-coder", "deepseek-dsml"];
+  const ENDING: readonly TextFormatName[] = ["kimi-k2", "qwen3-coder", "deepseek-dsml", "glm"];
 
   test.each(ENDING)("that nothing closes ends at a call of %s", (format) => {
     const call = textFormat(format).write([{ name: "search", input: { query: "x" } }]);
@@ -179,6 +179,10 @@ describe("text has no markers of calls", () => {
     ["auto", "Done.</s>", "Done."],
     ["hermes", "Done.<|im_end|>", "Done."],
     ["auto", "Not <s>old</s> but new.", "Not <s>old</s> but new."],
+    ["auto", "A tag: <function>x</function>.", "A tag: <function>x</function>."],
+    ["qwen3-coder", "<function=search>\n</function></function>\n</tool_call>So.", "\nSo."],
+    ["cohere", "<|START_TEXT|>Done.<|END_TEXT|>", "Done."],
+    ["glm", "Done.<|role_end|>", "Done."],
   ])("in %s: %j", (format, text, says) => {
     expect(read(text, { format }).text).toBe(says);
   });
@@ -191,6 +195,7 @@ describe("variants", () => {
     ["gigachat", 'Ok.<|function_call|>{"name": "search", "arguments": {"query": "x"}}</s>', "Ok."],
     ["lfm2-pythonic", `<|tool_call_start|>${JSON_LIST}<|tool_call_end|>`, ""],
     ["lfm2-pythonic", `<|tool_call_start|> ${JSON_LIST.slice(1, -1)}<|tool_call_end|>Wait.`, "Wait."],
+    ["lfm2-pythonic", "<|tool_call_start|>[search(query='x'),]<|tool_call_end|>", ""],
     ["granite", `<tool_call> ${JSON_LIST}`, ""],
     ["granite", `Ok.<tool_call>${JSON_LIST}</tool_call>`, "Ok."],
     ["llama4-pythonic", "<|python_start|>[search(query='x')]<|python_end|>", ""],
@@ -213,6 +218,17 @@ describe("variants", () => {
       expect(callsOf(parsed)).toEqual([{ name: "search", input: { query: "x" } }]);
       expect(parsed.text).toBe(says);
     }
+  });
+
+  test("with quotation marks in a shell command", () => {
+    const text = "<|tool_call_start|>[search(query='sed -n '3,4p' /a.py')]<|tool_call_end|>";
+    expect(callsOf(read(text, { format: "lfm2-pythonic" }))).toEqual([
+      { name: "search", input: { query: "sed -n '3,4p' /a.py" } },
+    ]);
+  });
+
+  test("of a model that begins with the end of its reasoning", () => {
+    expect(read(`</mm:think>\n${CALL}`)).toMatchObject({ text: "\n", reasoning: "", warnings: [], calls: [{}] });
   });
 
   test("prose with brackets in the middle of a line stays text", () => {

@@ -23,8 +23,8 @@ export interface TextReader extends CallReader {
   drop(): string;
   /** The formats of the calls that are held. */
   heldFormats(): readonly TextFormatName[];
-  /** Everything so far was reasoning. */
-  retract(): void;
+  /** Everything so far was reasoning. False if there was only white space. */
+  retract(): boolean;
   /** The names of the tools that the text would call if it were not quoted. */
   callsIn(text: string): readonly string[];
 }
@@ -93,7 +93,9 @@ class TextReadingState {
         if (yield* this.#isEndToken(found)) return this.#skip(found);
         return this.#passText(this.#reader.source.take(found.length));
       case "call_end":
-        if (this.#reader.calls.isFull) return this.#passText(this.#reader.source.take(found.length));
+        if (this.#reader.calls.isFull || (meaning.isTag && !this.#isAfterCall)) {
+          return this.#passText(this.#reader.source.take(found.length));
+        }
         this.#reader.warn(`${found.marker} ends no call and was left out.`);
         return this.#skip(found);
       case "control_token":
@@ -254,9 +256,8 @@ class TextReadingState {
       reader.pass("reasoning", text);
       this.#warnOfCallsIn(text, "reasoning");
     } else if (this.#hasReasoning) reader.warn(`${found.marker} closes reasoning that was not opened in this text.`);
-    else {
+    else if (reader.retract()) {
       reader.warn(`${found.marker} closes reasoning that the prompt opened: set startsInReasoning.`);
-      reader.retract();
     }
     this.#hasReasoning = true;
     this.#skip(found);
@@ -266,7 +267,9 @@ class TextReadingState {
   #warnOfCallsIn(text: string, place: string): void {
     if (this.#readsQuotes) return;
     for (const name of new Set(this.#reader.callsIn(text))) {
-      this.#reader.warn(`The call of ${name} in ${place} was not made. Write calls outside code, quotes and comments.`);
+      this.#reader.warn(
+        `The call of ${name} in ${place} was not made. Write calls outside code, quotes, comments and reasoning.`,
+      );
     }
   }
 }
@@ -274,7 +277,7 @@ class TextReadingState {
 /** The markers after which the opening marker is certainly closed. */
 function endsOf(meaning: MarkerMeaning): readonly string[] {
   if (meaning.type === "reasoning") return [meaning.close];
-  return meaning.type === "section" ? (meaning.section.close ?? []) : [];
+  return meaning.type === "section" ? [...(meaning.section.close ?? []), ...(meaning.section.closeTags ?? [])] : [];
 }
 
 /**
@@ -356,7 +359,7 @@ type MarkerMeaning =
   | { type: "section"; section: Section }
   | { type: "reasoning"; close: string; ends: MarkerSet }
   | { type: "reasoning_end" }
-  | { type: "call_end" }
+  | { type: "call_end"; isTag: boolean }
   | { type: "control_token" }
   | { type: "end_token" }
   | { type: "comment" };
@@ -373,7 +376,7 @@ const COMMON_REASONING: readonly (readonly [string, string])[] = [
 ];
 
 /** Tokens that end a text in the vocabularies of many models. */
-const COMMON_CONTROL_TOKENS = ["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>"];
+const COMMON_CONTROL_TOKENS = ["<|im_end|>", "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>", "<|role_end|>"];
 const END_TOKEN = "</s>";
 
 const MAX_CACHED_PLANS = 100;
@@ -412,7 +415,10 @@ function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): Scan
   }
   // A fence that ends a call also ends other code.
   const callEnds = sections.flatMap(({ close = [], onlyAtLineStart }) => (onlyAtLineStart ? [] : close));
-  for (const marker of callEnds) add(marker, { type: "call_end" });
+  for (const marker of callEnds) add(marker, { type: "call_end", isTag: false });
+  for (const marker of sections.flatMap(({ closeTags = [] }) => closeTags)) {
+    add(marker, { type: "call_end", isTag: true });
+  }
   add(END_TOKEN, { type: "end_token" });
   add("<!--", { type: "comment" });
   return {

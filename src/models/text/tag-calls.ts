@@ -252,7 +252,8 @@ export function tagSection({ shape, wrappers = [], heads = headsOf(shape) }: Tag
   const { style, callTags, ends } = shape;
   return {
     open: [...wrappers, ...heads],
-    close: [...ends, ...callTags.map((tag) => `${style.close}${tag}${style.end}`)],
+    close: ends,
+    closeTags: callTags.map((tag) => `${style.close}${tag}${style.end}`),
     *read(reader, found) {
       const isWrapped = wrappers.includes(found.marker);
       if (isWrapped) reader.source.take(found.length);

@@ -137,6 +137,8 @@ const GLM: TextFormat = {
   name: "glm",
   sharesMarkers: true,
   sections: () => [toolCallSection("glm")],
+  // So does Ling 3, which writes the same calls.
+  callEndsReasoning: true,
   write: writeEach(
     writeTags(
       (name) => `<tool_call>${name}\n`,

@@ -22,6 +22,8 @@ export interface Section {
   readonly open: readonly string[];
   /** Markers that end a call. Outside a call they have no meaning and are not text. */
   readonly close?: readonly string[];
+  /** Tags that end a call and also occur in other markup. They are left out only directly after a call. */
+  readonly closeTags?: readonly string[];
   /** The marker opens the section only at the start of a line. */
   readonly onlyAtLineStart?: boolean;
   /** Starts before the marker and takes it. If it throws while a call is tentative, the text was not a call. */

@@ -156,9 +156,11 @@ export class TextParser implements ToolCallParser {
     return (held?.events ?? []).map(textOf).join("");
   }
 
-  #retract(): void {
+  #retract(): boolean {
+    if (this.#seen.trim() === "") return false;
     Object.assign(this.result, { calls: [], text: "", reasoning: this.#seen });
     this.#emit({ type: "retracted" });
+    return true;
   }
 }
 

@@ -181,7 +181,7 @@ function* readPairCall(reader: CallReader, tags: PairTags): Reading {
   const value = markerSet([`<${tags.value}>`]);
   const name = yield* readShort(reader, [...key.markers, close, "<", "\n"], "its name");
   if (!/^[^\s<>{}()"'`]+$/.test(name)) throw notAToolName(name);
-  calls.setName(name);
+  calls.setName(tags === LONGCAT_TAGS ? name.replace(/^functions\./, "") : name);
   const input = createTagInput(reader, "json");
   const ends = valueEnds(tags);
   while ((yield* skipSpace(source)) !== -1 && (yield* atMarker(source, key))) {

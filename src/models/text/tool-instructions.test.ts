@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { writeToolInstructions, ToolPromptGenerator } from "./tool-instructions.ts";
 import { TEXT_FORMATS } from "../../core/text-formats.ts";
@@ -62,7 +63,7 @@ describe("the instruction", () => {
     expect(text).toContain(
       "  - colour: string (required)\n    One of: red, blue\n  - size: number or null (optional)\n  - raw: any (optional)",
     );
-    expect(text).toContain('{"name":"paint","arguments":{"colour":"red","size":2,"raw":"your_raw_here"}}');
+    expect(text).toContain('{"name":"paint","arguments":{"colour":"red"}}');
     expect(text).toContain("### now\nDescription: \nParameters: none\nExample:");
   });
 
@@ -74,6 +75,32 @@ describe("the instruction", () => {
       run: () => "",
     });
     expect(writeToolInstructions([own], { format: "mistral" })).toContain('[TOOL_CALLS]own[ARGS]{"path":"src/a.ts"}');
+  });
+
+  test("has examples of plausible values", () => {
+    const parameters = z.object({
+      count: z.number().int(),
+      level: z.int().min(5).max(9),
+      ratio: z.number().positive(),
+      half: z.number().max(-2),
+      page: z.url(),
+      when: z.iso.datetime(),
+      people: z.array(z.object({ name: z.string(), age: z.number().optional() })),
+      colour: z.enum(["red", "blue"]),
+      flag: z.boolean().optional(),
+      size: z.number().default(7),
+      code: z.string().meta({ examples: ["A-1"] }),
+    });
+    const tool = createTool({ name: "order", description: "Orders", parameters, run: () => "" });
+    const [, example = ""] = /Example:\n<tool_call>\n(.*)\n<\/tool_call>/.exec(
+      writeToolInstructions([tool], { format: "hermes" }),
+    )!;
+    const input = JSON.parse(example).arguments;
+    expect(input).toEqual({
+      ...{ count: 1, level: 5, ratio: 1, half: -2, page: "https://example.com/", when: "2026-01-31T12:00:00Z" },
+      ...{ people: [{ name: "your_name_here" }], colour: "red", size: 7, code: "A-1" },
+    });
+    expect(() => tool.build(input)).not.toThrow();
   });
 
   test.each(TEXT_FORMATS)("in %s has an example that reads as a call of the tool", (format) => {
