@@ -1,4 +1,4 @@
-// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER]
+// npm run bench [-- --only NAME] [--json] [--no-peers] [--dist FOLDER] [--data FOLDER]
 // Measures Haft and its peers in one run. Says whether goals are met; fails only when a case cannot be measured.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
@@ -16,6 +16,8 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
     "no-peers": { type: "boolean", default: false },
     dist: { type: "string" },
+    // Labelled sets for tool-search.
+    data: { type: "string" },
   },
 });
 process.env["HAFT_BENCH_DIST"] = options.dist === undefined ? await buildHaft() : resolve(options.dist);
@@ -38,7 +40,7 @@ report.begin([
 for (const { name, run } of cases) {
   const rows = report.bench(name);
   try {
-    await run({ ...rows, withoutPeers });
+    await run({ ...rows, withoutPeers, data: options.data && resolve(options.data) });
   } catch (error) {
     rows.notMeasured("this case", error.message);
     process.stderr.write(`${error.stack}\n`);

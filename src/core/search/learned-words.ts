@@ -2,16 +2,19 @@ import { scanWords, type WordKind } from "./words.ts";
 
 /** The words of the questions that led to tools, of one user. The index of all tools stays as it is. */
 export interface LearnedWords {
+  /** Changes with every change of the questions. */
+  readonly version: number;
   /** How often the questions of each tool have the word, by the tool's id. */
   counts(word: string): ReadonlyMap<string, number> | undefined;
-  /** How many words the questions of a tool have. */
-  lengthOf(id: string): number;
+  /** How many words the questions of each tool have, by the tool's id. */
+  lengths(): Iterable<readonly [id: string, length: number]>;
 }
 
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.6, part: 0.3, number: 0.5 };
 
 /** Words of questions by tool. A question counts a word once: repeating it does not raise the tool. */
 export class QuestionWords implements LearnedWords {
+  version = 0;
   readonly #byWord = new Map<string, Map<string, number>>();
   readonly #byTool = new Map<string, { words: ReadonlyMap<string, number>; length: number }>();
 
@@ -19,12 +22,13 @@ export class QuestionWords implements LearnedWords {
     return this.#byWord.get(word);
   }
 
-  lengthOf(id: string): number {
-    return this.#byTool.get(id)?.length ?? 0;
+  *lengths(): Iterable<readonly [string, number]> {
+    for (const [id, { length }] of this.#byTool) yield [id, length];
   }
 
   /** Replaces the questions of a tool; an empty list removes them. */
   set(id: string, questions: readonly string[]): void {
+    this.version++;
     this.#remove(id);
     if (questions.length === 0) return;
     const words = new Map<string, number>();

@@ -73,7 +73,7 @@ const fieldWeights = {
   parameterText: 0.45,
 };
 /** Of words in past questions, measured on labelled sets (docs/decisions/0036). */
-const learnedWeight = 0.7;
+const learnedWeight = 0.5;
 /** How much of the length of past questions counts as length of the tool's text. */
 const learnedLength = 0.5;
 const kindWeights: Readonly<Record<WordKind, number>> = { word: 1, joined: 0.6, part: 0.3, number: 0.5 };
@@ -100,14 +100,6 @@ function post(term: Term, slot: number): number {
   return count;
 }
 
-/** How many of these slots have no posting. */
-function countMissing(postings: readonly number[], slots: ReadonlyMap<number, unknown> | undefined): number {
-  if (!slots) return 0;
-  let known = 0;
-  for (let at = 0; at < postings.length; at += 2) if (slots.has(postings[at] as number)) known++;
-  return slots.size - known;
-}
-
 function frequencyOf(term: Term | undefined): number {
   return term === undefined ? 0 : term.postings.length / 2;
 }
@@ -128,6 +120,8 @@ export function createSearchIndex(): SearchIndex {
   let lengths = new Float64Array(64);
   let totalLength = 0;
   let nextOrder = 0;
+  /** Counts changes of the indexed tools. */
+  let changes = 0;
 
   function add(id: string, fields: SearchFields): void {
     remove(id);
@@ -139,6 +133,7 @@ export function createSearchIndex(): SearchIndex {
     const slot = slotById.get(id);
     const entry = slot === undefined ? undefined : entries[slot];
     if (slot === undefined || entry === undefined) return false;
+    changes++;
     for (const name of entry.names) names.remove(name, slot);
     for (const term of entry.terms) withdraw(term, slot);
     totalLength -= entry.length;
@@ -193,6 +188,7 @@ export function createSearchIndex(): SearchIndex {
   }
 
   function store(id: string, fields: SearchFields, order: number): void {
+    changes++;
     const slot = freeSlots.pop() ?? entries.length;
     const aliases = fields.aliases ?? [];
     gathered.length = 0;
@@ -230,7 +226,8 @@ export function createSearchIndex(): SearchIndex {
       frequency: (word) => Math.max(frequencyOf(vocabulary.get(word)), learned?.counts(word)?.size ?? 0),
       near: (word) => nearWords.near(word),
     });
-    for (const [word, weight] of requested.words) score(word, weight, learned);
+    const slots = learned && slotsOf(learned);
+    for (const [word, weight] of requested.words) score(word, weight, slots);
     scoreNames(requested.text, requested.identifiers);
     return ranking
       .best(limit, {
@@ -240,40 +237,47 @@ export function createSearchIndex(): SearchIndex {
       .map(({ slot, score: points }) => ({ id: entries[slot]?.id ?? "", score: points }));
   }
 
-  function score(word: string, weight: number, learned: LearnedWords | undefined): void {
+  function score(word: string, weight: number, learned: LearnedSlots | undefined): void {
     const postings = vocabulary.get(word)?.postings ?? none;
-    const fromQuestions = slotsOf(learned?.counts(word));
+    const fromQuestions = learned?.postings(word);
     const count = slotById.size;
-    const having = postings.length / 2 + countMissing(postings, fromQuestions);
+    const having = postings.length / 2 + (fromQuestions?.onlyHere ?? 0);
     const rarity = weight * Math.log(1 + (count - having + 0.5) / (having + 0.5));
     const fixed = countUnit * saturation * (1 - lengthPenalty);
     const byLength = (countUnit * saturation * lengthPenalty * count) / Math.max(totalLength, 1);
     const addScore = (slot: number, occurrences: number): void => {
-      const length = (lengths[slot] as number) + (learned ? learnedLengthOf(slot, learned) : 0);
+      const length = (lengths[slot] as number) + (learned ? (learned.lengths[slot] as number) : 0);
       ranking.add(slot, (rarity * occurrences * (saturation + 1)) / (occurrences + fixed + byLength * length));
     };
+    const more = learned?.fill(fromQuestions);
     for (let at = 0; at < postings.length; at += 2) {
       const slot = postings[at] as number;
-      const more = fromQuestions?.get(slot) ?? 0;
-      addScore(slot, (postings[at + 1] as number) + more);
-      if (more > 0) fromQuestions?.delete(slot);
+      if (!more) addScore(slot, postings[at + 1] as number);
+      else {
+        addScore(slot, (postings[at + 1] as number) + (more[slot] as number));
+        more[slot] = 0;
+      }
     }
-    for (const [slot, occurrences] of fromQuestions ?? []) addScore(slot, occurrences);
+    if (!more || !fromQuestions) return;
+    for (const slot of fromQuestions.slots) {
+      if (more[slot] !== 0) addScore(slot, more[slot] as number);
+      more[slot] = 0;
+    }
   }
 
-  /** Occurrences in past questions by slot, in the unit of postings. Tools that are gone are left out. */
-  function slotsOf(counts: ReadonlyMap<string, number> | undefined): Map<number, number> | undefined {
-    if (!counts) return undefined;
-    const bySlot = new Map<number, number>();
-    for (const [id, occurrences] of counts) {
-      const slot = slotById.get(id);
-      if (slot !== undefined) bySlot.set(slot, occurrences * learnedWeight * countUnit);
-    }
-    return bySlot;
-  }
+  const known = new WeakMap<LearnedWords, LearnedSlots>();
 
-  function learnedLengthOf(slot: number, learned: LearnedWords): number {
-    return learned.lengthOf(entries[slot]?.id ?? "") * learnedLength * countUnit;
+  /** Kept until the tools or the questions change. */
+  function slotsOf(learned: LearnedWords): LearnedSlots {
+    let slots = known.get(learned);
+    if (slots?.changes !== changes || slots.version !== learned.version) {
+      const size = entries.length;
+      const hasWord = (word: string, slot: number): boolean =>
+        entries[slot]?.terms.includes(vocabulary.get(word) as Term) ?? false;
+      slots = new LearnedSlots(learned, { size, changes, slotOf: (id) => slotById.get(id), hasWord });
+      known.set(learned, slots);
+    }
+    return slots;
   }
 
   function scoreNames(text: string, identifiers: readonly string[]): void {
@@ -301,6 +305,74 @@ export function createSearchIndex(): SearchIndex {
     remove,
     search,
   };
+}
+
+interface SlotCounts {
+  readonly slots: readonly number[];
+  readonly counts: readonly number[];
+  /** How many of the tools have the word only in past questions. */
+  readonly onlyHere: number;
+}
+
+/** The words of past questions by slot, in the unit of postings. Tools that are gone are left out. */
+class LearnedSlots {
+  readonly version: number;
+  readonly changes: number;
+  readonly lengths: Float64Array;
+  readonly #learned: LearnedWords;
+  readonly #index: { slotOf(id: string): number | undefined; hasWord(word: string, slot: number): boolean };
+  readonly #byWord = new Map<string, SlotCounts | undefined>();
+  /** All zero between the words of a query. */
+  readonly #counts: Float64Array;
+
+  constructor(
+    learned: LearnedWords,
+    index: {
+      size: number;
+      changes: number;
+      slotOf(id: string): number | undefined;
+      hasWord(word: string, slot: number): boolean;
+    },
+  ) {
+    this.version = learned.version;
+    this.changes = index.changes;
+    this.#learned = learned;
+    this.#index = index;
+    this.#counts = new Float64Array(index.size);
+    this.lengths = new Float64Array(index.size);
+    for (const [id, length] of learned.lengths()) {
+      const slot = index.slotOf(id);
+      if (slot !== undefined) this.lengths[slot] = length * learnedLength * countUnit;
+    }
+  }
+
+  postings(word: string): SlotCounts | undefined {
+    if (this.#byWord.has(word)) return this.#byWord.get(word);
+    const found = this.#read(word);
+    this.#byWord.set(word, found);
+    return found;
+  }
+
+  /** The counts of a word, dense. The caller sets those that it has read to zero. */
+  fill(postings: SlotCounts | undefined): Float64Array | undefined {
+    if (!postings) return undefined;
+    for (const [at, slot] of postings.slots.entries()) this.#counts[slot] = postings.counts[at] as number;
+    return this.#counts;
+  }
+
+  #read(word: string): SlotCounts | undefined {
+    const slots: number[] = [];
+    const counts: number[] = [];
+    let onlyHere = 0;
+    for (const [id, occurrences] of this.#learned.counts(word) ?? []) {
+      const slot = this.#index.slotOf(id);
+      if (slot === undefined) continue;
+      slots.push(slot);
+      counts.push(occurrences * learnedWeight * countUnit);
+      if (!this.#index.hasWord(word, slot)) onlyHere++;
+    }
+    return slots.length === 0 ? undefined : { slots, counts, onlyHere };
+  }
 }
 
 /** Names without regard to case and separators: readFile, read_file and "read file" are one. */
