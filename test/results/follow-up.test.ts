@@ -4,8 +4,16 @@ import { describe, expect, test } from "vitest";
 import { textOf } from "../../src/core/content.ts";
 import { createTool } from "../../src/core/create-tool.ts";
 import type { ToolResult } from "../../src/core/result.ts";
+import { estimatedTokens } from "../../src/core/results/estimated-tokens.ts";
 import { createHaft, type Haft } from "../../src/runtime.ts";
-import { createArtifactManager, createArtifactTools, openWorkspace } from "../../src/workspace.ts";
+import {
+  createArtifactManager,
+  createArtifactTools,
+  createGuardedNet,
+  createWebTools,
+  openWorkspace,
+} from "../../src/workspace.ts";
+import { startServer } from "../setup/local-server.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 // Every shortened result says how to go on. A model that does what it says must see everything.
@@ -47,6 +55,7 @@ async function findUnseen(haft: Haft, first: NextCall, original: string): Promis
   const seen = new Uint8Array(bare.length);
   const made = new Set<string>();
   const waiting = [first];
+  let end = 0;
   for (let call = waiting.shift(); call; call = waiting.shift()) {
     const key = JSON.stringify(call);
     if (made.has(key)) continue;
@@ -62,8 +71,13 @@ async function findUnseen(haft: Haft, first: NextCall, original: string): Promis
         .replace(/^[\w.]+:\d+: /, "")
         .replace(/\s/g, "");
       if (piece === "") continue;
-      // Closing brackets occur at the end.
-      for (const at of [bare.indexOf(piece), bare.lastIndexOf(piece)]) if (at >= 0) seen.fill(1, at, at + piece.length);
+      // Mostly the next line; closing brackets occur at the end.
+      const next = bare.startsWith(piece, end) ? end : bare.indexOf(piece);
+      for (const at of piece.length > 2 ? [next] : [next, bare.lastIndexOf(piece)]) {
+        if (at < 0) continue;
+        seen.fill(1, at, at + piece.length);
+        end = at + piece.length;
+      }
     }
   }
   const from = seen.indexOf(0);
@@ -96,10 +110,9 @@ describe.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("all of %s is seen",
     expect(haft.tools().map(({ name }) => name)).toContain("read_result");
   });
 
-  test.each(["read", "Read"])("of a file, with %s", async (name) => {
-    const path = `${which}.txt`;
-    const input = name === "read" ? { path } : { file_path: path };
-    expect(await findUnseen(stage(), { name, input }, TEXTS[which])).toBe("");
+  test("of a file", async () => {
+    const first = { name: "read", input: { path: `${which}.txt` } };
+    expect(await findUnseen(stage(), first, TEXTS[which])).toBe("");
   });
 
   test("of a file, by bytes", async () => {
@@ -114,10 +127,20 @@ describe.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("all of %s is seen",
     expect(seen).toBe(TEXTS[which]);
   });
 
-  test.each(["exec", "Bash"])("of a command, with %s", async (name) => {
-    const first = { name, input: { command: `cat ${which}.txt` } };
+  test("of a command", async () => {
+    const first = { name: "exec", input: { command: `cat ${which}.txt` } };
     expect(await findUnseen(stage(), first, TEXTS[which])).toBe("");
   });
+});
+
+test.each([
+  { name: "Read", input: { file_path: "ONE_LINE.txt" } },
+  { name: "Bash", input: { command: "cat ONE_LINE.txt" } },
+])("the names of a dialect are used and accepted: $name", async (first) => {
+  const haft = stage();
+  expect(await findUnseen(haft, first, ONE_LINE)).toBe("");
+  const { content } = await haft.execute(first.name, first.input, { caller: { session: "other" } });
+  if (first.name === "Bash") expect(textOf(content)).toContain('Continue with Read {"file_path":"spill:');
 });
 
 test("all matching lines of grep are seen", async () => {
@@ -129,13 +152,32 @@ test("all of a background process is seen, also of a long line", async () => {
   const haft = stage();
   const caller = { session: "follower" };
   for (const which of ["LINES", "ONE_LINE"] as const) {
-    const started = await haft.execute("exec", { command: `cat ${which}.txt; sleep 60`, yield_ms: 1000 }, { caller });
+    const started = await haft.execute("exec", { command: `cat ${which}.txt; sleep 60`, yield_ms: 500 }, { caller });
     const { processId: id } = started.details as { processId: string };
     expect(textOf(started.content)).toContain('Continue with process {"action":"log"');
     const log = { name: "process", input: { action: "log", id, offset: 1, limit: 2000 } };
     expect(await findUnseen(haft, log, TEXTS[which])).toBe("");
     await haft.execute("process", { action: "remove", id }, { caller });
   }
+});
+
+test.each(["LINES", "ONE_LINE", "CHINESE", "BASE64"] as const)("all of a web page with %s is seen", async (which) => {
+  const server = await startServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end(TEXTS[which]);
+  });
+  const net = createGuardedNet({ exceptions: [`127.0.0.1:${server.port}`] });
+  const haft = createHaft({ tools: createWebTools({ fetch: net.fetch }).tools });
+  let call: NextCall | undefined = { name: "web_fetch", input: { url: server.origin } };
+  let seen = "";
+  while (call) {
+    const result: ToolResult = await haft.execute(call.name, call.input);
+    expect(estimatedTokens.count(textOf(result.content))).toBeLessThan(12_500);
+    seen += (result.details as { pages: { content: string }[] }).pages[0]!.content;
+    call = nextCalls(textOf(result.content), call)[0];
+  }
+  expect(seen).toBe(TEXTS[which]);
+  await haft.shutdown();
+  await net.close();
 });
 
 test("all of an artifact is seen", async () => {

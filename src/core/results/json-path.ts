@@ -71,7 +71,7 @@ function missing(shown: string, data: unknown, problem: string): ToolError {
 }
 
 /** The shape of a value in a few words. */
-export function describeJson(data: unknown): string {
+function describeJson(data: unknown): string {
   if (Array.isArray(data)) return `a list of ${data.length}`;
   if (typeof data !== "object" || data === null) return data === null ? "null" : `a ${typeof data}`;
   const keys = Object.keys(data);
