@@ -120,6 +120,20 @@ describe("at a real terminal, key by key,", () => {
     ]);
   });
 
+  test("a question of ask_user takes numbers, labels and text, and a y is no answer", async () => {
+    const options = [{ label: "api" }, { label: "docs\u202e", description: "all pages" }];
+    const questions = [{ question: "Which part?", options, free_text: false }, { question: "Why?" }];
+    const terminal = new Terminal([question({ questions })]);
+    await terminal.waitForScreen("1: 1-2: ");
+    expect(terminal.text).toContain("2. docs\\u{202e}: all pages");
+    await terminal.press("y\r", "takes no own text");
+    terminal.type("2\r");
+    await terminal.waitForScreen("2: text: ");
+    terminal.type("less to do\r");
+    const answers = [{ choices: ["docs\u202e"] }, { text: "less to do" }];
+    expect(await terminal.answers()).toEqual([{ approved: true, answers, by: "terminal" }]);
+  });
+
   test("two questions are asked one after the other, and a key answers only the one it follows", async () => {
     const terminal = new Terminal([question(), question({ id: "apr_000def" })]);
     await terminal.waitForScreen("(apr_000abc)");

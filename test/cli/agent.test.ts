@@ -93,6 +93,17 @@ test("agents, commands and instructions of Claude Code are used, with at most th
   expect(namesOf(1)).toEqual(["cli_response", "read", "skill", "stop_response"]);
 });
 
+test("haft run without a terminal asks no questions: the model decides itself", async () => {
+  const { url } = await startChatServer([
+    { calls: [{ name: "ask_user", input: { questions: [{ question: "Which one?" }] } }] },
+    (request) => ({ text: toolResult(request) }),
+  ]);
+  const { run } = openFolder(url);
+  const { code, stdout, stderr } = await run(["run", "Choose"]);
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain("Nobody can answer in this run. Decide yourself");
+});
+
 test("haft run --json gives the whole answer; a call that must be asked ends it as pending", async () => {
   const { url } = await startChatServer([{ calls: [{ name: "exec", input: { command: "touch made.txt" } }] }]);
   const { run, folder } = openFolder(url);
