@@ -157,6 +157,44 @@ describe("calls with the names of other clients", () => {
     ["write_stdin", { session_id: "7", chars: "\u0003" }, "process", { action: "send-keys", id: "7", keys: ["C-c"] }],
     ["apply_patch", { input: PATCH }, "apply_patch", { patch: PATCH }],
     [
+      "update_plan",
+      { explanation: "e", plan: [{ step: "a", status: "pending" }] },
+      "todo",
+      { todos: [{ content: "a", status: "pending" }] },
+    ],
+    [
+      "write_todos",
+      { todos: [{ description: "a", status: "completed" }] },
+      "todo",
+      { todos: [{ content: "a", status: "completed" }] },
+    ],
+    [
+      "TodoWrite",
+      { todos: [{ content: "a", status: "in_progress", activeForm: "b" }] },
+      "todo",
+      { todos: [{ content: "a", status: "in_progress" }] },
+    ],
+    [
+      "ask_user",
+      { questions: [{ question: "q", header: "h", type: "yesno", placeholder: "p" }] },
+      "ask_user",
+      { questions: [{ question: "q", header: "h", options: [{ label: "Yes" }, { label: "No" }] }] },
+    ],
+    [
+      "AskUserQuestion",
+      { questions: [{ question: "q", options: [{ label: "a" }, { label: "b" }], multiSelect: true }] },
+      "ask_user",
+      { questions: [{ question: "q", options: [{ label: "a" }, { label: "b" }], multiple: true }] },
+    ],
+    [
+      "read_many_files",
+      { include: ["a.txt"], recursive: true, file_filtering_options: { respect_git_ignore: false } },
+      "read_many",
+      { paths: ["a.txt"], respect_gitignore: false },
+    ],
+    ["list_directory", { dir_path: "sub", ignore: ["x"] }, "list_files", { path: "sub", ignore: ["x"] }],
+    ["list_dir", { dir_path: "sub", depth: 2, offset: 1 }, "list_files", { path: "sub", depth: 2, recursive: true }],
+    [
       "shell",
       { command: ["apply_patch", PATCH], workdir: "sub" },
       "apply_patch",
@@ -198,6 +236,9 @@ describe("calls with the names of other clients", () => {
     ["exec_command", { cmd: "ls", shell: "fish" }, "commands run in bash"],
     ["exec_command", { cmd: "ls", sandbox_permissions: "with_additional_permissions" }, "sandbox_permissions"],
     ["web_fetch", { prompt: "the news" }, "has no URL"],
+    ["list_dir", { dir_path: "sub", offset: 100 }, "A listing has no pages"],
+    ["read_many_files", { include: ["a"], recursive: false }, "Use patterns without **"],
+    ["ask_user", { questions: [{ question: "q", type: "choice" }] }, "needs `options`"],
     ["glob", { pattern: "*", respect_gemini_ignore: true }, ".geminiignore files are not used"],
   ])("%s %j is refused with the right name", async (name, input, message) => {
     const { haft, seen } = open();

@@ -1,4 +1,5 @@
 import { flagOf, ForeignInput } from "../../core/adopt/foreign-input.ts";
+import type { ToolDialect } from "../../core/tool.ts";
 import { isObject } from "../../schema/json-schema.ts";
 
 /** Each object of a list, with its own parameters of other clients; what is reported names its place. */
@@ -12,6 +13,34 @@ function convertEach(foreign: ForeignInput, list: unknown, name: string, convert
     foreign.problems.push(...item.problems.map((problem) => `${name}[${at}].${problem}`));
   }
 }
+
+const STATUS = { type: "string", enum: ["pending", "in_progress", "completed", "cancelled"] };
+
+/** `todo` as another client shows it: the list and the text of a step have other names. */
+function planDialect(name: string, list: string, content: string): ToolDialect {
+  const step = { type: "string", minLength: 1, maxLength: 500, description: "The step, as an instruction" };
+  const items = { type: "object", properties: { [content]: step, status: STATUS }, required: [content, "status"] };
+  const description = "All steps in their order. An empty list deletes it";
+  return {
+    name,
+    parameters: { todos: list },
+    description: {
+      short: `Keeps the list of steps of this task. Send the whole list each time; without \`${list}\` it is returned.`,
+      usageNotes: [
+        "Use it for work of three or more steps. Mark a step in_progress before you begin it, and completed at once.",
+      ],
+      examples: [{ input: { [list]: [{ [content]: "Add a test", status: "pending" }] } }],
+    },
+    schema: {
+      type: "object",
+      properties: { [list]: { type: "array", maxItems: 100, description, items } },
+      additionalProperties: false,
+    },
+  };
+}
+
+export const CODEX_TODO = planDialect("update_plan", "plan", "step");
+export const GEMINI_TODO = planDialect("write_todos", "todos", "description");
 
 /** TodoWrite of Claude Code, write_todos of Gemini CLI, update_plan of Codex. */
 export function convertTodos(input: Record<string, unknown>): ForeignInput {

@@ -4,7 +4,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { MaybePromise } from "../../core/stage.ts";
-import { convertTodos } from "./conversation-dialects.ts";
+import { CODEX_TODO, convertTodos, GEMINI_TODO } from "./conversation-dialects.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
 export const TODO_STATES = ["pending", "in_progress", "completed", "cancelled"] as const;
@@ -87,8 +87,8 @@ export function createTodoTool({ todos = new MemoryTodoStore() }: { todos?: Todo
     }),
     dialects: {
       claude: { name: "TodoWrite" },
-      gemini: { name: "write_todos" },
-      codex: { name: "update_plan", parameters: { todos: "plan" } },
+      gemini: GEMINI_TODO,
+      codex: CODEX_TODO,
     },
     aliases: ["todo_write", "todowrite", "TodoRead", "todo_read", "todoread"],
     convertInput: convertTodos,

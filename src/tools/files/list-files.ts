@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { flagOf, ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
+import { ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { DirectoryEntry, Files } from "../../io/files/files.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
 import { failWithSuggestion, filesOf, type FileToolDependencies, PATH_ALIASES, previewRead } from "./file-access.ts";
+import { convertFiltering } from "./read-dialects.ts";
 import type { ReadRange } from "./read.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
-import { isObject } from "../../schema/json-schema.ts";
 
 const DEFAULT_LIMIT = 500;
 
@@ -121,20 +121,7 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
 /** Options of other clients that are nested, inverted or counted in another way. */
 function convertInput(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
-  foreign.move("no_ignore", "respect_gitignore", (value) => {
-    const flag = flagOf(value);
-    return flag === undefined ? undefined : !flag;
-  });
-  if (foreign.has("file_filtering_options")) {
-    const options = foreign.take("file_filtering_options");
-    const respects = isObject(options) ? flagOf(options["respect_git_ignore"]) : undefined;
-    if (respects !== undefined) foreign.set("respect_gitignore", respects, "file_filtering_options.respect_git_ignore");
-    if (isObject(options) && flagOf(options["respect_gemini_ignore"]) === true) {
-      foreign.problems.push(
-        "file_filtering_options.respect_gemini_ignore: .geminiignore files are not used; leave it out",
-      );
-    }
-  }
+  convertFiltering(foreign);
   if (foreign.has("depth") && !foreign.has("recursive")) {
     const depth = integerOf(input["depth"]);
     if (depth !== undefined && depth > 1) foreign.set("recursive", true, "depth");

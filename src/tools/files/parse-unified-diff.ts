@@ -89,7 +89,7 @@ function readExtendedHead({ text, number }: PatchLine, section: Section): void {
     throw badPatch("syntax", "The diff changes a binary file", "Leave that file out.", number);
   }
   if (key === "new file mode" || key === "deleted file mode") {
-    if (!/^100/.test(value))
+    if (!value.startsWith("100"))
       throw badPatch("syntax", `"${text}" is not a regular file`, "Leave that file out.", number);
     section.isNew = key === "new file mode";
     section.isDeleted = !section.isNew;

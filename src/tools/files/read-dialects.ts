@@ -1,5 +1,6 @@
 import type { ToolDialect } from "../../core/tool.ts";
-import { ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import { flagOf, ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
 
 /** `read` as Gemini CLI shows it. */
 export const GEMINI_READ: ToolDialect = {
@@ -78,4 +79,32 @@ function convertLines(foreign: ForeignInput, { name, first, last, isPair }: Give
   }
   foreign.set("offset", from, name);
   if (to !== Infinity) foreign.set("limit", to - from + 1, name);
+}
+
+/** Gemini's options of what to leave out, as `respect_gitignore`. */
+export function convertFiltering(foreign: ForeignInput): void {
+  foreign.move("no_ignore", "respect_gitignore", (value) => {
+    const flag = flagOf(value);
+    return flag === undefined ? undefined : !flag;
+  });
+  if (!foreign.has("file_filtering_options")) return;
+  const name = "file_filtering_options";
+  const options = foreign.take(name);
+  const respects = isObject(options) ? flagOf(options["respect_git_ignore"]) : undefined;
+  if (respects !== undefined) foreign.set("respect_gitignore", respects, `${name}.respect_git_ignore`);
+  if (isObject(options) && flagOf(options["respect_gemini_ignore"]) === true) {
+    foreign.problems.push(`${name}.respect_gemini_ignore: .geminiignore files are not used; leave it out`);
+  }
+}
+
+/** Parameters of Gemini's `read_many_files`. */
+export function convertReadMany(input: Record<string, unknown>): ForeignInput {
+  const foreign = new ForeignInput(input);
+  convertFiltering(foreign);
+  const isDefault = (name: string): boolean => flagOf(input[name]) === true;
+  if (isDefault("recursive")) foreign.drop("recursive", "the patterns decide it");
+  foreign.refuse("recursive", "Use patterns without **.");
+  if (isDefault("useDefaultExcludes")) foreign.drop("useDefaultExcludes", ".gitignore files decide what is left out");
+  foreign.refuse("useDefaultExcludes", "To read what .gitignore files exclude, set respect_gitignore to false.");
+  return foreign;
 }

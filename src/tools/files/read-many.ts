@@ -11,6 +11,7 @@ import { isSpillAddress } from "../../io/files/spill-folder.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 import { filesOf, type FileToolDependencies } from "./file-access.ts";
+import { convertReadMany } from "./read-dialects.ts";
 import type { ReadPath } from "./read.ts";
 
 /** Finds files by a pattern. The tools of another folder do it. */
@@ -111,7 +112,11 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
     // The result is already bounded here; the gate must not cut it again.
     limits: { maxResultBytes: 256 * 1024, maxResultTokens: 64_000 },
     aliases: ["read_multiple_files"],
-    dialects: { snake: { name: "read_many_files" } },
+    dialects: {
+      snake: { name: "read_many_files" },
+      gemini: { name: "read_many_files", parameters: { paths: "include" } },
+    },
+    convertInput: convertReadMany,
     parameters: z.object({
       paths: z
         .array(z.string().min(1))
