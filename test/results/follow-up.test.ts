@@ -134,13 +134,13 @@ describe.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("all of %s is seen",
 });
 
 test.each([
-  { name: "Read", input: { file_path: "ONE_LINE.txt" } },
-  { name: "Bash", input: { command: "cat ONE_LINE.txt" } },
-])("the names of a dialect are used and accepted: $name", async (first) => {
+  { name: "Read", input: { file_path: "ONE_LINE.txt" }, next: "Use offset=1, column=2001 to continue." },
+  { name: "Bash", input: { command: "cat ONE_LINE.txt" }, next: 'Continue with Read {"file_path":"spill:' },
+])("the names of a dialect are used and accepted: $name", async ({ next, ...first }) => {
   const haft = stage();
   expect(await findUnseen(haft, first, ONE_LINE)).toBe("");
   const { content } = await haft.execute(first.name, first.input, { caller: { session: "other" } });
-  if (first.name === "Bash") expect(textOf(content)).toContain('Continue with Read {"file_path":"spill:');
+  expect(textOf(content)).toContain(next);
 });
 
 test("all matching lines of grep are seen", async () => {

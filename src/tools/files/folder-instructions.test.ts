@@ -37,12 +37,12 @@ const SRC =
 
 test("the first read below a folder brings its instructions, once per session", async () => {
   const { read } = stage(TREE, { folderInstructions: { trusted: true, root: () => false } });
-  expect(await read("src/a.ts")).toBe(`     1\tone\n\n${SRC}`);
-  expect(await read("src/a.ts")).toBe("     1\tone");
+  expect(await read("src/a.ts")).toBe(`1\tone\n\n${SRC}`);
+  expect(await read("src/a.ts")).toBe("1\tone");
   const deep = await read("src/deep/b.ts");
   expect(deep).toContain("Test first.");
   expect(deep).not.toContain("Use tabs.");
-  expect(await read("docs/c.md")).toBe("     1\tthree");
+  expect(await read("docs/c.md")).toBe("1\tthree");
   expect(await read("src/a.ts", { session: "two" })).toContain("Use tabs.");
   expect(await read("src/a.ts", { agent: "mcp:x" })).toContain("Use tabs.");
 });
@@ -56,8 +56,8 @@ test("the file of the workspace comes too, unless the caller's prompt has it", a
 });
 
 test("a program without a session gets none, and they can be turned off", async () => {
-  expect(await stage(TREE).read("src/a.ts", {})).toBe("     1\tone");
-  expect(await stage(TREE, { folderInstructions: false }).read("src/a.ts")).toBe("     1\tone");
+  expect(await stage(TREE).read("src/a.ts", {})).toBe("1\tone");
+  expect(await stage(TREE, { folderInstructions: false }).read("src/a.ts")).toBe("1\tone");
 });
 
 test("read_many brings each file once, and details name it", async () => {
@@ -72,8 +72,8 @@ test("read_many brings each file once, and details name it", async () => {
 
 test("the file itself is not repeated below its own text, and counts as given", async () => {
   const { read } = stage(TREE, { folderInstructions: { trusted: true, root: () => false } });
-  expect(await read("src/AGENTS.md")).toBe("     1\tUse tabs.");
-  expect(await read("src/a.ts")).toBe("     1\tone");
+  expect(await read("src/AGENTS.md")).toBe("1\tUse tabs.");
+  expect(await read("src/a.ts")).toBe("1\tone");
 });
 
 test("of two files with the same content, and of an import, one is given", async () => {
@@ -131,9 +131,9 @@ test("repositories of others and installed packages give no instructions", async
   const outside = temporaryFolder("haft-outside-");
   writeFileSync(join(outside, "text.md"), "Evil.");
   symlinkSync(join(outside, "text.md"), join(folder, "out/AGENTS.md"));
-  expect(await read("node_modules/x/a.js")).toBe("     1\t1");
-  expect(await read("clone/src/a.js")).toBe("     1\t2");
-  expect(await read("out/a.js")).toBe("     1\t3");
+  expect(await read("node_modules/x/a.js")).toBe("1\t1");
+  expect(await read("clone/src/a.js")).toBe("1\t2");
+  expect(await read("out/a.js")).toBe("1\t3");
 });
 
 test("long ones are cut, and name how to read on", async () => {
