@@ -79,7 +79,7 @@ export function deferTools(tools: readonly AnyTool[], options: DeferOptions): Sh
 /** Counting the tokens of thousands of tools takes long, and a budget that many in a row exceed is used up. */
 const MAX_MISSES = 20;
 
-export function takeWithinBudget(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
+function takeWithinBudget(tools: readonly AnyTool[], room: number, cost: DefinitionCost): AnyTool[] {
   const taken: AnyTool[] = [];
   let left = room;
   let misses = 0;
