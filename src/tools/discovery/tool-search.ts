@@ -153,7 +153,7 @@ const DEFAULT_FOUND = 5;
 /** Finds tools that are not shown and loads them for this conversation. */
 function createToolSearchTool({ toolsFor, prepare, load }: ToolSearchDependencies) {
   return createTool({
-    name: TOOL_SEARCH,
+    name: "tool_search",
     title: "Search tools",
     description: {
       short: "Finds tools that are not shown to you and loads them: you can call them from your next step on.",
