@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import type { Spill } from "./gate/bound.ts";
 import { createFiles, type Files } from "./io/files/files.ts";
 import { createLineIndexes } from "./io/files/line-index.ts";
+import { type DiagnosticOptions, Diagnostics } from "./io/language/diagnostics.ts";
 import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy.ts";
 import { createSpillFolder, type SpillFolder } from "./io/files/spill-folder.ts";
 import { stateFolderOf, stateRootOf } from "./io/files/state-folder.ts";
@@ -58,6 +59,11 @@ export interface WorkspaceOptions extends Omit<PathPolicyOptions, "workspace" | 
    * Default: true, marked as untrusted text.
    */
   folderInstructions?: boolean | FolderInstructionOptions;
+  /**
+   * How changed files are checked by language servers, such as that of the TypeScript in `node_modules`. They run confined, so
+   * without a sandbox there are none. False: not at all.
+   */
+  diagnostics?: false | DiagnosticOptions;
   /** Remembers, beyond this process, which session has read which file. */
   seenFiles?: SeenFiles;
   /** Gets every change of a file before it happens. */
@@ -85,6 +91,7 @@ const OPTION_KEYS = keysOf<WorkspaceOptions>({
   requireReadBeforeEdit: true,
   maxReadBytes: true,
   folderInstructions: true,
+  diagnostics: true,
   seenFiles: true,
   journal: true,
   sandbox: true,
@@ -134,6 +141,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     requireReadBeforeEdit = true,
     maxReadBytes,
     folderInstructions = true,
+    diagnostics: checks = {},
     seenFiles,
     journal,
     sandbox: confinement = {},
@@ -162,6 +170,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     stateFolder: () => stateFolder ?? stateFolderOf(policy.workspace),
     exceptions: confinement === false ? undefined : confinement.networkExceptions,
   });
+  const diagnostics = checks === false ? undefined : new Diagnostics({ ...checks, sandbox, files });
   return {
     folder: policy.workspace,
     files,
@@ -176,6 +185,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         requireRead: requireReadBeforeEdit,
         maxReadBytes,
         spills,
+        diagnostics,
         instructions: folderInstructions === true ? {} : folderInstructions || undefined,
         findFiles: createFileFinder({ files, ripgrep }),
         listTree: createTreeLister({ files, ripgrep }),
@@ -211,6 +221,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     },
     discardPreview: (callId, caller) => new PreviewStore(state).remove(PreviewStore.keyOf(callId, caller)),
     async close() {
+      await diagnostics?.close();
       await processes.shutdown();
       await programs.close();
       sandbox?.close();

@@ -40,7 +40,7 @@ const SELF_TEST_MS = 500;
 
 export const workspace = defineCapability({
   name: "workspace",
-  config: ["workspace", "permissions"],
+  config: ["workspace", "permissions", "languageServers"],
   needs: ["store", "confinement"],
   async open(context) {
     const { config, user, stateFolder, rules, clock, warn, confinement } = context;
@@ -51,6 +51,7 @@ export const workspace = defineCapability({
     const opened = openWorkspace(folder, {
       ...value.workspace,
       denyGlobs: [...(value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(folder)],
+      diagnostics: value.workspace.diagnostics !== false && { servers: value.languageServers },
       folderInstructions: value.workspace.folderInstructions !== false && {
         trusted: trusted.isExplicit,
         // The prompts of agents here have the file of the workspace; those of MCP clients are not known.

@@ -210,10 +210,20 @@ const workspace = z.strictObject({
   unrestricted: z.boolean().optional().describe("Allow the whole file system; deny rules still apply"),
   requireReadBeforeEdit: z.boolean().optional(),
   maxReadBytes: count.optional(),
+  diagnostics: z
+    .boolean()
+    .optional()
+    .describe("Whether language servers report the errors of a file after an edit. Default: true"),
   folderInstructions: z
     .boolean()
     .optional()
     .describe("Whether AGENTS.md of a folder is given with the first read of a file below it. Default: true"),
+});
+
+const languageServer = z.strictObject({
+  command: z.string().min(1).describe("Speaks the Language Server Protocol on its standard input and output"),
+  args: texts.optional(),
+  extensions: texts.describe("The files that it checks, such as .py"),
 });
 
 const limits = z.strictObject({
@@ -348,6 +358,9 @@ export const configSchema = z.strictObject({
     .describe("The values of ${input:id} in servers"),
   plugins: z.array(plugin).optional(),
   workspace: workspace.optional(),
+  languageServers: named(languageServer)
+    .optional()
+    .describe("Programs that check changed files, besides the TypeScript of the workspace. They run confined"),
   limits: limits.optional(),
   mcp: mcp.optional().describe("What clients of the MCP server get"),
   toolSearch: z

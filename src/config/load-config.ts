@@ -206,6 +206,7 @@ interface MergedConfig {
   tools: Pick<Section<"tools">, "timeout" | "maxConcurrent" | "webSearch">;
   permissions: Pick<Section<"permissions">, "defaultMode" | "disableBypassPermissionsMode">;
   workspace: Section<"workspace">;
+  languageServers: Section<"languageServers">;
   limits: Section<"limits">;
   mcp: Section<"mcp">;
   toolSearch: Exclude<Section<"toolSearch">, boolean>;
@@ -286,6 +287,7 @@ function settingsOf(value: HaftConfig): MergedConfig {
     tools: { timeout, maxConcurrent, webSearch },
     permissions: { defaultMode, disableBypassPermissionsMode },
     workspace: { allowedPaths: allowedPaths || undefined, ...value.workspace },
+    languageServers: { ...value.languageServers },
     limits: { ...value.limits },
     mcp: { ...value.mcp },
     toolSearch: typeof value.toolSearch === "boolean" ? { enabled: value.toolSearch } : { ...value.toolSearch },
@@ -325,7 +327,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Keys that have one value. Others have the values of all sources. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|languageServers|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
 
 /** Every value of every source, lowest precedence first. */
 function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

@@ -120,6 +120,12 @@ async function listSettings(value: Record<string, unknown>, folder: string, add:
       await digestPlugin(from, folder),
     );
   }
+  for (const [name, server] of entriesOf(value["languageServers"])) {
+    if (!isObject(server)) continue;
+    const words = [server["command"], ...listOf(server["args"])].filter((word) => typeof word === "string");
+    const what = `language server "${name}": ${showTrustedFields(server)} (runs confined, writes nothing, without network)`;
+    add("setting", ["languageServers", name], what, { name, server }, await digestNamedFiles(words, folder));
+  }
   const setting = (path: ConfigPath, content: unknown) =>
     add("setting", path, `set ${showPath(path)} to ${showTrustedSetting(path, content)}`, {
       path: showPath(path),

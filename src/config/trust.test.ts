@@ -225,3 +225,15 @@ test("the user's module runs at once; one that fails or exports nothing is an er
   folders.write({ "~/.config/haft/config.mjs": "export default { tols: {} }" });
   expect(await folders.problems()).toEqual(['~/.config/haft/config.mjs tols: Unknown key. Did you mean "tools"?']);
 });
+
+test("a language server of a folder runs only after a person has trusted it, and again if its program has changed", async () => {
+  const config = "languageServers: { own: { command: node, args: [./check.js], extensions: [.x] } }";
+  const folders = openConfigFolders({ "haft.config.yml": config, "check.js": "1" }, {});
+  const { value, untrusted } = await folders.load();
+  expect(value.languageServers).toEqual({});
+  expect(untrusted).toMatchObject([{ path: "languageServers.own", what: expect.stringContaining("./check.js") }]);
+  await trust(folders.folder, folders);
+  expect((await folders.load()).value.languageServers).toMatchObject({ own: { command: "node", extensions: [".x"] } });
+  writeFileSync(join(folders.folder, "check.js"), "2");
+  expect((await folders.load()).value.languageServers).toEqual({});
+});

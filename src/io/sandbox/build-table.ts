@@ -14,6 +14,8 @@ export interface TableRules {
   memoryBytes: number;
   /** Max size of a file that it writes. Default: no limit. */
   fileBytes?: number;
+  /** Whether it is killed when the process that started it ends. */
+  endsWithParent?: boolean;
   namespaces?: NamespaceRules;
 }
 
@@ -94,7 +96,9 @@ export function buildTable(
 ): Buffer {
   const builder = new TableBuilder(machine);
   builder.closeDescriptors();
-  if (rules.namespaces) builder.enterNamespaces(rules.namespaces);
+  const { endsWithParent = false } = rules;
+  if (rules.namespaces) builder.enterNamespaces(rules.namespaces, { endsWithParent });
+  else if (endsWithParent) builder.endWithParent();
   builder.limit(RLIMIT.data, rules.memoryBytes);
   builder.limit(RLIMIT.core, NO_CORE);
   if (rules.fileBytes !== undefined) builder.limit(RLIMIT.file, rules.fileBytes);
@@ -102,7 +106,10 @@ export function buildTable(
   const ownNetwork = rules.namespaces?.ownNetwork === true;
   builder.restrictFiles(rules.paths, { network: ownNetwork || rules.network === "open" });
   // With namespaces process 1 kills what is left; else the scope of signals (ABI 6) limits whom the launcher can kill.
-  if (supervise && !rules.namespaces && machine.abi >= 6) builder.superviseFromOutside();
+  if (supervise && !rules.namespaces && machine.abi >= 6) {
+    builder.superviseFromOutside();
+    if (endsWithParent) builder.endWithParent();
+  }
   builder.filterCalls({
     metadata: rules.metadata,
     socketFamilies: ownNetwork || rules.network === "open" ? [FAMILY.ipv4, FAMILY.ipv6, FAMILY.netlink] : [],
@@ -170,7 +177,12 @@ class TableBuilder {
     this.table.call(this.#number("close_range"), [LIFELINE_DESCRIPTOR + 1, last, 0]);
   }
 
-  enterNamespaces(rules: NamespaceRules): void {
+  /** A new process does not inherit it, and neither does one that has entered a namespace of users. */
+  endWithParent(): void {
+    this.table.call(this.#number("prctl"), [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]);
+  }
+
+  enterNamespaces(rules: NamespaceRules, { endsWithParent }: { endsWithParent: boolean }): void {
     const { table } = this;
     const isRoot = this.#machine.uid === 0;
     const joined = rules.joinedNetwork;
@@ -203,9 +215,10 @@ class TableBuilder {
     // Otherwise the memory of other programs could be read there.
     this.#mountEmpty("/dev/shm", 0, "mode=1777");
     if (network !== 0) this.#startLoopback(3);
+    if (endsWithParent) this.endWithParent();
     table.supervise();
     // If the launcher is killed, process 1 and with it every process of the namespace is.
-    table.call(this.#number("prctl"), [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]);
+    this.endWithParent();
     // Fails in containers that cover parts of /proc. The old one stays then.
     const proc = table.text("proc");
     const procFlags = MOUNT.noSetuid | MOUNT.noDevices | MOUNT.noExecute;

@@ -57,6 +57,8 @@ export interface ProgramRules extends Pick<ConfineOptions, "cwd" | "terminal" | 
   ownFolders?: readonly string[];
   /** Its own folder for temporary files. Default: the one that commands share. */
   temporary?: string;
+  /** Whether it is killed when this process ends, also by SIGKILL. Linux only. */
+  endsWithParent?: boolean;
   /** For the network `hosts`: who serves its connections. The same object for the same hosts. */
   proxy?: SandboxProxy;
 }
@@ -147,6 +149,7 @@ interface Plan {
   cwd: string;
   terminal: boolean;
   temporary?: string;
+  endsWithParent?: boolean;
   proxy?: SandboxProxy;
   /** Everything that it may write is an overlay of this view. */
   view?: ViewFolder;
@@ -275,13 +278,14 @@ class WorkspaceSandbox implements Sandbox {
 
   async confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand> {
     const engine = this.#engineOf("work");
-    const { network = "none", ownFolders = [], cwd, terminal, temporary, proxy } = rules;
+    const { network = "none", ownFolders = [], cwd, terminal, temporary, endsWithParent, proxy } = rules;
     const named = [...rules.read, ...rules.write];
     const closed = this.#closedFor(named);
     const hidden = [...closed.paths].filter((path) => rules.write.some((root) => isInside(path, root)));
     const read = [...this.#readableSystem(), ...rules.read];
     const write = [...rules.write, ...ownFolders];
-    const plan = { read, write, closed, hidden, metadata: true, network, cwd, terminal, temporary, proxy };
+    const where = { cwd, terminal, temporary, endsWithParent };
+    const plan = { read, write, closed, hidden, metadata: true, network, proxy, ...where };
     return this.#start(engine, command, plan);
   }
 
@@ -444,9 +448,10 @@ class WorkspaceSandbox implements Sandbox {
   /** A table is used again while nothing that it depends on has changed. */
   #tableFor(engine: Engine, rest: TableInput): string {
     const { plan, closed, namespaces } = rest;
-    const { read, write, metadata, network } = plan;
+    const { read, write, metadata, network, endsWithParent } = plan;
     const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];
-    const key = JSON.stringify([engine.name, read, write, temporary, [...closed.paths], metadata, network, namespaces]);
+    const limits = [metadata, network, endsWithParent, namespaces];
+    const key = JSON.stringify([engine.name, read, write, temporary, [...closed.paths], limits]);
     const known = this.#tablePaths.get(key);
     if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
     const output = outputFolder();
@@ -458,6 +463,7 @@ class WorkspaceSandbox implements Sandbox {
       network: network === "open" || engine.name === "bubblewrap" ? "open" : "none",
       memoryBytes: this.#options.memoryBytes ?? DEFAULT_MEMORY,
       fileBytes: plan.view && MAX_VIEW_FILE_BYTES,
+      endsWithParent,
       namespaces,
     };
     const supervise = engine.name !== "perl" && engine.name !== "bubblewrap";

@@ -18,6 +18,7 @@ import {
 import { explainAmbiguity, explainMiss } from "./match-failure.ts";
 import { badPatch, type FileChange, type Hunk, type HunkLine, parsePatch, refuseDuplicates } from "./parse-patch.ts";
 import { parseUnifiedDiff } from "./parse-unified-diff.ts";
+import { reportDiagnostics } from "./report-diagnostics.ts";
 import { joinAdjacent, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
 import {
   commonLineEnd,
@@ -32,7 +33,11 @@ import {
 } from "./text-match.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
-export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies, "files" | "reads">) {
+export function createApplyPatchTool({
+  files,
+  reads,
+  diagnostics,
+}: Pick<FileToolDependencies, "files" | "reads" | "diagnostics">) {
   return createTool({
     name: "apply_patch",
     title: "Apply patch",
@@ -71,6 +76,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
       ),
       diff: CHANGE_FIELDS.diff,
       "diffOmitted?": CHANGE_FIELDS["diffOmitted?"],
+      "diagnostics?": CHANGE_FIELDS["diagnostics?"],
     }),
     permission: "confirm",
     dialects: { codex: { name: "apply_patch", parameters: { patch: "input" } } },
@@ -109,9 +115,11 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
         reads.saw(context, info, { bytes, seen: isNew ? "whole" : "as before" });
       }
       const changes = await describeSteps(plan);
+      const changed = written.map(({ info, bytes, before }) => ({ file: info.real, before, after: bytes }));
+      const found = await reportDiagnostics(diagnostics, changed, { context, show: allowed.show.bind(allowed) });
       const summary = plan.map(summarise);
       return {
-        content: `Applied the patch:\n${summary.join("\n")}`,
+        content: `Applied the patch:\n${summary.join("\n")}${found.text}`,
         display: `Changed ${countFiles(plan)}: ${summary.join(", ")}`,
         details: {
           files: plan.map(({ type, path, moveTo }, i) => ({
@@ -123,6 +131,7 @@ export function createApplyPatchTool({ files, reads }: Pick<FileToolDependencies
           })),
           diff: changes.map(({ diff }) => diff).join("\n"),
           diffOmitted: changes.flatMap(({ omitted }) => omitted ?? []).join("; ") || undefined,
+          diagnostics: found.problems,
         },
       };
     },
@@ -288,6 +297,8 @@ interface WrittenFile {
   info: FileInfo;
   bytes: Buffer;
   isNew: boolean;
+  /** Undefined if it is new. */
+  before?: Buffer;
 }
 
 interface UndoStep {
@@ -302,7 +313,7 @@ async function commitPatch(plan: readonly PatchStep[], files: Files): Promise<Wr
   try {
     for (const step of plan) {
       const info = await commitStep(step, files, undo);
-      if (info) written.push({ info, bytes: step.bytes, isNew: step.type === "add" });
+      if (info) written.push({ info, bytes: step.bytes, isNew: step.type === "add", before: step.old?.bytes });
     }
     return written;
   } catch (error) {

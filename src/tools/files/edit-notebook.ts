@@ -15,12 +15,13 @@ import {
   pathLock,
   previewChanges,
 } from "./file-access.ts";
+import { reportDiagnostics } from "./report-diagnostics.ts";
 
 const MAX_NOTEBOOK_BYTES = 50 * 1024 * 1024;
 const CELL_TYPES = ["code", "markdown", "raw"] as const;
 type CellType = (typeof CELL_TYPES)[number];
 
-export function createEditNotebookTool({ files, reads, requireRead = true }: FileToolDependencies) {
+export function createEditNotebookTool({ files, reads, diagnostics, requireRead = true }: FileToolDependencies) {
   return createTool({
     name: "edit_notebook",
     title: "Edit notebook",
@@ -69,14 +70,16 @@ export function createEditNotebookTool({ files, reads, requireRead = true }: Fil
       return previewChanges(what, [await describeCell(shown, edited)], { summary: edited.notes });
     },
     run: async (input, context) => {
-      const { allowed, edited, bytes, shown, stamp } = await prepare(input, context, "requireFresh");
+      const { allowed, before, edited, bytes, shown, stamp } = await prepare(input, context, "requireFresh");
       const outcome = await allowed.writeFileAtomic(input.path, bytes, { ifStamp: stamp });
       reads.saw(context, outcome.info, { bytes, seen: "as before" });
       const change = await describeCell(shown, edited);
+      const changed = { file: outcome.info.real, before, after: bytes };
+      const found = await reportDiagnostics(diagnostics, [changed], { context, show: allowed.show.bind(allowed) });
       const what = describe(edited, shown);
       const { mode, number, id, type, count } = edited;
       return {
-        content: [[what, ...edited.notes].join(" "), change.shown].filter((line) => line !== "").join("\n"),
+        content: `${[[what, ...edited.notes].join(" "), change.shown].filter((line) => line !== "").join("\n")}${found.text}`,
         display: `${what} +${change.added} −${change.removed}`,
         details: {
           path: shown,
@@ -91,6 +94,7 @@ export function createEditNotebookTool({ files, reads, requireRead = true }: Fil
           diffOmitted: change.omitted,
           added: change.added,
           removed: change.removed,
+          diagnostics: found.problems,
         },
       };
     },
@@ -120,7 +124,7 @@ export function createEditNotebookTool({ files, reads, requireRead = true }: Fil
       .update(`${context.callId}\0${input.source ?? ""}`)
       .digest("hex");
     const edited = editNotebook(decoded.text, { ...input, shown, newId });
-    return { allowed, edited, shown, bytes: encodeText(edited.text, decoded), stamp: info.stamp };
+    return { allowed, before, edited, shown, bytes: encodeText(edited.text, decoded), stamp: info.stamp };
   }
 }
 

@@ -20,6 +20,7 @@ import {
   previewChanges,
 } from "./file-access.ts";
 import { explainAmbiguity, explainMiss } from "./match-failure.ts";
+import { reportDiagnostics } from "./report-diagnostics.ts";
 import { changedLines, type LineChange, replaceLines, type Splice, spliceText } from "./replace-lines.ts";
 import {
   findMatch,
@@ -46,7 +47,7 @@ const editParameters = z.object({
   reason: z.string().optional().describe("The reason in a few words, for the user"),
 });
 
-export function createEditTool({ files, reads, requireRead = true }: FileToolDependencies) {
+export function createEditTool({ files, reads, diagnostics, requireRead = true }: FileToolDependencies) {
   /** Of the last preview of a large file. Weak, because an approval may take hours. */
   let previewed: { call: string; prepared: WeakRef<PreparedEdit> } | undefined;
   return createTool({
@@ -111,16 +112,18 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       return previewChanges(`Edit ${shown}${why}`, [await describeChange(shown, edited)]);
     },
     run: async (input, context) => {
-      const { allowed, edited, shown, stamp } = await prepare(input, context, "requireFresh");
+      const { allowed, before, edited, shown, stamp } = await prepare(input, context, "requireFresh");
       const condition = stamp === undefined ? { ifAbsent: true } : { ifStamp: stamp };
       const outcome = await allowed.writeFileAtomic(input.path, edited.bytes, condition);
       reads.saw(context, outcome.info, { bytes: edited.bytes, seen: outcome.created ? "whole" : "as before" });
       const change = await describeChange(shown, edited);
+      const changed = { file: outcome.info.real, before, after: edited.bytes };
+      const found = await reportDiagnostics(diagnostics, [changed], { context, show: allowed.show.bind(allowed) });
       const replacements = edited.edits.reduce((sum, edit) => sum + edit.replacements, 0);
       const count = `${replacements} ${replacements === 1 ? "replacement" : "replacements"}`;
       const what = outcome.created ? `Created ${shown}` : `Edited ${shown}: ${count}`;
       return {
-        content: `${what}${describeSteps(edited.edits)}\n${change.shown}`,
+        content: `${what}${describeSteps(edited.edits)}\n${change.shown}${found.text}`,
         display: `${what}, +${change.added} −${change.removed}`,
         details: {
           path: shown,
@@ -132,6 +135,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
           diffOmitted: change.omitted,
           added: change.added,
           removed: change.removed,
+          diagnostics: found.problems,
         },
       };
     },
@@ -153,7 +157,7 @@ export function createEditTool({ files, reads, requireRead = true }: FileToolDep
       const edited = kept?.edited ?? editBytes(bytes, edits);
       if (info && bytes.length > LARGE_BYTES)
         previewed = { call, prepared: new WeakRef({ read: { bytes, info }, edited }) };
-      return { allowed, edited, shown, stamp: info?.stamp };
+      return { allowed, before: info && bytes, edited, shown, stamp: info?.stamp };
     } catch (error) {
       // If the file has changed, that explains the failure better.
       checkRead("requireFresh");

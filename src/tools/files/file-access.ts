@@ -9,7 +9,9 @@ import type { SpillFolder } from "../../io/files/spill-folder.ts";
 import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts";
 import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
 import { nameHiddenDifference } from "./hidden-characters.ts";
+import type { Diagnostics } from "../../io/language/diagnostics.ts";
 import type { FolderInstructionOptions } from "./folder-instructions.ts";
+import { DIAGNOSTIC_FIELDS } from "./report-diagnostics.ts";
 import type { ReadLedger } from "./read-before-edit.ts";
 import { foldLookAlikes } from "./text-match.ts";
 import { field } from "../../schema/describe-output.ts";
@@ -25,6 +27,8 @@ export interface FileToolDependencies {
   spills?: Pick<SpillFolder, "locate">;
   /** Delivers the instructions of folders. If omitted, none are delivered. */
   instructions?: FolderInstructionOptions;
+  /** Checks changed files. If omitted, none are checked. */
+  diagnostics?: Pick<Diagnostics, "check">;
   /** A larger file must be read in line ranges, none larger than this. If omitted, results are cut instead. */
   maxReadBytes?: number;
 }
@@ -142,6 +146,7 @@ export const CHANGE_FIELDS = {
   "diffOmitted?": field.text("What the diff leaves out"),
   added: field.integer("Lines"),
   removed: field.integer("Lines"),
+  ...DIAGNOSTIC_FIELDS,
 };
 
 interface ChangedText {

@@ -16,10 +16,11 @@ import {
   previewChanges,
 } from "./file-access.ts";
 import { refuseElisions } from "./elided-text.ts";
+import { reportDiagnostics } from "./report-diagnostics.ts";
 import { withoutBom } from "./text-match.ts";
 import { describeOutput } from "../../schema/describe-output.ts";
 
-export function createWriteTool({ files, reads, requireRead = true }: FileToolDependencies) {
+export function createWriteTool({ files, reads, diagnostics, requireRead = true }: FileToolDependencies) {
   return createTool({
     name: "write",
     title: "Write",
@@ -73,9 +74,11 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
         before: present?.decoded.text ?? "",
         after: decodeText(bytes).text,
       });
+      const changed = { file: outcome.info.real, before: present?.bytes, after: bytes };
+      const found = await reportDiagnostics(diagnostics, [changed], { context, show: allowed.show.bind(allowed) });
       const what = `${outcome.created ? "Created" : "Wrote"} ${shown} (${bytes.length} bytes)`;
       return {
-        content: present && change.shown ? `${what}\n${change.shown}` : `${what}.`,
+        content: `${present && change.shown ? `${what}\n${change.shown}` : `${what}.`}${found.text}`,
         display: `${what}, +${change.added} −${change.removed}`,
         details: {
           bytesWritten: bytes.length,
@@ -85,6 +88,7 @@ export function createWriteTool({ files, reads, requireRead = true }: FileToolDe
           diffOmitted: change.omitted,
           added: change.added,
           removed: change.removed,
+          diagnostics: found.problems,
         },
       };
     },
