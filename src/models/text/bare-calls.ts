@@ -21,6 +21,7 @@ import {
   readEnd,
   type Reading,
   skipSpace,
+  type Source,
 } from "./text-source.ts";
 import { readShort } from "./tool-call-section.ts";
 
@@ -113,6 +114,23 @@ function* readPythonicCall(reader: CallReader, json: JsonReader, knownToolsOnly:
   calls.finish();
 }
 
+const MAX_NAME_LENGTH = 128;
+const isNamePart = (code: number): boolean =>
+  code > 127 || (code >= 48 && code <= 58) || /[A-Za-z_.-]/.test(String.fromCharCode(code));
+
+/** The name before `(`, or "": a cheap check, because nearly all brackets in prose are links and lists. Takes nothing. */
+function* calledNameAt(source: Source, at: number): Reading<string> {
+  for (;;) {
+    const end = source.spanOf(isNamePart, at);
+    if (end - at > MAX_NAME_LENGTH) return "";
+    if (end < source.left || source.ended) {
+      const open = source.peek(1, yield* lookPastSpace(source, end));
+      return open === "(" ? source.peek(end - at, at) : "";
+    }
+    yield;
+  }
+}
+
 /** The formats of calls as JSON and of calls as Python; at least one of them. */
 type BareFormats = { json: TextFormatName; python?: TextFormatName } | { json?: undefined; python: TextFormatName };
 
@@ -139,6 +157,10 @@ export function bareSection({ knownToolsOnly = false, jsonOnlyAtLineStart = fals
       if (!canStart.test(next)) throw new Malformed("no call starts here");
       const isPython = python !== undefined && found.marker === "[" && /[\p{L}_]/u.test(next);
       if (!isPython && !isJsonAllowed) throw new Malformed("no call starts here");
+      if (isPython) {
+        const name = yield* calledNameAt(source, yield* lookPastSpace(source, 1));
+        if (name === "" || (knownToolsOnly && !reader.tools.has(name))) throw new Malformed("no call starts here");
+      }
       const format = isPython ? python : (formats.json ?? formats.python);
       calls.open(format, { tentative: true });
       const body = isPython
