@@ -61,7 +61,7 @@ export function questionsOf(tool: AnyTool): AskQuestions | undefined {
 export const DECIDE = "Decide yourself with what you know, say what you assumed, and do not ask again.";
 
 /** In characters, for each answer. */
-export const MAX_ANSWER_LENGTH = 4000;
+const MAX_ANSWER_LENGTH = 4000;
 
 /** The answers as they are stored. Throws an error that says what can be answered. */
 export function readUserAnswers(questions: readonly UserQuestion[], given: unknown): UserAnswer[] {
