@@ -24,7 +24,11 @@ const ONE_LINE = rows(9000).join(";");
 const CHINESE = Array.from({ length: 9000 }, (_, i) => `第${i}行的内容`).join("，");
 const JSON_LINE = JSON.stringify({ total: 4000, items: rows(4000).map((name, id) => ({ id, name })) });
 const BASE64 = Buffer.from(rows(6000).join("")).toString("base64");
+const NUL = rows(9000)
+  .map((row) => `a\0${row}`)
+  .join("\n");
 const TEXTS = { LINES, ONE_LINE, CHINESE, JSON_LINE, BASE64 };
+const PRINTED = { ...TEXTS, NUL };
 
 interface NextCall {
   name: string;
@@ -48,10 +52,13 @@ function nextCalls(text: string, made: NextCall): NextCall[] {
   return calls;
 }
 
+/** NUL is shown as another character, or not at all. */
+const INVISIBLE = /[\s\0␀]/g;
+
 /** Follows every instruction, and returns the parts of `original` that no result has shown. */
 async function findUnseen(haft: Haft, first: NextCall, original: string): Promise<string> {
   const caller = { session: "follower" };
-  const bare = original.replace(/\s/g, "");
+  const bare = original.replace(INVISIBLE, "");
   const seen = new Uint8Array(bare.length);
   const made = new Set<string>();
   const waiting = [first];
@@ -69,7 +76,7 @@ async function findUnseen(haft: Haft, first: NextCall, original: string): Promis
       const piece = line
         .replace(/^\d+\t/, "")
         .replace(/^[\w.]+:\d+: /, "")
-        .replace(/\s/g, "");
+        .replace(INVISIBLE, "");
       if (piece === "") continue;
       // Mostly the next line; closing brackets occur at the end.
       const next = bare.startsWith(piece, end) ? end : bare.indexOf(piece);
@@ -86,13 +93,13 @@ async function findUnseen(haft: Haft, first: NextCall, original: string): Promis
 
 function stage(options: { folder?: boolean } = {}) {
   const folder = temporaryFolder();
-  for (const [name, text] of Object.entries(TEXTS)) writeFileSync(join(folder, `${name}.txt`), text);
+  for (const [name, text] of Object.entries(PRINTED)) writeFileSync(join(folder, `${name}.txt`), text);
   const print = createTool({
     name: "print",
     description: "Prints a text",
     kind: "readonly",
     parameters: [{ name: "which", type: "string" }],
-    run: ({ which }: { which: keyof typeof TEXTS }) => TEXTS[which],
+    run: ({ which }: { which: keyof typeof PRINTED }) => PRINTED[which],
   });
   const workspace = options.folder === false ? undefined : openWorkspace(folder, { sandbox: false });
   return createHaft({ workspace, tools: [print], rules: { allow: ["exec"] } });
@@ -141,6 +148,19 @@ test.each([
   expect(await findUnseen(haft, first, ONE_LINE)).toBe("");
   const { content } = await haft.execute(first.name, first.input, { caller: { session: "other" } });
   expect(textOf(content)).toContain(next);
+});
+
+test.each([
+  { name: "print", input: { which: "NUL" } },
+  { name: "exec", input: { command: "cat NUL.txt" } },
+])("all of an output with NUL is seen, and searched: $name", async (first) => {
+  const haft = stage();
+  const caller = { session: "follower" };
+  expect(await findUnseen(haft, first, NUL)).toBe("");
+  const { content } = await haft.execute(first.name, first.input, { caller });
+  const path = /spill:[\w-]+/.exec(textOf(content))?.[0];
+  const found = await haft.execute("grep", { path, pattern: "row-4500-" }, { caller });
+  expect(textOf(found.content)).toContain(`a␀${rows(4501)[4500]}`);
 });
 
 test("all matching lines of grep are seen", async () => {

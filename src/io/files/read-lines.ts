@@ -4,7 +4,7 @@ import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { startWithin } from "../../core/results/text-window.ts";
 import { BLOCK_BYTES, blockOfFeed, createTimeSlice, feedsSeen, type LineIndexes, totalLines } from "./line-index.ts";
 import { readAll, type OpenFile } from "./open-file.ts";
-import { decodeBytes, decodeText, detectBom, detectEncoding, type TextEncoding } from "./text-encoding.ts";
+import { decodeBytes, decodeText, detectBom, detectEncoding, type TextEncoding, visibleNul } from "./text-encoding.ts";
 
 export interface ReadLinesOptions {
   /** The first line, counted from 1; 0 means 1. */
@@ -19,6 +19,8 @@ export interface ReadLinesOptions {
   maxBytes?: number;
   /** Max tokens of the result with line numbers, as estimated. Default: no limit. */
   maxTokens?: number;
+  /** Whether NUL is shown as a character that can be seen. Default: false. */
+  showNul?: boolean;
   signal?: AbortSignal;
 }
 
@@ -77,7 +79,8 @@ export async function readLines(
     });
   }
   const first = Math.max(1, Math.trunc(options.offset ?? 1));
-  const range = { first, limit, skip: column - 1, maxLineChars, maxWholeBytes, maxBytes, maxTokens, signal };
+  const budget = { maxLineChars, maxWholeBytes, maxBytes, maxTokens };
+  const range = { first, limit, skip: column - 1, ...budget, signal, showNul: options.showNul ?? false };
   const head = Buffer.allocUnsafe(Math.min(HEAD_BYTES, file.info.size));
   const sample = head.subarray(0, file.readNow(head, 0));
   const bom = detectBom(sample);
@@ -96,6 +99,7 @@ interface LineRange {
   maxWholeBytes: number;
   maxBytes: number;
   maxTokens: number;
+  showNul: boolean;
   signal?: AbortSignal;
 }
 
@@ -220,10 +224,9 @@ function toWindow(
     const isComplete = bytes.length === length;
     const ended = isComplete && bytes[length - 1] === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes;
     const skip = lines.length === 0 ? range.skip : 0;
-    const available = decodeBytes(
-      isComplete ? ended : withoutPartialCharacter(ended, range.encoding),
-      range.encoding,
-    ).slice(skip);
+    const part = isComplete ? ended : withoutPartialCharacter(ended, range.encoding);
+    const decoded = decodeBytes(part, range.encoding).slice(skip);
+    const available = range.showNul ? visibleNul(decoded) : decoded;
     let { text, isCut } = cutAt(available, range.maxLineChars);
     resultBytes += Buffer.byteLength(text) + 1;
     if (range.maxTokens !== Infinity) tokens += estimatedTokens.count(text) + LINE_NUMBER_TOKENS;

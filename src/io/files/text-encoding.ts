@@ -89,6 +89,11 @@ export function decodeBytes(bytes: Buffer, encoding: TextEncoding): string {
   }
 }
 
+/** One character for each, so columns stay the same. */
+export function visibleNul(text: string): string {
+  return text.replaceAll("\0", "␀");
+}
+
 export function encodeString(text: string, encoding: TextEncoding): Buffer {
   switch (encoding) {
     case "utf-8":

@@ -4,7 +4,7 @@ import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
-import { continueBy, resultTokensOf } from "../../core/results/next-call.ts";
+import { continueBy, nextCall, resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { ContentCache } from "../../io/files/content-cache.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -152,7 +152,9 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
     const spilled = await locate(address, context.caller);
     const file = await spilled.files.openForRead(spilled.name);
     try {
-      return (await readAs(file, { shown: address, range: knownEncoding(range), bounds, context })).output;
+      if (range.bytes !== undefined) return readBytes(file, address, range.bytes, context);
+      // Always text, whatever a program printed: the result that named the address counted lines.
+      return (await readAsText(file, { shown: address, range: knownEncoding(range), bounds, context }, true)).output;
     } finally {
       file.close();
     }
@@ -168,12 +170,16 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
     }
     if (mediaType?.startsWith("image/")) return { output: await readImage(file, shown, mediaType, context.signal) };
     if (mediaType === "application/pdf") return { output: await readPdf(file, shown, range, context) };
-    if (range.encoding === undefined && isBinary(sample)) throw binary(shown, mediaType, file.info.size);
+    if (range.encoding === undefined && isBinary(sample)) throw binary(file, { shown, mediaType, context });
     const asCells = shown.endsWith(".ipynb") && range.offset === undefined && range.limit === undefined;
     const cells = asCells ? await readNotebook(file, shown, context.signal) : undefined;
     if (cells) return { output: cells };
-    const signal = isSmall(file) ? undefined : context.signal;
-    return readText(file, lineIndexes, { ...range, shown, bounds, maxBytes: maxReadBytes, signal, context });
+    return readAsText(file, { shown, range, bounds, context });
+  }
+
+  function readAsText(file: OpenFile, { range, ...reading }: FileReading, showNul = false): Promise<Reading> {
+    const signal = isSmall(file) ? undefined : reading.context.signal;
+    return readText(file, lineIndexes, { ...range, ...reading, maxBytes: maxReadBytes, signal, showNul });
   }
 }
 
@@ -220,9 +226,13 @@ function notText(shown: string, mediaType: string): ToolError {
   return toolError("not_regular_file", `${shown} is not text: ${mediaType}`, { next: "Use read for it alone." });
 }
 
-function binary(shown: string, mediaType: string | null, size: number): ToolError {
+function binary(
+  { info: { size } }: OpenFile,
+  { shown, mediaType, context }: { shown: string; mediaType: string | null; context: ToolContext },
+): ToolError {
+  const bytes = nextCall(context, "read", { path: shown, bytes: "0-" });
   return toolError("not_regular_file", `${shown} is not text: ${mediaType ?? "binary data"}, ${size} bytes`, {
-    next: "Use exec with a program that understands it.",
+    next: `Use exec with a program that understands it, or ${bytes} for its bytes.`,
     data: { mediaType, size },
   });
 }
@@ -240,6 +250,7 @@ interface TextReading extends ReadRange {
   bounds?: ReadBounds;
   maxBytes?: number;
   signal?: AbortSignal;
+  showNul: boolean;
 }
 
 /** Which fields there are depends on what was read: text, a PDF, a notebook, an image or a folder. */
@@ -276,13 +287,14 @@ const READ_OUTPUT = describeOutput({
 
 /** Numbered lines, with a note about the next offset. */
 async function readText(given: OpenFile, indexes: LineIndexes, reading: TextReading): Promise<Reading> {
-  const { shown, bounds, maxBytes, offset, limit, column, encoding, signal, context } = reading;
+  const { shown, bounds, maxBytes, offset, limit, column, encoding, signal, context, showNul } = reading;
   const { size } = given.info;
   if (maxBytes !== undefined && limit === undefined) refuseLarge(shown, size, maxBytes);
   const maxWholeBytes = bounds?.detailBytes ?? MAX_DETAIL_BYTES;
   const maxLineChars = bounds && Math.min(MAX_LINE_CHARS, Math.max(MIN_LINE_CHARS, bounds.shownBytes));
   const maxTokens = bounds?.shownTokens ?? resultTokensOf(context);
-  const range = { offset, limit, column, maxLineChars, maxWholeBytes, maxBytes: bounds?.shownBytes, maxTokens, signal };
+  const budget = { maxLineChars, maxWholeBytes, maxBytes: bounds?.shownBytes, maxTokens };
+  const range = { offset, limit, column, ...budget, signal, showNul };
   const file = encoding === undefined ? given : await transcode(given, encoding, signal);
   const window = await readLines(file, indexes, range);
   const { lines, whole, firstLine, lastLine, totalLines, nextOffset, cut, wholeCut } = window;

@@ -170,7 +170,7 @@ async function openTarget(files: Files, path: string): Promise<SearchTarget> {
 async function search(scope: SearchScope, input: GrepInput, target: ShownTarget): Promise<ToolOutput<GrepDetails>> {
   const { directory, file, shownAs } = target;
   const show = (path: string) => shownAs ?? scope.files.show(join(directory.real, path));
-  if (file !== undefined && (await isBinaryFile(scope.files, join(directory.real, file)))) {
+  if (file !== undefined && shownAs === undefined && (await isBinaryFile(scope.files, join(directory.real, file)))) {
     return reply(`${show(file)} is not text: it was not searched.`, "not text", { ...NO_MATCHES, searched: 0 });
   }
   const pattern = patternOptions(input);

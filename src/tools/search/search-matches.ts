@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import type { FileInfo, OpenFile } from "../../io/files/open-file.ts";
-import { decodeText, detectBom } from "../../io/files/text-encoding.ts";
+import { decodeText, detectBom, visibleNul } from "../../io/files/text-encoding.ts";
 import type { FileFilter } from "./file-filter.ts";
 import type { Ripgrep, RipgrepResult } from "./ripgrep.ts";
 import { type SearchScope, walkOptions } from "./search-scope.ts";
@@ -362,7 +362,8 @@ export function showLines(
   for (const { path, lines } of files) {
     if (context && shown.length > 0) shown.push("--");
     let last: number | undefined;
-    for (const { line, text, isMatch } of lines) {
+    for (const { line, text: found, isMatch } of lines) {
+      const text = visibleNul(found);
       if (context && last !== undefined && line > last + 1) shown.push("--");
       last = line;
       const mark = isMatch ? ":" : "-";
