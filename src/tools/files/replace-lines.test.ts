@@ -29,6 +29,13 @@ test("the callback gets the line that added lines replace or follow", () => {
   ]);
 });
 
+test("joining costs as much as the lines do", () => {
+  const changes = Array.from({ length: 100_000 }, (_, first) => ({ first, count: 1, added: [`${first}`] }));
+  const [joined, ...others] = joinAdjacent(changes);
+  expect(others).toEqual([]);
+  expect([joined?.count, joined?.added.length, changes[0]?.added.length]).toEqual([100_000, 100_000, 1]);
+});
+
 test("adjacent changes are joined, so their splices never share a line end", () => {
   const changes = joinAdjacent([
     { first: 0, count: 1, added: ["A"] },

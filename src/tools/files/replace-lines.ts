@@ -29,11 +29,15 @@ export function changedLines(
 
 /** Joins adjacent changes. Expects and returns ascending order. */
 export function joinAdjacent(changes: readonly LineChange[]): LineChange[] {
-  const joined: LineChange[] = [];
+  const joined: (LineChange & { added: string[] })[] = [];
   for (const change of changes) {
     const last = joined.at(-1);
-    if (last === undefined || last.first + last.count !== change.first) joined.push(change);
-    else joined[joined.length - 1] = joinTwo(last, change);
+    if (last === undefined || last.first + last.count !== change.first) {
+      joined.push({ ...change, added: [...change.added] });
+    } else {
+      last.count += change.count;
+      for (const line of change.added) last.added.push(line);
+    }
   }
   return joined;
 }
@@ -63,10 +67,6 @@ export function replaceLines(
     }
     return text.slice(start, end) === newText ? [] : [{ start, end, newText }];
   });
-}
-
-function joinTwo(one: LineChange, two: LineChange): LineChange {
-  return { first: one.first, count: one.count + two.count, added: [...one.added, ...two.added] };
 }
 
 /** One replaced range of a text. */
