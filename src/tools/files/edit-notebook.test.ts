@@ -123,6 +123,22 @@ describe("the text of the file", () => {
     expect(replaced.text).toBe(style(edit(plain, { cell: 2, source: "é = 1\nx" }).text));
   });
 
+  test("fields of code are removed in every order of keys", () => {
+    const fields = { cell_type: "code", source: ["1"], metadata: {}, execution_count: 1, outputs: [] };
+    const orders = [
+      ["cell_type", "source", "metadata", "execution_count", "outputs"],
+      ["outputs", "execution_count", "cell_type", "source", "metadata"],
+      ["cell_type", "execution_count", "outputs", "metadata", "source"],
+      ["outputs", "cell_type", "metadata", "source", "execution_count"],
+    ] as const;
+    for (const order of orders) {
+      const cell = Object.fromEntries(order.map((key) => [key, fields[key]]));
+      const text = JSON.stringify({ cells: [cell], metadata: {}, nbformat: 4, nbformat_minor: 4 }, null, 1);
+      const result = JSON.parse(edit(text, { cell: 1, source: "# T", cell_type: "markdown" }).text) as typeof NOTEBOOK;
+      expect(result.cells).toEqual([{ cell_type: "markdown", metadata: {}, source: ["# T"] }]);
+    }
+  });
+
   test("a source that is one text stays one, and format 4.4 gets no ids", () => {
     const old = JSON.stringify(
       { cells: [{ cell_type: "code", source: "1", outputs: [] }], nbformat: 4, nbformat_minor: 4 },

@@ -183,9 +183,19 @@ export function editNotebook(
   }
   const make = { insert: insertCell, delete: deleteCell, replace: replaceCell }[mode];
   const edited = make(notebook, { cell, index: index ?? -1, source, type: input.cell_type, newId: input.newId });
-  const result: unknown = JSON.parse(edited.text);
-  const count = (result as { cells: unknown[] }).cells.length;
-  return { ...edited, mode, count };
+  return { ...edited, mode, count: countCells(edited.text, shown) };
+}
+
+/** Also checks the result before it is written. */
+function countCells(text: string, shown: string): number {
+  try {
+    return (JSON.parse(text) as { cells: unknown[] }).cells.length;
+  } catch (cause) {
+    throw toolError("internal", `The changed text of ${shown} would not be JSON, so nothing was changed`, {
+      next: "Use edit for the text of the file.",
+      cause,
+    });
+  }
 }
 
 interface CellEdit {
@@ -225,10 +235,7 @@ function replaceCell({ text, style }: Notebook, { cell, index, source, type }: C
     put("outputs", "[]");
     if (outputs > 0) notes.push(`Its outputs are removed (${outputs}).`);
   } else {
-    for (const name of ["execution_count", "outputs"]) {
-      const removed = removeMember(span, members, name);
-      if (removed) edits.push(removed);
-    }
+    edits.push(...removeMembers(span, members, new Set(["execution_count", "outputs"])));
     if (before === "code") notes.push("Its outputs are removed.");
   }
   return {
@@ -410,14 +417,17 @@ function applyEdits(text: string, edits: readonly TextEdit[]): string {
   return result + text.slice(at);
 }
 
-/** With the comma after it, or before it if it is the last one. */
-function removeMember(object: Span, members: Map<string, Member>, name: string): TextEdit | undefined {
-  const all = [...members.values()].sort((one, other) => one.key - other.key);
-  const index = all.findIndex((member) => member === members.get(name));
-  const [previous, member, next] = [all[index - 1], all[index], all[index + 1]];
-  if (!member) return undefined;
-  if (next) return { start: member.key, end: next.key, text: "" };
-  return { start: previous?.value.end ?? object.start + 1, end: member.value.end, text: "" };
+/** Each with the comma after it; those at the end with the comma before the first of them. */
+function removeMembers(object: Span, members: Map<string, Member>, names: ReadonlySet<string>): TextEdit[] {
+  const all = [...members].sort(([, one], [, other]) => one.key - other.key);
+  const lastKept = all.findLastIndex(([name]) => !names.has(name));
+  const edits = all.slice(0, lastKept + 1).flatMap(([name, { key }], index): TextEdit[] => {
+    const next = all[index + 1]?.[1];
+    return next && names.has(name) ? [{ start: key, end: next.key, text: "" }] : [];
+  });
+  const last = all.at(-1)?.[1];
+  if (!last || lastKept === all.length - 1) return edits;
+  return [...edits, { start: all[lastKept]?.[1].value.end ?? object.start + 1, end: last.value.end, text: "" }];
 }
 
 /** How the file writes JSON. */
