@@ -9,7 +9,7 @@ export const GEMINI_READ: ToolDialect = {
     short: "Reads a file: text by lines, images as images, PDF by pages, notebooks by cells; lists a folder.",
     usageNotes: [
       "Returns lines from start_line to end_line: 2,000 by default, at most 10,000, about 12,000 tokens in total.",
-      "If there is more, the result says how to continue; its offset is start_line.",
+      "If there is more, the result gives an offset: send it as start_line.",
     ],
     examples: [{ input: { file_path: "server.log", start_line: 4000, end_line: 4100 } }],
   },
