@@ -456,6 +456,8 @@ class Runtime {
       timeouts: options.timeouts,
       questions: this.#openQuestions(),
       maxResultTokens: options.maxResultTokens,
+      allows: ({ caller, options: { mode } }, tool, input) =>
+        this.grants.judge({ tool, input, mode, cwd: this.folder }, caller).decision === "allow",
     });
     this.stored = this.#openStoredCalls();
 

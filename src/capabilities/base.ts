@@ -53,7 +53,7 @@ export const workspace = defineCapability({
       denyGlobs: [...(value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(folder)],
       diagnostics: value.workspace.diagnostics !== false && { servers: value.languageServers },
       folderInstructions: value.workspace.folderInstructions !== false && {
-        trusted: trusted.isExplicit,
+        trusted: trusted.isExplicit && (trusted.trustedAt ?? new Date(0)),
         // The prompts of agents here have the file of the workspace; those of MCP clients are not known.
         root: ({ agent }) => agent === undefined || agent.startsWith("mcp:"),
       },

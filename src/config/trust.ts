@@ -12,6 +12,8 @@ import { listTrustItems, type TrustItem, withoutPath } from "./trust-items.ts";
 
 /** A digest of every folder that a person has trusted, also if it had nothing to trust. */
 const FOLDER = "folder";
+/** Before the time at which a person trusted the folder as it was. */
+const SINCE = "since:";
 /** Before the digest of a part that a person has declined to trust: the question is not repeated until it changes. */
 const DECLINED = "declined:";
 
@@ -21,6 +23,8 @@ export interface TrustStatus {
   status: "trusted" | "changed" | "untrusted";
   /** A person has trusted the folder, and nothing in it is new or changed since. */
   isExplicit: boolean;
+  /** When a person trusted the folder as a whole: instructions in it that changed later are not trusted. */
+  trustedAt?: Date;
   /** The parts of the folder's configuration that need trust. */
   items: (TrustItem & { isTrusted: boolean; isDeclined: boolean })[];
 }
@@ -31,6 +35,8 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
   const real = await realpath(folder);
   const stored = [...(await openTrustStore(user).read(real))];
   const trusted = new Set(stored.filter((digest) => !digest.startsWith(DECLINED)));
+  const since = stored.find((digest) => digest.startsWith(SINCE));
+  const trustedAt = since === undefined ? undefined : new Date(Number(since.slice(SINCE.length)));
   const { sources, problems } = await readSources(real, user, trusted);
   if (problems.length > 0) throw new ConfigError(problems);
   const found = await Promise.all(
@@ -43,12 +49,12 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
   }));
   const open = items.filter(({ isTrusted }) => !isTrusted);
   const status = open.length === 0 ? "trusted" : trusted.size > 0 ? "changed" : "untrusted";
-  return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), items };
+  return { folder: real, status, isExplicit: open.length === 0 && trusted.has(FOLDER), trustedAt, items };
 }
 
 /**
  * Trusts what a person was shown: the digests of a `trustStatus`. If omitted, trusts the current content, which may have
- * changed since it was shown.
+ * changed since it was shown. In a trusted folder, an agreement to some parts does not cover instructions that changed.
  */
 export async function trust(
   folder: string,
@@ -60,10 +66,16 @@ export async function trust(
   // Parts that no longer exist lose their trust: they need it again if they come back.
   await openTrustStore(userPaths(options)).update(folder, (known) => [
     FOLDER,
+    ...sinceOf(known, { isPart: digests !== undefined && digests.length > 0 }),
     ...agreed,
     ...present.filter((digest) => known.has(digest)),
   ]);
   return trustStatus(folder, options);
+}
+
+function sinceOf(known: ReadonlySet<string>, { isPart }: { isPart: boolean }): string[] {
+  if (isPart && known.has(FOLDER)) return [...known].filter((digest) => digest.startsWith(SINCE));
+  return [`${SINCE}${Date.now()}`];
 }
 
 /** Remembers that a person was asked about these parts and did not trust them. */

@@ -158,6 +158,8 @@ export interface ContextHost extends Gate {
   readonly maxResultTokens: number | undefined;
   /** A registered tool by its name. */
   find(name: string): AnyTool | undefined;
+  /** Whether rules allow the caller of this call the tool with this input, without asking anybody. */
+  allows(call: Call, tool: AnyTool, input: unknown): boolean;
   updated(call: Call, update: Update): void;
   /** Stops the time limit of a running call; returns the function that starts it again. */
   pauseTimeLimit(call: Call): () => void;

@@ -67,6 +67,8 @@ export interface ExecutorOptions {
   deadlines?: Deadlines;
   questions?: CallQuestions;
   maxResultTokens?: number;
+  /** Whether rules allow a call of this caller. Default: all do. */
+  allows?(call: Call, tool: AnyTool, input: unknown): boolean;
 }
 
 const MAX_NESTED = 32;
@@ -82,6 +84,7 @@ export class Executor implements RunHost {
   readonly timeouts: Timeouts;
   readonly questions: CallQuestions | undefined;
   readonly maxResultTokens: number | undefined;
+  readonly allows: NonNullable<ExecutorOptions["allows"]>;
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;
   readonly #plans: CallPlans;
@@ -100,6 +103,7 @@ export class Executor implements RunHost {
     this.timeouts = withDefaults(DEFAULT_TIMEOUTS, options.timeouts);
     this.questions = options.questions;
     this.maxResultTokens = options.maxResultTokens;
+    this.allows = options.allows ?? (() => true);
     this.#statistics = options.statistics ?? new Statistics();
     this.#registry = registry;
     this.#plans = new CallPlans(registry, stages);

@@ -1,9 +1,9 @@
 // Instructions of folders reach an MCP client of a host, as instructions only after a person has trusted the folder.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openHaft } from "haft/host";
 import { expect, onTestFinished, test } from "vitest";
-import { trust } from "../../src/config/trust.ts";
+import { trust, trustStatus } from "../../src/config/trust.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { connectDirectly } from "./serve-haft.ts";
 
@@ -29,4 +29,18 @@ test("an MCP client is given the instructions of the workspace and of folders, a
   expect(trusted).toMatch(/Instructions of the project.*Root rule.*Instructions of the project.*Use tabs/s);
   expect(trusted).not.toContain("<untrusted");
   expect(again).not.toContain("Use tabs");
+
+  // An agent writes one. At the next start nobody has trusted it, also if the person agrees to a part of the configuration.
+  const { trustedAt } = await trustStatus(folder, { home });
+  await expect
+    .poll(() => {
+      writeFileSync(join(folder, "src/AGENTS.md"), "By an agent.");
+      return statSync(join(folder, "src/AGENTS.md")).ctimeMs;
+    })
+    .toBeGreaterThan(trustedAt?.getTime() ?? Infinity);
+  await trust(folder, { home, digests: ["a part"] });
+  const [restarted] = await readTwice();
+  expect(restarted).toMatch(/Instructions of the project.*Root rule.*untrusted mark.*By an agent/s);
+  const later = await trust(folder, { home });
+  expect(later.trustedAt?.getTime()).toBeGreaterThan(trustedAt?.getTime() ?? Infinity);
 });

@@ -41,6 +41,7 @@ export const trust = defineCommand({
     if (!yes && !(await confirm(coverage(open.length), { terminal, signal: interrupted }))) return EXIT.pending;
     // Only what was shown: a file may have changed since.
     const { status: now } = await config.trust(folder, { ...user, digests: open.map(({ digest }) => digest) });
+    if (yes) await config.trust(folder, { ...user, digests: [] });
     output.info(now === "trusted" ? "Trusted." : "Something changed meanwhile and is not trusted: look again.");
     return now === "trusted" ? EXIT.done : EXIT.pending;
   },

@@ -19,8 +19,11 @@ function stage(
   for (const [path, text] of Object.entries(content)) put(path, text);
   const haft = createHaft({ ...options, workspace: openWorkspace(folder, { folderInstructions }) });
   onTestFinished(() => haft.shutdown());
-  const read = async (path: string, caller: { session?: string; agent?: string } = { session: "one" }) =>
-    textOf((await haft.execute("read", { path }, { caller })).content);
+  const read = async (
+    path: string,
+    caller: { session?: string; agent?: string; user?: string } = { session: "one" },
+    range: { limit?: number } = {},
+  ) => textOf((await haft.execute("read", { path, ...range }, { caller })).content);
   return { folder, put, haft, read };
 }
 
@@ -74,6 +77,13 @@ test("the file itself is not repeated below its own text, and counts as given", 
   const { read } = stage(TREE, { folderInstructions: { trusted: true, root: () => false } });
   expect(await read("src/AGENTS.md")).toBe("1\tUse tabs.");
   expect(await read("src/a.ts")).toBe("1\tone");
+  expect(await read("src/a.ts", { session: "one", user: "ben" })).toContain("Use tabs.");
+});
+
+test("a file that was read in part is given whole", async () => {
+  const { read } = stage({ "p/AGENTS.md": "First.\nSecond.", "p/x": "one" });
+  expect(await read("p/AGENTS.md", { session: "one" }, { limit: 1 })).not.toContain("Second.");
+  expect(await read("p/x")).toContain("Second.");
 });
 
 test("of two files with the same content, and of an import, one is given", async () => {
@@ -113,7 +123,9 @@ test("what changes while the workspace is open is given again, but not as instru
   await haft.execute("write", { path: "src/AGENTS.md", content: "By the agent." }, { caller });
   // A program can set the time of modification, not that of the change.
   utimesSync(join(folder, "src/AGENTS.md"), 1, 1);
-  expect(await read("src/a.ts")).toMatch(/<untrusted [^\n]*changed while Haft was running\)">\nBy the agent\./);
+  expect(await read("src/a.ts")).toMatch(
+    /<untrusted [^\n]*changed after a person trusted the workspace\)">\nBy the agent\./,
+  );
   put("src/AGENTS.md", "Again.");
   await expect.poll(() => read("src/a.ts"), { timeout: 10_000 }).toContain("Again.");
 });
@@ -149,4 +161,28 @@ test("paths that the call may not read give none", async () => {
   const text = textOf((await haft.execute("read", { path: "src/deep/b.ts" }, options)).content);
   expect(text).toContain("Test first.");
   expect(text).not.toContain("Use tabs.");
+});
+
+test("rules for read apply to each file, and a link gives nothing", async () => {
+  const rules = { deny: ["read(secret/**)", "read(src/AGENTS.md)"], ask: ["read(asked/**/AGENTS.md)"] };
+  const { folder, read } = stage(
+    {
+      "secret/key.txt": "hidden",
+      "link/x/b.ts": "one",
+      "src/AGENTS.md": "Denied.",
+      "src/b.ts": "two",
+      "asked/AGENTS.md": "Asked.",
+      "asked/b.ts": "three",
+      "docs/AGENTS.md": "Given.",
+      "docs/b.ts": "four",
+    },
+    {},
+    { rules },
+  );
+  symlinkSync("../secret/key.txt", join(folder, "link/AGENTS.md"));
+  symlinkSync("../docs/AGENTS.md", join(folder, "link/x/AGENTS.md"));
+  expect(await read("link/x/b.ts")).toBe("1\tone");
+  expect(await read("src/b.ts")).toBe("1\ttwo");
+  expect(await read("asked/b.ts")).toBe("1\tthree");
+  expect(await read("docs/b.ts")).toContain("Given.");
 });

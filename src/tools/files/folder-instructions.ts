@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, join, relative, sep } from "node:path";
 import type { Caller } from "../../core/call.ts";
+import { callOf, hostOf } from "../../core/gate.ts";
 import { keysOf } from "../../core/options.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -13,8 +14,11 @@ import type { ReadPath } from "./read.ts";
 
 /** How instructions of folders, such as `src/AGENTS.md`, are delivered with the first read of a file below them. */
 export interface FolderInstructionOptions {
-  /** Whether a person has trusted the workspace. If not, they are marked as text that is no instruction. Default: false. */
-  trusted?: boolean;
+  /**
+   * Whether a person has trusted the workspace, or when. They are marked as text that is no instruction if not, and those
+   * that changed after that time. `true`: the time when the workspace is opened. Default: false.
+   */
+  trusted?: boolean | Date;
   /** Whether a caller is also given those of the workspace itself: false if its prompt has them. Default: true. */
   root?(caller: Caller): boolean;
 }
@@ -47,7 +51,7 @@ interface Instructions {
   text: string;
   isCut: boolean;
   digest: string;
-  /** It was written after the workspace was opened: by an agent, a command, or a person. */
+  /** It was written after the workspace was trusted: by an agent, a command, or a person. */
   isLate: boolean;
 }
 
@@ -63,22 +67,26 @@ export function withFolderInstructions(
   readPath: ReadPath,
   { files, trusted = false, root = () => true }: FolderInstructionOptions & { files: Files },
 ): ReadPath {
-  const openedAt = Date.now();
+  const trustedAt = trusted instanceof Date ? trusted.getTime() : Date.now();
   const folders = new Map<string, LookedAt>();
-  /** By session: the digests that it was given. */
+  /** By user and session: the digests that it was given. */
   const given = new Map<string, Set<string>>();
 
   return async (path, options) => {
     const output = await readPath(path, options);
     const { context } = options;
-    const session = context.caller.session ?? context.caller.agent;
+    const { user, session, agent } = context.caller;
     // A program that calls a tool has no conversation.
-    if (session === undefined) return output;
-    const fresh = await freshFor(session, path, context);
+    if (session === undefined && agent === undefined) return output;
+    const key = JSON.stringify(session === undefined ? [user, null, agent] : [user, session]);
+    const fresh = await freshFor(key, { path, isWhole: showsAll(output), context });
     return fresh.length === 0 ? output : addTo(output, fresh);
   };
 
-  async function freshFor(session: string, path: string, context: ToolContext): Promise<Instructions[]> {
+  async function freshFor(
+    session: string,
+    { path, isWhole, context }: { path: string; isWhole: boolean; context: ToolContext },
+  ): Promise<Instructions[]> {
     const allowed = filesOf({ files }, context);
     const real = realPathOf(allowed, path);
     if (real === undefined || !isInside(real, files.policy.workspace)) return [];
@@ -91,9 +99,11 @@ export function withFolderInstructions(
       if (looked.isForeign) break;
       for (const one of await looked.found) {
         const key = `${one.real}\0${one.digest}`;
-        if (known.has(key) || realPathOf(allowed, one.real) === undefined) continue;
+        if (known.has(key) || !mayRead(one.real, allowed, context)) continue;
         // The reading itself shows it.
-        if (one.real !== real) {
+        if (one.real === real) {
+          if (!isWhole) continue;
+        } else {
           if (bytes + one.text.length > MAX_RESULT_BYTES) return fresh;
           bytes += one.text.length;
           if (!fresh.some(({ text }) => text === one.text)) fresh.push(one);
@@ -143,18 +153,27 @@ export function withFolderInstructions(
     if (!file) return undefined;
     try {
       const { real, size, changedMs } = file.info;
+      // A link would show a file that rules name by its own path. Some file systems ignore case.
+      if (real.toLowerCase() !== path.toLowerCase()) return undefined;
       const bytes = Buffer.alloc(Math.min(size, MAX_FILE_BYTES));
       const text = new TextDecoder().decode(bytes.subarray(0, await file.read(bytes, 0))).replace(/\ufffd+$/, "");
       if (text.trim() === "") return undefined;
       const digest = createHash("sha256").update(text).digest("base64");
-      return { file: files.show(real), real, text, isCut: size > MAX_FILE_BYTES, digest, isLate: changedMs > openedAt };
+      return {
+        file: files.show(real),
+        real,
+        text,
+        isCut: size > MAX_FILE_BYTES,
+        digest,
+        isLate: changedMs > trustedAt,
+      };
     } finally {
       file.close();
     }
   }
 
   function addTo(output: ToolOutput, instructions: readonly Instructions[]): ToolOutput {
-    const text = instructions.map((one) => present(one, trusted)).join("\n\n");
+    const text = instructions.map((one) => present(one, trusted !== false)).join("\n\n");
     const content =
       typeof output.content === "string"
         ? `${output.content}\n\n${text}`
@@ -169,7 +188,7 @@ function present({ file, text, isCut, isLate }: Instructions, trusted: boolean):
   if (trusted && !isLate) {
     return `[Instructions of the project for the files in ${dirname(file)}, from ${file}:]\n${body}\n[End of ${file}.]`;
   }
-  const why = trusted ? "changed while Haft was running" : "a workspace that no person has trusted";
+  const why = trusted ? "changed after a person trusted the workspace" : "a workspace that no person has trusted";
   return wrapUntrusted(disarmText(body), `${file} (instructions of a folder: ${why})`);
 }
 
@@ -181,6 +200,20 @@ function foldersAbove(real: string, workspace: string): string[] {
   const folders = [workspace];
   for (const name of names.slice(0, MAX_DEPTH)) folders.push(join(folders.at(-1) ?? workspace, name));
   return folders;
+}
+
+/** Rules and allowed paths apply to it as to a `read` of this caller. */
+function mayRead(real: string, allowed: Files, context: ToolContext): boolean {
+  const host = hostOf(context);
+  const read = host.find("read");
+  return (
+    read !== undefined && realPathOf(allowed, real) !== undefined && host.allows(callOf(context), read, { path: real })
+  );
+}
+
+function showsAll({ details }: ToolOutput): boolean {
+  const { firstLine, truncated } = details as { firstLine?: number; truncated?: boolean };
+  return firstLine === 1 && truncated === false;
 }
 
 function realPathOf(files: Files, path: string): string | undefined {
