@@ -64,6 +64,7 @@ export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
     const whole = result.content.map((block) => readable(block) ?? "").join("\n");
     const bytes = Buffer.byteLength(whole);
     const room = Math.min(budget.bytes, bytesForTokens(longestText(result), budget));
+    const query = firstPath(whole);
     const shorten = (where: (gap: Gap) => string): ToolResult => {
       let left = room;
       let linesBefore = 0;
@@ -85,7 +86,7 @@ export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
       return { ...short, error: { ...short.error, message } };
     };
     const named = ({ ref, how }: { ref: string; how?: string }): ToolResult => {
-      const shortened = shorten((gap) => how ?? howToRead(call, { ref, gap, whole }));
+      const shortened = shorten((gap) => how ?? howToRead(call, { ref, gap, query }));
       return { ...shortened, metadata: { ...shortened.metadata, spill: { ref, bytes } } };
     };
     const lost = (): ToolResult => shorten(() => "The rest could not be saved; request less output.");
@@ -97,13 +98,12 @@ export function bound(spill: Spill, limits: ResultLimits = {}): Stage {
     }
   }
 
-  function howToRead(call: Call, { ref, gap, whole }: { ref: string; gap: Gap; whole: string }): string {
+  function howToRead(call: Call, { ref, gap, query }: { ref: string; gap: Gap; query?: string }): string {
     // A store of the host has its own addresses.
     const reader = ref.startsWith("spill:") ? readerFor?.(call) : undefined;
     if (!reader) return `The whole output is kept as ${ref}; request less output to see the rest.`;
     const from = gap.column > 1 ? { offset: gap.line, column: gap.column } : { offset: gap.line };
     const next = `Continue with ${showCall(call, reader, { path: ref, ...from })}`;
-    const query = firstPath(whole);
     const tool = query === undefined ? undefined : queryFor?.(call);
     if (!tool) return `${next}.`;
     return `${next}, or query this JSON with ${showCall(call, tool, { path: ref, query })}.`;
@@ -119,11 +119,17 @@ function formatted(result: ToolResult): ToolResult {
   return { ...result, content: [{ type: "text", text }], details };
 }
 
-/** A path to the first value of a JSON text, as an example of a query. */
+/** A path to the first value of a JSON text, as an example of a query; undefined if it is not JSON. */
 function firstPath(text: string): string | undefined {
-  if (text.startsWith("[")) return "[0]";
   const key = /^\{\s*("(?:[^"\\]|\\.)*")\s*:/.exec(text)?.[1];
-  return key === undefined ? undefined : `[${key}]`;
+  const path = text.startsWith("[") ? "[0]" : key && `[${key}]`;
+  if (path === undefined) return undefined;
+  try {
+    JSON.parse(text);
+    return path;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Where the rest begins: a line and a character of it, from 1. */

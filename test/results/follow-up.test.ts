@@ -1,5 +1,6 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../src/core/content.ts";
 import { createTool } from "../../src/core/create-tool.ts";
@@ -28,7 +29,12 @@ const NUL = rows(9000)
   .map((row) => `a\0${row}`)
   .join("\n");
 const TEXTS = { LINES, ONE_LINE, CHINESE, JSON_LINE, BASE64 };
-const PRINTED = { ...TEXTS, NUL };
+const PROTEIN = rows(1500)
+  .map((row) =>
+    Array.from(createHash("sha512").update(row).digest(), (byte) => "ACDEFGHIKLMNPQRSTVWY"[byte % 20]).join(""),
+  )
+  .join("\n");
+const PRINTED = { ...TEXTS, NUL, PROTEIN };
 
 interface NextCall {
   name: string;
@@ -71,6 +77,7 @@ async function findUnseen(haft: Haft, first: NextCall, original: string): Promis
     const result: ToolResult = await haft.execute(call.name, call.input, { caller });
     expect(result, `${call.name} ${JSON.stringify(call.input)}`).toMatchObject({ status: "completed" });
     const text = textOf(result.content);
+    expect(estimatedTokens.count(text), "tokens").toBeLessThan(15_000);
     waiting.push(...nextCalls(text, call));
     for (const line of text.split("\n")) {
       const piece = line
@@ -91,9 +98,13 @@ async function findUnseen(haft: Haft, first: NextCall, original: string): Promis
   return from < 0 ? "" : bare.slice(from, from + 80);
 }
 
-function stage(options: { folder?: boolean } = {}) {
+function stage(options: { folder?: boolean; files?: Record<string, string> } = {}) {
   const folder = temporaryFolder();
   for (const [name, text] of Object.entries(PRINTED)) writeFileSync(join(folder, `${name}.txt`), text);
+  for (const [path, text] of Object.entries(options.files ?? {})) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
   const print = createTool({
     name: "print",
     description: "Prints a text",
@@ -161,6 +172,45 @@ test.each([
   const path = /spill:[\w-]+/.exec(textOf(content))?.[0];
   const found = await haft.execute("grep", { path, pattern: "row-4500-" }, { caller });
   expect(textOf(found.content)).toContain(`a␀${rows(4501)[4500]}`);
+});
+
+test("all of an output that has many tokens is seen: it is cut once", async () => {
+  const haft = stage();
+  expect(haft.tokens.count(PROTEIN)).toBeGreaterThan(30_000);
+  expect(await findUnseen(haft, { name: "exec", input: { command: "cat PROTEIN.txt" } }, PROTEIN)).toBe("");
+});
+
+test("all cells of a notebook are seen", async () => {
+  const sources = rows(3000).map((row, i) => `${row} = ${i}`);
+  const cells = Array.from({ length: 300 }, (_, i) => ({
+    cell_type: "code",
+    source: sources.slice(i * 10, i * 10 + 10).join("\n"),
+  }));
+  const haft = stage({ files: { "n.ipynb": JSON.stringify({ cells }) } });
+  expect(await findUnseen(haft, { name: "read", input: { path: "n.ipynb" } }, sources.join("\n"))).toBe("");
+});
+
+test("all entries of a folder are seen", async () => {
+  const names = rows(3000).sort();
+  const haft = stage({ files: Object.fromEntries(names.map((name) => [`many/${name}`, ""])) });
+  expect(await findUnseen(haft, { name: "read", input: { path: "many", limit: 10_000 } }, names.join("\n"))).toBe("");
+});
+
+test("only JSON is offered for a query", async () => {
+  const texts = { LOG: rows(9000).map((row) => `[INFO] ${row}`), NDJSON: rows(9000).map((row) => `{"row":"${row}"}`) };
+  for (const lines of Object.values(texts)) {
+    const print = createTool({
+      name: "log",
+      description: "Prints",
+      kind: "readonly",
+      parameters: [],
+      run: () => lines.join("\n"),
+    });
+    const haft = createHaft({ workspace: openWorkspace(temporaryFolder(), { sandbox: false }), tools: [print] });
+    const shown = textOf((await haft.execute("log", {})).content);
+    expect(shown).toContain("Continue with read");
+    expect(shown).not.toContain("query this JSON");
+  }
 });
 
 test("all matching lines of grep are seen", async () => {

@@ -3,6 +3,8 @@ import { createTool } from "../../core/create-tool.ts";
 import { ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { continueBy, resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { DirectoryEntry, Files } from "../../io/files/files.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
@@ -345,7 +347,7 @@ function compareNames(one: string, other: string): number {
 export async function readFolder(
   files: Files,
   path: string,
-  { offset = 1, limit = DEFAULT_LIMIT }: ReadRange,
+  { range: { offset = 1, limit = DEFAULT_LIMIT }, context }: { range: ReadRange; context: ToolContext },
 ): Promise<ToolOutput> {
   const all = await files.listDirectory(path);
   const first = Math.max(1, offset);
@@ -354,12 +356,19 @@ export async function readFolder(
       next: "Read with a smaller offset.",
     });
   }
-  const entries = all.slice(first - 1, first - 1 + limit);
+  const lines: string[] = [];
+  let tokens = resultTokensOf(context);
+  for (const { name, type } of all.slice(first - 1, first - 1 + limit)) {
+    const line = markName(name, type);
+    tokens -= estimatedTokens.count(line) + 1;
+    if (tokens < 0 && lines.length > 0) break;
+    lines.push(line);
+  }
+  const entries = all.slice(first - 1, first - 1 + lines.length);
   const next = first + entries.length <= all.length ? first + entries.length : null;
-  const lines = entries.map(({ name, type }) => markName(name, type));
   if (all.length === 0) lines.push("(empty folder)");
   if (next !== null) {
-    lines.push(`[Showing entries ${first}-${next - 1} of ${all.length}. Use offset=${next} to continue.]`);
+    lines.push(`[Showing entries ${first}-${next - 1} of ${all.length}. ${continueBy(context, { offset: next })}]`);
   }
   return {
     content: [`${path} is a folder:`, ...lines].join("\n"),

@@ -21,7 +21,7 @@ export const GEMINI_READ: ToolDialect = {
       end_line: { type: "integer", minimum: 1, description: "Last line, from 1, inclusive" },
       column: { type: "integer", minimum: 1, description: "First character of the first line, from 1, for long lines" },
       bytes: { type: "string", description: "Range of bytes instead of lines, from 0, such as 0-4095 or 4096-" },
-      pages: { type: "string", description: "Pages of a PDF, such as 1-5; at most 20" },
+      pages: { type: "string", description: "Pages of a PDF, at most 20, or cells of a notebook, such as 1-5" },
       encoding: { type: "string", description: "Encoding of the text. Default: detected" },
     },
     required: ["file_path"],

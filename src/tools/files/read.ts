@@ -5,6 +5,7 @@ import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { continueBy, nextCall, resultTokensOf } from "../../core/results/next-call.ts";
+import { startWithin } from "../../core/results/text-window.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { ContentCache } from "../../io/files/content-cache.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -106,7 +107,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
         .describe("Number of lines, at most 10,000. Default: 2,000"),
       column: z.number().int().min(1).optional().describe("First character of the first line, from 1, for long lines"),
       bytes: z.string().optional().describe("Range of bytes instead of lines, from 0, such as 0-4095 or 4096-"),
-      pages: z.string().optional().describe("Pages of a PDF, such as 1-5; at most 20"),
+      pages: z.string().optional().describe("Pages of a PDF, at most 20, or cells of a notebook, such as 1-5"),
       encoding: z.string().optional().describe("Encoding of the text. Default: detected"),
     }),
     parameterAliases: PATH_ALIASES,
@@ -128,7 +129,7 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
     const file = await openFile(allowed, path);
     if (file === "folder") {
       if (bounds?.textOnly) throw isFolder(path);
-      return readFolder(allowed, path, range);
+      return readFolder(allowed, path, { range, context });
     }
     try {
       const { info } = file;
@@ -172,7 +173,7 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
     if (mediaType === "application/pdf") return { output: await readPdf(file, shown, range, context) };
     if (range.encoding === undefined && isBinary(sample)) throw binary(file, { shown, mediaType, context });
     const asCells = shown.endsWith(".ipynb") && range.offset === undefined && range.limit === undefined;
-    const cells = asCells ? await readNotebook(file, shown, context.signal) : undefined;
+    const cells = asCells ? await readNotebook(file, { shown, range, bounds, context }) : undefined;
     if (cells) return { output: cells };
     return readAsText(file, { shown, range, bounds, context });
   }
@@ -403,7 +404,7 @@ async function readPdf(file: OpenFile, shown: string, { pages }: ReadRange, cont
   }
   const document = await openPdf(bytes).catch((cause: unknown) => unreadable(shown, cause));
   try {
-    const { first, last: requested } = parsePages(pages, document.pages);
+    const { first, last: requested } = parsePages(pages, { total: document.pages, what: "page", max: MAX_PAGES });
     const parts: string[] = [];
     const maxTokens = resultTokensOf(context);
     let tokens = 0;
@@ -446,16 +447,20 @@ function unreadable(shown: string, cause: unknown): never {
   });
 }
 
-/** Reads `3`, `3-` or `3-7`. Default: from the first page. */
-function parsePages(pages: string | undefined, total: number): { first: number; last: number } {
+/** Reads `3`, `3-` or `3-7`. Default: from the first. */
+function parsePages(
+  pages: string | undefined,
+  { total, what, max }: { total: number; what: "page" | "cell"; max: number },
+): { first: number; last: number } {
   const match = /^\s*(\d+)\s*(-)?\s*(\d+)?\s*$/.exec(pages ?? "1-");
   const first = Number(match?.[1]);
-  const end = match?.[3] === undefined ? (match?.[2] ? first + MAX_PAGES - 1 : first) : Number(match[3]);
+  const end = match?.[3] === undefined ? (match?.[2] ? first + max - 1 : first) : Number(match[3]);
   const last = Math.min(end, total);
-  if (!match || (match[3] !== undefined && !match[2]) || first < 1 || last < first || last - first >= MAX_PAGES) {
-    const count = `${total} ${total === 1 ? "page" : "pages"}`;
-    throw toolError("bad_range", `pages ${JSON.stringify(pages)} is not a range of pages in a PDF with ${count}`, {
-      next: `Give a range such as 1-5, at most ${MAX_PAGES} pages at once.`,
+  if (!match || (match[3] !== undefined && !match[2]) || first < 1 || last < first || last - first >= max) {
+    const where = what === "page" ? "of pages in a PDF" : "of cells in a notebook";
+    const count = `${total} ${what}${total === 1 ? "" : "s"}`;
+    throw toolError("bad_range", `pages ${JSON.stringify(pages)} is not a range ${where} with ${count}`, {
+      next: `Give a range such as 1-5${what === "page" ? `, at most ${max} pages at once` : ""}.`,
     });
   }
   return { first, last };
@@ -481,13 +486,19 @@ interface CellOutput {
 }
 
 /** The cells of a Jupyter notebook with their outputs, without the JSON; undefined if it is not a notebook. */
-async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal): Promise<ToolOutput | undefined> {
-  const bytes = await readAll(file, { maxBytes: MAX_NOTEBOOK_BYTES, signal });
+async function readNotebook(
+  file: OpenFile,
+  { shown, range, bounds, context }: FileReading,
+): Promise<ToolOutput | undefined> {
+  const bytes = await readAll(file, { maxBytes: MAX_NOTEBOOK_BYTES, signal: context.signal });
   const cells = bytes === null ? undefined : cellsOf(decodeText(bytes).text);
   if (bytes === null || cells === undefined) return undefined;
   const content = cells.map((cell, i) => showCell(cell, i + 1)).join("\n\n") || "(a notebook without cells)";
   return {
-    content: `${content}\n[Cells of a notebook. Change them with edit_notebook, by number or id.]`,
+    content: [
+      ...showCells(cells, { shown, range, bounds, context }),
+      "[Cells of a notebook. Change them with edit_notebook, by number or id.]",
+    ].join("\n"),
     display: `Read notebook ${shown}: ${cells.length} ${cells.length === 1 ? "cell" : "cells"}`,
     details: {
       content,
@@ -496,6 +507,33 @@ async function readNotebook(file: OpenFile, shown: string, signal: AbortSignal):
       cells: cells.map((cell, i) => ({ index: i + 1, id: cell.id, type: cell.cell_type, source: join(cell.source) })),
     },
   };
+}
+
+/** As many cells as fit, and the call that shows the next ones. */
+function showCells(cells: readonly Cell[], { shown, range, bounds, context }: FileReading): string[] {
+  if (cells.length === 0) return ["(a notebook without cells)"];
+  const { first, last } = parsePages(range.pages, { total: cells.length, what: "cell", max: cells.length });
+  const maxTokens = bounds?.shownTokens ?? resultTokensOf(context);
+  const parts: string[] = [];
+  const notes: string[] = [];
+  let tokens = 0;
+  let next = first;
+  for (; next <= last; next++) {
+    let part = showCell(cells[next - 1] ?? {}, next);
+    tokens += estimatedTokens.count(part) + 1;
+    if (tokens > maxTokens && parts.length > 0) break;
+    if (tokens > maxTokens) {
+      part = startWithin(part, maxTokens);
+      const lines = nextCall(context, "read", { path: shown, offset: 1 });
+      notes.push(`[Only the beginning of cell ${next} is shown. ${lines} reads the JSON of the notebook by lines.]`);
+    }
+    parts.push(part);
+  }
+  if (next <= cells.length) {
+    const call = nextCall(context, "read", { path: shown, pages: `${next}-` });
+    notes.push(`[Showing cells ${first}-${next - 1} of ${cells.length}. Continue with ${call}.]`);
+  }
+  return [parts.join("\n\n"), ...notes];
 }
 
 function cellsOf(text: string): Cell[] | undefined {

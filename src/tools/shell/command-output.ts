@@ -31,8 +31,8 @@ export function replyLimits(context: ToolContext, reply: Partial<ReplyLimits> = 
   return withDefaults({ ...REPLY_LIMITS, maxTokens: Math.max(500, resultTokensOf(context) - 500) }, reply);
 }
 
-/** The gate must not cut what is already bounded. */
-export const REPLY_RESULT_LIMITS = { maxResultBytes: 64 * 1024, maxResultTokens: 20_000 };
+/** The gate must not cut what is already bounded. It may count other tokens than the estimate; none is shorter than a byte. */
+export const REPLY_RESULT_LIMITS = { maxResultBytes: 96 * 1024, maxResultTokens: 96 * 1024 };
 
 export interface ShortOutput {
   truncated: boolean;
