@@ -32,6 +32,8 @@ describe("measureImage", () => {
   it("returns width and height, or null for a damaged image", async () => {
     expect(await measureImage(PIXEL)).toEqual({ width: 1, height: 2 });
     expect(await measureImage(PIXEL.subarray(0, 12))).toBeNull();
+    expect(await measureImage(PIXEL.subarray(0, 20))).toBeNull();
+    expect(await measureImage(Buffer.from(PIXEL).fill(0, 16, 20))).toBeNull();
     expect(await measureImage(Buffer.from("text"))).toBeNull();
   });
 });

@@ -40,12 +40,24 @@ export function detectMediaType(head: Uint8Array): string | null {
   return found?.type ?? null;
 }
 
-/** Width and height in pixels; null if the image is damaged or its format has none. */
-export async function measureImage(bytes: Uint8Array): Promise<{ width: number; height: number } | null> {
+export interface ImageSize {
+  /** As shown, so upright. */
+  width: number;
+  height: number;
+  /** The EXIF orientation of a photo. 1 is upright. */
+  orientation?: number;
+}
+
+/** The size in pixels; null if the image is damaged or its format has none. */
+export async function measureImage(bytes: Uint8Array): Promise<ImageSize | null> {
   const { imageSize } = await import("image-size");
+  // A copy of a part: the library reads past the end of a view.
+  const whole = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
   try {
-    const { width, height } = imageSize(bytes);
-    return { width, height };
+    const { width, height, orientation = 1 } = imageSize(whole);
+    if (width === 0 || height === 0) return null;
+    if (orientation < 2 || orientation > 8) return { width, height };
+    return orientation < 5 ? { width, height, orientation } : { width: height, height: width, orientation };
   } catch {
     return null;
   }

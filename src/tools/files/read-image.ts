@@ -1,4 +1,4 @@
-import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
+import { errorMessage, ToolError, toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { measureImage } from "../../io/files/media.ts";
 import { type OpenFile, readAll } from "../../io/files/open-file.ts";
@@ -28,9 +28,11 @@ export async function readImage(
   const bytes = await readAll(file, { maxBytes: MAX_FILE_BYTES, signal });
   if (bytes === null) throw tooLarge(shown, `${file.info.size} bytes; at most ${MAX_FILE_BYTES} can be scaled`);
   const measured = await measureImage(bytes);
-  const edge = Math.max(measured?.width ?? 0, measured?.height ?? 0);
-  const details = { path: shown, mimeType, size: bytes.length, ...measured };
-  const size = measured ? `${measured.width}×${measured.height}` : "of unknown dimensions";
+  if (!measured) throw damaged(shown, mimeType, "its dimensions cannot be read");
+  const { width, height, orientation } = measured;
+  const edge = Math.max(width, height);
+  const details = { path: shown, mimeType, size: bytes.length, width, height };
+  const size = `${width}×${height}`;
   const whole = {
     content: [
       { type: "text" as const, text: `MEDIA:${shown}` },
@@ -41,9 +43,8 @@ export async function readImage(
   };
   if (bytes.length <= MAX_IMAGE_BYTES && edge <= SHOWN_EDGE) return whole;
   try {
-    if (!measured) throw new Error("its dimensions are unknown");
-    const request = { bytes, ...measured, mimeType, maxEdge: SHOWN_EDGE, maxBytes: MAX_IMAGE_BYTES, signal };
-    const scaled = await scaleImage(request);
+    const limits = { maxEdge: SHOWN_EDGE, maxBytes: MAX_IMAGE_BYTES };
+    const scaled = await scaleImage({ bytes, width, height, orientation, mimeType, ...limits, signal });
     const to = `${scaled.width}×${scaled.height}`;
     return {
       content: [
@@ -55,14 +56,28 @@ export async function readImage(
     };
   } catch (cause) {
     signal.throwIfAborted();
-    if (bytes.length <= MAX_IMAGE_BYTES && edge <= MAX_EDGE) return whole;
+    const code = cause instanceof ToolError ? cause.code : "failed";
+    if (code === "missing_package" && bytes.length <= MAX_IMAGE_BYTES && edge <= MAX_EDGE) return whole;
+    if (code === "bad_encoding") throw damaged(shown, mimeType, errorMessage(cause), cause);
+    if (code === "busy") throw toolError("busy", `${shown} was not read: ${errorMessage(cause)}`, { cause });
     throw tooLarge(shown, `${bytes.length} bytes, ${size}, and cannot be scaled: ${errorMessage(cause)}`, cause);
   }
 }
 
-function tooLarge(shown: string, why: string, cause?: unknown): ToolError {
-  return toolError("too_large", `${shown} is an image of ${why}`, {
-    next: `Scale a copy with a command, such as: magick ${JSON.stringify(shown)} -resize ${SHOWN_EDGE}x${SHOWN_EDGE} scaled.png`,
+function damaged(shown: string, mimeType: string, why: string, cause?: unknown): ToolError {
+  return toolError("bad_encoding", `${shown} cannot be decoded as ${mimeType}: ${why}`, {
+    next: `It may be incomplete. If other programs open it, convert a copy with a command, such as: ${scaleCommand(shown)}`,
     cause,
   });
+}
+
+function tooLarge(shown: string, why: string, cause?: unknown): ToolError {
+  return toolError("too_large", `${shown} is an image of ${why}`, {
+    next: `Scale a copy with a command, such as: ${scaleCommand(shown)}`,
+    cause,
+  });
+}
+
+function scaleCommand(shown: string): string {
+  return `magick ${JSON.stringify(shown)} -resize ${SHOWN_EDGE}x${SHOWN_EDGE} scaled.png`;
 }
