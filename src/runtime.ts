@@ -552,6 +552,7 @@ class Runtime {
       // If it cannot be removed now, it is removed when it is old.
       discardPreview: async ({ id, caller }) => workspace?.discardPreview(id, caller).catch(() => undefined),
       approver,
+      warn: this.#warn,
       waitMs: approvalWaitMs,
     });
   }

@@ -16,6 +16,7 @@ interface ApprovalRequestOptions {
   approver: Approver | undefined;
   /** After this time the call is refused. */
   waitMs: number | undefined;
+  warn?: ((warning: string) => void) | undefined;
 }
 
 /**
@@ -25,7 +26,7 @@ interface ApprovalRequestOptions {
 export async function requestApproval(
   call: Call,
   row: StoredCall,
-  { calls, approver, clock, waitMs }: ApprovalRequestOptions,
+  { calls, approver, clock, waitMs, warn }: ApprovalRequestOptions,
 ): Promise<StoredCall | undefined> {
   const controller = new AbortController();
   const { signal } = controller;
@@ -55,7 +56,10 @@ export async function requestApproval(
   async function callApprover(ask: Approver): Promise<StoredCall | undefined> {
     const answer = await ask(toApproval(row), signal);
     if (signal.aborted) return undefined;
-    if (answer) return store(answer);
+    return answer ? store(answer) : leaveOpen();
+  }
+
+  function leaveOpen(): Promise<StoredCall | undefined> | undefined {
     return waitMs === undefined ? undefined : waitForAnswer();
   }
 
@@ -66,6 +70,11 @@ export async function requestApproval(
       // Another interface was faster: its answer counts.
       const now = await calls.get(row.id);
       if (now && now.state !== "waiting") return now;
+      // An approver for permissions says yes to everything. The person can still answer.
+      if (row.question?.questions && error instanceof ToolError && error.code === "invalid_input") {
+        warn?.(`The approver did not answer a question, which stays open. ${error.message}`);
+        return leaveOpen();
+      }
       throw error;
     }
   }

@@ -32,6 +32,8 @@ export interface PermitOptions {
   /** The mode of a call. Default: its own. */
   modeOf?(call: Call): CallMode;
   approver?: Approver;
+  /** For the host: its approver does not answer questions. */
+  warn?(warning: string): void;
   /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
   waitMs?: number;
   /** Longer arguments cannot be shown in full and are refused. */
@@ -205,12 +207,12 @@ export class Permit implements Stage {
   }
 
   async #requestApproval(call: Call, row: StoredCall): Promise<StoredCall | undefined> {
-    const { clock, waitMs } = this.#options;
+    const { clock, waitMs, warn } = this.#options;
     const isFirst = !this.#asking.has(row.id);
     const approver = isFirst ? this.#options.approver : undefined;
     this.#asking.add(row.id);
     try {
-      return await requestApproval(call, row, { calls: this.#calls, clock, approver, waitMs });
+      return await requestApproval(call, row, { calls: this.#calls, clock, approver, waitMs, warn });
     } finally {
       if (isFirst) this.#asking.delete(row.id);
     }

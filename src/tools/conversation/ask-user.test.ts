@@ -162,8 +162,19 @@ describe("ask_user", () => {
       }),
     });
     expect(await ask(haft, [DATABASE])).toMatchObject({ result: { status: "completed", display: "SQLite" } });
-    const yes = open({ approver: async () => ({ approved: true }) });
-    expect((await ask(yes, [DATABASE])).result).toMatchObject({ status: "failed" });
+  });
+
+  test.each([
+    [{ approved: true }, /a yes does not answer it/],
+    [{ approved: true, answers: [{ choices: ["Oracle"] }] }, /"Oracle" is not one of the options/],
+    [{ approved: true, answers: [] }, /0 answers/],
+  ])("the wrong answer %j of an approver leaves the question open", async (given, problem) => {
+    const onWarning = vi.fn();
+    const haft = open({ approver: async () => given, onWarning });
+    const { result, id } = await ask(haft, [DATABASE]);
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "question" } });
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(expect.stringMatching(problem));
+    expect(await haft.answer(id, [{ choices: ["SQLite"] }])).toMatchObject({ display: "SQLite" });
   });
 
   test.each([
