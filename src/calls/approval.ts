@@ -12,6 +12,7 @@ import {
 } from "../core/questions/user-question.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { Preview } from "../core/tool.ts";
+import { hashOf } from "./approval-binding.ts";
 import type {
   Answer,
   ApprovalBinding,
@@ -188,7 +189,10 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
   }
   const given = { by, via, reason: reason?.slice(0, MAX_REASON_LENGTH) };
   const { questions } = row.question ?? {};
-  if (questions && approved) return { approved, ...given, scope: "once", answers: readGivenAnswers(row, answer) };
+  if (questions && approved) {
+    const answers = readGivenAnswers(row, answer);
+    return { approved, ...given, scope: "once", answers, answersHash: hashOfAnswers(row, answers) };
+  }
   if (answer.answers !== undefined) {
     const why = questions ? "a dismissed question has no answers" : "the call asks for a permission, not for answers";
     throw malformed(id, why);
@@ -204,7 +208,8 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
 }
 
 /** A yes is not an answer to a question, and an answer grants nothing. */
-function readGivenAnswers({ id, question }: StoredCall, { answers, scope, rule }: ApprovalAnswer): UserAnswer[] {
+function readGivenAnswers(row: StoredCall, { answers, scope, rule }: ApprovalAnswer): readonly UserAnswer[] {
+  const { id, question, answer } = row;
   const { questions = [] } = question ?? {};
   if ((scope !== undefined && scope !== "once") || rule !== undefined) {
     throw badAnswer(`"${id}" is a question: an answer allows no further calls`, "Answer without a scope and a rule.");
@@ -213,7 +218,22 @@ function readGivenAnswers({ id, question }: StoredCall, { answers, scope, rule }
     const choices = questions.map((asked) => `"${asked.question}": ${describeChoices(asked)}.`).join(" ");
     throw badAnswer(`"${id}" is a question, and a yes does not answer it`, choices);
   }
-  return readUserAnswers(questions, answers);
+  // It is only compared with the first answer. The labels may have lost their secrets, and cannot be chosen any more.
+  return answer ? answers : readUserAnswers(questions, answers);
+}
+
+/** Independent of the questions. With the id: equal answers to two questions have different hashes. */
+function hashOfAnswers({ id }: StoredCall, answers: unknown): string {
+  return hashOf([id, comparable(answers)]);
+}
+
+function comparable(answers: unknown): unknown {
+  if (!Array.isArray(answers)) return answers;
+  return answers.map((answer: unknown) => {
+    const { choices, text } = (typeof answer === "object" && answer !== null ? answer : {}) as UserAnswer;
+    const chosen = new Set(Array.isArray(choices) ? choices.map(String) : []);
+    return [[...chosen].sort(), typeof text === "string" ? text.trim() : ""];
+  });
 }
 
 function readGrant(
@@ -269,8 +289,18 @@ export async function requireRight(
 function missingRight({ caller, question }: StoredCall, { rights, via, by }: ApprovalAnswer): string | undefined {
   if (!rights) return undefined;
   if (!rights.includes("approve")) return `it needs the right "approve"${via ? `, also through ${via}` : ""}`;
-  const isForeign = question?.questions && caller.user !== undefined && caller.user !== by;
-  return isForeign && !rights.includes("admin") ? `it was asked to ${caller.user}` : undefined;
+  if (!question?.questions || isAsked(caller, { by, rights })) return undefined;
+  return caller.user === undefined
+    ? 'it was asked to no user, and needs the right "admin"'
+    : `it was asked to ${caller.user}`;
+}
+
+/** Whether a question of this caller is for this person. If the caller has no user, only for administrators. */
+export function isAsked(
+  { user }: Caller,
+  { by, rights }: { by?: string | undefined; rights: readonly string[] },
+): boolean {
+  return rights.includes("admin") || (user !== undefined && user === by);
 }
 
 /** Whether the stored answer is the same as this one. */
@@ -279,7 +309,9 @@ export function isSameAnswer(row: StoredCall, { approved, scope, rule, answers }
   if (!answer || answer.approved !== approved) return false;
   if (!approved) return true;
   if (answers !== undefined && row.question?.questions) {
-    return canonicalJson(readUserAnswers(row.question.questions, answers)) === canonicalJson(answer.answers);
+    // Also equal to what is shown of it, without secrets.
+    const given = hashOfAnswers(row, answers);
+    return given === answer.answersHash || given === hashOfAnswers(row, answer.answers);
   }
   if (scope !== undefined && scope !== answer.scope) return false;
   return rule === undefined || canonicalJson(rulesOf(rule)) === canonicalJson(answer.rules);

@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import { redactSecrets } from "../core/mask-secrets.ts";
-import type { UserQuestion } from "../core/questions/user-question.ts";
+import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, Preview } from "../core/tool.ts";
@@ -650,9 +650,16 @@ export function redacted(transition: Transition, now: number): RowChange {
     const questions = row.question.questions && (redactSecrets(row.question.questions) as readonly UserQuestion[]);
     const redacted = { input: redactSecrets(input), preview: shown, summary: summed, questions, made: rest };
     const question = { ...row.question, ...redacted };
-    return { ...changes, question };
+    const answer = changes.answer ?? row.answer;
+    // A call with an unknown outcome may be started again.
+    if (!answer?.answers || changes.outcome === "unknown") return { ...changes, question };
+    const answers = redactSecrets(answer.answers, WHOLE_ANSWERS) as readonly UserAnswer[];
+    return { ...changes, question, answer: { ...answer, answers } };
   };
 }
+
+/** More than all answers of a call may have. */
+const WHOLE_ANSWERS = { maxTextLength: 5000, maxTotalLength: 50_000 };
 
 /** Cannot be guessed: some interfaces let anybody answer who knows the id. */
 function newId(): string {

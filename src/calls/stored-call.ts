@@ -86,6 +86,8 @@ export interface Answer {
   rulesEdited?: boolean;
   /** To the questions of the call. */
   answers?: readonly UserAnswer[];
+  /** Hash of the answers as they were given: secrets are removed from `answers` when the call ends. */
+  answersHash?: string;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { createConversationTools } from "haft/workspace";
 import { openCheckedClient } from "./checked-client.ts";
 import { ask as send, openTestServer } from "./open-server.ts";
 
@@ -136,6 +137,28 @@ describe("a denial", () => {
     });
     expect(await api.haft.approvals.get(id)).toMatchObject({ state: "denied", answeredVia: "http" });
   });
+});
+
+test("answers to questions are shown to the person who was asked, and to administrators", async () => {
+  const api = await openTestServer({ haft: { tools: createConversationTools() } });
+  const asked = await openCheckedClient(api, "read", "call", "approve");
+  const input = { questions: [{ question: "Why?" }] };
+  const requested = await asked.calls.execute({ tool: "ask_user", input, id: "q" });
+  const id = requested.status === "pending" ? requested.pending.id : "";
+  const other = await openCheckedClient(api, "read", "approve");
+  const given = { decision: "answer" as const, answers: [{ text: "for ada only" }] };
+  await expect(other.approvals.answer(id, given)).rejects.toMatchObject({ status: 403 });
+  expect(await asked.approvals.answer(id, given)).toMatchObject({ approval: { answers: given.answers } });
+  const seen = async (client: typeof asked) =>
+    JSON.stringify([
+      await client.approvals.get(id),
+      await client.approvals.list({}),
+      await client.approvals.list({ brief: true }),
+      await client.approvals.result(id),
+    ]).split("for ada only").length - 1;
+  expect(await seen(other)).toBe(0);
+  expect(await seen(asked)).toBeGreaterThan(4);
+  expect(await seen(await openCheckedClient(api, "read", "admin"))).toBeGreaterThan(4);
 });
 
 test("an id that no store could keep is refused, in an address, a query and a batch", async () => {

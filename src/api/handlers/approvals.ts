@@ -1,4 +1,4 @@
-import { type Approval, isOneLine } from "../../calls/approval.ts";
+import { type Approval, isAsked, isOneLine } from "../../calls/approval.ts";
 import type { CallSummary } from "../../core/call-summary.ts";
 import type {
   ApprovalAnswered,
@@ -10,7 +10,7 @@ import type {
   UserQuestion,
 } from "../../contracts/approvals.ts";
 import type { ToolResult } from "../../contracts/basics.ts";
-import type { Handlers } from "../../contracts/contract.ts";
+import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import { type Identity, requireScope } from "../../contracts/identity.ts";
 import { parseRule } from "../../gate/permit/rules/rule.ts";
@@ -52,15 +52,20 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
         : waitMs === 0
           ? void (await haft.approvals.answer(id, { ...by, ...grant, reason, approved: true }))
           : await resultWithin(haft.approve(id, { ...by, ...grant, reason }), waitMs, haft);
-    const approval = describe(await find(id), haft);
+    const approval = describe(await find(id), haft, identity);
     return { approval, result, rule: decision === "session" || decision === "always" ? approval.rule : undefined };
   };
 
   /** Only waits: running a call needs the scope of an answer. */
-  const resultOf = async (id: string, waitMs: number, signal: AbortSignal): Promise<ApprovalAnswered> => {
+  const resultOf = async (
+    id: string,
+    waitMs: number,
+    { identity, signal }: Pick<HandlerRequest, "identity" | "signal">,
+  ): Promise<ApprovalAnswered> => {
     await find(id);
     const approval = await haft.approvals.waitForEnd(id, { ms: waitMs, signal });
-    return { approval: describe(approval, haft), result: await haft.approvals.result(id) };
+    const result = seesAnswers(approval, identity) ? await haft.approvals.result(id) : undefined;
+    return { approval: describe(approval, haft, identity), result };
   };
 
   const answerOne = async (id: string, given: ApprovalAnswerRequest, by: Identity): Promise<ApprovalBatchItem> => {
@@ -72,16 +77,16 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
   };
 
   return {
-    async list({ query: { state, brief = false } }) {
+    async list({ query: { state, brief = false }, identity }) {
       const all = await haft.approvals.list(state === "pending" || state === "answered" ? state : undefined);
-      const items = all.map((approval) => (brief ? describeBriefly : describe)(approval, haft));
+      const items = all.map((approval) => (brief ? describeBriefly : describe)(approval, haft, identity));
       return {
         items: items.filter((info) => state === undefined || state === "answered" || info.state === state).reverse(),
       };
     },
-    get: async ({ params }) => describe(await find(params.id), haft),
+    get: async ({ params, identity }) => describe(await find(params.id), haft, identity),
     answer: ({ params, body, identity }) => answer(params.id, body, identity),
-    result: ({ params, query: { waitMs = 0 }, signal }) => resultOf(params.id, waitMs, signal),
+    result: (request) => resultOf(request.params.id, request.query.waitMs ?? 0, request),
     async answerMany({ body, identity }) {
       const items = body.answers.map(({ id, ...given }) => answerOne(id, given, identity));
       return { items: await Promise.all(items) };
@@ -122,11 +127,11 @@ async function resultWithin(running: Promise<ToolResult>, waitMs: number, haft: 
   }
 }
 
-function describe(approval: Approval, haft: Haft): ApprovalInfo {
+function describe(approval: Approval, haft: Haft, identity: Identity): ApprovalInfo {
   const rules = approval.rules ?? approval.suggestedRules;
   const { steps } = summaryOf(approval, haft);
   return {
-    ...describeBriefly(approval, haft),
+    ...describeBriefly(approval, haft, identity),
     steps: steps && [...steps],
     input: approval.input ?? {},
     verdict: approval.verdict,
@@ -139,8 +144,9 @@ function describe(approval: Approval, haft: Haft): ApprovalInfo {
 }
 
 /** A row of a list: ten thousand previews would be hundreds of megabytes. */
-function describeBriefly(approval: Approval, haft: Haft): ApprovalInfo {
+function describeBriefly(approval: Approval, haft: Haft, identity: Identity): ApprovalInfo {
   const { id, callId, toolName, caller, reason, askedAt, expiresAt } = approval;
+  const answers = seesAnswers(approval, identity) ? approval.answers : undefined;
   const tool = haft.registry.get(toolName);
   const { subject, risk } = summaryOf(approval, haft);
   return {
@@ -164,8 +170,13 @@ function describeBriefly(approval: Approval, haft: Haft): ApprovalInfo {
     answeredAt: approval.answeredAt,
     note: approval.note,
     questions: approval.questions?.map(copyQuestion),
-    answers: approval.answers?.map(({ choices, text }) => ({ choices: choices && [...choices], text })),
+    answers: answers?.map(({ choices, text }) => ({ choices: choices && [...choices], text })),
   };
+}
+
+/** What a person has said is for the agent that asked: others with the scope `read` do not get it. */
+function seesAnswers({ questions, caller }: Approval, { name, scopes }: Identity): boolean {
+  return questions === undefined || isAsked(caller, { by: name, rights: scopes });
 }
 
 function copyQuestion({ options, ...asked }: NonNullable<Approval["questions"]>[number]): UserQuestion {

@@ -94,6 +94,35 @@ describe("ask_user", () => {
     await expect(haft.deny(id)).rejects.toThrow("already answered");
   });
 
+  test("secrets are removed from an answer when the call has ended, and the same answer still counts as the same", async () => {
+    const haft = open();
+    const token = `ghp_${"a1".repeat(18)}`;
+    const login = { question: "Which login?", options: [{ label: "password=hunter22" }, { label: "none" }] };
+    const { id } = await ask(haft, [login, REASON]);
+    const answers = [{ choices: ["password=hunter22"] }, { text: `use ${token}` }];
+    expect((await haft.answer(id, answers)).display).toContain(token);
+    const shown = await haft.approvals.get(id);
+    expect(JSON.stringify(shown)).not.toMatch(/hunter22|ghp_/);
+    expect(shown?.answers).toEqual([{ choices: ["password=[hidden]"] }, { text: "use [hidden]" }]);
+    expect(await haft.answer(id, answers)).toMatchObject({ status: "completed" });
+    expect(await haft.answer(id, shown!.answers!)).toMatchObject({ status: "completed" });
+    const other = [{ choices: ["password=hunter22"] }, { text: `use ghp_${"b2".repeat(18)}` }];
+    await expect(haft.answer(id, other)).rejects.toThrow("already answered");
+    await expect(haft.answer(id, [{ choices: 7 }, null] as never)).rejects.toThrow("already answered");
+  });
+
+  test("a question to no user is answered by an administrator", async () => {
+    const haft = open();
+    const { id } = await ask(haft, [DATABASE]);
+    const answers = [{ choices: ["SQLite"] }];
+    await expect(haft.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow(
+      'needs the right "admin"',
+    );
+    await expect(haft.answer(id, answers, { rights: ["approve"] })).rejects.toThrow('needs the right "admin"');
+    const admin = { by: "root", rights: ["approve", "admin"] };
+    expect(await haft.answer(id, answers, admin)).toMatchObject({ status: "completed" });
+  });
+
   test("nobody answers for another user, except an administrator", async () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE], { caller: { user: "ada" } });
