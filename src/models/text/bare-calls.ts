@@ -137,26 +137,26 @@ type BareFormats = { json: TextFormatName; python?: TextFormatName } | { json?: 
 type BareCalls = BareFormats & {
   /** Prevents reading prose as calls. */
   knownToolsOnly?: boolean;
-  /** JSON is a call only at the start of a line. Calls as Python may follow text. */
-  jsonOnlyAtLineStart?: boolean;
+  /** Where a line may have a call. Default: anywhere. At its end only calls as Python are read. */
+  place?: "line start" | "line start or end";
 };
 
 /** Calls without markers. What is not certainly a call is text. */
-export function bareSection({ knownToolsOnly = false, jsonOnlyAtLineStart = false, ...formats }: BareCalls): Section {
+export function bareSection({ knownToolsOnly = false, place, ...formats }: BareCalls): Section {
   const { json, python } = formats;
   return {
     open: json === undefined ? ["["] : ["{", "["],
+    endsLineAfterText: place === "line start or end",
     *read(reader, found) {
       const { source, calls } = reader;
-      const isJsonAllowed = found.isAtLineStart || !jsonOnlyAtLineStart;
-      // A shortcut for code and tables, where nearly all brackets are plain text.
-      if (found.marker === "{" && !isJsonAllowed) throw new Malformed("no call starts here");
+      // Read and refused here, not skipped as a marker: inline code around a call gives a warning.
+      if (place === "line start" && !found.isAtLineStart) throw new Malformed("no call starts here");
       const next = source.peek(1, yield* lookPastSpace(source, 1));
       // A cheap check before a call is opened: nearly all brackets are plain text.
       const canStart = found.marker === "{" ? /["'\p{L}/]/u : /[{\p{L}_/]/u;
       if (!canStart.test(next)) throw new Malformed("no call starts here");
       const isPython = python !== undefined && found.marker === "[" && /[\p{L}_]/u.test(next);
-      if (!isPython && !isJsonAllowed) throw new Malformed("no call starts here");
+      if (!isPython && !found.isAtLineStart && place !== undefined) throw new Malformed("no call starts here");
       if (isPython) {
         const name = yield* calledNameAt(source, yield* lookPastSpace(source, 1));
         if (name === "" || (knownToolsOnly && !reader.tools.has(name))) throw new Malformed("no call starts here");
@@ -166,7 +166,7 @@ export function bareSection({ knownToolsOnly = false, jsonOnlyAtLineStart = fals
       const body = isPython
         ? readPythonicCalls(reader, { format, knownToolsOnly })
         : readJsonCalls(reader, { format, tentative: knownToolsOnly ? "known tools only" : true });
-      yield* attempt(reader, body, {});
+      yield* attempt(reader, body, found.isAtLineStart || place === undefined ? {} : { before: ["\n"] });
       calls.close();
     },
   };

@@ -39,7 +39,7 @@ function makeSections(tools: ToolTable): Section[] {
     ...own.filter(({ open, onlyAtLineStart }) => !onlyAtLineStart && !open.includes("[")),
     fencedSection("known tools only"),
     llama4Section,
-    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, jsonOnlyAtLineStart: true }),
+    bareSection({ json: "json", python: "llama4-pythonic", knownToolsOnly: true, place: "line start" }),
   ];
 }
 

@@ -62,6 +62,11 @@ export class MarkdownPosition {
     return this.#fence ? "code block" : this.#lineKind === "quote" ? "block quote" : undefined;
   }
 
+  /** After text on this line, a space precedes, and the text is no assignment, table cell or quotation. */
+  get mayBeginCall(): boolean {
+    return /\s/.test(this.#lastCharacter) && !/[=|"'`“‘«]/.test(this.#lastContent);
+  }
+
   /** A call may follow the closing fence on the same line: models write special tokens without a line break. */
   closeFenceHere(): boolean {
     if (!this.#isClosingFence()) return false;

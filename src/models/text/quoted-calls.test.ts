@@ -199,8 +199,6 @@ describe("variants", () => {
     ["granite", `<tool_call> ${JSON_LIST}`, ""],
     ["granite", `Ok.<tool_call>${JSON_LIST}</tool_call>`, "Ok."],
     ["llama4-pythonic", "<|python_start|>[search(query='x')]<|python_end|>", ""],
-    ["llama4-pythonic", "I search: [search(query='x')]", "I search: "],
-    ["llama4-pythonic", "Ok. [search(query='x')] So.", "Ok.  So."],
     ["longcat", '<longcat_tool_call>{"name": "search", "arguments": {"query": "x"}}</longcat_tool_call>', ""],
     [
       "longcat",
@@ -229,6 +227,32 @@ describe("variants", () => {
 
   test("of a model that begins with the end of its reasoning", () => {
     expect(read(`</mm:think>\n${CALL}`)).toMatchObject({ text: "\n", reasoning: "", warnings: [], calls: [{}] });
+  });
+
+  test("of llama4-pythonic after text, if the call ends its line", () => {
+    for (const end of ["", "\nSo.", " \n", "<|eot|>"]) {
+      const parsed = readEveryWay(`I search: [search(query='x')]${end}`, { format: "llama4-pythonic", tools: TOOLS });
+      expect(callsOf(parsed)).toEqual([{ name: "search", input: { query: "x" } }]);
+      expect(parsed.text).toBe(`I search: ${end.replace("<|eot|>", "")}`);
+    }
+  });
+
+  test.each([
+    "See [search(query='x')](https://docs) for docs.",
+    "See [search(query='x')][1]",
+    "See [search(query='x'), search()]: it searches.\nSo.",
+    "x = [search(query='x')]",
+    "| fn | [search()] |",
+    "| fn | [search()]",
+    `"[search(query='x')]"`,
+    `It says " [search(query='x')]`,
+    "So f[search(query='x')]",
+    "See [search(query=",
+    "See [search(query=1 2)] there.",
+  ])("prose makes no call: %s", (text) => {
+    for (const format of ["auto", "llama4-pythonic"] as const) {
+      expect(readEveryWay(text, { format, tools: TOOLS })).toMatchObject({ calls: [], text });
+    }
   });
 
   test("prose with brackets in the middle of a line stays text", () => {

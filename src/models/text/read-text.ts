@@ -2,7 +2,9 @@ import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
 import { allSections, textFormat } from "./format-table.ts";
 import { MarkdownPosition } from "./markdown-position.ts";
 import type { CallReader, Section, ToolTable } from "./text-format.ts";
+import type { ParsedToolCall } from "./tool-call-parser.ts";
 import {
+  atMarker,
   awaitLength,
   COMMENT_END,
   type FoundMarker,
@@ -21,8 +23,8 @@ export interface TextReader extends CallReader {
   release(): void;
   /** Forgets the events and returns their text. */
   drop(): string;
-  /** The formats of the calls that are held. */
-  heldFormats(): readonly TextFormatName[];
+  /** The calls that are held. */
+  heldCalls(): readonly ParsedToolCall[];
   /** Everything so far was reasoning. False if there was only white space. */
   retract(): boolean;
   /** The names of the tools that the text would call if it were not quoted. */
@@ -126,17 +128,51 @@ class TextReadingState {
       warn("The text has too many calls: the rest was read as text. Make fewer calls at once.");
       return this.#passText(source.take(found.length));
     }
+    const isInLine = section.endsLineAfterText === true && !this.#position.isLineBlank;
+    if (isInLine && !this.#position.mayBeginCall) return this.#passText(source.take(found.length));
+    if (!(yield* isInLine ? this.#readInLine(section, found) : this.#tryRead(section, found))) return;
+    this.#position.passCall();
+    this.#isAfterCall = true;
+  }
+
+  /** False if it was not a call and was passed on as text. */
+  *#tryRead(section: Section, found: FoundMarker): Reading<boolean> {
     try {
       yield* section.read(this.#reader, { ...found, isAtLineStart: this.#position.isLineBlank });
+      return true;
     } catch (thrown) {
       if (!(thrown instanceof Malformed)) throw thrown;
       // It was tentative and turned out not to be a call.
-      calls.discard();
+      this.#reader.calls.discard();
+      const { source } = this.#reader;
       if (source.markedLength === 0) source.take(found.length);
-      return this.#passText(source.takeMarked());
+      this.#passText(source.takeMarked());
+      return false;
     }
-    this.#position.passCall();
-    this.#isAfterCall = true;
+  }
+
+  /** Reads a call after text on the same line. It is held until it is certain that it ends the line. */
+  *#readInLine(section: Section, found: FoundMarker): Reading<boolean> {
+    const reader = this.#reader;
+    reader.hold();
+    if (!(yield* this.#tryRead(section, found))) {
+      reader.release();
+      return false;
+    }
+    const isCall = reader.heldCalls().every(({ failure }) => !failure) && (yield* this.#isAtLineEnd());
+    if (isCall) reader.release();
+    else this.#passText(reader.drop());
+    return isCall;
+  }
+
+  /** Only blanks and end tokens follow on the line. Takes nothing. */
+  *#isAtLineEnd(): Reading<boolean> {
+    const { source } = this.#reader;
+    const at = yield* lookPastSpace(source, 0);
+    if (source.peek(1, at) === "" || source.peek(at).includes("\n")) return true;
+    const next = yield* atMarker(source, this.#plan.markers, at);
+    const type = next && this.#plan.meanings.get(next.marker)?.type;
+    return type === "control_token" || type === "end_token";
   }
 
   /** `</s>` is also a tag of HTML. It ends the text only after a call or as the last thing of the text. */
@@ -236,8 +272,8 @@ class TextReadingState {
   *#holdCall(section: Section, found: FoundMarker): Reading<boolean> {
     this.#reader.hold();
     yield* this.#readSection(section, found);
-    const formats = this.#reader.heldFormats();
-    this.#isHolding = formats.length > 0 && formats.every((format) => textFormat(format).callEndsReasoning);
+    const calls = this.#reader.heldCalls();
+    this.#isHolding = calls.length > 0 && calls.every(({ format }) => textFormat(format).callEndsReasoning);
     return this.#isHolding;
   }
 

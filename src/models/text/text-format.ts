@@ -26,6 +26,8 @@ export interface Section {
   readonly closeTags?: readonly string[];
   /** The marker opens the section only at the start of a line. */
   readonly onlyAtLineStart?: boolean;
+  /** After text on the same line, what was read is a call only if it ends the line. Prose mentions calls. */
+  readonly endsLineAfterText?: boolean;
   /** Starts before the marker and takes it. If it throws while a call is tentative, the text was not a call. */
   read(reader: CallReader, found: SectionMarker): Reading;
 }

@@ -340,7 +340,7 @@ export const llama4Section = pythonicSection({
 const LLAMA4: TextFormat = {
   name: "llama4-pythonic",
   sharesMarkers: true,
-  sections: () => [llama4Section, bareSection({ python: "llama4-pythonic", jsonOnlyAtLineStart: true })],
+  sections: () => [llama4Section, bareSection({ python: "llama4-pythonic", place: "line start or end" })],
   controlTokens: ["<|eom|>", "<|eot|>"],
   write: writeEach(pythonCall, { before: "[", after: "]", between: ", " }),
 };

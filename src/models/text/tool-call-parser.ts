@@ -90,7 +90,7 @@ export class TextParser implements ToolCallParser {
       hold: () => void (this.#held = { events: [], warnings: [], callCount: this.#calls.count }),
       release: () => this.#release(),
       drop: () => this.#drop(),
-      heldFormats: () => (this.#held?.events ?? []).flatMap((event) => ("call" in event ? [event.call.format] : [])),
+      heldCalls: () => (this.#held?.events ?? []).flatMap((event) => ("call" in event ? [event.call] : [])),
       retract: () => this.#retract(),
       callsIn: (text) => namesOfCalls(text, { format, tools }),
     };
