@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
@@ -52,6 +52,31 @@ test("patterns honour .gitignore and exclude; a path is read although it is igno
   expect(pathsOf((await readMany(["a.log"])).details)).toEqual(["a.log"]);
   expect(pathsOf((await readMany(["*.log"], { respect_gitignore: false })).details)).toEqual(["a.log"]);
   expect(pathsOf((await readMany(["[x]*.txt"])).details)).toEqual(["[x]*.txt"]);
+});
+
+test("exclude applies before the limit, and without a slash to names", async () => {
+  const sources = Array.from({ length: 30 }, (_, index) => [`src/${index}.ts`, "a"]);
+  const tests = Array.from({ length: 120 }, (_, index) => [`src/${index}.test.ts`, "b"]);
+  const { folder, readMany } = stage(Object.fromEntries([...sources, ...tests, ["src/gen/x.ts", "c"]]));
+  for (const [path = ""] of sources) utimesSync(join(folder, path), 1, 1);
+  for (const exclude of ["**/*.test.ts", "*.test.ts"]) {
+    expect((await readMany(["src/*.ts"], { exclude: [exclude] })).details).toMatchObject({
+      files: { length: 30 },
+      empty: [],
+      cut: [],
+    });
+  }
+  const { details } = await readMany(["src/**/*.ts"], { exclude: ["*.test.ts", "gen"] });
+  expect(pathsOf(details)).not.toContain("src/gen/x.ts");
+});
+
+test("a spilled output gets its share", async () => {
+  const { haft, readMany } = stage({ "a.txt": "one" });
+  const output = { callId: "c", toolName: "exec", caller: { depth: 0 }, text: "spilled\n".repeat(10) };
+  const { ref } = await haft.spill.save(output);
+  const { text, details } = await readMany([ref, "a.txt"]);
+  expect(text).toContain("10\tspilled\n--- a.txt ---\n1\tone");
+  expect(details.files.map(({ nextOffset }) => nextOffset)).toEqual([null, null]);
 });
 
 test("a file that cannot be read is named, and the others are read", async () => {

@@ -17,6 +17,8 @@ import type { ReadPath } from "./read.ts";
 /** Finds files by a pattern. The tools of another folder do it. */
 export type FindFiles = (query: {
   pattern: string;
+  /** Whether a file is left out, by its path as it is shown. */
+  isExcluded(path: string): boolean;
   respectGitignore: boolean;
   limit: number;
 }) => Promise<{ files: string[]; hasMore: boolean }>;
@@ -123,7 +125,10 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
         .min(1)
         .max(MAX_FILES)
         .describe("Files and patterns, relative to the workspace or absolute"),
-      exclude: z.array(z.string().min(1)).default([]).describe("Patterns of files to leave out, such as **/*.test.ts"),
+      exclude: z
+        .array(z.string().min(1))
+        .default([])
+        .describe("Patterns of files to leave out, such as src/**/*.test.ts; without a slash, by name: *.test.ts"),
       respect_gitignore: z.boolean().default(true).describe("Exclude what .gitignore files ignore from patterns"),
     }),
     parameterAliases: { files: "paths", file_paths: "paths", include: "paths" },
@@ -172,7 +177,8 @@ interface ReadManyInput {
 async function selectFiles(input: ReadManyInput, { files, findFiles }: ReadManyDependencies): Promise<Selection> {
   const selection: Selection = { files: [], found: new Set(), empty: [], cut: [] };
   const seen = new Set<string>();
-  const excludes = input.exclude.map((pattern) => compileGlob(pattern));
+  const excludes = input.exclude.map(compileExclude);
+  const isExcluded = (path: string): boolean => excludes.some((matches) => matches(path));
   const add = (path: string): void => {
     const key = realPathOf(path);
     if (seen.has(key)) return;
@@ -188,16 +194,15 @@ async function selectFiles(input: ReadManyInput, { files, findFiles }: ReadManyD
     const left = MAX_FILES - selection.files.length;
     const found =
       left > 0
-        ? await findFiles({ pattern: path, respectGitignore: input.respect_gitignore, limit: MAX_FILES })
+        ? await findFiles({ pattern: path, isExcluded, respectGitignore: input.respect_gitignore, limit: MAX_FILES })
         : { files: [], hasMore: true };
-    const kept = found.files.filter((file) => !excludes.some((pattern) => pattern.matches(file)));
-    const fresh = kept.filter((file) => !seen.has(realPathOf(file)));
+    const fresh = found.files.filter((file) => !seen.has(realPathOf(file)));
     for (const file of fresh.slice(0, left)) {
       add(file);
       selection.found.add(file);
     }
     if (fresh.length > left || found.hasMore) selection.cut.push(path);
-    else if (kept.length === 0) selection.empty.push(path);
+    else if (found.files.length === 0) selection.empty.push(path);
   }
   return selection;
 
@@ -215,6 +220,12 @@ async function selectFiles(input: ReadManyInput, { files, findFiles }: ReadManyD
   }
 }
 
+/** A pattern without a slash is for names of files and folders, as in .gitignore files. */
+function compileExclude(pattern: string): (path: string) => boolean {
+  const { matches } = compileGlob(pattern);
+  return pattern.includes("/") ? matches : (path) => path.split("/").some(matches);
+}
+
 function mayRead(files: Files, path: string): boolean {
   try {
     files.realPath(path);
@@ -227,11 +238,16 @@ function mayRead(files: Files, path: string): boolean {
 /** Undefined for a file that cannot be opened: it needs no share of the budget. */
 async function sizesOf(
   paths: readonly string[],
-  { files }: FileToolDependencies,
+  { files, spills }: FileToolDependencies,
   context: ToolContext,
 ): Promise<(number | undefined)[]> {
   const allowed = filesOf({ files }, context);
-  return Promise.all(paths.map(async (path) => (await allowed.info(path).catch(() => undefined))?.size));
+  const infoOf = async (path: string) => {
+    if (!spills || !isSpillAddress(path)) return allowed.info(path);
+    const spilled = await spills.locate(path, context.caller);
+    return spilled.files.info(spilled.name);
+  };
+  return Promise.all(paths.map(async (path) => (await infoOf(path).catch(() => undefined))?.size));
 }
 
 interface Part {

@@ -112,17 +112,21 @@ export function createFileFinder(dependencies: SearchDependencies) {
     const { base, rest } = splitBase(query.pattern);
     const directory = await openBase(scope.files, ".", base);
     if (!directory) return { files: [], hasMore: false };
+    const shownPath = (path: string): string => scope.files.show(join(directory.real, path));
     const walk = { case_sensitive: true, hidden: true, respect_gitignore: query.respectGitignore, limit: query.limit };
-    const { paths, hasMore, end } = await findFiles(scope, directory, { ...walk, pattern: rest }).finally(() =>
-      directory.close(),
-    );
-    const files = paths.map((path) => scope.files.show(join(directory.real, path)));
+    const { paths, hasMore, end } = await findFiles(scope, directory, {
+      ...walk,
+      pattern: rest,
+      isExcluded: (path) => query.isExcluded(shownPath(path)),
+    }).finally(() => directory.close());
+    const files = paths.map(shownPath);
     return { files: files.sort(), hasMore: hasMore || end !== "complete" };
   };
 }
 
 interface FinderQuery {
   pattern: string;
+  isExcluded(path: string): boolean;
   respectGitignore: boolean;
   limit: number;
   signal?: AbortSignal;
@@ -130,6 +134,8 @@ interface FinderQuery {
 
 interface FileQuery {
   pattern: string;
+  /** Left out before the newest are selected. Default: none. */
+  isExcluded?(path: string): boolean;
   case_sensitive: boolean;
   hidden: boolean;
   respect_gitignore: boolean;
@@ -156,7 +162,9 @@ async function findFiles(scope: SearchScope, directory: OpenDirectory, query: Fi
     timeoutMs: timeLeft(),
   });
   const named = asText ? pathsOf(answer, asText) : [];
-  const found = named.length > 0 ? named : pathsOf(answer, asPattern);
+  const matching = named.length > 0 ? named : pathsOf(answer, asPattern);
+  const { isExcluded } = query;
+  const found = isExcluded ? matching.filter((path) => !isExcluded(path)) : matching;
   const selection = await selectNewest(found, { directory: directory.real, files, times, max: query.limit });
   return { ...selection, end: answer.end };
 }
