@@ -154,7 +154,7 @@ export function createEditTool({ files, reads, diagnostics, requireRead = true }
     };
     checkRead(check);
     try {
-      const edited = kept?.edited ?? editBytes(bytes, edits);
+      const edited = kept?.edited ?? editBytes(bytes, edits, shown);
       if (info && bytes.length > LARGE_BYTES)
         previewed = { call, prepared: new WeakRef({ read: { bytes, info }, edited }) };
       return { allowed, before: info && bytes, edited, shown, stamp: info?.stamp };
@@ -251,12 +251,12 @@ export interface EditedBytes {
 }
 
 /** Edits the bytes of a file in any encoding. Everything outside the replacements stays the same, byte for byte. */
-export function editBytes(bytes: Buffer, edits: readonly TextEdit[]): EditedBytes {
+export function editBytes(bytes: Buffer, edits: readonly TextEdit[], shown = "the file"): EditedBytes {
   const [first] = edits;
   const exact = first && edits.length === 1 && bytes.length > LARGE_BYTES ? replaceExactBytes(bytes, first) : undefined;
   if (exact) return exact;
   const decoded = decodeText(bytes);
-  const replaced = replaceText(decoded.text, edits);
+  const replaced = replaceText(decoded.text, edits, shown);
   return {
     bytes: encodeText(replaced.text, decoded),
     before: decoded.text,
@@ -361,7 +361,7 @@ interface Located {
  * Applies edits that all refer to the given text, never to the result of another edit. Applies all of them or throws.
  * New text gets the line ends of the text it replaces; everything outside the splices is unchanged.
  */
-export function replaceText(text: string, edits: readonly TextEdit[]): Replaced {
+export function replaceText(text: string, edits: readonly TextEdit[], shown = "the file"): Replaced {
   if (edits.length === 0) {
     throw toolError("invalid_input", "edits is empty", {
       next: "Give at least one edit with old_string and new_string.",
@@ -370,7 +370,7 @@ export function replaceText(text: string, edits: readonly TextEdit[]): Replaced 
   const created = createText(text, edits);
   if (created) return created;
 
-  const matches = edits.map((edit, index) => matchEdit(text, edit, nameOf(edits, index)));
+  const matches = edits.map((edit, index) => matchEdit(text, edit, { name: nameOf(edits, index), shown }));
   refuseOverlap(text, matches);
   const lines = matches.some((match) => match.ranges.some(isWholeLines)) ? splitLines(text) : [];
   const splices = matches
@@ -412,19 +412,21 @@ function createText(text: string, edits: readonly TextEdit[]): Replaced | undefi
   };
 }
 
-function matchEdit(text: string, edit: TextEdit, name: string): TextMatch {
+function matchEdit(text: string, edit: TextEdit, { name, shown }: { name: string; shown: string }): TextMatch {
   if (edit.oldString === edit.newString) throw noChange(name);
   const all = edit.replaceAll ?? false;
   const match = findMatch(text, edit.oldString, { all });
   if (match === undefined) {
-    throw toolError("no_match", `${name}old_string was not found`, { next: explainMiss(text, edit.oldString) });
+    throw toolError("no_match", `${name}old_string was not found in ${shown}`, {
+      next: explainMiss(text, edit.oldString),
+    });
   }
   if (match.ranges.length > 1 && (!all || SINGLE_MATCH_STEPS.has(match.step))) {
     const numbers = lineNumbersOf(
       text,
       match.ranges.map((range) => range.start),
     );
-    throw toolError("ambiguous", `${name}old_string is not unique`, {
+    throw toolError("ambiguous", `${name}old_string is not unique in ${shown}`, {
       next: `${explainAmbiguity(numbers, match.step)} ${all ? "Quote each occurrence exactly." : DISAMBIGUATION_HINT}`,
       data: { lines: numbers },
     });

@@ -56,6 +56,19 @@ export function nameFirstDifference(
   return `${names.have} has ${nameCharacters(have[index])} at column ${column}, ${names.want} has ${nameCharacters(want[index])}${same}`;
 }
 
+const MAX_NAMED = 3;
+
+/** Names the characters of a text that look like others, or like nothing, and that the other text does not have. */
+export function nameHiddenCharacters(text: string, other: string): string[] {
+  const hidden = new Map<string, number>();
+  for (const { 0: character, index } of text.matchAll(/[^\p{L}\p{N}\p{M} \t]/gu)) {
+    const isHidden = NAMES.has(character) || /[\p{Z}\p{Cf}]/u.test(character);
+    if (isHidden && !hidden.has(character) && !other.includes(character)) hidden.set(character, index + 1);
+    if (hidden.size === MAX_NAMED) break;
+  }
+  return [...hidden].map(([character, column]) => `${nameCharacters(character)} at column ${column}`);
+}
+
 /** Letters with the marks that belong to them. */
 export function clustersOf(text: string): string[] {
   return text.match(/\P{M}\p{M}*|\p{M}+/gsu) ?? [];

@@ -57,6 +57,16 @@ describe("a miss describes the difference", () => {
   });
 });
 
+test("characters that look like others are named whatever else differs", () => {
+  const have = "const total\u00a0= sumOf(items, prices);";
+  const said = explainMiss(have, "const total = sumOf(item, prices)\u200b;");
+  expect(said).toContain(
+    "; the file has U+00A0 (no-break space) at column 12; old_string has U+200B (zero width space)",
+  );
+  expect(explainMiss(have, "const total = SUMOF(items, prices);")).toContain("U+00A0 (no-break space) at column 12");
+  expect(explainMiss(have, "const total\u00a0= sumOf(item, prices);")).not.toContain("U+00A0");
+});
+
 test("shows at most three passages, the best first", () => {
   const text = Array.from({ length: 9 }, (_, index) => `server.listen(80${index}0, host);`).join("\nother();\n");
   const said = explainMiss(text, "server.listen(8050, hosts);");

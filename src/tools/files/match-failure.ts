@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import { clustersOf, nameFirstDifference, nameHiddenDifference } from "./hidden-characters.ts";
+import { clustersOf, nameFirstDifference, nameHiddenCharacters, nameHiddenDifference } from "./hidden-characters.ts";
 import {
   foldInnerBlanks,
   foldLookAlikes,
@@ -122,10 +122,28 @@ function distanceTo(line: string, lineAt: (step: number) => string | undefined):
   return 0;
 }
 
-function describeDifference(
-  { want, have, name }: { want: string; have: string; name: string },
-  at: number,
-): string | undefined {
+interface ComparedLine {
+  want: string;
+  have: string;
+  name: string;
+}
+
+function describeDifference(compared: ComparedLine, at: number): string | undefined {
+  const said = describeVisible(compared, at);
+  if (said === undefined) return undefined;
+  const { want, have, name } = compared;
+  const sides = [
+    { side: "the file", hidden: nameHiddenCharacters(have, want) },
+    { side: name, hidden: nameHiddenCharacters(want, have) },
+  ];
+  const unsaid = sides.flatMap(({ side, hidden }) => {
+    const rest = hidden.filter((one) => !said.includes(one.split(" at column")[0] ?? one));
+    return rest.length === 0 ? [] : [`; ${side} has ${rest.join(" and ")}`];
+  });
+  return said + unsaid.join("");
+}
+
+function describeVisible({ want, have, name }: ComparedLine, at: number): string | undefined {
   if (want === have) return undefined;
   const line = `line ${at + 1}`;
   if (want.trimEnd() === have.trimEnd()) return `trailing whitespace differs on ${line}`;
