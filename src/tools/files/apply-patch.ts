@@ -96,6 +96,7 @@ export function createApplyPatchTool({
     locks: ({ patch, working_directory: folder }) => pathsOf(patch, folder).map((path) => pathLock(files, path)),
     preview: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context);
+      await requireFolder(allowed, folder);
       const plan = await planPatch(readPatch(patch, folder), allowed);
       for (const { type, path, moveTo } of plan) {
         if (type === "delete" || moveTo !== undefined) await allowed.checkDelete(path);
@@ -109,6 +110,7 @@ export function createApplyPatchTool({
     },
     run: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context, "apply_patch");
+      await requireFolder(allowed, folder);
       const plan = await planPatch(readPatch(patch, folder), allowed);
       const written = await allowed.together((whole) => commitPatch(plan, whole));
       for (const { info, bytes, isNew } of written) {
@@ -150,6 +152,14 @@ function countFiles(plan: readonly PatchStep[]): string {
 
 function describeSteps(plan: readonly PatchStep[]) {
   return Promise.all(plan.map((step) => describeChange(step.path, { ...step, newPath: step.moveTo })));
+}
+
+/** As a shell does that changes to it first. */
+async function requireFolder(files: Files, folder: string | undefined): Promise<void> {
+  if (folder === undefined) return;
+  const info = await files.info(folder).catch((error: unknown) => failWithSuggestion(error, files, folder));
+  if (info.type === "directory") return;
+  throw toolError("not_directory", `${folder} is not a folder`, { next: "Correct working_directory." });
 }
 
 /** The changes of a patch or of a unified diff. Relative paths are below `folder`. */

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { AnyTool, ToolDialect } from "../../core/tool.ts";
 import { quoteWord } from "../../io/shell/rebuilt-word.ts";
 import { ForeignInput, flagOf, integerOf } from "../../core/adopt/foreign-input.ts";
-import { findTypedPatch } from "./typed-patch.ts";
+import { findTypedPatch, isPatchProgram, type TypedPatch } from "./typed-patch.ts";
 
 /** `exec` as Codex shows it. */
 export const CODEX_EXEC: ToolDialect = {
@@ -90,15 +90,23 @@ export const redirectPatch: NonNullable<AnyTool["redirect"]> = (input) => {
   const command = input["command"] ?? input["cmd"];
   const folder = input["working_directory"] ?? input["workdir"] ?? input["cwd"] ?? input["dir_path"];
   if (folder !== undefined && typeof folder !== "string") return undefined;
-  const text =
-    Array.isArray(command) && command.every((word) => typeof word === "string") ? commandOf(command) : command;
-  const typed = typeof text === "string" ? findTypedPatch(text) : undefined;
+  const typed = findPatch(command);
   if (!typed) return undefined;
   // Anything else that was asked for belongs to a command.
   if (OTHER_REQUESTS.some((name) => input[name] !== undefined && input[name] !== false)) return undefined;
   const place = [folder, typed.folder].filter((part) => part !== undefined);
   return { name: "apply_patch", input: { patch: typed.patch, working_directory: joinFolders(place) } };
 };
+
+function findPatch(command: unknown): TypedPatch | undefined {
+  if (typeof command === "string") return findTypedPatch(command);
+  if (!Array.isArray(command) || !command.every((word) => typeof word === "string")) return undefined;
+  const [program, patch, ...others] = command;
+  // No shell reads the words of a list, so nothing in the patch needs quotes.
+  if (isPatchProgram(program) && patch !== undefined && others.length === 0) return { patch };
+  const text = commandOf(command);
+  return text === undefined ? undefined : findTypedPatch(text);
+}
 
 const OTHER_REQUESTS = ["stdin", "input", "env", "run_in_background", "background", "is_background"];
 

@@ -19,6 +19,7 @@ import {
   type ShortOutput,
   statusOf,
 } from "./command-output.ts";
+import { triedPatchProgram } from "./typed-patch.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The result of a command for programs. */
@@ -125,6 +126,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
   const notes = [
     ...notesOn(run, exit),
     ...(isAsking ? [inputNote(run)] : []),
+    ...(exit && triedPatchProgram(command, output) ? [patchNote(run)] : []),
     ...refusals,
     ...describeChanges(run.changes),
     ...unconfined,
@@ -152,6 +154,11 @@ function inputNote({ input }: Run): string {
     `the command seems to have asked for input, but ${what}, so it got none; ` +
     "answer with stdin, use a flag such as --yes, or start it with pty and type with the process tool"
   );
+}
+
+function patchNote({ next }: Run): string {
+  const call = next("apply_patch", { patch: "*** Begin Patch …" });
+  return `nothing was patched: apply_patch is a tool and not a command. Call ${call}, and run the other commands in a call of their own`;
 }
 
 function notesOn(run: Run, exit: Exit | undefined): string[] {

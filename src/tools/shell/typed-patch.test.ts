@@ -1,4 +1,10 @@
-import { expect, test } from "vitest";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
+import { textOf } from "../../core/content.ts";
+import { createHaft } from "../../runtime.ts";
+import { openWorkspace } from "../../workspace.ts";
 import { findTypedPatch } from "./typed-patch.ts";
 
 const PATCH = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n";
@@ -41,4 +47,23 @@ test.each([
   `apply_patch`,
 ])("%j stays a command", (command) => {
   expect(findTypedPatch(command)).toBeUndefined();
+});
+
+test("a list of two words is a patch with any quotes; a missing folder and other commands are not", async () => {
+  const folder = temporaryFolder("haft-typed-patch-");
+  const haft = createHaft({
+    workspace: openWorkspace(folder, { sandbox: false }),
+    approver: async () => ({ approved: true, by: "test" }),
+  });
+  onTestFinished(() => haft.shutdown());
+  const patch = PATCH.replace("+x", '+it\'s $HOME "x"');
+  expect(await haft.execute("exec", { command: ["apply_patch", patch] })).toMatchObject({ success: true });
+  expect(readFileSync(join(folder, "a"), "utf8")).toBe('it\'s $HOME "x"\n');
+
+  const missing = await haft.execute("exec", { command: `cd nowhere && apply_patch <<'EOF'\n${PATCH}EOF\n` });
+  expect(missing).toMatchObject({ error: { code: "path_not_found" } });
+  expect(existsSync(join(folder, "nowhere"))).toBe(false);
+
+  const both = await haft.execute("exec", { command: `apply_patch <<'EOF'\n${PATCH}EOF\necho done` });
+  expect(textOf(both.content)).toContain('apply_patch is a tool and not a command. Call apply_patch {"patch":');
 });

@@ -11,6 +11,7 @@ const FOLDER = /^\s*cd[ \t]+(?:'([^'\n]+)'|"([^"$`\\\n]+)"|([\w@%+=:,./][\w@%+=:
 const PROGRAM = /^\s*(?:apply_patch|applypatch)[ \t]*/;
 const HEREDOC = /^<<(-?)[ \t]*(?:'(\w+)'|"(\w+)"|(\w+))[ \t]*\n/;
 const ARGUMENT = /^(?:'([^']*)'|"([^"$`\\]*)")\s*$/;
+const NOT_A_COMMAND = /\b(?:apply_patch|applypatch): (?:command )?not found/;
 /** What the shell would replace in a here-document whose end is not quoted. */
 const EXPANDED = /[$`\\]/;
 
@@ -28,6 +29,15 @@ export function findTypedPatch(command: string): TypedPatch | undefined {
   const argument = ARGUMENT.exec(given);
   const patch = argument ? (argument[1] ?? argument[2]) : readHeredoc(given);
   return patch === undefined ? undefined : { patch, folder: change?.[1] ?? change?.[2] ?? change?.[3] };
+}
+
+export function isPatchProgram(name: string | undefined): boolean {
+  return name === "apply_patch" || name === "applypatch";
+}
+
+/** Whether the shell looked for the program: the patch came with other commands, or not as plain text. */
+export function triedPatchProgram(command: string, output: string): boolean {
+  return /apply_?patch/.test(command) && NOT_A_COMMAND.test(output);
 }
 
 function wrappedScript(command: string): string | undefined {
