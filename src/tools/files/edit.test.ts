@@ -142,7 +142,7 @@ test("a miss shows similar lines, an ambiguity lists its lines; neither changes 
   const { edit, text } = stage({ "a.txt": "alpha beta\nsame\nsame\n" }, { requireRead: false });
   const miss = await edit({ path: "a.txt", old_string: "alpha bet4", new_string: "x" });
   expect(miss).toMatchObject({ error: { code: "no_match", message: expect.stringContaining("alpha beta") } });
-  expect(miss.error?.message).toContain("was not found in a.txt");
+  expect(textOf(miss.content)).toContain("was not found in a.txt");
   const twice = await edit({ path: "a.txt", old_string: "same", new_string: "x" });
   expect(twice).toMatchObject({ error: { code: "ambiguous", data: { lines: [2, 3] } } });
   expect(text("a.txt")).toBe("alpha beta\nsame\nsame\n");
