@@ -286,6 +286,8 @@ export interface Call {
   readonly startedMonotonic: number;
   /** Set by `resolve`, or at creation if a tool object was called. */
   tool: AnyTool | undefined;
+  /** Set by `validate` if the input has the names of one. */
+  dialect: string | undefined;
   /** Raw until `validate`, then the schema's output. */
   input: unknown;
   /** Set by `validate`: our copy of the sent input, repaired, before the schema's transformations. */

@@ -150,6 +150,18 @@ export function renameParameters(tool: AnyTool, input: Record<string, unknown>, 
   };
 }
 
+/** The dialect in which a call was written: the first with this name of the tool that shows all the sent parameters. */
+export function findDialect(tool: AnyTool, calledAs: string, sent: Iterable<string> = []): DialectName | undefined {
+  if (calledAs === tool.name) return undefined;
+  const named = Object.keys(tool.dialects).filter((dialect) => tool.dialects[dialect]?.name === calledAs);
+  const names = [...sent];
+  const fits = named.find((dialect) => {
+    const { parameters } = declarationOf(tool, dialect);
+    return names.every((name) => propertiesOf(parameters, parameters).has(name));
+  });
+  return fits ?? named[0];
+}
+
 /** A tool's whole definition except its code, for hashes. */
 export function definitionParts(tool: AnyTool): readonly unknown[] {
   const { name, version, kind, origin, labels, mode, aliases, dependsOn } = tool;

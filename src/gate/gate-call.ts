@@ -58,6 +58,7 @@ export class GateCall extends Deadline implements Call {
   tool: AnyTool | undefined;
   scope: ToolScope | undefined = undefined;
   parent: Call | undefined = undefined;
+  dialect: string | undefined = undefined;
   accepted: unknown = undefined;
   sent: unknown = undefined;
   verdict: Verdict | undefined = undefined;

@@ -1,5 +1,5 @@
 import { abortable, type Call, note, toolOf } from "../core/call.ts";
-import { renameParameters, takesOtherNames } from "../core/definition.ts";
+import { findDialect, renameParameters, takesOtherNames } from "../core/definition.ts";
 import { type ToolError, ToolValidationError } from "../core/error.ts";
 import { didYouMean } from "../core/nearest-name.ts";
 import type { Stage } from "../core/stage.ts";
@@ -244,7 +244,9 @@ function noteRepairs(call: Call, repairs: readonly string[]): void {
 }
 
 function acceptNames(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
-  const { repairs, problems } = renameParameters(tool, input, calledName(tool, call.requestedName));
+  const calledAs = calledName(tool, call.requestedName);
+  call.dialect = findDialect(tool, calledAs, Object.keys(input));
+  const { repairs, problems } = renameParameters(tool, input, calledAs);
   if (problems.length > 0) throw invalid(tool, problems, []);
   noteRepairs(call, repairs);
 }

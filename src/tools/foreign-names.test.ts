@@ -214,7 +214,7 @@ describe("calls with the names of other clients", () => {
     ],
     ["read", { path: "a", tail: 5 }, "tail: unknown parameter. Read with offset"],
     ["read_file", { path: "a", start_line: 9, end_line: 3 }, "the last is not before the first"],
-    ["read_file", { path: "a", start_line: 2, offset: 7 }, 'start_line: contradicts "offset"'],
+    ["read_file", { path: "a", start_line: 2, offset: 7 }, 'start_line: the same as "offset", which was given too'],
     [
       "str_replace_based_edit_tool",
       { command: "insert", path: "a", insert_line: 1, new_str: "x" },

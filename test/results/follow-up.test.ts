@@ -154,6 +154,14 @@ describe.each(Object.keys(TEXTS) as (keyof typeof TEXTS)[])("all of %s is seen",
 test.each([
   { name: "Read", input: { file_path: "ONE_LINE.txt" }, next: "Use offset=1, column=2001 to continue." },
   { name: "Bash", input: { command: "cat ONE_LINE.txt" }, next: 'Continue with Read {"file_path":"spill:' },
+  { name: "run_shell_command", input: { command: "cat ONE_LINE.txt" }, next: 'read_file {"file_path":"spill:' },
+  { name: "exec_command", input: { cmd: "cat ONE_LINE.txt" }, next: 'read_file {"file_path":"spill:' },
+  {
+    name: "read_file",
+    input: { file_path: "ONE_LINE.txt", start_line: 1 },
+    next: "Use start_line=1, column=2001 to continue.",
+  },
+  { name: "read_file", input: { file_path: "ONE_LINE.txt", limit: 1 }, next: "Use offset=1, column=2001 to continue." },
 ])("the names of a dialect are used and accepted: $name", async ({ next, ...first }) => {
   const haft = stage();
   expect(await findUnseen(haft, first, ONE_LINE)).toBe("");
@@ -216,6 +224,36 @@ test("only JSON is offered for a query", async () => {
 test("all matching lines of grep are seen", async () => {
   const first = { name: "grep", input: { pattern: "row", path: "LINES.txt", limit: 1000 } };
   expect(await findUnseen(stage(), first, LINES)).toBe("");
+});
+
+test("a range of lines is continued in the names of Gemini", async () => {
+  const first = { name: "read_file", input: { file_path: "LINES.txt", start_line: 1, end_line: 9000 } };
+  expect(await findUnseen(stage(), first, LINES)).toBe("");
+  const shell = await stage().execute("run_shell_command", { command: "cat LINES.txt" });
+  expect(textOf(shell.content)).toMatch(/Continue with read_file \{"file_path":"spill:[\w-]+","start_line":\d+\}/);
+});
+
+test.each([
+  {
+    name: "grep_search",
+    input: { pattern: "row", dir_path: "LINES.txt", total_max_matches: 1000 },
+    more: "total_max_matches",
+  },
+  { name: "Grep", input: { pattern: "row", path: "LINES.txt", head_limit: 1000 }, more: "head_limit" },
+])("all matching lines are seen with $name", async ({ more, ...first }) => {
+  const haft = stage();
+  const { content } = await haft.execute(first.name, first.input);
+  expect(textOf(content).split("\n").at(-1)).toMatch(new RegExp(`or raise ${more}\\. Use offset=\\d+ to continue`));
+  expect(await findUnseen(haft, first, LINES)).toBe("");
+});
+
+test("a search of files is continued in the names of Codex", async () => {
+  const haft = stage();
+  const first = await haft.execute("grep_files", { pattern: "row", limit: 1 });
+  expect(textOf(first.content)).toContain("Use offset=1 to continue.");
+  const next = await haft.execute("grep_files", { pattern: "row", limit: 1, offset: 1 });
+  expect(next).toMatchObject({ status: "completed", details: { files: [expect.stringMatching(/\.txt$/)] } });
+  expect(next.details).not.toEqual(first.details);
 });
 
 test("all of a background process is seen, also of a long line", async () => {

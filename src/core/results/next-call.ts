@@ -1,4 +1,5 @@
 import type { Call } from "../call.ts";
+import { findDialect } from "../definition.ts";
 import { callOf, hostOf } from "../gate.ts";
 import type { AnyTool, ToolContext } from "../tool.ts";
 import { DEFAULT_RESULT_TOKENS } from "./estimated-tokens.ts";
@@ -19,9 +20,7 @@ export function nextCall(context: ToolContext, name: string, input: Readonly<Rec
 
 /** How to go on with the same tool: `Use offset=10 to continue.`, in the parameter names of the model. */
 export function continueBy(context: ToolContext, changes: Readonly<Record<string, unknown>>): string {
-  const call = callOf(context);
-  const names = call.tool?.dialects[dialectOf(call) ?? ""]?.parameters ?? {};
-  const shown = Object.entries(changes).map(([name, value]) => `${names[name] ?? name}=${String(value)}`);
+  const shown = Object.entries(changes).map(([name, value]) => `${parameterName(context, name)}=${String(value)}`);
   return `Use ${shown.join(", ")} to continue.`;
 }
 
@@ -30,8 +29,12 @@ export function resultTokensOf(context: ToolContext): number {
   return Math.min(DEFAULT_RESULT_TOKENS, hostOf(context).maxResultTokens ?? DEFAULT_RESULT_TOKENS);
 }
 
-/** The dialect whose name for the tool was used. */
-function dialectOf({ tool, requestedName }: Call): string | undefined {
-  if (!tool || requestedName === tool.name) return undefined;
-  return Object.keys(tool.dialects).find((dialect) => tool.dialects[dialect]?.name === requestedName);
+/** As the model of this call knows a parameter. */
+export function parameterName(context: ToolContext, name: string): string {
+  const call = callOf(context);
+  return call.tool?.dialects[dialectOf(call) ?? ""]?.parameters?.[name] ?? name;
+}
+
+function dialectOf({ tool, requestedName, dialect }: Call): string | undefined {
+  return tool && (dialect ?? findDialect(tool, requestedName));
 }

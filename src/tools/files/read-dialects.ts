@@ -13,6 +13,7 @@ export const GEMINI_READ: ToolDialect = {
     ],
     examples: [{ input: { file_path: "server.log", start_line: 4000, end_line: 4100 } }],
   },
+  parameters: { path: "file_path", offset: "start_line" },
   schema: {
     type: "object",
     properties: {
@@ -43,7 +44,8 @@ export function convertRange(input: Record<string, unknown>): ForeignInput {
   if (firstName !== undefined || lastName !== undefined) {
     convertLines(foreign, {
       name: firstName ?? lastName ?? "",
-      first: firstName && foreign.take(firstName),
+      // "start_line" of Gemini was renamed before.
+      first: firstName ? foreign.take(firstName) : input["offset"],
       last: lastName && foreign.take(lastName),
       isPair: false,
     });

@@ -1,10 +1,16 @@
 import type { ToolDialect } from "../../core/tool.ts";
-import { flagOf, ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
+import { flagOf, ForeignInput } from "../../core/adopt/foreign-input.ts";
 
 const PATTERN = {
   type: "string",
   minLength: 1,
   description: "The regular expression to search for, in ripgrep syntax",
+};
+const OFFSET = {
+  type: "integer",
+  minimum: 0,
+  maximum: 100_000,
+  description: "Skip this many results, to continue a truncated search",
 };
 const LINES = { type: "integer", minimum: 0, maximum: 50 };
 
@@ -16,6 +22,7 @@ export const GEMINI_GREP: ToolDialect = {
     usageNotes: ["Upper and lower case are the same unless case_sensitive is set."],
     examples: [{ input: { pattern: "function\\s+\\w+", include_pattern: "*.ts", context: 2 } }],
   },
+  parameters: { path: "dir_path", include: "include_pattern", limit: "total_max_matches" },
   schema: {
     type: "object",
     properties: {
@@ -31,6 +38,7 @@ export const GEMINI_GREP: ToolDialect = {
       no_ignore: { type: "boolean", description: "Also search what .gitignore files ignore" },
       max_matches_per_file: { type: "integer", minimum: 1, description: "At most this many matching lines per file" },
       total_max_matches: { type: "integer", minimum: 1, maximum: 1000, description: "At most this many. Default: 100" },
+      offset: OFFSET,
     },
     required: ["pattern"],
     additionalProperties: false,
@@ -51,6 +59,7 @@ export const CODEX_GREP: ToolDialect = {
       include: { type: "string", description: "Only files that match, such as *.ts or src/**" },
       path: { type: "string", description: "The folder or file to search. Default: the workspace" },
       limit: { type: "integer", minimum: 1, maximum: 1000, description: "At most this many files. Default: 100" },
+      offset: OFFSET,
     },
     required: ["pattern"],
     additionalProperties: false,
@@ -69,7 +78,6 @@ export function convertGrep(input: Record<string, unknown>, calledAs: string): F
     const flag = flagOf(value);
     return flag === undefined ? undefined : flag ? "files_with_matches" : "content";
   });
-  foreign.move("total_max_matches", "limit", integerOf);
   const hasCase = foreign.has("ignore_case") || foreign.has("case_sensitive");
   if ((calledAs === "grep_search" || calledAs === "search_file_content") && !hasCase) {
     foreign.set("ignore_case", true, calledAs);

@@ -4,6 +4,7 @@ import type { Caller } from "../../core/call.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { resultTokensOf } from "../../core/results/next-call.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
 import { isSensitivePath } from "../../io/files/path-policy.ts";
@@ -114,7 +115,7 @@ export function createGrepTool(dependencies: SearchDependencies) {
           target.shownAs === undefined && dependencies.saw
             ? (info, lines) => dependencies.saw?.(context, info, lines)
             : undefined;
-        return await search(scope, input, { ...target, maxTokens, saw });
+        return await search(scope, input, { ...target, maxTokens, saw, context });
       } finally {
         target.directory.close();
       }
@@ -151,6 +152,7 @@ type ShownLines = (info: FileInfo, lines: { first: number; last: number }) => vo
 interface ShownTarget extends SearchTarget {
   maxTokens: number;
   saw?: ShownLines;
+  context: ToolContext;
 }
 
 interface SearchTarget {
@@ -256,7 +258,9 @@ async function reportLines({ scope, input, target, found, pattern, show }: GrepR
       ? []
       : [showLines(shown, { lineNumbers: input.line_numbers, context: before + after > 0 }), ...cutNote(shown)];
   if (hasMore && shown.length > 0)
-    lines.push(moreNote("matching lines", { offset, shown: matches.length, order: selection.order }));
+    lines.push(
+      moreNote("matching lines", { offset, shown: matches.length, order: selection.order, context: target.context }),
+    );
   const summary = `${matches.length}${hasMore ? "+" : ""} matching ${matches.length === 1 ? "line" : "lines"} in ${filesText(shown.length)}`;
   const details = { matches, files: shown.map(({ path }) => path), count: matches.length, truncated: hasMore };
   return { lines, details, summary };
@@ -287,7 +291,8 @@ async function reportFiles({ scope, input, target, found, show }: GrepRun): Prom
   if (isCounting && paths.length > 0) {
     lines.push(`Total: ${total.count} matching ${total.count === 1 ? "line" : "lines"} in ${filesText(total.files)}.`);
   }
-  if (selection.hasMore) lines.push(moreNote("files", { offset, shown: paths.length, order: selection.order }));
+  if (selection.hasMore)
+    lines.push(moreNote("files", { offset, shown: paths.length, order: selection.order, context: target.context }));
   const summary = isCounting
     ? `${total.count} matching lines in ${filesText(total.files)}`
     : `${filesText(paths.length, selection.hasMore)} with matches`;

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
+import { continueBy, parameterName } from "../../core/results/next-call.ts";
+import type { ToolContext } from "../../core/tool.ts";
 import type { Files, OpenDirectory } from "../../io/files/files.ts";
 import type { FileInfo, OpenFile } from "../../io/files/open-file.ts";
 import { decodeText, detectBom, visibleNul } from "../../io/files/text-encoding.ts";
@@ -387,12 +389,13 @@ export function cutNote(files: readonly MatchedFile[]): string[] {
 /** How to continue a truncated search. */
 export function moreNote(
   what: string,
-  { offset, shown, order }: { offset: number; shown: number; order: "newest" | "path" },
+  { offset, shown, order, context }: { offset: number; shown: number; order: "newest" | "path"; context: ToolContext },
 ): string {
   const sorted = order === "newest" ? "" : " Too many files match to sort them by time: they are in path order.";
+  const [path, include, limit] = ["path", "include", "limit"].map((name) => parameterName(context, name));
   return (
-    `[Truncated: ${shown} ${what} shown, there are more.${sorted} ` +
-    `Narrow by path, include or a more specific pattern, or raise limit. Use offset=${offset + shown} to continue.]`
+    `[Truncated: ${shown} ${what} shown, there are more.${sorted} Narrow by ${path}, ${include} or a more specific ` +
+    `pattern, or raise ${limit}. ${continueBy(context, { offset: offset + shown })}]`
   );
 }
 
