@@ -27,6 +27,7 @@ export default {
         "console/src/parts/no-validator.ts",
         "src/cli/ask-at-terminal.fixture.ts",
         "test/adoption/start-runs.ts",
+        "test/approvals/asked-process.ts",
         "test/approvals/killed-process.ts",
         "test/host/plugin-host.fixture.ts",
         "test/mcp/stdio-program.ts",

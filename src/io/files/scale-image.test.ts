@@ -57,6 +57,15 @@ test.each([
   expect(corners(scaled.bytes)).toEqual(expected);
 });
 
+test("a pixel of the result is the mean of the area that it covers", async () => {
+  const row = [0, 90, 180].flatMap((red) => [red, 0, 0, 255]);
+  const bytes = new PhotonImage(new Uint8Array(row), 3, 1).get_bytes();
+  const limits = { maxEdge: 2, maxBytes: 1_000_000, mimeType: "image/png" };
+  const scaled = await scaleImage({ bytes, width: 3, height: 1, ...limits, signal: AbortSignal.timeout(30_000) });
+  const pixels = PhotonImage.new_from_byteslice(scaled.bytes).get_raw_pixels();
+  expect([...pixels]).toEqual([30, 0, 0, 255, 150, 0, 0, 255]);
+});
+
 test("one image is decoded at a time, sixteen wait, and one more is refused", async () => {
   const bytes = photo(64, 32);
   const stops = Array.from({ length: 17 }, () => new AbortController());

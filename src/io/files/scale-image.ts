@@ -112,20 +112,21 @@ function findPackage(): string {
 }
 
 /**
- * If the result is still too large, it is made smaller step by step. Pixels are turned here: the package's own `rotate`
- * loses pixels at right angles.
+ * If the result is still too large, it is made smaller step by step. A pixel of the result is the mean of the area that
+ * it covers: with the package's own `resize` the whole takes three times as long. Its `rotate` loses pixels at right angles.
  */
 const SOURCE = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { photon, bytes, maxEdge, maxBytes, mimeType, orientation = 1 } = workerData;
-const { PhotonImage, SamplingFilter, resize } = require(photon);
+const { PhotonImage } = require(photon);
 const image = PhotonImage.new_from_byteslice(bytes);
 const [fullWidth, fullHeight] = [image.get_width(), image.get_height()];
+const full = image.get_raw_pixels();
 let scale = Math.min(1, maxEdge / Math.max(fullWidth, fullHeight));
 for (;;) {
   const width = Math.max(1, Math.round(fullWidth * scale));
   const height = Math.max(1, Math.round(fullHeight * scale));
-  const scaled = upright(scale === 1 ? image : resize(image, width, height, SamplingFilter.Lanczos3));
+  const scaled = upright(scale === 1 ? image : shrink(width, height));
   const png = mimeType === "image/jpeg" ? undefined : scaled.get_bytes();
   const isPng = png !== undefined && png.length <= maxBytes;
   const result = isPng ? png : scaled.get_bytes_jpeg(85);
@@ -135,6 +136,36 @@ for (;;) {
     break;
   }
   scale *= 0.7;
+}
+function shrink(width, height) {
+  const pixels = new Uint8ClampedArray(width * height * 4);
+  const [stepX, stepY] = [fullWidth / width, fullHeight / height];
+  const area = stepX * stepY;
+  for (let row = 0; row < height; row++) {
+    const [top, bottom] = [row * stepY, Math.min(fullHeight, (row + 1) * stepY)];
+    for (let column = 0; column < width; column++) {
+      const left = column * stepX;
+      const right = Math.min(fullWidth, left + stepX);
+      let red = 0, green = 0, blue = 0, alpha = 0;
+      for (let y = Math.floor(top); y < bottom; y++) {
+        const share = (Math.min(y + 1, bottom) - Math.max(y, top)) / area;
+        for (let x = Math.floor(left); x < right; x++) {
+          const weight = share * (Math.min(x + 1, right) - Math.max(x, left));
+          const at = (y * fullWidth + x) * 4;
+          red += weight * full[at];
+          green += weight * full[at + 1];
+          blue += weight * full[at + 2];
+          alpha += weight * full[at + 3];
+        }
+      }
+      const to = (row * width + column) * 4;
+      pixels[to] = red;
+      pixels[to + 1] = green;
+      pixels[to + 2] = blue;
+      pixels[to + 3] = alpha;
+    }
+  }
+  return new PhotonImage(new Uint8Array(pixels.buffer), width, height);
 }
 function upright(stored) {
   if (!(orientation >= 2 && orientation <= 8)) return stored;
