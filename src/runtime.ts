@@ -531,6 +531,7 @@ class Runtime {
     const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
     const { requiresApproval, saveRule, workspace, approver, approvalWaitMs } = this.options;
     const judging = { grants, taint, hooks, cwd, clock, requiresApproval };
+    const asking = { approver, waitMs: approvalWaitMs, warn: this.#warn };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
@@ -551,9 +552,7 @@ class Runtime {
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
       // If it cannot be removed now, it is removed when it is old.
       discardPreview: async ({ id, caller }) => workspace?.discardPreview(id, caller).catch(() => undefined),
-      approver,
-      warn: this.#warn,
-      waitMs: approvalWaitMs,
+      ...asking,
     });
   }
 

@@ -4,8 +4,7 @@ import type { CallSummary } from "../core/call-summary.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
-import { redactSecrets } from "../core/mask-secrets.ts";
-import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
+import type { UserQuestion } from "../core/questions/user-question.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, Preview } from "../core/tool.ts";
@@ -18,8 +17,8 @@ import {
   MemoryCallStore,
   type OpenLimits,
   type QuestionQuery,
-  type RowChange,
 } from "./call-store.ts";
+import { redacted } from "./redact-ended.ts";
 import { replacedResult } from "./stored-result.ts";
 import {
   approve,
@@ -637,29 +636,6 @@ function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect 
   } = storable;
   return { name: requestedName, input: sent, options: { ...data, id, caller }, scope: scope?.names(), isDirect };
 }
-
-/** An ended call is not started any more, so secrets are removed from what was shown. */
-export function redacted(transition: Transition, now: number): RowChange {
-  return (row) => {
-    const changes = transition(row, now);
-    if (changes?.state !== "ended" || !row.question) return changes;
-    const { input, preview, summary, made } = row.question;
-    const { input: _sent, environment: _environment, ...rest } = made;
-    const shown = preview ? (redactSecrets(preview) as Preview) : undefined;
-    const summed = summary ? (redactSecrets(summary) as CallSummary) : undefined;
-    const questions = row.question.questions && (redactSecrets(row.question.questions) as readonly UserQuestion[]);
-    const redacted = { input: redactSecrets(input), preview: shown, summary: summed, questions, made: rest };
-    const question = { ...row.question, ...redacted };
-    const answer = changes.answer ?? row.answer;
-    // A call with an unknown outcome may be started again.
-    if (!answer?.answers || changes.outcome === "unknown") return { ...changes, question };
-    const answers = redactSecrets(answer.answers, WHOLE_ANSWERS) as readonly UserAnswer[];
-    return { ...changes, question, answer: { ...answer, answers } };
-  };
-}
-
-/** More than all answers of a call may have. */
-const WHOLE_ANSWERS = { maxTextLength: 5000, maxTotalLength: 50_000 };
 
 /** Cannot be guessed: some interfaces let anybody answer who knows the id. */
 function newId(): string {

@@ -4,7 +4,8 @@ import { toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
 import { canonicalJson } from "../core/json.ts";
 import { type CallStore, MemoryCallStore } from "./call-store.ts";
-import { callKey, redacted } from "./calls.ts";
+import { callKey } from "./calls.ts";
+import { redacted } from "./redact-ended.ts";
 import {
   closingWorker,
   failedJob,
