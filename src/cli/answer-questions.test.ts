@@ -5,6 +5,7 @@ import { TerminalKeys } from "./prompts.ts";
 
 const PARTS = { question: "Which?", options: [{ label: "api" }, { label: "docs, all" }], multiple: true };
 const ONE = { ...PARTS, multiple: false };
+const NUMBERS = { question: "How many?", options: [{ label: "x" }, { label: "2" }, { label: "1" }], multiple: true };
 
 test.each([
   [PARTS, "1", { choices: ["api"] }],
@@ -16,7 +17,22 @@ test.each([
   [ONE, "1,2", { choices: ["1,2"] }],
   [ONE, "neither of them", { text: "neither of them" }],
   [{ question: "How many?" }, "7", { text: "7" }],
+  [NUMBERS, "2", { choices: ["2"] }],
+  [NUMBERS, "#1", { choices: ["x"] }],
+  [NUMBERS, "3,#1", { choices: ["1", "x"] }],
+  [{ ...ONE, options: [{ label: "A" }, { label: "a" }] }, "a", { choices: ["a"] }],
 ])("%j with %j is %j", (asked, words, answer) => expect(answerOfWords(asked, words)).toEqual(answer));
+
+test.each(["1", "x,1"])("%j is refused if a number is the label of another option", (words) =>
+  expect(() => answerOfWords(NUMBERS, words)).toThrow(
+    '"1" is the number of option 1 and the label of option 3. Write #1 for option 1, or #3 for option 3.',
+  ),
+);
+
+test("a label with # is not mistaken for a number", () =>
+  expect(() => answerOfWords({ ...ONE, options: [{ label: "x" }, { label: "#1" }] }, "#1")).toThrow(
+    "Write 1 for option 1, or #2 for option 2.",
+  ));
 
 test.each([
   ["-\n", "dismissed"],

@@ -1,7 +1,7 @@
 /** Answers to the questions of `ask_user`, typed at a terminal or given as words of a command. */
-import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
+import type { QuestionOption, UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import { describeChoices, readUserAnswers, takesText } from "../core/questions/user-question.ts";
-import { errorMessage } from "../core/error.ts";
+import { errorMessage, toolError } from "../core/error.ts";
 import { showInline } from "../gate/permit/approval-parts.ts";
 import { editLine, type TerminalKeys } from "./prompts.ts";
 import type { TerminalOutput } from "./terminal.ts";
@@ -47,11 +47,10 @@ function hintOf(asked: UserQuestion): string {
   return takesText(asked) ? `${numbers}, or text` : numbers;
 }
 
-/** Numbers and labels of options, or an own text. */
+/** Numbers and labels of options, or an own text. Throws if a word is the number of one option and the label of another. */
 export function answerOfWords({ options = [], multiple }: UserQuestion, words: string): UserAnswer {
   const text = words.trim();
-  const find = (word: string): string | undefined =>
-    options.find(({ label }) => label.toLowerCase() === word.toLowerCase())?.label ?? options[Number(word) - 1]?.label;
+  const find = (word: string): string | undefined => findOption(options, word);
   const whole = find(text);
   if (whole !== undefined) return { choices: [whole] };
   const parts = multiple ? text.split(",").map((part) => find(part.trim())) : [];
@@ -59,6 +58,30 @@ export function answerOfWords({ options = [], multiple }: UserQuestion, words: s
   if (chosen.length > 0 && chosen.length === parts.length) return { choices: chosen };
   // A number is a slip here, not an own text.
   return options.length > 0 && /^[\d\s,]+$/.test(text) ? { choices: [text] } : { text };
+}
+
+function findOption(options: readonly QuestionOption[], word: string): string | undefined {
+  const [first, second] = optionsMeant(options, word);
+  if (first === undefined || second === undefined) return first?.label;
+  const spell = (option: QuestionOption): string => {
+    const number = options.indexOf(option) + 1;
+    const words = [`#${number}`, String(number), option.label];
+    return words.find((each) => optionsMeant(options, each).length === 1) ?? option.label;
+  };
+  const [number, other] = [options.indexOf(first) + 1, options.indexOf(second) + 1];
+  throw toolError("invalid_input", `"${word}" is the number of option ${number} and the label of option ${other}`, {
+    next: `Write ${spell(first)} for option ${number}, or ${spell(second)} for option ${other}.`,
+  });
+}
+
+/** By its number, `2` or `#2`, and by its label. */
+function optionsMeant(options: readonly QuestionOption[], word: string): QuestionOption[] {
+  const numbered = options[Number(/^#?(\d+)$/.exec(word)?.[1]) - 1];
+  // Labels may differ only in case.
+  const labelled =
+    options.find(({ label }) => label === word) ??
+    options.find(({ label }) => label.toLowerCase() === word.toLowerCase());
+  return [...new Set([numbered, labelled])].filter((option) => option !== undefined);
 }
 
 /** For a command without a terminal. */

@@ -118,9 +118,12 @@ function questionParts(approval: ShownApproval, questions: readonly UserQuestion
   return parts;
 }
 
-/** Numbered, as they can be answered at a terminal. */
+/** Numbered, as they can be answered at a terminal. One line each: a text of several lines could add a false option. */
 function optionLines({ options = [] }: UserQuestion): string[] {
-  return options.map(({ label, description }, at) => `  ${at + 1}. ${label}${description ? `: ${description}` : ""}`);
+  return options.map(({ label, description }, at) => {
+    const about = description ? `: ${showInline(description)}` : "";
+    return `  ${at + 1}. ${showInline(label)}${about}`;
+  });
 }
 
 /** The command of a call that runs one. */

@@ -14,6 +14,13 @@ describe("a question", () => {
   };
   const risk = { level: "high", reasons: [{ key: "risk.runsCommand", text: "It runs a command." }] } as const;
 
+  test("of ask_user shows each option in one line of its own", () => {
+    const options = [{ label: "A\n  2. Safe", description: "one\n  3. Two" }, { label: "B\u001b[31m" }];
+    const shown = describeApproval(anApproval({ ...asked, questions: [{ question: "Which?", options }] }));
+    expect(shown).toContain("  |   1. A\\n  2. Safe: one\\n  3. Two");
+    expect(shown.filter((line) => /^ {2}\| +\d/.test(line))).toHaveLength(2);
+  });
+
   test("shows the risk, the exact call, who asks, why, by which rule, where, its expiry and the rules to save", () => {
     const shown = describeApproval(
       anApproval({

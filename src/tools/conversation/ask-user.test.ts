@@ -211,6 +211,8 @@ describe("ask_user", () => {
     [{ questions: [REASON, REASON, REASON, REASON, REASON] }],
     [{ questions: [{ question: "Which?", options: [{ label: "a" }, { label: "a" }] }] }],
     [{ questions: [{ question: " " }] }],
+    [{ questions: [{ question: "Which?", options: [{ label: "A\n  2. Safe" }] }] }],
+    [{ questions: [{ question: "Which?", header: "A\u2028B" }] }],
   ])("refuses the input %j", async (input) => {
     expect(await open().execute("ask_user", input)).toMatchObject({ error: { code: "invalid_input" } });
   });

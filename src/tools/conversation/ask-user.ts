@@ -11,6 +11,7 @@ import {
   DECIDE,
   type UserAnswer,
 } from "../../core/questions/user-question.ts";
+import { isOneLine } from "../../calls/approval.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 import { convertQuestions } from "./conversation-dialects.ts";
 
@@ -23,14 +24,22 @@ const MAX_QUESTIONS = 4;
 const MAX_OPTIONS = 8;
 const MAX_QUESTION_LENGTH = 2000;
 
+const ONE_LINE = "has a line break; write it in one line";
+
 const Option = z.object({
-  label: z.string().trim().min(1).max(100).describe("What the person chooses, 1 to 5 words"),
+  label: z
+    .string()
+    .trim()
+    .min(1)
+    .max(100)
+    .refine(isOneLine, ONE_LINE)
+    .describe("What the person chooses, 1 to 5 words"),
   description: z.string().max(500).optional().describe("What choosing it means"),
 });
 
 const Question = z.object({
   question: z.string().trim().min(1).max(MAX_QUESTION_LENGTH).describe("The whole question"),
-  header: z.string().trim().max(40).optional().describe("A title of one or two words"),
+  header: z.string().trim().max(40).refine(isOneLine, ONE_LINE).optional().describe("A title of one or two words"),
   options: z
     .array(Option)
     .max(MAX_OPTIONS)
@@ -73,7 +82,7 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
     },
     parameters: Parameters,
     dialects: { claude: { name: "AskUserQuestion" }, codex: { name: "request_user_input" } },
-    aliases: ["ask_question"],
+    aliases: ["ask_question", "ask_followup_question", "question"],
     convertInput: convertQuestions,
     kind: "readonly",
     category: ToolCategory.SESSION,

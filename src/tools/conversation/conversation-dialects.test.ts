@@ -38,6 +38,7 @@ describe("questions of other clients", () => {
     ["ask_user", [{ question: "Which?", type: "yesno" }], { options: [{ label: "Yes" }, { label: "No" }] }],
     ["ask_user", [{ question: "Which?", type: "text" }], {}],
     ["ask_user", [{ question: "Which?", options: ["a", "b"], custom: false }], { free_text: false }],
+    ["question", [{ question: "Which?", header: "One", options, multiple: true, custom: false }], { free_text: false }],
   ])("%s with %j is asked", async (name, questions, asked) => {
     const haft = open();
     const result = await haft.execute(name, { questions });
@@ -48,7 +49,12 @@ describe("questions of other clients", () => {
   test("a single question needs no list", async () => {
     const haft = open();
     await haft.execute("ask_user", { question: "Which?", options });
-    expect(await haft.approvals.list()).toMatchObject([{ questions: [{ question: "Which?", options }] }]);
+    await haft.execute("ask_followup_question", { question: "Which?", options: ["a", "b"] });
+    const labels = [{ label: "a" }, { label: "b" }];
+    expect(await haft.approvals.list()).toMatchObject([
+      { questions: [{ question: "Which?", options }] },
+      { questions: [{ question: "Which?", options: labels }] },
+    ]);
   });
 
   test.each([
