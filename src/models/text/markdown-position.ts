@@ -1,6 +1,9 @@
 /** What quotes text in Markdown. */
 export type QuoteKind = "code block" | "inline code" | "block quote" | "HTML comment";
 
+/** `unclosedSince`: how many lines before the end of the text the block begins, if nothing closes it. */
+type QuotedCallListener = (kind: QuoteKind, text: string, unclosedSince?: number) => void;
+
 /** Backticks that may open inline code. */
 interface BacktickRun {
   length: number;
@@ -12,6 +15,11 @@ interface BacktickRun {
 /** How much of a quoted block is kept to find out whether it contains a call. */
 const MAX_KEPT = 16 * 1024;
 const MAX_RUNS = 64;
+/** The markers of list items at the start of a line, and the white space around them. */
+const LIST_MARKERS = /^(?:\s*(?:[-*+]|\d{1,9}[.)])(?=\s))*\s*/;
+const QUOTE_MARKERS = /^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:>[ \t]?)+/gm;
+/** May become the marker of a list item. */
+const MARKER_BEGINNING = /^(?:[-*+]|\d{1,9}[.)]?)$/;
 /** Longer runs of backticks open no inline code here, so the number of searches for closing ones is bounded. */
 const MAX_RUN_LENGTH = 8;
 
@@ -21,6 +29,7 @@ const MAX_RUN_LENGTH = 8;
  * - A fence is three or more backticks or tildes at the start of a line. It ends at a line with at least as many, or at the
  *   end of the text.
  * - A line that starts with `>` is a block quote. Each line counts for itself.
+ * - Both may follow the markers of list items.
  * - Backticks open inline code if as many follow in the same paragraph.
  */
 export class MarkdownPosition {
@@ -30,12 +39,18 @@ export class MarkdownPosition {
   isAfterQuote = false;
   /** Searches that found nothing up to the end of this paragraph: closing backticks by their number, or `-->`. */
   readonly unclosed = new Set<number | "-->">();
-  readonly #onQuotedCall: (kind: QuoteKind, text: string) => void;
+  readonly #onQuotedCall: QuotedCallListener;
   #line = 0;
   /** What the first character of the line begins. */
   #lineKind: "blank" | "text" | "quote" | "fence" = "blank";
   #indent = 0;
-  #fence: { character: string; length: number } | undefined;
+  /** The line begins with the marker of a list item. */
+  #isListItem = false;
+  /** The indent of the content of the list item that this line may belong to. */
+  #listIndent = 0;
+  /** The beginning of a line that may become the marker of a list item. */
+  #pending = "";
+  #fence: { character: string; length: number; line: number } | undefined;
   #fenceRun = { character: "", length: 0, isOver: false, isAlone: true, hasBacktick: false };
   #runs: BacktickRun[] = [];
   #openRun: BacktickRun | undefined;
@@ -43,7 +58,7 @@ export class MarkdownPosition {
   #lastContent = "";
   #block: { kind: QuoteKind; text: string; hasMarker: boolean } | undefined;
 
-  constructor(onQuotedCall: (kind: QuoteKind, text: string) => void) {
+  constructor(onQuotedCall: QuotedCallListener) {
     this.#onQuotedCall = onQuotedCall;
   }
 
@@ -106,18 +121,20 @@ export class MarkdownPosition {
     this.passCall();
     this.#lineKind = "blank";
     this.#indent = 0;
+    this.#pending = "";
   }
 
   /** Reports a quoted call in the block that the end of the text leaves open. */
   end(): void {
-    this.#leaveBlock();
+    const isClosed = !this.#fence || this.#isClosingFence();
+    this.#leaveBlock(isClosed ? undefined : this.#line - (this.#fence?.line ?? 0));
   }
 
   #addToLine(part: string): void {
     if (part === "") return;
     this.#keep(part);
     if (this.#lineKind === "blank") this.#beginLine(part);
-    if (this.#lineKind === "fence" && !this.#fenceRun.isOver) this.#addToFenceRun(part);
+    else if (this.#lineKind === "fence" && !this.#fenceRun.isOver) this.#addToFenceRun(part);
     else if (this.#lineKind === "fence") this.#addAfterFenceRun(part);
     if (!this.#fence) this.#addRuns(part);
     const content = part.trimEnd();
@@ -128,30 +145,44 @@ export class MarkdownPosition {
   }
 
   #beginLine(part: string): void {
-    const content = part.trimStart();
-    this.#indent += part.length - content.length;
+    const head = this.#pending + part;
+    const markers = this.#fence ? "" : (LIST_MARKERS.exec(head)?.[0].trimEnd() ?? "");
+    const content = head.slice(markers.length).trimStart();
+    this.#indent += head.length - content.length;
+    this.#isListItem ||= markers !== "";
+    if (this.#isListItem || (this.#indent === 0 && content !== "")) this.#listIndent = this.#indent;
+    this.#pending = !this.#fence && MARKER_BEGINNING.test(content) ? content : "";
+    if (content === "" || this.#pending !== "") return;
     const first = content.charAt(0);
-    if (first === "") return;
-    if (first === ">" && this.#indent <= 3 && !this.#fence) {
+    if (first === ">" && this.#indent <= this.#listIndent + 3 && !this.#fence) {
       this.#lineKind = "quote";
-      this.#enterBlock("block quote", part);
+      this.#enterBlock("block quote", content);
       this.#endParagraph();
     } else if (first === "`" || first === "~") {
       this.#lineKind = "fence";
       this.#fenceRun = { character: first, length: 0, isOver: false, isAlone: true, hasBacktick: false };
-    } else this.#lineKind = "text";
-    if (this.#lineKind !== "quote" && this.#block?.kind === "block quote") this.#leaveBlock();
+      this.#leaveQuote();
+      this.#addToFenceRun(content);
+    } else this.#beginText();
+  }
+
+  #beginText(): void {
+    this.#lineKind = "text";
+    this.#leaveQuote();
+  }
+
+  #leaveQuote(): void {
+    if (this.#block?.kind === "block quote") this.#leaveBlock();
   }
 
   #addToFenceRun(part: string): void {
     const run = this.#fenceRun;
-    const content = run.length === 0 ? part.trimStart() : part;
     let count = 0;
-    while (content.charAt(count) === run.character) count++;
+    while (part.charAt(count) === run.character) count++;
     run.length += count;
-    if (count === content.length) return;
+    if (count === part.length) return;
     run.isOver = true;
-    this.#addAfterFenceRun(content.slice(count));
+    this.#addAfterFenceRun(part.slice(count));
   }
 
   #addAfterFenceRun(rest: string): void {
@@ -169,6 +200,7 @@ export class MarkdownPosition {
   #endLine(): void {
     this.#keep("\n");
     this.#closeRun();
+    if (this.#lineKind === "blank" && !this.isLineBlank) this.#beginText();
     if (this.#isClosingFence()) {
       this.#leaveBlock();
       this.#fence = undefined;
@@ -177,12 +209,14 @@ export class MarkdownPosition {
     if (this.#lineKind === "blank" && this.isLineBlank) {
       this.isAfterQuote = false;
       this.#endParagraph();
-      if (this.#block?.kind === "block quote") this.#leaveBlock();
+      this.#leaveQuote();
     }
     this.#line++;
     this.#lastCharacter = "\n";
     this.#lineKind = "blank";
     this.#indent = 0;
+    this.#isListItem = false;
+    this.#pending = "";
     this.isLineBlank = true;
   }
 
@@ -190,7 +224,7 @@ export class MarkdownPosition {
     const { character, length, hasBacktick } = this.#fenceRun;
     // With a backtick after it, it is inline code.
     if (length < 3 || (character === "`" && hasBacktick)) return;
-    this.#fence = { character, length };
+    this.#fence = { character, length, line: this.#line };
     this.#endParagraph();
     this.#enterBlock("code block", "");
   }
@@ -231,12 +265,12 @@ export class MarkdownPosition {
     this.#block = { kind, text, hasMarker: false };
   }
 
-  #leaveBlock(): void {
+  #leaveBlock(unclosedSince?: number): void {
     const block = this.#block;
     this.#block = undefined;
     if (!block?.hasMarker) return;
     const isQuote = block.kind === "block quote";
-    this.#onQuotedCall(block.kind, isQuote ? block.text.replace(/^[ \t]*(?:>[ \t]?)+/gm, "") : block.text);
+    this.#onQuotedCall(block.kind, isQuote ? block.text.replace(QUOTE_MARKERS, "") : block.text, unclosedSince);
   }
 
   #keep(text: string): void {

@@ -28,6 +28,12 @@ describe("a quoted call is text, with a warning", () => {
       "quote",
     ],
     ["in a nested block quote", `> > ${CALL}\nSo.`, "block quote"],
+    ["in a block quote of a list item", `- > ${CALL}\nSo.`, "block quote"],
+    ["in a block quote of a numbered item", `1. > ${LINES.replaceAll("\n", "\n   > ")}\nSo.`, "block quote"],
+    ["in a block quote below a nested item", `- a\n  10) b\n      > ${CALL}`, "block quote"],
+    ["in a block quote of nested items", `* +   > ${CALL}`, "block quote"],
+    ["in a fence that begins in a list item", `1. \`\`\`xml\n   ${CALL}\n   \`\`\`\n2. End.`, "code block"],
+    ["in tildes that begin in a list item", `- 2) ~~~\n  ${CALL}\n  ~~~\nEnd.`, "code block"],
     ["in an HTML comment", `<!-- ${CALL} -->\nSo.`, "HTML comment"],
     ["in an HTML comment inside a line", `So <!-- as in\n${CALL} --> there.`, "HTML comment"],
     ["in an HTML comment that ends with the text", `<!--\n\n${LINES}`, "HTML comment"],
@@ -54,6 +60,17 @@ describe("a quoted call is text, with a warning", () => {
   test("bare JSON after a block quote belongs to it", () => {
     const text = '> <tool_call>\n{"name": "search", "arguments": {}}\n';
     expect(read(text)).toMatchObject({ calls: [], text });
+  });
+
+  test("in a code block that nothing closes, the warning names the line where it begins", () => {
+    const text = `${LINES}\n\`\`\`markdown\n# T\n\`\`\`bash\nls\n\`\`\`\nmore\n\`\`\`\n${CALL}`;
+    expect(read(text).warnings.join()).toContain("in a code block that begins in line 10 and is not closed");
+  });
+
+  test("in text that turns out to be reasoning", () => {
+    const { calls, warnings } = read(`${CALL} x </think> y`);
+    expect(calls).toEqual([]);
+    expect(warnings.join()).toContain("The call of search in reasoning was not made");
   });
 
   test("a marker that is only mentioned gives no warning", () => {
@@ -87,6 +104,11 @@ describe("a real call is made", () => {
     ["on a line that contains >", `If 2 > 1 ${CALL}`],
     ["after a comment", `<!-- so --> ${CALL}`],
     ["after a comment that nothing closes in its paragraph", `Write <!-- first.\n\n${CALL} -->`],
+    ["in a list item", `- ${CALL}`],
+    ["after a fence of a list item", `- \`\`\`\n  - \`\`\`\n  \`\`\`\n${CALL}`],
+    ["after a line that is only a number", `2\n${CALL}`],
+    ["after an empty comment", `<!-->\n${CALL}`],
+    ["after another empty comment", `<!--->\n${CALL}`],
     ["in an indented line", `Look:\n    ${CALL}`],
   ])("%s", (_, text) => {
     for (const parsed of [readEveryWay(text, { tools: TOOLS }), read(text, { format: "hermes" })]) {
@@ -179,6 +201,10 @@ describe("text has no markers of calls", () => {
     ["auto", "Done.</s>", "Done."],
     ["hermes", "Done.<|im_end|>", "Done."],
     ["auto", "Not <s>old</s> but new.", "Not <s>old</s> but new."],
+    ["auto", "This is <s>old</s>", "This is <s>old</s>"],
+    ["auto", "This is <s>old</s> and done.</s>", "This is <s>old</s> and done."],
+    ["auto", "The token <|im_end|> ends a turn.<|im_end|>", "The token <|im_end|> ends a turn."],
+    ["auto", `Ok.<|im_end|> ${CALL}<|im_end|>\n`, "Ok. \n"],
     ["auto", "A tag: <function>x</function>.", "A tag: <function>x</function>."],
     ["qwen3-coder", "<function=search>\n</function></function>\n</tool_call>So.", "\nSo."],
     ["cohere", "<|START_TEXT|>Done.<|END_TEXT|>", "Done."],

@@ -25,8 +25,10 @@ export interface TextReader extends CallReader {
   drop(): string;
   /** The calls that are held. */
   heldCalls(): readonly ParsedToolCall[];
-  /** Everything so far was reasoning. False if there was only white space. */
-  retract(): boolean;
+  /** Everything so far was reasoning. Returns it, or "" if there was only white space. */
+  retract(): string;
+  /** The number of lines so far. */
+  lineCount(): number;
   /** The names of the tools that the text would call if it were not quoted. */
   callsIn(text: string): readonly string[];
 }
@@ -49,13 +51,18 @@ const MAX_KEPT_REASONING = 64 * 1024;
 class TextReadingState {
   readonly #reader: TextReader;
   readonly #plan: ScanPlan;
-  readonly #position = new MarkdownPosition((kind, text) => this.#warnOfCallsIn(text, `a ${kind}`));
+  readonly #position = new MarkdownPosition((kind, text, unclosedSince) => {
+    const line = unclosedSince === undefined ? undefined : this.#reader.lineCount() - unclosedSince;
+    this.#warnOfCallsIn(text, `a ${kind}${line === undefined ? "" : ` that begins in line ${line} and is not closed`}`);
+  });
   readonly #startsInReasoning: boolean;
   readonly #readsQuotes: boolean;
   #hasReasoning: boolean;
   /** Calls in reasoning that nothing has closed yet. */
   #isHolding = false;
   #isAfterCall = false;
+  /** How many `<s>` of HTML are open. */
+  #openStrikes = 0;
 
   constructor(reader: TextReader, { format, startsInReasoning, readsQuotes }: TextReading) {
     this.#reader = reader;
@@ -93,6 +100,10 @@ class TextReadingState {
         return yield* this.#readComment(found);
       case "end_token":
         if (yield* this.#isEndToken(found)) return this.#skip(found);
+        this.#openStrikes = Math.max(0, this.#openStrikes - 1);
+        return this.#passText(this.#reader.source.take(found.length));
+      case "strike":
+        this.#openStrikes++;
         return this.#passText(this.#reader.source.take(found.length));
       case "call_end":
         if (this.#reader.calls.isFull || (meaning.isTag && !this.#isAfterCall)) {
@@ -101,6 +112,7 @@ class TextReadingState {
         this.#reader.warn(`${found.marker} ends no call and was left out.`);
         return this.#skip(found);
       case "control_token":
+        if (yield* this.#isInSentence(found)) return this.#passText(this.#reader.source.take(found.length));
         return this.#skip(found);
     }
   }
@@ -118,8 +130,8 @@ class TextReadingState {
   }
 
   #end(): void {
-    this.#position.end();
     this.#endHold();
+    this.#position.end();
   }
 
   *#readSection(section: Section, found: FoundMarker): Reading {
@@ -175,11 +187,21 @@ class TextReadingState {
     return type === "control_token" || type === "end_token";
   }
 
-  /** `</s>` is also a tag of HTML. It ends the text only after a call or as the last thing of the text. */
+  /** `</s>` is also a tag of HTML. It ends the text only after a call or as the last thing of the text, without `<s>`. */
   *#isEndToken(found: FoundMarker): Reading<boolean> {
     if (this.#isAfterCall) return true;
+    if (this.#openStrikes > 0) return false;
     const at = yield* lookPastSpace(this.#reader.source, found.length);
     return this.#reader.source.peek(1, at) === "" && this.#reader.source.ended;
+  }
+
+  /** Text precedes and follows the token on its line, so the text is about the token. */
+  *#isInSentence(found: FoundMarker): Reading<boolean> {
+    const { source } = this.#reader;
+    if (this.#position.isLineBlank) return false;
+    const at = yield* lookPastSpace(source, found.length);
+    if (source.peek(1, at) === "" || source.peek(at).includes("\n")) return false;
+    return (yield* atMarker(source, this.#plan.markers, at)) === undefined;
   }
 
   /** Passes the marker on as text if it is quoted, with the rest of the inline code around it. */
@@ -227,8 +249,11 @@ class TextReadingState {
     };
     const isBlock = position.isLineBlank;
     if (isBlock || (!position.unclosed.has("-->") && (yield* closesInParagraph(this.#reader)))) {
-      keep(source.take(found.length));
-      const end = yield* readUntil(source, COMMENT_END, keep);
+      // `<!-->` and `<!--->` are complete comments.
+      yield* awaitLength(source, found.length + 2);
+      const isComplete = /^-?>/.exec(source.peek(2, found.length));
+      keep(source.take(found.length + (isComplete?.[0].length ?? 0)));
+      const end = isComplete ? undefined : yield* readUntil(source, COMMENT_END, keep);
       if (end) keep(source.take(end.length));
       position.passReasoning();
       return this.#warnOfCallsIn(kept.slice(found.length), "an HTML comment");
@@ -292,8 +317,10 @@ class TextReadingState {
       reader.pass("reasoning", text);
       this.#warnOfCallsIn(text, "reasoning");
     } else if (this.#hasReasoning) reader.warn(`${found.marker} closes reasoning that was not opened in this text.`);
-    else if (reader.retract()) {
-      reader.warn(`${found.marker} closes reasoning that the prompt opened: set startsInReasoning.`);
+    else {
+      const text = reader.retract();
+      if (text !== "") reader.warn(`${found.marker} closes reasoning that the prompt opened: set startsInReasoning.`);
+      this.#warnOfCallsIn(text, "reasoning");
     }
     this.#hasReasoning = true;
     this.#skip(found);
@@ -398,6 +425,7 @@ type MarkerMeaning =
   | { type: "call_end"; isTag: boolean }
   | { type: "control_token" }
   | { type: "end_token" }
+  | { type: "strike" }
   | { type: "comment" };
 
 /** Pairs of markers around reasoning. Models write them in any format, also those that they know from prompts. */
@@ -456,6 +484,7 @@ function createScanPlan(format: TextFormatName | "auto", tools: ToolTable): Scan
     add(marker, { type: "call_end", isTag: true });
   }
   add(END_TOKEN, { type: "end_token" });
+  add("<s>", { type: "strike" });
   add("<!--", { type: "comment" });
   return {
     markers: markerSet([...meanings.keys()]),

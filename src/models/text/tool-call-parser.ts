@@ -92,6 +92,7 @@ export class TextParser implements ToolCallParser {
       drop: () => this.#drop(),
       heldCalls: () => (this.#held?.events ?? []).flatMap((event) => ("call" in event ? [event.call] : [])),
       retract: () => this.#retract(),
+      lineCount: () => this.#seen.split("\n").length,
       callsIn: (text) => namesOfCalls(text, { format, tools }),
     };
     this.#reading = readText(reader, { format, startsInReasoning, readsQuotes });
@@ -156,11 +157,11 @@ export class TextParser implements ToolCallParser {
     return (held?.events ?? []).map(textOf).join("");
   }
 
-  #retract(): boolean {
-    if (this.#seen.trim() === "") return false;
+  #retract(): string {
+    if (this.#seen.trim() === "") return "";
     Object.assign(this.result, { calls: [], text: "", reasoning: this.#seen });
     this.#emit({ type: "retracted" });
-    return true;
+    return this.#seen;
   }
 }
 
