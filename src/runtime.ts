@@ -287,6 +287,8 @@ export interface Haft {
   search(query: string, options?: { limit?: number; caller?: Partial<Caller> }): AnyTool[];
   /** Removes what tool search has learned from this user's calls, about one tool or all. Returns the number of tools. */
   forgetToolUse(options?: { user?: string; tool?: string }): Promise<number>;
+  /** Reads what tool search has learned from this caller's user: for the first `toLLMTools`. Agents and MCP do it themselves. */
+  readToolUse(caller?: Partial<Caller>): Promise<void>;
   /** The definitions for a model. `compact`: one line and the bare input shape of each tool. */
   toLLMTools(options?: Shown & { dialect?: DialectName; definitions?: "full" | "compact" }): FunctionDeclaration[];
   /** The tools that a model gets now, and those that it can find with `tool_search`. */
@@ -477,11 +479,11 @@ class Runtime {
     return this.registry.list().filter((tool) => isShown(tool) && (mode !== "plan" || tool.isReadOnly));
   }
 
-  shownTools({ mode, among, ...shown }: Shown = {}): ShownSet {
+  shownTools({ among, ...shown }: Shown = {}): ShownSet {
     if (!this.discovery && shown.budget !== undefined) {
       throw new TypeError("A budget for definitions needs `toolSearch`, with which a model finds the other tools.");
     }
-    const all = among ?? this.tools({ mode, caller: shown.caller });
+    const all = among ?? this.tools({ mode: shown.mode, caller: shown.caller });
     return this.discovery?.choose(all, shown) ?? { tools: all, deferred: [] };
   }
 
@@ -677,7 +679,7 @@ class Runtime {
   /** Also what was learned while the search was on. */
   async forgetToolUse({ user = "", tool }: { user?: string; tool?: string } = {}): Promise<number> {
     const { toolSearch } = this.options;
-    if (this.discovery) return this.discovery.uses.forget(user, tool);
+    if (this.discovery) return this.discovery.forget(user, tool);
     return (typeof toolSearch === "object" && (await toolSearch.store?.forget(user, tool))) || 0;
   }
 
@@ -746,13 +748,12 @@ function publicOf(runtime: Runtime): Haft {
       return toolkit;
     },
     tools: (options) => runtime.tools(options),
-    search: (query, { limit, caller } = {}) =>
-      registry.search(query, {
-        filter: runtime.shownTo(caller),
-        limit,
-        learned: runtime.discovery?.learnedBy(caller ?? {}),
-      }),
+    search(query, { limit, caller } = {}) {
+      const learned = runtime.discovery?.learnedBy(caller ?? {});
+      return registry.search(query, { filter: runtime.shownTo(caller), limit, learned });
+    },
     forgetToolUse: (of) => runtime.forgetToolUse(of),
+    readToolUse: async (caller = {}) => runtime.discovery?.prepare(caller),
     toLLMTools({ dialect, definitions, ...shown } = {}) {
       const declare = definitions === "compact" ? compactDeclaration : declarationOf;
       return runtime.shownTools(shown).tools.map((tool) => declare(tool, dialect));

@@ -100,10 +100,11 @@ export const runtime = defineCapability({
   needs: ["store", "workspace", "jobs"],
   // Opened before, so their tools come first in every list.
   uses: ["artifacts", "browser", "web", "canvas", "messages"],
-  open(context) {
+  async open(context) {
     const { config, options, isPartial, user, rules, clock, warn, opened, workspace: files, jobs, artifacts } = context;
     const { store: stored } = context;
     const { audit } = stored;
+    const toolUse = await stored.toolUse(config.folder);
     const { approvalWaitMs, runsJobs = true, isShortLived, tools = [] } = options;
     const configured = configuredOptions(config);
     const guard = options.ownsProcess
@@ -131,7 +132,7 @@ export const runtime = defineCapability({
       toolSearch: {
         ...configured.toolSearch,
         enabled: !isPartial && configured.toolSearch.enabled !== false,
-        store: stored.toolUse(config.folder),
+        store: toolUse,
       },
       // Loaded by the first hook that posts.
       post: async (...request) => (await import("../io/net/post-json.ts")).postJson(...request),

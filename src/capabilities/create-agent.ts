@@ -114,15 +114,16 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
 }
 
 /** A tool that is not registered is restricted by the policy of the call only. */
-function shownTools(haft: Haft, toolkit: AgentToolkit, to: ToolAudience): readonly AnyTool[] {
+async function shownTools(haft: Haft, toolkit: AgentToolkit, to: ToolAudience): Promise<readonly AnyTool[]> {
   const { caller, mode, policy, loaded, about } = to;
+  await haft.readToolUse(caller);
   const visible = new Set(haft.tools({ caller }));
   const among = toolkit
     .list()
     .filter((tool) => visible.has(tool) || haft.registry.get(tool.name) !== tool)
     .filter((tool) => mode !== "plan" || tool.isReadOnly)
     .filter((tool) => policy.every((layer) => isToolAllowed(tool, layer)));
-  return haft.shownTools({ among, caller, loaded, about }).tools;
+  return haft.shownTools({ among, caller, mode, loaded, about }).tools;
 }
 
 async function promptOf(options: AgentOptions, view: PromptView): Promise<string> {

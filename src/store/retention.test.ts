@@ -84,6 +84,34 @@ describe.each(ENGINES)("pruning on $name", (engine) => {
   });
 });
 
+test("the use of tools is deleted if it is older than 180 days", async () => {
+  const clock = createSetClock();
+  const store = await openStore(
+    { stateFolder: mkdtempSync(join(folder, "s-")) },
+    { clock, secretNames: ["ledger id"] },
+  );
+  const uses = await store.toolUse("/w");
+  const use = (tool: string) => ({
+    ...{ user: "ada", tool, uses: 1 },
+    ...{ lastUsedAt: clock.now(), questions: ["post with ledger_id=4711-ab"] },
+  });
+  await uses.add([use("old")]);
+  clock.advance(181 * DAY_MS);
+  await uses.add([use("new")]);
+  await store.retention.prune(limits);
+  // The host's names of secrets are masked too.
+  expect(await (await store.toolUse("/w")).load("ada")).toMatchObject([
+    { tool: "new", questions: ["post with ledger_id=[hidden]"] },
+  ]);
+  expect(await (await store.toolUse("/other")).load("ada")).toEqual([]);
+  const plan = await store.database.all<{ detail: string }>(
+    "EXPLAIN QUERY PLAN SELECT * FROM tool_use WHERE workspace = ? ORDER BY last_used_at DESC LIMIT 500",
+    ["/w"],
+  );
+  expect(plan.map(({ detail }) => detail)).toEqual([expect.stringContaining("USING INDEX tool_use_recent")]);
+  await store.close();
+});
+
 test("a pruning that fails is made again an hour later, and none after the store is closed", async () => {
   const clock = createFakeClock();
   const warnings: string[] = [];

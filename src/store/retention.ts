@@ -54,6 +54,8 @@ interface RetentionOptions {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
+/** Then a use counts less than a thousandth. */
+const TOOL_USE_DAYS = 180;
 const FIRST_MS = 60_000;
 const EVERY_MS = 60 * 60_000;
 /** More is freed than needed, so not every hour has to prune. */
@@ -109,6 +111,7 @@ export class Retention {
       return report;
     }
     await outputs.pruneOutputs(clock.now() - limits.outputDays * DAY_MS);
+    await database.run("DELETE FROM tool_use WHERE last_used_at < ?", [clock.now() - TOOL_USE_DAYS * DAY_MS]);
     await deleteUpTo(database, (await readBase(database)).seq);
     for (const segment of due) {
       const archive = limits.archives ? await this.#archive(segment) : segment.archive;

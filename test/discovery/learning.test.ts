@@ -1,5 +1,6 @@
 // Tool search learns at every entrance, keeps it per workspace and user, and forgets it on request.
-import { createTool } from "haft";
+import { setTimeout as delay } from "node:timers/promises";
+import { createHaft, createTool } from "haft";
 import { createAgent } from "haft/agent";
 import { createScriptedLanguageModel } from "haft/testing";
 import { expect, test } from "vitest";
@@ -70,6 +71,34 @@ test("an agent teaches with its user's message only if that is chosen", async ()
     await agent.run("Please reimburse my travel expenses.", { caller: { user: "ada", session: "s" } });
     expect(finds(host, { user: "ada" })).toBe(learnFrom === "messages");
   }
+});
+
+test("an agent learns what the user typed, not the text that a command expands to", async () => {
+  const { host } = await open({ learnFrom: "messages" });
+  const model = createScriptedLanguageModel([{ calls: [{ name: "ledger_post", input: {} }] }, { text: "Done." }]);
+  const agent = createAgent({ haft: host.haft, model });
+  const caller = { user: "ada", session: "s" };
+  await agent.run("Please reimburse my travel expenses.", { caller, userMessage: "/payday now" });
+  expect(finds(host, caller)).toBe(false);
+  expect(host.haft.search("payday", { caller }).map(({ name }) => name)).toEqual(["ledger_post"]);
+});
+
+test("an agent waits for a store that needs time, so its definitions stay the same", async () => {
+  const parameters = { type: "object", properties: { id: { type: "string" } } } as const;
+  const tools = Array.from({ length: 40 }, (_, at) => ({
+    ...{ name: `crm_${at}`, description: `Does number ${at} in the CRM`, parameters, run: () => "done" },
+    origin: { type: "mcp", server: "crm" } as const,
+  }));
+  const rows = [{ tool: "crm_39", questions: [], uses: 3, lastUsedAt: Date.now() }];
+  const store = { load: () => delay(20, rows), add: () => undefined, forget: () => 0 };
+  const haft = createHaft({ tools, toolSearch: { budget: 1000, store } });
+  const search = { name: "tool_search", input: { query: "xylophone" } };
+  const model = createScriptedLanguageModel([{ calls: [search] }, { text: "Done." }]);
+  await createAgent({ haft, model }).run("Hello", { caller: { user: "ada", session: "s" } });
+  const [first, second] = model.requests.map((request) => request.tools?.map(({ name }) => name));
+  expect(first).toContain("crm_39");
+  expect(second).toEqual(first);
+  await haft.shutdown();
 });
 
 test("the configuration turns search off with false; what was learned before can still be forgotten", async () => {

@@ -171,6 +171,8 @@ async function openConversation(
         const command = await host.agents.skills.readCommand(text);
         const result = await agent.run(command?.text ?? text, {
           messages: [...messages],
+          // The text of a skill is not the user's.
+          userMessage: text,
           policy: command?.policy,
           context,
           signal,

@@ -83,11 +83,14 @@ const forget = defineCommand({
   uses: ["tools"],
   async run({ connect, output, operands: [tool] }) {
     const client = await connect();
-    output.data(await client.tools.forget({ tool }), ({ tools }) => [
+    output.data(await client.tools.forget({ tool }), ({ tools }) =>
       tools === 0
-        ? "Nothing was learned."
-        : `Forgot what was learned about ${tools} ${tools === 1 ? "tool" : "tools"}.`,
-    ]);
+        ? ["Nothing was learned."]
+        : [
+            `Forgot what was learned about ${tools} ${tools === 1 ? "tool" : "tools"}.`,
+            "Other processes that run in this folder may use it for up to a minute.",
+          ],
+    );
   },
 });
 

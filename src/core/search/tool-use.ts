@@ -68,12 +68,12 @@ export function likelihoodOf({ uses, lastUsedAt }: Pick<ToolUse, "uses" | "lastU
 }
 
 export function addQuestions(known: readonly string[], added: readonly string[]): string[] {
-  let all = [...known];
-  for (const question of added) {
-    const words = wordsOf(question);
-    all = [...all.filter((other) => similarity(words, wordsOf(other)) < SAME_QUESTION), question];
+  const read = (question: string) => ({ question, words: wordsOf(question) });
+  let all = known.map(read);
+  for (const next of added.map(read)) {
+    all = [...all.filter(({ words }) => similarity(next.words, words) < SAME_QUESTION), next];
   }
-  return all.slice(-MAX_QUESTIONS);
+  return all.slice(-MAX_QUESTIONS).map(({ question }) => question);
 }
 
 function wordsOf(text: string): ReadonlySet<string> {

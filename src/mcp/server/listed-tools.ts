@@ -102,7 +102,8 @@ export class ServedTools {
   }
 
   /** The tools that one session lists: all, or a part if there are too many. */
-  listFor(caller: Pick<Caller, "session" | "user">, clientName: string): ToolDefinition[] {
+  async listFor(caller: Pick<Caller, "session" | "user">, clientName: string): Promise<ToolDefinition[]> {
+    if (this.#options.defers) await this.#runtime.readToolUse?.(caller);
     const all = this.#tools();
     const tools = this.#options.defers
       ? this.#runtime.shownTools({ among: all, caller }).tools

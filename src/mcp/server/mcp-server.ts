@@ -43,8 +43,8 @@ export function createMcpServer(service: McpService, connection: McpConnection, 
   });
   server.onerror = (error) => options.onError?.(error);
 
-  server.setRequestHandler("tools/list", (_request, context) => ({
-    tools: tools.listFor(
+  server.setRequestHandler("tools/list", async (_request, context) => ({
+    tools: await tools.listFor(
       { session: connection.session, user: identity.name },
       readRound(context, server, clock).clientName,
     ),

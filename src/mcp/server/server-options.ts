@@ -62,6 +62,8 @@ export interface McpRuntime {
   readonly jobs?: McpJobs;
   readonly spill: { read(ref: string): MaybePromise<string | undefined> };
   tools(options?: { mode?: string }): AnyTool[];
+  /** Reads what tool search has learned from the caller. */
+  readToolUse?(caller: Partial<Caller>): Promise<void>;
   /** The tools that a model sees now, if there are too many. */
   shownTools(options: { among: readonly AnyTool[]; caller: Partial<Caller> }): { readonly tools: readonly AnyTool[] };
   execute(name: string, input: unknown, options: CallOptions): Promise<ToolResult>;

@@ -138,6 +138,7 @@ const RUN_KEYS = keysOf<RunOptions>({
   limits: true,
   lateResults: true,
   onEvent: true,
+  userMessage: true,
   parent: true,
 });
 
@@ -175,7 +176,7 @@ class AgentRun {
       checkKeys("A run of an agent", this.#options, RUN_KEYS);
       const messages: readonly Message[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
       // A subagent's task is the text of a model.
-      if (!this.#options.parent) this.#userMessage = textsOfUser(messages).at(-1);
+      if (!this.#options.parent) this.#userMessage = this.#options.userMessage ?? textsOfUser(messages).at(-1);
       await this.#start(messages);
       for (;;) {
         const result = await this.#step();
@@ -238,7 +239,7 @@ class AgentRun {
     const caller = this.#caller;
     const loaded = loadedToolsIn(messages);
     const about = textsOfUser(messages).at(0);
-    const shown = this.#parts.shownTools({ caller, mode, policy: this.#policy, loaded, about });
+    const shown = await this.#parts.shownTools({ caller, mode, policy: this.#policy, loaded, about });
     const tools = reuseIfEqual(this.#tools, shown);
     this.#tools = tools;
     this.#context.setToolDefinitions(tools.map(callDefinitionOf));

@@ -42,6 +42,8 @@ export interface RunOptions {
    * runs only after the message that requests it is stored.
    */
   onEvent?(event: AgentEvent): void | Promise<void>;
+  /** What the user typed, from which tool search may learn. Default: the last message of the user in the input. */
+  userMessage?: string;
   /** The call that contains this run: the calls of the run are nested in it and have no more rights. */
   parent?: ToolContext;
 }
@@ -180,7 +182,7 @@ export interface AgentDependencies {
   readonly limits: AgentLimits;
   readonly prices?: ModelPrices;
   /** The tools of the toolkit that the model sees, for this caller, mode and policy. */
-  shownTools(to: ToolAudience): readonly AnyTool[];
+  shownTools(to: ToolAudience): MaybePromise<readonly AnyTool[]>;
   systemPrompt(view: PromptView): Promise<string> | string;
   /** Watches for the results of pending calls. `awaited`: the calls that the conversation already waits for. */
   watchLateResults?(of: { caller: Partial<Caller>; awaited: readonly PendingResult[] }): MaybePromise<LateResults>;

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../core/stage.ts";
 import { addUse, MAX_TOOLS, type ToolUse, type ToolUseChange, type ToolUseStore } from "../../core/search/tool-use.ts";
+import { secretNames } from "../../core/mask-secrets.ts";
 import type { SqlDatabase } from "../database.ts";
 import { integer, json, type StoreModule, table, text } from "../table.ts";
 
@@ -16,39 +17,49 @@ const toolUse = table(
   "PRIMARY KEY (workspace, user_name, tool)",
 );
 
+const RECENT = "CREATE INDEX tool_use_recent ON tool_use (workspace, last_used_at)";
+
 /** The use of tools by workspace. */
-export const toolUseModule: StoreModule<(workspace: string) => ToolUseStore> = {
-  migrations: { name: "tool_use", versions: [[toolUse.create]] },
-  async open({ database, clock }) {
-    const rows = await toolUse.select(database, toolUse.keys, "ORDER BY last_used_at DESC LIMIT ?", [MAX_KNOWN]);
-    const readAt = clock.now();
-    return (workspace) => {
-      const own = rows.filter((row) => row.workspace === workspace);
+export const toolUseModule: StoreModule<(workspace: string) => Promise<ToolUseStore>> = {
+  migrations: { name: "tool_use", versions: [[toolUse.create], [RECENT]] },
+  open({ database, clock, secretNames: names = [] }) {
+    return async (workspace) => {
+      const clause = "WHERE workspace = ? ORDER BY last_used_at DESC LIMIT ?";
+      const rows = await toolUse.select(database, toolUse.keys, clause, [workspace, MAX_KNOWN]);
+      const readAt = clock.now();
       const isFresh = (): boolean => rows.length < MAX_KNOWN && clock.now() - readAt < FRESH_MS;
-      return new SqlToolUse(database, workspace, (user) =>
-        isFresh() ? own.filter(({ userName }) => userName === user).reverse() : undefined,
-      );
+      const known = (user: string): ToolUse[] | undefined =>
+        isFresh() ? rows.filter(({ userName }) => userName === user).reverse() : undefined;
+      return new SqlToolUse(database, workspace, { known, names: secretNames(names) });
     };
   },
 };
 
-/** Rows that are read when the store is opened: the first search of a small store need not wait for them. */
+/** Rows that are read when a workspace is opened: the first search of a small store need not wait for them. */
 const MAX_KNOWN = 500;
 const FRESH_MS = 10_000;
 
 const OF_USER = "WHERE workspace = ? AND user_name = ?";
 
+interface SqlToolUseOptions {
+  /** What was read when the workspace was opened. */
+  known?: ((user: string) => ToolUse[] | undefined) | undefined;
+  /** More names of secrets. */
+  names?: ReturnType<typeof secretNames>;
+}
+
 /** What calls have taught about tools, in a database that several processes share. */
 export class SqlToolUse implements ToolUseStore {
   readonly #db: SqlDatabase;
   readonly #workspace: string;
-  #known: ((user: string) => ToolUse[] | undefined) | undefined;
+  readonly #names: SqlToolUseOptions["names"];
+  #known: SqlToolUseOptions["known"];
 
-  /** `known`: what was read when the store was opened. */
-  constructor(db: SqlDatabase, workspace: string, known?: (user: string) => ToolUse[] | undefined) {
+  constructor(db: SqlDatabase, workspace: string, { known, names }: SqlToolUseOptions = {}) {
     this.#db = db;
     this.#workspace = workspace;
     this.#known = known;
+    this.#names = names;
   }
 
   load(user: string): MaybePromise<ToolUse[]> {
@@ -68,7 +79,9 @@ export class SqlToolUse implements ToolUseStore {
     await this.#db.transaction(async (tx) => {
       // Two processes that add to one row would lose the additions of one of them.
       await tx.lock("tool_use");
-      for (const { user, ...change } of changes) {
+      for (const { user, ...added } of changes) {
+        const questions = added.questions.map((question) => this.#names?.hideIn(question) ?? question);
+        const change = { ...added, questions };
         const key = [...this.#keyOf(user), toolUse.toSql("tool", change.tool)];
         const [known] = await toolUse.select(
           tx,

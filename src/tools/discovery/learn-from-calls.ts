@@ -19,9 +19,17 @@ export interface LearnOptions {
 
 /** A search that may still teach. */
 interface OpenSearch {
+  readonly user: string;
   readonly question: string;
-  readonly found: ReadonlySet<string>;
+  /** The tools that it may teach. */
+  readonly found: Set<string>;
   readonly taught: Set<string>;
+}
+
+interface Learning {
+  readonly stage: Stage;
+  /** The searches of this user teach nothing more, about one tool or all. */
+  forget(user: string, tool?: string): void;
 }
 
 const MAX_SESSIONS = 1_000;
@@ -32,19 +40,28 @@ const QUOTED_WORDS = 4;
 /**
  * Counts successful calls, and learns which question led to which tool: the last search of the session that found it, or the
  * user's message. Not learned: text that a tool or a server may have written. So a session that has read untrusted text
- * teaches nothing, nor does a call that other code than ours makes, nor a query that quotes a definition.
+ * teaches nothing, nor does a call that other code than ours makes. A query that quotes a definition teaches nothing about that tool.
  */
-export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOptions): Stage {
+export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOptions): Learning {
   const searches = new Map<string, OpenSearch[]>();
   /** What a running call teaches if it succeeds. */
   const lessons = new WeakMap<Call, () => string | undefined>();
 
   return {
-    name: "learn",
-    // A plain call has no session.
-    compile: () => ({ leave }),
-    enter,
-    leave,
+    stage: {
+      name: "learn",
+      // A plain call has no session.
+      compile: () => ({ leave }),
+      enter,
+      leave,
+    },
+    forget(user, tool) {
+      for (const search of [...searches.values()].flat()) {
+        if (search.user !== user) continue;
+        if (tool === undefined) search.found.clear();
+        else search.found.delete(tool);
+      }
+    },
   };
 
   function enter(call: Call): MaybePromise<undefined> {
@@ -62,7 +79,7 @@ export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOpti
     if (result.status !== "completed" || result.metadata.known !== undefined) return result;
     const { name } = toolOf(call);
     const lesson = lessons.get(call);
-    if (name !== TOOL_SEARCH) uses.add(userOf(call.caller), name, lesson?.());
+    if (name !== TOOL_SEARCH && isOfModel(call)) uses.add(userOf(call.caller), name, lesson?.());
     else if (lesson) openSearch(call, lesson(), result);
     return result;
   }
@@ -80,6 +97,8 @@ export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOpti
     const search = searches.get(sessionKey(caller))?.findLast(({ found }) => found.has(name));
     if (search && !search.taught.has(name)) {
       return () => {
+        // Forgotten while the call ran.
+        if (!search.found.has(name)) return undefined;
         search.taught.add(name);
         return search.question;
       };
@@ -89,13 +108,15 @@ export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOpti
 
   function openSearch({ caller }: Call, question: string | undefined, { metadata }: ToolResult): void {
     const names = Array.isArray(metadata["loadedTools"]) ? metadata["loadedTools"].map(String) : [];
-    if (question === undefined || names.length === 0) return;
-    if (names.some((name) => quotesDefinition(question, find(name)))) return;
+    if (question === undefined) return;
+    const found = new Set(names.filter((name) => !quotesDefinition(question, find(name))));
+    if (found.size === 0) return;
+    const user = userOf(caller);
     const key = sessionKey(caller);
     const open = searches.get(key) ?? [];
     // Re-inserted, so the session that searched longest ago is dropped first.
     searches.delete(key);
-    searches.set(key, [...open, { question, found: new Set(names), taught: new Set<string>() }].slice(-MAX_SEARCHES));
+    searches.set(key, [...open, { user, question, found, taught: new Set<string>() }].slice(-MAX_SEARCHES));
     const [oldest] = searches.keys();
     if (searches.size > MAX_SESSIONS && oldest !== undefined) searches.delete(oldest);
   }

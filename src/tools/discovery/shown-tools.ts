@@ -125,9 +125,9 @@ export class LoadedTools {
   }
 }
 
-/** A session is a conversation; without one, all calls of a caller are. */
+/** A session of a user is a conversation; without one, all calls of a caller are. */
 export function conversationKey({ session, user, agent, task }: Partial<Caller>): string {
-  return JSON.stringify(session === undefined ? [user, agent, task] : session);
+  return JSON.stringify(session === undefined ? [user, agent, task] : [user, session]);
 }
 
 /** What decides which tools are likely. */
@@ -136,8 +136,12 @@ export interface Likelihood {
   uses: ReadonlyMap<string, number>;
   /** Names of the tools that match the conversation, best first. */
   matches: readonly string[];
-  /** False while the uses are still read: then the choice is not kept. */
-  isComplete: boolean;
+}
+
+interface Choice {
+  room: number;
+  cost: DefinitionCost;
+  likelihood(): Likelihood;
 }
 
 /**
@@ -147,34 +151,40 @@ export interface Likelihood {
 export class LikelyTools {
   readonly #chosen = new Map<string, readonly string[]>();
 
-  /** In the order of `tools`. Without any use or match the first ones that fit. */
-  choose(
-    key: string,
-    tools: readonly AnyTool[],
-    { room, cost, likelihood }: { room: number; cost: DefinitionCost; likelihood(): Likelihood },
-  ): readonly AnyTool[] {
-    const known = this.#chosen.get(key);
-    const names = known ?? this.#choose(key, tools, { room, cost, likelihood: likelihood() });
-    const isChosen = new Set(names);
-    const still = tools.filter(({ name }) => isChosen.has(name));
+  /** In the order of `tools`. Without any use or match the first ones that fit. If chosen tools are gone, others follow last. */
+  choose(key: string, tools: readonly AnyTool[], choice: Choice): readonly AnyTool[] {
+    const names = this.#chosen.get(key);
+    if (!names) return this.#keep(key, rank(tools, choice));
+    const byName = new Map(tools.map((tool) => [tool.name, tool]));
+    const still = names.flatMap((name) => byName.get(name) ?? []);
     // A tool may have another definition now, and the budget may be another one.
-    return known ? takeWithinBudget(still, room, cost) : still;
+    const fitting = takeWithinBudget(still, choice.room, choice.cost);
+    if (still.length === names.length) return fitting;
+    const isStill = new Set(still);
+    const others = tools.filter((tool) => !isStill.has(tool));
+    const room = choice.room - sum(fitting, choice.cost);
+    return this.#keep(key, [...fitting, ...rank(others, { ...choice, room })]);
   }
 
-  #choose(
-    key: string,
-    tools: readonly AnyTool[],
-    { room, cost, likelihood }: { room: number; cost: DefinitionCost; likelihood: Likelihood },
-  ): string[] {
-    const matches = new Map(likelihood.matches.map((name, at) => [name, likelihood.matches.length - at]));
-    const byUse = ({ name }: AnyTool): number => likelihood.uses.get(name) ?? 0;
-    const byMatch = ({ name }: AnyTool): number => matches.get(name) ?? 0;
-    // The sort is stable: equal tools stay in the order of registration.
-    const ranked = tools.toSorted((a, b) => byMatch(b) - byMatch(a) || byUse(b) - byUse(a));
-    const names = takeWithinBudget(ranked, room, cost).map(({ name }) => name);
-    if (likelihood.isComplete) this.#chosen.set(key, names);
+  #keep(key: string, tools: readonly AnyTool[]): readonly AnyTool[] {
+    this.#chosen.set(
+      key,
+      tools.map(({ name }) => name),
+    );
     const [oldest] = this.#chosen.keys();
     if (this.#chosen.size > MAX_CONVERSATIONS && oldest !== undefined) this.#chosen.delete(oldest);
-    return names;
+    return tools;
   }
+}
+
+/** The likeliest tools that fit, in their order. */
+function rank(tools: readonly AnyTool[], { room, cost, likelihood }: Choice): readonly AnyTool[] {
+  const { matches, uses } = likelihood();
+  const places = new Map(matches.map((name, at) => [name, matches.length - at]));
+  const byUse = ({ name }: AnyTool): number => uses.get(name) ?? 0;
+  const byMatch = ({ name }: AnyTool): number => places.get(name) ?? 0;
+  // The sort is stable: equal tools stay in the order of registration.
+  const ranked = tools.toSorted((a, b) => byMatch(b) - byMatch(a) || byUse(b) - byUse(a));
+  const taken = new Set(takeWithinBudget(ranked, room, cost));
+  return tools.filter((tool) => taken.has(tool));
 }

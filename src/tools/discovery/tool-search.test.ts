@@ -57,6 +57,7 @@ describe("tool_search", () => {
     await haft.execute("tool_search", { query: "select:jira_create_page" }, { caller: { session: "a" } });
     expect(names(haft.toLLMTools({ caller: { session: "a" } })).slice(-2)).toEqual(["tool_search", "jira_create_page"]);
     expect(names(haft.toLLMTools({ caller: { session: "b" } })).at(-1)).toBe("tool_search");
+    expect(names(haft.toLLMTools({ caller: { session: "a", user: "bob" } })).at(-1)).toBe("tool_search");
   });
 
   test("selects by name, and suggests similar names for unknown ones", async () => {
@@ -149,6 +150,41 @@ describe("the shown tools", () => {
     // In the order of registration, so the set and not its ranking decides what providers can cache.
     expect(next.slice(-3)).toEqual(["notion_create_customer", "notion_create_release", "tool_search"]);
     expect(names(haft.toLLMTools({ caller: { user: "bob", session: "b" } }))).toEqual(before);
+  });
+
+  test("stay the same while an asynchronous store is read, and are the used ones if it was awaited", async () => {
+    const rows = [{ tool: "notion_create_release", questions: [], uses: 3, lastUsedAt: Date.now() }];
+    const store = { load: () => Promise.resolve(rows), add: () => undefined, forget: () => 0 };
+    const haft = open({ toolSearch: { budget: 1000, store } });
+    const show = (session: string) => names(haft.toLLMTools({ caller: { user: "ada", session } }));
+    const first = show("a");
+    await haft.readToolUse({ user: "ada" });
+    expect(show("a")).toEqual(first);
+    expect(first).not.toContain("notion_create_release");
+    expect(show("b")).toContain("notion_create_release");
+  });
+
+  test("are chosen again for another mode", () => {
+    const haft = open({ tools: tools.toReversed() });
+    const caller = { session: "a" };
+    const inPlan = names(haft.toLLMTools({ caller, mode: "plan" }));
+    expect(inPlan.some((name) => name.includes("delete"))).toBe(false);
+    expect(names(haft.toLLMTools({ caller })).some((name) => name.includes("delete"))).toBe(true);
+    expect(names(haft.toLLMTools({ caller, mode: "plan" }))).toEqual(inPlan);
+  });
+
+  test("are followed by further ones if a server replaces its tools", () => {
+    const haft = open({ toolSearch: { budget: 1000, core: [] } });
+    const caller = { session: "a" };
+    const first = names(haft.toLLMTools({ caller }));
+    const [gone = "", ...kept] = first.slice(0, -1);
+    haft.registry.unregister(gone);
+    const second = names(haft.toLLMTools({ caller }));
+    expect(second.slice(0, kept.length)).toEqual(kept);
+    expect(second).toHaveLength(first.length);
+    expect(names(haft.toLLMTools({ caller }))).toEqual(second);
+    for (const name of second.slice(0, -1)) haft.registry.unregister(name);
+    expect(names(haft.toLLMTools({ caller }))).toHaveLength(first.length);
   });
 
   test("are those that match how the conversation began", () => {

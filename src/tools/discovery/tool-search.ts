@@ -70,7 +70,11 @@ export interface Discovery {
   /** The words that this caller's questions add to a search. */
   learnedBy(caller: Partial<Caller>): LearnedWords | undefined;
   /** Chooses which of these tools are shown to a model now. */
-  choose(tools: readonly AnyTool[], shown: Omit<Shown, "mode" | "among">): ShownSet;
+  choose(tools: readonly AnyTool[], shown: Omit<Shown, "among">): ShownSet;
+  /** Reads what was learned from this caller, unless it is known. */
+  prepare(caller: Partial<Caller>): MaybePromise<void>;
+  /** Removes what this user has taught, about one tool or all. */
+  forget(user: string, tool?: string): Promise<number>;
 }
 
 /** A tenth of a context of 200,000 tokens. */
@@ -103,24 +107,30 @@ export function createDiscovery(parts: DiscoveryDependencies): Discovery {
       .search(about, MAX_MATCHES)
       .map(({ name }) => name);
   };
+  const learning = learnFromCalls({ uses, from: learnFrom, find, hasReadUntrusted });
   return {
     cost,
     uses,
-    stage: learnFromCalls({ uses, from: learnFrom, find, hasReadUntrusted }),
+    stage: learning.stage,
+    prepare(caller) {
+      const user = userOf(caller);
+      return uses.isReady(user) ? undefined : uses.ready(user);
+    },
+    forget(user, tool) {
+      learning.forget(user, tool);
+      return uses.forget(user, tool);
+    },
     learnedBy: (caller) => uses.wordsOf(userOf(caller)),
     tool: createToolSearchTool({
       toolsFor,
       prepare: ({ caller }) => uses.ready(userOf(caller)),
       load: ({ caller }, names) => loadedTools.add(caller, names),
     }),
-    choose(tools, { caller = {}, loaded = loadedTools.of(caller), budget: own = budget, about }) {
+    choose(tools, { caller = {}, mode, loaded = loadedTools.of(caller), budget: own = budget, about }) {
       const user = userOf(caller);
-      const key = JSON.stringify([user, conversationKey(caller), own, about]);
-      const likelihood = () => ({
-        uses: uses.likelihoods(user),
-        matches: matchesOf(about, caller),
-        isComplete: uses.isReady(user),
-      });
+      // Agents of one session may have different tools.
+      const key = JSON.stringify([user, conversationKey(caller), caller.agent, mode, own, about]);
+      const likelihood = () => ({ uses: uses.likelihoods(user), matches: matchesOf(about, caller) });
       const chooseLikely = (others: readonly AnyTool[], room: number): readonly AnyTool[] =>
         likelyTools.choose(key, others, { room, cost, likelihood });
       return deferTools(tools, { budget: own, isCore, loaded, chooseLikely, cost });

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { createFakeClock } from "../../testing/fake-clock.ts";
 import { describeToolUseStore } from "../../core/search/tool-use-store.suite.ts";
-import { addUse, likelihoodOf, MemoryToolUse, toQuestion } from "../../core/search/tool-use.ts";
+import {
+  addUse,
+  likelihoodOf,
+  MemoryToolUse,
+  toQuestion,
+  type ToolUseChange,
+  type ToolUseStore,
+} from "../../core/search/tool-use.ts";
 import { ToolUses } from "./use-by-user.ts";
 
 describeToolUseStore("memory", () => new MemoryToolUse());
@@ -40,16 +47,47 @@ describe("uses", () => {
     expect(uses.likelihoods("ada").get("pay")).toBe(2);
   });
 
-  test("of a store that fails are reported, and searches go on", async () => {
-    const warnings: string[] = [];
-    const fail = () => Promise.reject(new Error("disk full"));
-    const store = { load: fail, add: fail, forget: fail };
-    const uses = new ToolUses({ store, clock: createFakeClock(), warn: (warning) => warnings.push(warning) });
-    await uses.ready("ada");
+  test("that wait are bounded: at most 20 questions of a tool, the same one once", async () => {
+    const added: ToolUseChange[] = [];
+    const store: ToolUseStore = { load: () => [], add: (changes) => void added.push(...changes), forget: () => 0 };
+    const uses = new ToolUses({ store, clock: createFakeClock(), warn: () => undefined });
+    const versionOf = () => uses.wordsOf("ada")?.version;
     uses.add("ada", "pay", "send money");
+    const version = versionOf();
+    uses.add("ada", "pay", "send money");
+    expect(versionOf()).toBe(version);
+    for (let at = 0; at < 50; at++) uses.add("ada", "pay", `question number ${at}`);
     await uses.flush();
-    expect(uses.wordsOf("ada")).toBeUndefined();
-    expect(warnings).toContain("The use of tools could not be saved: disk full");
-    expect(warnings).toContain("The use of tools could not be read: disk full");
+    expect(added).toMatchObject([{ uses: 52 }]);
+    expect(added[0]?.questions).toHaveLength(20);
+    expect(added[0]?.questions.at(-1)).toBe("question number 49");
+  });
+
+  test("of a store that fails are reported once a minute, and searches go on", async () => {
+    const warnings: string[] = [];
+    let reads = 0;
+    const fail = () => Promise.reject(new Error("disk full"));
+    const load = () => (reads++, fail());
+    const clock = createFakeClock();
+    const uses = new ToolUses({
+      store: { load, add: fail, forget: fail },
+      clock,
+      warn: (warning) => warnings.push(warning),
+    });
+    for (let time = 0; time < 3; time++) {
+      await uses.ready("ada");
+      uses.add("ada", "pay", "send money");
+      await uses.flush();
+    }
+    expect(reads).toBe(1);
+    expect(uses.likelihoods("ada").get("pay")).toBe(3);
+    expect(warnings).toEqual([
+      "The use of tools could not be read: disk full",
+      "The use of tools could not be saved: disk full",
+    ]);
+    await clock.advance(60_000);
+    await uses.ready("ada");
+    expect([reads, warnings.length]).toEqual([2, 3]);
+    expect(uses.likelihoods("ada").get("pay")).toBeGreaterThan(2.9);
   });
 });

@@ -30,6 +30,7 @@ const MAX_PROFILES = 200;
 const FRESH_MS = 60_000;
 /** Uses are frequent and not evidence: they are written in groups, and a killed process loses the last ones. */
 const GROUPED_MS = 1_000;
+const WARN_EVERY_MS = 60_000;
 
 export interface ToolUsesOptions {
   store: ToolUseStore;
@@ -44,6 +45,7 @@ export class ToolUses {
   readonly #loading = new Map<string, Promise<void>>();
   /** By user and tool: not yet in the profile and the store. */
   #waiting = new Map<string, Map<string, Waiting>>();
+  readonly #warnedAt = new Map<"read" | "saved", number>();
   #timer: Timer | undefined;
   #writes = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -63,12 +65,12 @@ export class ToolUses {
       if (!(loaded instanceof Promise)) return this.#keep(user, loaded);
       const keeping = loaded
         .then((rows) => this.#keep(user, rows))
-        .catch((error: unknown) => this.#report("read", error))
+        .catch((error: unknown) => this.#keepWithoutRows(user, error))
         .finally(() => this.#loading.delete(user));
       this.#loading.set(user, keeping);
       return keeping;
     } catch (error) {
-      return this.#report("read", error);
+      return this.#keepWithoutRows(user, error);
     }
   }
 
@@ -97,8 +99,9 @@ export class ToolUses {
     void this.ready(user);
     const change = this.#waitingFor(user, tool);
     change.uses++;
-    if (question === undefined) return;
-    change.questions.push(question);
+    // A message leads to many calls of the same tool.
+    if (question === undefined || question === change.questions.at(-1)) return;
+    change.questions = addQuestions(change.questions, [question]);
     const profile = this.#profiles.get(user);
     profile?.words.set(tool, addQuestions(profile.tools.get(tool)?.questions ?? [], change.questions));
   }
@@ -182,6 +185,14 @@ export class ToolUses {
     if (this.#profiles.size > MAX_PROFILES && oldest !== undefined) this.#profiles.delete(oldest);
   }
 
+  /** A store that fails is read again after the usual time, not at every call. */
+  #keepWithoutRows(user: string, error: unknown): void {
+    this.#report("read", error);
+    const known = this.#profiles.get(user);
+    if (known) known.loadedAt = this.#options.clock.now();
+    else this.#keep(user, []);
+  }
+
   #find(user: string): Profile | undefined {
     void this.ready(user);
     const profile = this.#profiles.get(user);
@@ -192,6 +203,9 @@ export class ToolUses {
   }
 
   #report(what: "read" | "saved", error: unknown): void {
+    const now = this.#options.clock.now();
+    if (now - (this.#warnedAt.get(what) ?? -Infinity) < WARN_EVERY_MS) return;
+    this.#warnedAt.set(what, now);
     this.#options.warn(`The use of tools could not be ${what}: ${errorMessage(error)}`);
   }
 }
