@@ -69,7 +69,7 @@ import { createRunCodeTool } from "./code/run-code.ts";
 import { createReadResultTool } from "./tools/results/read-result.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import type { ShownSet } from "./tools/discovery/shown-tools.ts";
-import { createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
+import { checkToolSearch, createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
 import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
 import { provideValidator, shareValidator } from "./schema/read-schema.ts";
 import type { Workspace } from "./workspace.ts";
@@ -193,13 +193,6 @@ const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
   maxWaitMs: true,
 });
 const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true, graceMs: true });
-const SEARCH_KEYS = keysOf<ToolSearchOptions>({
-  enabled: true,
-  budget: true,
-  core: true,
-  learnFrom: true,
-  store: true,
-});
 const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
   lifetimeMs: true,
   replayMs: true,
@@ -220,25 +213,6 @@ function checkOptions(options: HaftOptions): void {
   checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
   for (const layer of typeof policy === "function" ? [] : [policy].flat())
     checkToolPolicy("`policy` of createHaft", layer);
-}
-
-const LEARN_FROM = keysOf<Record<NonNullable<ToolSearchOptions["learnFrom"]>, unknown>>({
-  searches: true,
-  messages: true,
-  nothing: true,
-});
-
-function checkToolSearch(toolSearch: HaftOptions["toolSearch"]): void {
-  if (toolSearch === undefined || typeof toolSearch === "boolean") return;
-  checkKeys("`toolSearch` of createHaft", toolSearch, SEARCH_KEYS);
-  const { enabled, learnFrom } = toolSearch;
-  if (enabled !== undefined && typeof enabled !== "boolean") {
-    throw new TypeError("`toolSearch.enabled` of createHaft must be true or false.");
-  }
-  if (learnFrom !== undefined && !LEARN_FROM.has(learnFrom)) {
-    const known = [...LEARN_FROM].map((name) => JSON.stringify(name)).join(", ");
-    throw new TypeError(`\`toolSearch.learnFrom\` of createHaft must be one of ${known}.`);
-  }
 }
 
 /** The options of tool search, if it is on. */

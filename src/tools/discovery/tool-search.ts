@@ -3,6 +3,7 @@ import { ToolCategory } from "../../core/category.ts";
 import { firstLine, text, type TokenCounter } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
+import { checkKeys, keysOf } from "../../core/options.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import { type MaybePromise, type Stage } from "../../core/stage.ts";
 import { MemoryToolUse, type ToolUseStore } from "../../core/search/tool-use.ts";
@@ -37,6 +38,32 @@ export interface ToolSearchOptions {
   learnFrom?: LearnFrom;
   /** Where the use of tools is kept. Default: in memory. */
   store?: ToolUseStore;
+}
+
+const SEARCH_KEYS = keysOf<ToolSearchOptions>({
+  enabled: true,
+  budget: true,
+  core: true,
+  learnFrom: true,
+  store: true,
+});
+const LEARN_FROM = keysOf<Record<LearnFrom, unknown>>({
+  searches: true,
+  messages: true,
+  nothing: true,
+});
+
+export function checkToolSearch(toolSearch: boolean | ToolSearchOptions | undefined): void {
+  if (toolSearch === undefined || typeof toolSearch === "boolean") return;
+  checkKeys("`toolSearch` of createHaft", toolSearch, SEARCH_KEYS);
+  const { enabled, learnFrom } = toolSearch;
+  if (enabled !== undefined && typeof enabled !== "boolean") {
+    throw new TypeError("`toolSearch.enabled` of createHaft must be true or false.");
+  }
+  if (learnFrom !== undefined && !LEARN_FROM.has(learnFrom)) {
+    const known = [...LEARN_FROM].map((name) => JSON.stringify(name)).join(", ");
+    throw new TypeError(`\`toolSearch.learnFrom\` of createHaft must be one of ${known}.`);
+  }
 }
 
 export interface DiscoveryDependencies
