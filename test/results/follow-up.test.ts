@@ -221,6 +221,12 @@ test("only JSON is offered for a query", async () => {
   }
 });
 
+test("a query does not change numbers", async () => {
+  const haft = stage({ files: { "ids.json": '{"id":12345678901234567890}' } });
+  const { content } = await haft.execute("json_parse", { path: "ids.json", query: "id" });
+  expect(textOf(content)).toBe("12345678901234567890");
+});
+
 test("all matching lines of grep are seen", async () => {
   const first = { name: "grep", input: { pattern: "row", path: "LINES.txt", limit: 1000 } };
   expect(await findUnseen(stage(), first, LINES)).toBe("");

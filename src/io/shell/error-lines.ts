@@ -3,13 +3,11 @@ import type { NumberedLine } from "./output-buffer.ts";
 /** Lines that say what went wrong, in the words of compilers, test runners and languages. */
 const LOOKS_LIKE_ERROR =
   /\b(?:errors?|exceptions?|traceback|panic(?:ked)?|fatal|fail(?:ed|ure|ures|s)?|abort(?:ed)?|segmentation fault|undefined reference|cannot find|no such file|permission denied|not ok)\b|[A-Za-z](?:Error|Exception)\b|[✗✖✘❌]/i;
-/** Summaries without an error. */
+/** Parts of summaries that count no error. */
 const SAYS_NONE =
-  /\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|fail\w*|exceptions?)\b|\b(?:errors?|fail\w*)\s*[:=]\s*0\b/i;
+  /\b(?:0|no|zero|without) (?:\w+ )?(?:errors?|fail\w*|exceptions?)\b|\b(?:errors?|fail\w*)\s*[:=]\s*0\b/gi;
 
 const NEWLINE = 10;
-/** The beginning of an output is shown anyway. */
-const SKIPPED_BYTES = 8 * 1024;
 /** What comes later in a very long output is not examined: it would cost too much time. */
 const MAX_EXAMINED_BYTES = 32 * 1024 * 1024;
 const MAX_LINE_BYTES = 2000;
@@ -25,7 +23,7 @@ export class ErrorLines {
   #unfinished: Buffer = Buffer.alloc(0);
 
   push(chunk: Buffer, newlines: number): void {
-    const isExamined = this.#bytes + chunk.length > SKIPPED_BYTES && this.#bytes < MAX_EXAMINED_BYTES;
+    const isExamined = this.#bytes < MAX_EXAMINED_BYTES;
     this.#bytes += chunk.length;
     if (isExamined) return this.#examine(chunk);
     this.#line += newlines;
@@ -53,7 +51,7 @@ export class ErrorLines {
   }
 
   #take(text: string): void {
-    if (!LOOKS_LIKE_ERROR.test(text) || SAYS_NONE.test(text)) return;
+    if (!LOOKS_LIKE_ERROR.test(text) || !LOOKS_LIKE_ERROR.test(text.replace(SAYS_NONE, ""))) return;
     const found = { number: this.#line, text };
     if (this.#first.length < KEPT) this.#first.push(found);
     else this.#last.push(found);

@@ -4,6 +4,7 @@ import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
 import { formatJson } from "../../core/results/format-json.ts";
 import { queryJson } from "../../core/results/json-path.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -82,18 +83,19 @@ async function queryFile(
   const spilled = spills && isSpillAddress(path) ? await spills.locate(path, caller) : undefined;
   const from = spilled ?? { files: files.narrow(allowedPaths), name: path };
   const { bytes } = await from.files.readWhole(from.name, { maxBytes: MAX_FILE_BYTES, signal });
-  const data = queryJson(parseFile(bytes.toString("utf8").replace(/^\uFEFF/, ""), path), query);
-  const shown = JSON.stringify(data, null, 2);
+  const exact = queryJson(parseFile(bytes.toString("utf8").replace(/^\uFEFF/, ""), path), query);
+  const shown = writeExactly(exact, 2);
+  const data: unknown = JSON.parse(shown);
   return {
-    content: formatJson(JSON.stringify(data)) ?? shown,
-    display: `${path} ${query}: ${describe(data)}`,
+    content: formatJson(writeExactly(exact)) ?? shown,
+    display: `${path} ${query}: ${typeof data === "number" ? shown : describe(data)}`,
     details: { data },
   };
 }
 
 function parseFile(text: string, path: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (cause) {
     throw toolError("invalid_input", `${path} is not valid JSON: ${errorMessage(cause)}`, {
       next: "Read it by lines with read.",

@@ -2,6 +2,7 @@ import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
+import { parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
 import { queryJson } from "../../core/results/json-path.ts";
 import { continueBy, resultTokensOf } from "../../core/results/next-call.ts";
 import { windowOf } from "../../core/results/text-window.ts";
@@ -47,7 +48,7 @@ export function createReadResultTool(kept: KeptResults) {
           next: "Only the latest long results are kept. Make the call again, or request less.",
         });
       }
-      const text = query === undefined ? whole : JSON.stringify(queryJson(parse(whole, path), query), null, 2);
+      const text = query === undefined ? whole : writeExactly(queryJson(parse(whole, path), query), 2);
       const window = windowOf(text, { ...range, maxTokens: resultTokensOf(context) });
       const { firstLine, lastLine, totalLines, next } = window;
       if (lastLine < firstLine) {
@@ -88,7 +89,7 @@ const PARAMETERS = {
 
 function parse(text: string, path: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (cause) {
     throw toolError("invalid_input", `${path} is not JSON, so it cannot be queried.`, {
       next: "Read it by lines, without query.",

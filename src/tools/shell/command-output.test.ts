@@ -88,8 +88,31 @@ test.each([
   ["Password: ", true],
   ["the input device is not a TTY\n", true],
   ["EOFError: EOF when reading a line\n", true],
+  ["grep: not a tty is what it says\ndone\n", false],
   ["done\n", false],
   ["Total: 5\n", false],
   ["no newline at the end", false],
   ["", false],
-])("%j seems to ask for input: %s", (output, asks) => expect(asksForInput(output)).toBe(asks));
+])("%j seems to ask for input: %s", (output, asks) => expect(asksForInput(output, 1)).toBe(asks));
+
+test("what a successful command printed about terminals is no question", () => {
+  expect(asksForInput("except EOFError:\n", 0)).toBe(false);
+  expect(asksForInput("Continue? ", 0)).toBe(true);
+});
+
+test("an error in the first lines is kept too, and summaries with failures are errors", () => {
+  const buffer = createOutputBuffer();
+  const lines = Array.from({ length: 3000 }, (_, i) => `step ${i + 1} is done`);
+  const errors = [
+    "FATAL: broken",
+    "[ERROR] Tests run: 5, Failures: 1, Errors: 0",
+    "FAILED (failures=2, errors=0)",
+    "3 failed, 0 errors",
+  ];
+  const summaries = ["[INFO] Tests run: 5, Failures: 0, Errors: 0", "0 failed, no errors"];
+  lines.splice(200, 0, ...errors, ...summaries);
+  void buffer.append(Buffer.from(`${lines.join("\n")}\n`));
+  const text = shortenOutput(buffer.snapshot(), limits(2000, 20)).text();
+  for (const line of errors) expect(text).toContain(`\n${line}\n`);
+  for (const line of summaries) expect(text).not.toContain(line);
+});

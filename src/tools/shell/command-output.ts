@@ -244,11 +244,13 @@ const QUESTION = /(?:[?:>]|\[[^\]\n]{1,20}\]|\([^)\n]{1,40}\))[ \t]*$/;
 const NEEDS_INPUT =
   /not a (?:tty|terminal)|inappropriate ioctl for device|no (?:tty|terminal) present|must be (?:run (?:in|from|on)|connected to) (?:a|an interactive) (?:tty|terminal)|EOFError|EOF when reading a line|end of file (?:on|while reading) (?:standard )?input|stdin (?:is|was) closed|non-interactive (?:terminal|mode)/i;
 
-/** Whether a command that had no input seems to have waited for some. */
-export function asksForInput(output: string): boolean {
+/** Whether a command that had no input seems to have waited for some. A program that could go on without it succeeds. */
+export function asksForInput(output: string, exitCode: number | null): boolean {
   const end = output.slice(-4000);
-  const lastLine = end.slice(end.lastIndexOf("\n") + 1);
-  return (lastLine.length < 300 && lastLine.trim() !== "" && QUESTION.test(lastLine)) || NEEDS_INPUT.test(end);
+  const unfinished = end.slice(end.lastIndexOf("\n") + 1);
+  if (unfinished.length < 300 && unfinished.trim() !== "" && QUESTION.test(unfinished)) return true;
+  const lastLine = end.trimEnd().split("\n").at(-1) ?? "";
+  return exitCode !== 0 && NEEDS_INPUT.test(lastLine);
 }
 
 /** The owner of a caller's processes: its session, else its agent, else a shared default. */
