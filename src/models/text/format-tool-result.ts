@@ -10,7 +10,7 @@ import { cdata } from "./write-calls.ts";
 export interface ToolResultOptions {
   /** Default: the format of the call, or of the last prompt that described the tool, or `xml`. */
   format?: TextFormatName;
-  /** The known tools. In formats whose tags are tool names, a result must not look like a call of them. */
+  /** The tools that a result must not seem to call. Default: those of the last prompt that described the tool, or any. */
   tools?: Iterable<ToolLike>;
 }
 
@@ -21,17 +21,18 @@ export type AnsweredCall = string | { readonly name: string; readonly format?: T
  * Formats a result as text for the model. The result may be a `ToolResult`, a plain `{ success, data, error }` or any
  * value. Its content can neither close its own tag nor read as a call; everything else is left as it is.
  */
-export function formatToolResult(
-  call: AnsweredCall,
-  result: unknown,
-  { format: requested, tools = [] }: ToolResultOptions = {},
-): string {
+export function formatToolResult(call: AnsweredCall, result: unknown, options: ToolResultOptions = {}): string {
   const { name, format: written } = typeof call === "string" ? { name: call } : call;
-  const format = requested ?? written ?? promptFormats.get(name) ?? "xml";
+  const prompt = prompts.get(name);
+  const format = options.format ?? written ?? prompt?.format ?? "xml";
+  const given = [...(options.tools ?? prompt?.tools ?? [])];
+  const assumesTools = given.length === 0;
+  const tools = assumesTools && /^[\w.-]+$/.test(name) ? [{ name }] : given;
   const { success, value } = readResult(result);
   const text = textFrom(value);
   const table = createToolTable(tools);
-  const marks = findMarks(text, table, tools);
+  const reading = { tools, format, assumesTools };
+  const marks = findMarks(text, table, reading);
   if (format === "xml") {
     const tag = success ? "data" : "error";
     const written = writeCdata(text, marks, table);
@@ -48,17 +49,29 @@ export function formatToolResult(
   const asJson = marks.size === 0 ? jsonIn(value) : undefined;
   const embedded = asJson === undefined ? undefined : wrap(asJson);
   // JSON has no other way to write a bracket, so JSON that reads as a call becomes a string.
-  if (embedded !== undefined && !callsIn(embedded, { tools, format })) return embedded;
-  return wrap(writeJsonString(text, marks));
+  if (embedded !== undefined && !callsIn(embedded, reading)) return embedded;
+  const quoted = wrap(writeJsonString(text, marks));
+  // Some formats read calls anywhere in a line.
+  return callsIn(quoted, reading) ? wrap(writeJsonString(text, new Set([...marks, ...brackets(text)]))) : quoted;
 }
 
-const MAX_PROMPT_FORMATS = 10_000;
-const promptFormats = new Map<string, TextFormatName>();
+/** The tools that a result must not seem to call, and the format of the prompt. */
+interface ResultReading {
+  tools: readonly ToolLike[];
+  format: TextFormatName;
+  /** The tools are not known: every name may be a tool. */
+  assumesTools: boolean;
+}
 
-/** The model was shown the tools in this format. Results of calls that are known by name only are written in it. */
-export function rememberPromptFormat(names: Iterable<string>, format: TextFormatName): void {
-  if (promptFormats.size >= MAX_PROMPT_FORMATS) promptFormats.clear();
-  for (const name of names) promptFormats.set(name, format);
+const MAX_PROMPTS = 10_000;
+const prompts = new Map<string, { format: TextFormatName; tools: readonly ToolLike[] }>();
+
+/** The model was shown the tools in this format. Results of calls that are known by name only are written for it. */
+export function rememberPrompt(names: Iterable<string>, format: TextFormatName): void {
+  if (prompts.size >= MAX_PROMPTS) prompts.clear();
+  // Only the names are kept: a tool may hold much more.
+  const prompt = { format, tools: [...new Set(names)].map((name) => ({ name })) };
+  for (const { name } of prompt.tools) prompts.set(name, prompt);
 }
 
 function readResult(result: unknown): { success: boolean; value: unknown } {
@@ -120,12 +133,10 @@ function writeCdata(text: string, marks: ReadonlySet<number>, tools: ToolTable):
   return written + section(text.slice(from), tools);
 }
 
-/** `<![CDATA[` ends with a bracket, which can form a marker or a call together with the text after it. */
+/** `<![CDATA[` ends with a bracket, which can form a marker together with the text after it. */
 function section(text: string, tools: ToolTable): string {
   const isMarker = markerPatternOf(tools).test(`[${text.slice(0, 40)}`);
-  const called = /^\s*([\p{L}_][\p{L}\p{N}_.:-]*)\s*\(/u.exec(text)?.[1];
-  const joins = isMarker || (called !== undefined && tools.has(called));
-  return joins ? reference(text.charAt(0)) + cdata(text.slice(1)) : cdata(text);
+  return isMarker ? reference(text.charAt(0)) + cdata(text.slice(1)) : cdata(text);
 }
 
 /** An ampersand is escaped only if it would read as a reference. */
@@ -145,7 +156,7 @@ function writeJsonString(text: string, marks: ReadonlySet<number>): string {
   let written = "";
   let from = 0;
   const plain = (piece: string): string => JSON.stringify(piece).slice(1, -1);
-  for (const at of marks) {
+  for (const at of [...marks].sort((a, b) => a - b)) {
     written += `${plain(text.slice(from, at))}\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`;
     from = at + 1;
   }
@@ -154,7 +165,7 @@ function writeJsonString(text: string, marks: ReadonlySet<number>): string {
 
 /** A tool name from a model may contain anything. */
 function quoteJson(name: string): string {
-  return JSON.stringify(name.toWellFormed()).replaceAll("<", "\\u003c");
+  return JSON.stringify(name.toWellFormed()).replaceAll("<", "\\u003c").replaceAll("[", "\\u005b");
 }
 
 function reference(character: string): string {
@@ -162,7 +173,7 @@ function reference(character: string): string {
 }
 
 function entities(text: string): string {
-  return text.replace(/[<>&\]]/g, (character) =>
+  return text.replace(/[<>&[\]{]/g, (character) =>
     character === "&" ? "&amp;" : character === ">" ? "&gt;" : reference(character),
   );
 }
@@ -194,8 +205,12 @@ function markerPatternOf(tools: ToolTable): RegExp {
 const PLACEHOLDER = "\u0001";
 const MAX_ROUNDS = 8;
 
+const ANY_TAG = /<(?=[a-z][\w.-]*>)/gi;
+/** A tag that is a tool name in snake case, which no tag of HTML is. */
+const TAG_OF_TOOL = /<(?=[a-z][a-z0-9]*_\w*>)/gi;
+
 /** The places of characters that must not stand as they are: the first of each marker, and of each call without markers. */
-function findMarks(text: string, table: ToolTable, tools: Iterable<ToolLike>): ReadonlySet<number> {
+function findMarks(text: string, table: ToolTable, reading: ResultReading): ReadonlySet<number> {
   const marks = new Set<number>();
   const pattern = new RegExp(markerPatternOf(table), "gu");
   // One character later, because a marker may begin inside another.
@@ -203,9 +218,12 @@ function findMarks(text: string, table: ToolTable, tools: Iterable<ToolLike>): R
     marks.add(match.index);
     pattern.lastIndex = match.index + 1;
   }
+  if (reading.assumesTools) {
+    for (const { index } of text.matchAll(reading.format === "cline-xml" ? ANY_TAG : TAG_OF_TOOL)) marks.add(index);
+  }
   let hidden = hide(text, marks);
   for (let round = 0; ; round++) {
-    const found = round < MAX_ROUNDS ? callStarts(hidden, tools) : lineBrackets(hidden);
+    const found = round < MAX_ROUNDS ? callStarts(hidden, reading) : lineBrackets(hidden);
     if (found.length === 0) break;
     for (const at of found) marks.add(at);
     if (round === MAX_ROUNDS) break;
@@ -225,10 +243,10 @@ function hide(text: string, marks: ReadonlySet<number>): string {
 }
 
 /** Where the calls without markers begin. */
-function callStarts(text: string, tools: Iterable<ToolLike>): number[] {
+function callStarts(text: string, { tools, assumesTools }: ResultReading): number[] {
   const starts: number[] = [];
   let at = 0;
-  for (const event of readQuotedText(text, { tools })) {
+  for (const event of readQuotedText(text, { tools, assumesTools })) {
     if ("call" in event) starts.push(at);
     at += "text" in event ? event.text.length : "call" in event ? event.call.rawText.length : 0;
   }
@@ -239,8 +257,12 @@ function lineBrackets(text: string): number[] {
   return [...text.matchAll(/(?<=^[^\S\n]*)[[{]/gm)].map(({ index }) => index);
 }
 
-function callsIn(text: string, { tools, format }: { tools: Iterable<ToolLike>; format: TextFormatName }): boolean {
-  return [format, "auto" as const].some((each) =>
-    readQuotedText(text, { tools, format: each }).some((event) => "call" in event),
+function brackets(text: string): number[] {
+  return [...text.matchAll(/[[{]/g)].map(({ index }) => index);
+}
+
+function callsIn(text: string, reading: ResultReading): boolean {
+  return [reading.format, "auto" as const].some((format) =>
+    readQuotedText(text, { ...reading, format }).some((event) => "call" in event),
   );
 }

@@ -41,6 +41,7 @@ export function parseToolCalls(text: string, options: ToolCallParserOptions = {}
 }
 
 const MAX_WARNINGS = 100;
+const isName = (text: string): boolean => /^[\p{L}_][\p{L}\p{N}_.:-]*$/u.test(text);
 
 /** Events that are kept until it is certain what they are. */
 interface HeldEvents {
@@ -53,6 +54,8 @@ interface HeldEvents {
 interface ParserSettings {
   streams?: boolean;
   readsQuotes?: boolean;
+  /** The tools are not known: every name may be a tool. */
+  assumesTools?: boolean;
 }
 
 export class TextParser implements ToolCallParser {
@@ -68,11 +71,13 @@ export class TextParser implements ToolCallParser {
   #isTurnOver = false;
   #isDone = false;
 
-  constructor(options: ToolCallParserOptions, { streams = true, readsQuotes = false }: ParserSettings = {}) {
+  constructor(options: ToolCallParserOptions, settings: ParserSettings = {}) {
+    const { streams = true, readsQuotes = false, assumesTools = false } = settings;
     const { format = "auto", tools, startsInReasoning = false, newId = nextCallId } = options;
     this.#streams = streams;
     const { source } = this;
-    const table = createToolTable(tools);
+    const known = createToolTable(tools);
+    const table = assumesTools ? { ...known, has: isName } : known;
     this.#calls = new CallRecorder({
       source,
       emit: (event) => this.#emit(event),
@@ -166,8 +171,12 @@ export class TextParser implements ToolCallParser {
 }
 
 /** The events of a text in which quoted calls are calls too. */
-export function readQuotedText(text: string, options: ToolCallParserOptions): ToolCallEvent[] {
-  const parser = new TextParser({ ...options, newId: () => "" }, { readsQuotes: true });
+export function readQuotedText(
+  text: string,
+  options: ToolCallParserOptions & Pick<ParserSettings, "assumesTools">,
+): ToolCallEvent[] {
+  const { assumesTools } = options;
+  const parser = new TextParser({ ...options, newId: () => "" }, { readsQuotes: true, assumesTools });
   return [...parser.push(text), ...parser.end()];
 }
 

@@ -4,7 +4,7 @@ import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import { exampleInput } from "./example-input.ts";
 import { textFormat } from "./format-table.ts";
-import { formatToolResult, rememberPromptFormat } from "./format-tool-result.ts";
+import { formatToolResult, rememberPrompt } from "./format-tool-result.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
 import type { ToolLike } from "./text-format.ts";
 
@@ -19,7 +19,7 @@ export interface ToolInstructionOptions {
 export function writeToolInstructions(tools: Iterable<ToolLike>, options: ToolInstructionOptions = {}): string {
   const { format = "xml" } = options;
   const shown = [...tools];
-  rememberPromptFormat(shown.flatMap(namesOf(options.dialect)), format);
+  rememberPrompt(shown.flatMap(namesOf(options.dialect)), format);
   const described = shown.map((tool) => describeTool(tool, options));
   if (described.length === 0) return "";
   const notes = [...COMMON_NOTES, ...(textFormat(format).notes ?? [])].map((note) => `- ${note}`);
@@ -28,7 +28,7 @@ export function writeToolInstructions(tools: Iterable<ToolLike>, options: ToolIn
 
 /** A result may be reported under the name of the tool or under the name in the prompt. */
 const namesOf = (dialect: DialectName | undefined) => (tool: ToolLike) =>
-  isTool(tool) ? [tool.name, declarationOf(tool, dialect).name] : [tool.name];
+  isTool(tool) ? [tool.name, ...tool.aliases, declarationOf(tool, dialect).name] : [tool.name];
 
 const COMMON_NOTES = [
   "Call a tool exactly in the form of its example, outside code blocks.",
