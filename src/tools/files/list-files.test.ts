@@ -127,6 +127,22 @@ test("a large repository is shown within the limit: every top-level folder with 
   expect(textOf(result.content)).toContain("list one of them by path, or raise limit");
 });
 
+test("with more folders than fit, the largest are listed and the others named, uncut", async () => {
+  const name = (nth: number, end = ""): string => `package-${String(nth).padStart(3, "0")}${end}`;
+  const folders = (end?: string) => Array.from({ length: 200 }, (_, nth) => [`${name(nth, end)}/a.txt`, ""]);
+  const { list } = stage(Object.fromEntries([...folders(), [`${name(199)}/b.txt`, ""]]));
+  const { result } = await list({ recursive: true, limit: 50 });
+  const text = textOf(result.content);
+  expect(text).toContain(`${name(199)}/  (2 files)`);
+  expect(Array.from({ length: 200 }, (_, nth) => name(nth)).filter((each) => !text.includes(each))).toEqual([]);
+
+  const long = stage(Object.fromEntries(folders("-long".repeat(46))));
+  const cut = textOf((await long.list({ recursive: true })).result.content);
+  expect(Buffer.byteLength(cut)).toBeLessThan(50 * 1024);
+  expect(cut).toMatch(/^\[Other folders: .* and \d+ more\]$/m);
+  expect(cut).toMatch(/^\[\d+ entries are shown\./m);
+});
+
 test("a file, a missing folder and an outside folder are refused with different errors", async () => {
   const { list } = stage({ "a.txt": "", "sources/x": "" });
   expect((await list({ path: "a.txt" })).result).toMatchObject({ error: { code: "not_directory" } });

@@ -14,6 +14,11 @@ import type { ReadRange } from "./read.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
 const DEFAULT_LIMIT = 500;
+/** Of the tokens of a result, for notes below the entries. */
+const NOTE_TOKENS = 1_000;
+/** Of the tokens, for the largest folders if not all fit. The rest is for the names of the others. */
+const TOP_SHARE = 0.7;
+const MIN_BYTES_PER_TOKEN = 4;
 
 export interface ListedFile {
   path: string;
@@ -98,6 +103,7 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
       const listing = new Listing(allowed, path, {
         matches: (below) => wanted(below) && !unwanted.some((matches) => matches(below)),
         limit,
+        tokens: TOP_SHARE * resultTokensOf(context),
         signal: context.signal,
       });
       if (recursive) {
@@ -108,11 +114,15 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
           isFiltered: pattern !== undefined,
         });
       } else await listing.listFolder();
-      const { listed, truncated } = listing;
-      const lines = listed.map((entry) => lineOf(entry));
+      const { listed, others } = listing;
+      const budget = resultTokensOf(context) - NOTE_TOKENS;
+      const lines = firstThatFit(listed.map(lineOf), others.length > 0 ? TOP_SHARE * budget : budget);
+      const names = firstThatFit(others, budget - sum(lines.map(costOf)));
+      const truncated = listing.truncated || lines.length < listed.length;
+      const shown = { entries: lines.length, others: names, isOverview: recursive && pattern === undefined, truncated };
       if (listed.length === 0) lines.push(pattern === undefined ? "(empty)" : `(nothing matches ${pattern})`);
       return {
-        content: [...lines, ...listing.notes(recursive && pattern === undefined)].join("\n"),
+        content: [...lines, ...listing.notes(shown)].join("\n"),
         display: `${listed.length} ${listed.length === 1 ? "entry" : "entries"} in ${path}`,
         details: { files: listed, truncated },
       };
@@ -146,9 +156,25 @@ interface TreeFolder {
 const NODE_MODULES = "node_modules";
 const MAX_NAMED = 20;
 
+interface ListingOptions {
+  matches(path: string): boolean;
+  limit: number;
+  /** For the folders at the top. */
+  tokens: number;
+  signal: AbortSignal;
+}
+
+/** An entry with the number of files below it, if it is a folder that is not opened yet. */
+interface FoundEntry {
+  entry: DirectoryEntry;
+  files?: number;
+}
+
 /** One listing: breadth first, so a limit shows the top of the tree. Links are listed but not followed. */
 class Listing {
   readonly listed: ListedFile[] = [];
+  /** Names of folders at the top that do not fit. */
+  others: string[] = [];
   /** Whether something that matches is not listed. */
   truncated = false;
   #isComplete = true;
@@ -156,13 +182,9 @@ class Listing {
   #ignored: string[] = [];
   readonly #files: Files;
   readonly #path: string;
-  readonly #options: { matches: (path: string) => boolean; limit: number; signal: AbortSignal };
+  readonly #options: ListingOptions;
 
-  constructor(
-    files: Files,
-    path: string,
-    options: { matches: (path: string) => boolean; limit: number; signal: AbortSignal },
-  ) {
+  constructor(files: Files, path: string, options: ListingOptions) {
     this.#files = files;
     this.#path = path;
     this.#options = options;
@@ -185,7 +207,7 @@ class Listing {
     }
   }
 
-  /** Opens folders level by level, each only if all of it fits. The first level is always shown, folders first. */
+  /** Opens folders level by level, each only if all of it fits. The first level is always shown, folders first; what does not fit, as names. */
   async listBelow(
     { paths, isComplete }: { paths: readonly string[]; isComplete: boolean },
     { depth, isFiltered }: { depth: number; isFiltered: boolean },
@@ -217,7 +239,7 @@ class Listing {
   async #open(below: string, folder: TreeFolder): Promise<string[]> {
     const kept = new Set(folder.files);
     const opened: string[] = [];
-    const shown: { entry: DirectoryEntry; files?: number }[] = [];
+    const shown: FoundEntry[] = [];
     for (const entry of await this.#entriesOf(below)) {
       const path = below ? `${below}/${entry.name}` : entry.name;
       if (!this.#options.matches(path)) continue;
@@ -232,13 +254,32 @@ class Listing {
         if (inner && entry.name !== NODE_MODULES) opened.push(entry.name);
       }
     }
-    // If not everything fits, folders say more than files.
     const left = this.#options.limit - this.listed.length;
+    const largest = below === "" ? this.#largestFolders(shown, left) : undefined;
+    if (largest) {
+      for (const found of shown) {
+        if (largest.has(found)) this.#add(below, found.entry, found.files);
+        else if (found.files !== undefined) this.others.push(found.entry.name);
+      }
+      this.truncated = true;
+      const unlisted = new Set(this.others);
+      return opened.filter((name) => !unlisted.has(name));
+    }
+    // If not everything fits, folders say more than files.
     if (shown.length > left)
       shown.sort((one, other) => Number(other.files !== undefined) - Number(one.files !== undefined));
     for (const { entry, files } of shown.slice(0, left)) this.#add(below, entry, files);
     if (shown.length > left) this.truncated = true;
     return opened;
+  }
+
+  /** Those that fit, if not all folders do. */
+  #largestFolders(shown: readonly FoundEntry[], max: number): ReadonlySet<FoundEntry> | undefined {
+    const folders = shown.filter(({ files }) => files !== undefined);
+    const ordered = folders.toSorted((one, other) => (other.files ?? 0) - (one.files ?? 0));
+    const lines = ordered.map(({ entry, files }) => lineOf(listedFile("", entry, files)));
+    const count = Math.min(max, firstThatFit(lines, this.#options.tokens).length);
+    return count === folders.length ? undefined : new Set(ordered.slice(0, count));
   }
 
   /** For a folder whose files the walk did not find. Undefined if it cannot be read. */
@@ -273,9 +314,8 @@ class Listing {
     }
   }
 
-  #add(below: string, { name, type, info }: DirectoryEntry, files?: number): void {
-    const path = below ? `${below}/${name}` : name;
-    this.listed.push({ path, name, type, size: info?.size ?? 0, modified: info?.modifiedMs ?? 0, files });
+  #add(below: string, entry: DirectoryEntry, files?: number): void {
+    this.listed.push(listedFile(below, entry, files));
   }
 
   async #entriesOf(below: string, { withInfo = true } = {}): Promise<DirectoryEntry[]> {
@@ -288,13 +328,17 @@ class Listing {
     }
   }
 
-  notes(isOverview: boolean): string[] {
+  notes({ entries, others, isOverview, truncated }: ShownListing): string[] {
     const notes: string[] = [];
-    if (this.truncated) {
+    if (this.others.length > 0) {
+      const more = this.others.length - others.length;
+      notes.push(`[Other folders: ${others.join(", ")}${more > 0 ? ` and ${more} more` : ""}]`);
+    }
+    if (truncated) {
       notes.push(
         isOverview
-          ? `[${this.listed.length} entries are shown. Folders whose content is not listed show how many files they have: list one of them by path, or raise limit.]`
-          : `[Only the first ${this.listed.length} are shown. Narrow by path or pattern, or raise limit.]`,
+          ? `[${entries} entries are shown. Folders whose content is not listed show how many files they have: list one of them by path, or raise limit.]`
+          : `[Only the first ${entries} are shown. Narrow by path or pattern, or raise limit.]`,
       );
     }
     if (this.#ignored.length > 0) {
@@ -308,6 +352,36 @@ class Listing {
     }
     return notes;
   }
+}
+
+interface ShownListing {
+  /** Lines of entries. */
+  entries: number;
+  /** Folders that only their names are shown of. */
+  others: readonly string[];
+  isOverview: boolean;
+  truncated: boolean;
+}
+
+function listedFile(below: string, { name, type, info }: DirectoryEntry, files?: number): ListedFile {
+  const path = below ? `${below}/${name}` : name;
+  return { path, name, type, size: info?.size ?? 0, modified: info?.modifiedMs ?? 0, files };
+}
+
+/** The gate cuts what is too long out of the middle. Here the end is left out, and named. */
+function firstThatFit(lines: readonly string[], tokens: number): string[] {
+  let left = tokens;
+  const end = lines.findIndex((line) => (left -= costOf(line)) < 0);
+  return lines.slice(0, end === -1 ? lines.length : end);
+}
+
+/** In tokens. Results are also limited by bytes, which very long names reach first. */
+function costOf(line: string): number {
+  return Math.max(estimatedTokens.count(line) + 1, Buffer.byteLength(line) / MIN_BYTES_PER_TOKEN);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** Internal folders of version control systems. */
