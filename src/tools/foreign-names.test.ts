@@ -110,6 +110,7 @@ describe("calls with the names of other clients", () => {
     ["write_to_file", { path: "a", content: "b" }, "write", { path: "a", content: "b" }],
     ["write_file", { target_file: "a", content: "b" }, "write", { path: "a", content: "b" }],
     ["read_file", { file_path: "a", start_line: 3, end_line: 4 }, "read", { path: "a", offset: 3, limit: 2 }],
+    ["read_file", { absolute_path: "a", offset: 0, limit: 2 }, "read", { path: "a", offset: 0, limit: 2 }],
     ["read_file", { target_file: "a", start_line: "3" }, "read", { path: "a", offset: 3 }],
     ["read_file", { path: "a", end_line: 4 }, "read", { path: "a", offset: 1, limit: 4 }],
     ["read", { path: "a", head: 7 }, "read", { path: "a", limit: 7 }],
@@ -214,6 +215,8 @@ describe("calls with the names of other clients", () => {
     ],
     ["read", { path: "a", tail: 5 }, "tail: unknown parameter. Read with offset"],
     ["read_file", { path: "a", start_line: 9, end_line: 3 }, "the last is not before the first"],
+    ["read_file", { absolute_path: "a", offset: 10, limit: 2 }, "send path, with lines counted from 1"],
+    ["read", { path: "a", bytes: "0-9", offset: 7, limit: 1 }, "a range of bytes takes no offset or limit"],
     ["read_file", { path: "a", start_line: 2, offset: 7 }, 'start_line: the same as "offset", which was given too'],
     [
       "str_replace_based_edit_tool",

@@ -36,6 +36,11 @@ const LAST_LINES = ["end_line", "endLine", "end_line_one_indexed_inclusive"];
 /** Ranges of other clients as `offset` and `limit`: first and last line, a pair of them, or the first lines. */
 export function convertRange(input: Record<string, unknown>): ForeignInput {
   const foreign = new ForeignInput(input);
+  // Older versions of Gemini CLI count it from 0, but results here name offsets from 1.
+  if (foreign.has("absolute_path") && Number(input["offset"] ?? 0) > 0) {
+    foreign.problems.push("absolute_path: with it lines may count from 0; send path, with lines counted from 1");
+  }
+  foreign.move("absolute_path", "path");
   const range = foreign.has("view_range") ? foreign.take("view_range") : undefined;
   const [first, last] = Array.isArray(range) ? range : [];
   if (range !== undefined) convertLines(foreign, { name: "view_range", first, last, isPair: true });
@@ -57,6 +62,11 @@ export function convertRange(input: Record<string, unknown>): ForeignInput {
   );
   if (foreign.take("should_read_entire_file") === true && foreign.has("offset")) {
     foreign.problems.push("should_read_entire_file: contradicts the given lines; send one of them");
+  }
+  const isGiven = (name: string): boolean => input[name] !== undefined && input[name] !== null;
+  const lines = ["offset", "limit", "column"].filter(isGiven);
+  if (isGiven("bytes") && lines.length > 0) {
+    foreign.problems.push(`bytes: a range of bytes takes no ${lines.join(" or ")}; send one of them`);
   }
   if (foreign.has("detail")) foreign.drop("detail", "images have the size that models accept");
   return foreign;

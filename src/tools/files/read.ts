@@ -60,6 +60,8 @@ export type ReadPath = (
 ) => Promise<ToolOutput>;
 
 const MAX_LINES = 10_000;
+/** `convertRange` reads the other one. */
+const { absolute_path: _converted, ...READ_ALIASES } = PATH_ALIASES;
 /** Enough to detect the type of a file. */
 const HEAD_BYTES = 4096;
 
@@ -110,7 +112,7 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
       pages: z.string().optional().describe("Pages of a PDF, at most 20, or cells of a notebook, such as 1-5"),
       encoding: z.string().optional().describe("Encoding of the text. Default: detected"),
     }),
-    parameterAliases: PATH_ALIASES,
+    parameterAliases: READ_ALIASES,
     signature: ({ path }) => ({ text: path, reads: [path] }),
     preview: async ({ path }, context) => {
       if (spills && isSpillAddress(path)) return { title: `Read ${path}`, content: [] };
