@@ -24,8 +24,10 @@ export interface McpEndpointSettings {
   onError?(error: Error): void;
 }
 
-/** Files, search and commands: what a coding client needs of a workspace. */
-const CODING_TOOLS: ReadonlySet<string> = new Set(expandToolGroups(["group:fs", "exec", "process"]));
+/** Files, search and commands: what a coding client needs of a workspace. And what connects its model with the user. */
+const CODING_TOOLS: ReadonlySet<string> = new Set(
+  expandToolGroups(["group:fs", "exec", "process", "ask_user", "todo"]),
+);
 
 /**
  * Which tools MCP clients get: those that are named, else the coding tools and everything that is not built in. Most clients have

@@ -38,6 +38,18 @@ test("haft approvals lists, shows, answers and dismisses questions, and approves
     answers: [{ choices: ["api", "docs"] }, { text: "less to write" }],
     answeredBy: "ann",
   });
+  const { entries } = await host.store.audit.query({ kind: ["approval_answered"] });
+  expect(entries).toMatchObject([
+    {
+      toolName: "ask_user",
+      data: {
+        approvalId: id,
+        answeredBy: "ann",
+        questions: [{ options: [{ label: "api" }, { label: "docs" }] }, { question: "Why?" }],
+        answers: [{ choices: ["api", "docs"] }, { text: "less to write" }],
+      },
+    },
+  ]);
   expect(await haft("approvals", "answer", id, "api", "no")).toMatchObject({
     code: 8,
     stderr: expect.stringContaining("already answered by ann"),

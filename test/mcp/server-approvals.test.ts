@@ -144,18 +144,19 @@ describe.each(PEERS)("a question of ask_user at a client, %s,", (_name, connect)
   });
 
   test.each([
-    ["accepts an empty form", { action: "accept" as const, content: {} }],
-    ["answers as if it were an approval", accept({ decision: "once" })],
-    ["leaves a question out", accept({ answer_1: "SQLite" })],
-    ["chooses what is not offered", accept({ answer_1: "Oracle", text_2: "all", text_3: "because" })],
-    ["closes it", { action: "cancel" as const }],
-  ])("stays open if the client %s", async (_how, response) => {
+    ["accepts an empty form", { action: "accept" as const, content: {} }, /not usable: .*Nothing was chosen/],
+    ["answers as if it were an approval", accept({ decision: "once" }), /not usable: .*Nothing was chosen/],
+    ["leaves a question out", accept({ answer_1: "SQLite" }), /not usable: .*Nothing was chosen.*"Which parts\?"/],
+    // The library of a client may refuse it before it is sent.
+    ["chooses what is not offered", accept({ answer_1: "Oracle", text_2: "all", text_3: "because" }), /Oracle|could not be asked/],
+    ["closes it", { action: "cancel" as const }, /who did not answer in this client\. The user can answer/],
+  ])("stays open if the client %s", async (_how, response, said) => {
     const { haft } = open();
     const client = await connect(haft, { answer: () => response });
     const result = await client
       .callTool(QUESTIONS)
       .catch((error: Error) => ({ isError: true, content: [{ text: error.message }] }));
-    expect(result).toMatchObject({ isError: true });
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(said) }] });
     expect(await haft.approvals.list("pending")).toHaveLength(1);
   });
 
@@ -177,7 +178,7 @@ describe.each(PEERS)("a question of ask_user at a client, %s,", (_name, connect)
     await passTime(haft, calling, 46_000);
     expect(await calling).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining(`haft approvals answer ${id}`) }],
+      content: [{ text: expect.stringMatching(`could not be asked through this client.*haft approvals answer ${id}`) }],
       _meta: { "haft/pending": { kind: "question", id } },
     });
     await haft.answer(id, [{ choices: ["SQLite"] }, { choices: ["cli"] }, { text: "so" }], "eve");

@@ -2,11 +2,14 @@ import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpService } from "./mcp-service.ts";
 import { canShowForm, DEFAULT_HOLD_MS, type OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
-import { questionForm, readQuestionForm } from "./question-form.ts";
+import { type NoAnswer, questionForm, readQuestionForm } from "./question-form.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./server-options.ts";
 
 /** `ask`: the client must show the question and send the request again. `pending`: there is no answer. */
-type PermissionEnd = { kind: "answered" } | { kind: "ask" | "pending"; question: McpQuestion };
+type PermissionEnd =
+  | { kind: "answered" }
+  | { kind: "ask"; question: McpQuestion }
+  | { kind: "pending"; question: McpQuestion; shown?: NoAnswer | undefined };
 
 interface PermissionContext {
   call: OpenRequest<unknown>;
@@ -31,7 +34,8 @@ export async function requestPermission(id: string, context: PermissionContext):
   if (canAsk && round.isModern) return { kind: "ask", question };
   // The client waits here, so this process runs the call.
   if (call.needsServing) await approvals.hold(id, service.options.holdMs ?? DEFAULT_HOLD_MS);
-  if (canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context)) return ANSWERED;
+  const end = canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context);
+  if (end === "answered") return ANSWERED;
   // The client cancelled the call, so the question is withdrawn.
   if (call.signal.aborted) await approvals.cancel(id, "its client cancelled it").catch(() => undefined);
   else if (call.needsServing) {
@@ -39,7 +43,7 @@ export async function requestPermission(id: string, context: PermissionContext):
     // Answered at the last moment: this process still holds it, and runs it.
     if ((await approvals.get(id))?.state === "approved") return ANSWERED;
   }
-  return { kind: "pending", question };
+  return { kind: "pending", question, shown: end };
 }
 
 /** Reads the answer that a modern client sends with its repeated request. */
@@ -47,29 +51,35 @@ export async function takePermission(id: string, context: PermissionContext): Pr
   const question = await context.service.runtime.approvals.get(id);
   if (question?.state !== "pending") return ANSWERED;
   const response = context.round.responses[QUESTION];
+  if (response === undefined) return { kind: "ask", question };
   const answer = readApprovalForm(question, response);
-  if (!answer) return { kind: response === undefined ? "ask" : "pending", question };
+  if (!("approved" in answer)) return { kind: "pending", question, shown: answer };
   await submitAnswer(question, answer, context);
   return ANSWERED;
 }
 
 /** Asks a legacy client over its connection, until another client answers. */
-async function requestAtClient(question: McpQuestion, context: PermissionContext): Promise<boolean> {
+async function requestAtClient(
+  question: McpQuestion,
+  context: PermissionContext,
+): Promise<"answered" | NoAnswer | undefined> {
   const { round, call, service } = context;
   const form = approvalForm(question, service.options.describe(question), { isModern: false });
   const elsewhere = (signal: AbortSignal) => service.runtime.approvals.wait(question.id, signal);
   const response = await requestByForm({ form, round, signal: call.signal, elsewhere });
-  if (response === "answered elsewhere") return true;
+  if (response === "answered elsewhere") return "answered";
+  if (response === undefined) return undefined;
   const answer = readApprovalForm(question, response);
-  if (answer) await submitAnswer(question, answer, context);
-  return answer !== undefined;
+  if (!("approved" in answer)) return answer;
+  await submitAnswer(question, answer, context);
+  return "answered";
 }
 
 /** Whether another client answered while this one waited. */
 async function waitForOthers(
   { id, questions }: McpQuestion,
   { round, call, service }: PermissionContext,
-): Promise<boolean> {
+): Promise<"answered" | undefined> {
   const { options, runtime } = service;
   const address = options.approvalAddress?.(id);
   round.progress({
@@ -78,7 +88,7 @@ async function waitForOthers(
   const answered = await waitWithClient(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(
     () => undefined,
   );
-  return answered !== undefined;
+  return answered && "answered";
 }
 
 async function submitAnswer(
@@ -133,16 +143,16 @@ export function approvalForm(
   };
 }
 
-/** Returns undefined if there is no decision: the form was dismissed, or the response is invalid. */
-function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer | undefined {
+/** The answer, or that there is none: the form was dismissed, or the response is invalid. */
+function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer | NoAnswer {
   if (question.questions) return readQuestionForm(question.questions, response);
-  if (!isObject(response)) return undefined;
+  if (!isObject(response)) return {};
   const { action, content } = response;
   const { decision, reason: givenReason } = isObject(content) ? content : {};
   const reason = (typeof givenReason === "string" && givenReason.trim()) || undefined;
   if (action === "decline") return { approved: false, reason };
   const choice = action === "accept" ? choicesOf(question).find((each) => each === decision) : undefined;
-  if (choice === undefined) return undefined;
+  if (choice === undefined) return {};
   return choice === "deny"
     ? { approved: false, reason }
     : { approved: true, scope: choice, confirmUnshown: question.preview?.unshown !== undefined };

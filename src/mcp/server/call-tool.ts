@@ -11,6 +11,7 @@ import { DEFAULT_HOLD_MS, OpenRequest, type Round, type RoundEnd, waitWithClient
 import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
 import type { McpIdentity, McpQuestion } from "./server-options.ts";
 import { missingTasks, writeCreatedTask } from "./tasks.ts";
+import type { NoAnswer } from "./question-form.ts";
 import { writePending, writeResult } from "./tool-result.ts";
 
 type ToolCallParams = { name: string; arguments?: Record<string, unknown> };
@@ -226,7 +227,7 @@ class ToolCallRound {
     const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
     const end = await ask(id, context);
     if (end.kind === "ask") return this.#requireAnswer(end.question);
-    if (end.kind === "pending") return this.#returnPending(end.question);
+    if (end.kind === "pending") return this.#returnPending(end.question, end.shown);
     this.#call.setQuestion(undefined);
     // A gate that waits continues by itself.
     if (this.#call.needsServing) this.#call.serve(() => this.#follow(id));
@@ -269,10 +270,11 @@ class ToolCallRound {
     return sdk.inputRequired({ inputRequests, requestState: states.seal({ id: call.id, ...state }, this.#binding) });
   }
 
-  #returnPending({ id, questions }: McpQuestion): ToolCallResponse {
+  #returnPending({ id, questions }: McpQuestion, shown: NoAnswer | undefined): ToolCallResponse {
     this.#savePending({ id: this.#call.id, approvalId: id });
     const address = this.#service.options.approvalAddress?.(id);
-    return writePending(this.#call.id, { name: this.#name, kind: questions ? "question" : "approval", id }, address);
+    const kind = questions ? "question" : "approval";
+    return writePending(this.#call.id, { name: this.#name, kind, id, shown }, address);
   }
 
   #savePending(call: PendingCall): void {

@@ -1,7 +1,14 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
+import { errorMessage } from "../../core/error.ts";
 import { readUserAnswers, takesText, type UserAnswer, type UserQuestion } from "../../core/questions/user-question.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpAnswer } from "./server-options.ts";
+
+/** The client has shown a form, and there is no answer. */
+export interface NoAnswer {
+  /** Why its content is not usable. Omitted if the person closed it. */
+  problem?: string;
+}
 
 type Fields = ElicitRequestFormParams["requestedSchema"]["properties"];
 
@@ -57,18 +64,18 @@ const nameOf = (at: number): string => `answer_${at + 1}`;
 const boxOf = (at: number, option: number): string => `answer_${at + 1}_${option + 1}`;
 const textOf = (at: number): string => `text_${at + 1}`;
 
-/** Returns undefined if there is no answer: the form was dismissed without a no, or the form was not filled in. */
-export function readQuestionForm(questions: readonly UserQuestion[], response: unknown): McpAnswer | undefined {
-  if (!isObject(response)) return undefined;
+/** The answer, or why there is none: the form was dismissed without a no, or was not filled in as it should be. */
+export function readQuestionForm(questions: readonly UserQuestion[], response: unknown): McpAnswer | NoAnswer {
+  if (!isObject(response)) return {};
   if (response["action"] === "decline") return { approved: false };
-  if (response["action"] !== "accept") return undefined;
+  if (response["action"] !== "accept") return {};
   const content = isObject(response["content"]) ? response["content"] : {};
   const answers = questions.map((asked, at) => readAnswer(asked, at, content));
   try {
     return { approved: true, answers: readUserAnswers(questions, answers) };
-  } catch {
+  } catch (error) {
     // The question stays open, for other interfaces too.
-    return undefined;
+    return { problem: errorMessage(error) };
   }
 }
 

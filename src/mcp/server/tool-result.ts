@@ -2,6 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Content } from "../../core/content.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
+import type { NoAnswer } from "./question-form.ts";
 
 interface WriteOptions {
   /** The schema of the structured content, if the client gets any. */
@@ -40,27 +41,34 @@ interface PendingInfo {
   name: string;
   kind: PendingResult["pending"]["kind"];
   id: string;
+  /** The client has shown the question, and sent no answer to it. */
+  shown?: NoAnswer | undefined;
 }
 
 /** A pending call as an error, because there is no result that matches the tool's schema. */
 export function writePending(
   callId: string,
-  { name, kind, id }: PendingInfo,
+  { name, kind, id, shown }: PendingInfo,
   address: string | undefined,
 ): CallToolResult {
   return {
-    content: [{ type: "text", text: pendingText(name, { kind, id }, address) }],
+    content: [{ type: "text", text: pendingText(name, { kind, id, shown }, address) }],
     isError: true,
     _meta: { "haft/callId": callId, "haft/pending": { kind, id } },
   };
 }
 
-function pendingText(name: string, { kind, id }: Omit<PendingInfo, "name">, address: string | undefined): string {
+function pendingText(
+  name: string,
+  { kind, id, shown }: Omit<PendingInfo, "name">,
+  address: string | undefined,
+): string {
+  const why = shown ? "did not answer in this client" : "could not be asked through this client";
   switch (kind) {
     case "approval": {
       const console = address === undefined ? "" : ` in the console (${address}), or`;
       return (
-        `"${name}" has not run: a person must approve it first (${id}), and could not be asked through this client. ` +
+        `"${name}" has not run: a person must approve it first (${id}), and ${why}. ` +
         `A person can answer${console} with \`haft approvals show ${id}\`. ` +
         "Continue with other work; after the approval make exactly the same call again to get its result."
       );
@@ -68,7 +76,8 @@ function pendingText(name: string, { kind, id }: Omit<PendingInfo, "name">, addr
     case "question": {
       const console = address === undefined ? "" : ` in the console (${address}), or`;
       return (
-        `The question waits for the user (${id}), who could not be asked through this client. ` +
+        `The question waits for the user (${id}), who ${why}. ` +
+        (shown?.problem === undefined ? "" : `The form was sent, but not usable: ${shown.problem} `) +
         `The user can answer${console} with \`haft approvals answer ${id}\`. ` +
         "Continue with what does not depend on it; make exactly the same call again to get the answer."
       );
