@@ -1,11 +1,28 @@
+import { compileJsonSchema } from "../../schema/compile-json-schema.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { itemAt, partsOf, propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 
-/** An example input for a tool, as a person would write it: examples, defaults and choices of the schema, or small values. */
-export function exampleInput(schema: JsonSchema | undefined): Record<string, unknown> {
-  if (!schema) return { parameter_name: "value" };
-  return exampleObject({ root: schema, schema, name: "", depth: 0 });
+/** The input in a text that shows only the form of a call. */
+export const INPUT_FORM: Readonly<Record<string, unknown>> = { parameter_name: "value" };
+
+/**
+ * An example input for a tool, as a person would write it: examples, defaults and choices of the schema, or small values.
+ * Undefined if no such input satisfies the schema.
+ */
+export function exampleInput(schema: JsonSchema): Record<string, unknown> | undefined {
+  const input = exampleObject({ root: schema, schema, name: "", depth: 0 });
+  try {
+    const { check, errors } = compileJsonSchema(schema);
+    if (check(input)) return input;
+    for (const { instancePath } of errors(input, MAX_ERRORS)) delete input[instancePath.split("/")[1] ?? ""];
+    return check(input) ? input : undefined;
+  } catch {
+    // A definition that is not a tool may have a schema with mistakes.
+    return input;
+  }
 }
+
+const MAX_ERRORS = 20;
 
 interface Place {
   root: JsonSchema;
@@ -17,6 +34,7 @@ interface Place {
 
 /** Deeper values are left empty. */
 const MAX_DEPTH = 4;
+const MAX_ITEMS = 10;
 
 /** The required parameters, and at the top those with a value of their own in the schema. If there is none, the first. */
 function exampleObject({ root, schema, depth }: Place): Record<string, unknown> {
@@ -59,9 +77,12 @@ function declaredValue(parts: readonly JsonSchema[]): unknown {
 }
 
 function exampleList({ root, schema, name, depth }: Place): unknown[] {
-  const item = itemAt(root, schema, 0);
-  const value = item && exampleValue({ root, schema: item, name, depth: depth + 1 });
-  return value === undefined || value === null ? [] : [value];
+  const min = Math.max(1, ...[...partsOf(root, schema)].map((part) => numberIn(part["minItems"]) ?? 1));
+  const values = Array.from({ length: Math.min(min, MAX_ITEMS) }, (_, at) => {
+    const item = itemAt(root, schema, at);
+    return item && exampleValue({ root, schema: item, name, depth: depth + 1 });
+  });
+  return values.filter((value) => value !== undefined && value !== null);
 }
 
 /** Values of the formats of JSON Schema. */
@@ -78,10 +99,46 @@ const TEXTS: ReadonlyMap<unknown, string> = new Map([
   ["uuid", "3f2b8c1e-5d4a-4b6f-9c7d-0a1b2c3d4e5f"],
 ]);
 
+/** Values of common parameters, by the last word of the name. `query` is missing: its example is a documented text. */
+const NAMED_TEXTS: ReadonlyMap<string, string> = new Map([
+  ["path", "src/main.ts"],
+  ["file", "src/main.ts"],
+  ["filename", "main.ts"],
+  ["folder", "src"],
+  ["directory", "src"],
+  ["dir", "src"],
+  ["cwd", "src"],
+  ["question", "What is the weather in Paris?"],
+  ["prompt", "Describe the weather in Paris."],
+  ["url", "https://example.com/"],
+  ["uri", "https://example.com/"],
+  ["command", "ls -l"],
+  ["cmd", "ls -l"],
+  ["pattern", "TODO"],
+  ["regex", "TODO"],
+  ["glob", "**/*.ts"],
+  ["code", "print(1)"],
+  ["language", "en"],
+  ["name", "Ada"],
+  ["title", "Weekly report"],
+  ["subject", "Weekly report"],
+  ["email", "ada@example.com"],
+  ["city", "Paris"],
+  ["location", "Paris"],
+  ["country", "FR"],
+  ["currency", "EUR"],
+  ["timezone", "Europe/Paris"],
+  ["date", "2026-01-31"],
+  ["time", "12:00"],
+  ["id", "42"],
+]);
+
 function exampleText(parts: readonly JsonSchema[], name: string): string {
   const format = parts.map((part) => TEXTS.get(part["format"])).find((text) => text !== undefined);
   const max = Math.min(...parts.map((part) => numberIn(part["maxLength"]) ?? Number.POSITIVE_INFINITY));
-  return format ?? `your_${name}_here`.slice(0, max);
+  const word = /[A-Z]?[a-z]+s?$/.exec(name)?.[0].toLowerCase() ?? "";
+  const named = NAMED_TEXTS.get(word) ?? NAMED_TEXTS.get(word.replace(/s$/, ""));
+  return format ?? (named ?? `your_${name}_here`).slice(0, max);
 }
 
 /** 1 if the limits allow it, otherwise the limit that is nearest to it. Schemas of integers often have limits of 2^53. */

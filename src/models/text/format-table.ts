@@ -1,5 +1,5 @@
 import { bareSection, pythonicSection } from "./bare-calls.ts";
-import { exampleInput } from "./example-input.ts";
+import { exampleInput, INPUT_FORM } from "./example-input.ts";
 import { fencedSection, JSON_FORMATS } from "./json-formats.ts";
 import { clineSection, invokeSection, TAG_FORMATS } from "./tag-formats.ts";
 import { TEXT_FORMATS, type TextFormatName } from "../../core/text-formats.ts";
@@ -67,7 +67,9 @@ export function explainMalformed(tools: ToolTable) {
     const key = `${format} ${tool}`;
     let example = examples.get(key);
     if (example === undefined) {
-      example = textFormat(format).write([{ name: tool, input: exampleInput(tools.schemaOf(tool)) }]);
+      const schema = tools.schemaOf(tool);
+      const input = (schema && exampleInput(schema)) ?? INPUT_FORM;
+      example = textFormat(format).write([{ name: tool, input }]);
       examples.set(key, example);
     }
     return `The tool call could not be read: ${reason}. Send it again, whole, in this form:\n${example}`;

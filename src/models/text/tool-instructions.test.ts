@@ -98,9 +98,33 @@ describe("the instruction", () => {
     const input = JSON.parse(example).arguments;
     expect(input).toEqual({
       ...{ count: 1, level: 5, ratio: 1, half: -2, page: "https://example.com/", when: "2026-01-31T12:00:00Z" },
-      ...{ people: [{ name: "your_name_here" }], colour: "red", size: 7, code: "A-1" },
+      ...{ people: [{ name: "Ada" }], colour: "red", size: 7, code: "A-1" },
     });
     expect(() => tool.build(input)).not.toThrow();
+  });
+
+  test("has examples that satisfy the schema, or shows only the form", () => {
+    const inputOf = (properties: object, required: string[]) =>
+      /"arguments":(.*)\}\n<\/tool_call>/.exec(
+        writeToolInstructions([{ name: "f", parameters: { type: "object", properties, required } }], {
+          format: "hermes",
+        }),
+      )![1]!;
+    const text = { type: "string" };
+    const code = { type: "string", pattern: "^[A-Z]{3}$" };
+    expect(
+      JSON.parse(
+        inputOf({ filePath: text, shell_command: text, urls: { type: "array", items: text, minItems: 2 } }, [
+          ...["filePath", "shell_command", "urls"],
+        ]),
+      ),
+    ).toEqual({
+      filePath: "src/main.ts",
+      shell_command: "ls -l",
+      urls: ["https://example.com/", "https://example.com/"],
+    });
+    expect(inputOf({ e: { ...code, default: "no" }, path: text }, ["path"])).toBe('{"path":"src/main.ts"}');
+    expect(inputOf({ e: code }, ["e"])).toBe('{"parameter_name":"value"}');
   });
 
   test.each(TEXT_FORMATS)("in %s has an example that reads as a call of the tool", (format) => {

@@ -2,7 +2,7 @@ import { declarationOf } from "../../core/definition.ts";
 import { type DialectName, isTool } from "../../core/tool.ts";
 import { propertiesOf, typesOf } from "../../schema/schema-properties.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
-import { exampleInput } from "./example-input.ts";
+import { exampleInput, INPUT_FORM } from "./example-input.ts";
 import { textFormat } from "./format-table.ts";
 import { formatToolResult, rememberPrompt } from "./format-tool-result.ts";
 import type { TextFormatName } from "../../core/text-formats.ts";
@@ -31,7 +31,7 @@ const namesOf = (dialect: DialectName | undefined) => (tool: ToolLike) =>
   isTool(tool) ? [tool.name, ...tool.aliases, declarationOf(tool, dialect).name] : [tool.name];
 
 const COMMON_NOTES = [
-  "Call a tool exactly in the form of its example, outside code blocks.",
+  "Call a tool exactly in the form that is shown with it, outside code blocks.",
   "Give every required parameter. Leave out optional ones that you do not need.",
   "For several calls, write them one after the other.",
   "After your calls, stop. The results come in the next message; never write a result yourself.",
@@ -45,8 +45,9 @@ function describeTool(tool: ToolLike, { format = "xml", dialect }: ToolInstructi
     `### ${name}`,
     `Description: ${description}`,
     ...describeParameters(parameters),
-    "Example:",
-    textFormat(format).write([{ name, input }]),
+    // Without values that satisfy the schema, the model still has to see the form of a call.
+    input ? "Example:" : "Form of a call:",
+    textFormat(format).write([{ name, input: input ?? INPUT_FORM }]),
   ].join("\n");
 }
 

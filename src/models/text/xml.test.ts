@@ -132,7 +132,7 @@ describe("rejected, with the right form in the message", () => {
     const message = failureOf(params);
     expect(message).toContain(reason);
     expect(message).toContain(
-      "in this form:\n<tool_call>\n  <name>write_file</name>\n  <params>\n    <path><![CDATA[your_path_here]]></path>",
+      "in this form:\n<tool_call>\n  <name>write_file</name>\n  <params>\n    <path><![CDATA[src/main.ts]]></path>",
     );
   });
 
