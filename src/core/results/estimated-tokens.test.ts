@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { openTokenizer } from "../../models/tokenizer.ts";
 import { estimatedTokens } from "./estimated-tokens.ts";
@@ -24,8 +25,31 @@ const texts: readonly (readonly [string, string])[] = [
   ["prose", "Finds the newest message of a channel, and says who wrote it and when. ".repeat(20)],
 ];
 
+const letters = (alphabet: string, length: number, row: number): string =>
+  Array.from(
+    createHash("sha512").update(String(row)).digest().subarray(0, length),
+    (byte) => alphabet[byte % alphabet.length],
+  ).join("");
+const rows = Array.from({ length: 300 }, (_, i) => i);
+const alphabet = "abcdefghijklmnopqrstuvwxyz";
+/** Text without words: its budget may be exceeded by half, not by twice. */
+const dearTexts: readonly (readonly [string, string])[] = [
+  ["a protein", rows.map((row) => letters("ACDEFGHIKLMNPQRSTVWY", 60, row)).join("\n")],
+  ["random names", rows.map((row) => `${letters(alphabet, 6, row)}_${letters(alphabet, 7, row + 1000)}`).join("\n")],
+  ["mixed marks", rows.map((row) => letters("+-<>[].,!#$%&*=?@^{|}~", 60, row)).join("\n")],
+  ["a table", rows.map((row) => `│ ${row} │ ok │\n├────────┼──────┤`).join("\n")],
+  [
+    "rare Korean",
+    rows.map((row) => letters(String.fromCharCode(...rows.map((i) => 0xac00 + i * 37)), 40, row)).join("\n"),
+  ],
+];
+
 describe("the estimate", () => {
   const tokens = openTokenizer();
+
+  test.each(dearTexts)("of %s is at least 0.65 of o200k_base", (_, text) => {
+    expect(estimatedTokens.count(text) / tokens.count(text)).toBeGreaterThan(0.65);
+  });
 
   test.each(texts)("of %s is within a quarter of o200k_base", (_, text) => {
     expect(tokens.name).toBe("o200k_base");

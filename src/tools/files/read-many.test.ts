@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { textOf } from "../../core/content.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { createHaft, type HaftOptions } from "../../runtime.ts";
 import { testTool } from "../../testing/test-tool.ts";
 import { openWorkspace } from "../../workspace.ts";
@@ -140,9 +141,10 @@ test("at most 100 files are read, and patterns with more say so", async () => {
 test("a cut notebook is bounded, too", async () => {
   const cells = Array.from({ length: 200 }, (_, i) => ({ cell_type: "code", source: `print(${i})`.repeat(50) }));
   const { readMany } = stage({ "n.ipynb": JSON.stringify({ cells }), "a.txt": "one" });
-  const { text } = await readMany(["n.ipynb", "a.txt"]);
+  const { text, details } = await readMany(["n.ipynb", "a.txt"]);
   expect(Buffer.byteLength(text)).toBeLessThan(60_000);
-  expect(text).toContain("[Cut. Use read for all of it.]");
+  expect(text).toMatch(/Continue with read \{"path":"n\.ipynb","pages":"\d+-"\}/);
+  expect(details.files[0]).toMatchObject({ truncated: true });
 });
 
 test("what was read may be edited; what was cut may not be replaced as a whole", async () => {
@@ -194,4 +196,11 @@ test("shares are fair", () => {
   expect(shareFairly([10, 1_000, 1_000], 210)).toEqual([10, 100, 100]);
   expect(shareFairly([10, 20], 100)).toEqual([10, 20]);
   expect(shareFairly([], 100)).toEqual([]);
+});
+
+test("long paths count as a part of the result", async () => {
+  const name = (index: number) => `${"a-folder-with-a-long-name/".repeat(6)}${index}.txt`;
+  const files = Array.from({ length: 100 }, (_, index) => [name(index), "one word and another\n".repeat(100)]);
+  const { text } = await stage(Object.fromEntries(files)).readMany(["**/*.txt"]);
+  expect(estimatedTokens.count(text)).toBeLessThan(15_000);
 });

@@ -3,6 +3,7 @@ import { textOf } from "../../core/content.ts";
 import { type ErrorCode, toolError, ToolError } from "../../core/error.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
+import { estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import { resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { compileGlob } from "../../io/files/glob-pattern.ts";
@@ -160,7 +161,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
       }
       const read = parts.length - failed.length;
       return {
-        content: [...parts.map(({ file, text }) => `--- ${file.path} ---\n${text}`), ...notes].join("\n"),
+        content: [...parts.map(({ file, text }) => `${headingOf(file.path)}${text}`), ...notes].join("\n"),
         display: `Read ${read} of ${parts.length} files`,
         details: { files: parts.map(({ file }) => file), empty, cut },
       };
@@ -250,6 +251,10 @@ async function sizesOf(
   return Promise.all(paths.map(async (path) => (await infoOf(path).catch(() => undefined))?.size));
 }
 
+function headingOf(path: string): string {
+  return `--- ${path} ---\n`;
+}
+
 interface Part {
   file: ReadFile;
   text: string;
@@ -265,9 +270,10 @@ async function readInTurn(
     TOTAL_BYTES,
   );
   const parts: Part[] = [];
+  const headings = paths.reduce((sum, path) => sum + estimatedTokens.count(headingOf(path)), 0);
   const tokenShares = shareFairly(
     sizes.map((size) => (size === undefined ? 0 : Math.ceil(size / MIN_BYTES_PER_TOKEN) + LINE_TOKENS)),
-    resultTokensOf(context),
+    Math.max(0, resultTokensOf(context) - headings),
   );
   for (const [index, path] of paths.entries()) {
     context.signal.throwIfAborted();

@@ -496,24 +496,23 @@ async function readNotebook(
   const cells = bytes === null ? undefined : cellsOf(decodeText(bytes).text);
   if (bytes === null || cells === undefined) return undefined;
   const content = cells.map((cell, i) => showCell(cell, i + 1)).join("\n\n") || "(a notebook without cells)";
+  const { lines, truncated } = showCells(cells, { shown, range, bounds, context });
   return {
-    content: [
-      ...showCells(cells, { shown, range, bounds, context }),
-      "[Cells of a notebook. Change them with edit_notebook, by number or id.]",
-    ].join("\n"),
+    content: [...lines, "[Cells of a notebook. Change them with edit_notebook, by number or id.]"].join("\n"),
     display: `Read notebook ${shown}: ${cells.length} ${cells.length === 1 ? "cell" : "cells"}`,
     details: {
       content,
       size: bytes.length,
       path: shown,
+      truncated,
       cells: cells.map((cell, i) => ({ index: i + 1, id: cell.id, type: cell.cell_type, source: join(cell.source) })),
     },
   };
 }
 
 /** As many cells as fit, and the call that shows the next ones. */
-function showCells(cells: readonly Cell[], { shown, range, bounds, context }: FileReading): string[] {
-  if (cells.length === 0) return ["(a notebook without cells)"];
+function showCells(cells: readonly Cell[], { shown, range, bounds, context }: FileReading) {
+  if (cells.length === 0) return { lines: ["(a notebook without cells)"], truncated: false };
   const { first, last } = parsePages(range.pages, { total: cells.length, what: "cell", max: cells.length });
   const maxTokens = bounds?.shownTokens ?? resultTokensOf(context);
   const parts: string[] = [];
@@ -535,7 +534,7 @@ function showCells(cells: readonly Cell[], { shown, range, bounds, context }: Fi
     const call = nextCall(context, "read", { path: shown, pages: `${next}-` });
     notes.push(`[Showing cells ${first}-${next - 1} of ${cells.length}. Continue with ${call}.]`);
   }
-  return [parts.join("\n\n"), ...notes];
+  return { lines: [parts.join("\n\n"), ...notes], truncated: notes.length > 0 };
 }
 
 function cellsOf(text: string): Cell[] | undefined {
