@@ -116,18 +116,27 @@ async function reportSet({ report, createHaft, createTool, set: { name: set, too
     const value = shares.reduce((sum, share) => sum + share, 0) / shares.length;
     report({ case: `${set}, Haft, one search per step, ${FOUND} each, recall`, value, unit: "" });
   }
+  const found = new Map(queries.map(({ text }) => [text, plain.idsOf(text, FOUND)]));
   await plain.haft.shutdown();
-  for (const max of PAST) {
+  const measureWithPast = async (max, isLearned = () => true) => {
     const folds = splitQuestions(queries, max);
     const sums = { recall5: 0, recall10: 0, ndcg10: 0 };
     for (const { tested, past } of folds) {
-      const { haft, idsOf } = open(past);
+      const { haft, idsOf } = open(
+        new Map([...past].map(([id, texts]) => [id, texts.filter((text) => isLearned(text, id))])),
+      );
       const values = measure(tested, ({ text }, limit) => idsOf(text, limit));
       for (const key of Object.keys(sums)) sums[key] += (values[key] * tested.length) / queries.length;
       await haft.shutdown();
     }
-    rowsOf(`Haft, at most ${max} past questions`, sums, max === 3 ? GOALS[set] : undefined);
+    return sums;
+  };
+  for (const max of PAST) {
+    rowsOf(`Haft, at most ${max} past questions`, await measureWithPast(max), max === 3 ? GOALS[set] : undefined);
   }
+  // The same questions, but each is learned only for the tools that its search had found.
+  const isFound = (text, id) => found.get(text).includes(id);
+  rowsOf("Haft, at most 3 past questions, only tools that the search had found", await measureWithPast(3, isFound));
 }
 
 /** A store with what one user has taught. */
