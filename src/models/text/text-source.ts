@@ -178,6 +178,11 @@ export class Source {
 
   /** Puts back everything taken since the last call of `takeMarked`. */
   untake(): void {
+    if (this.#takenBefore === "") {
+      // Nothing is copied: the rest of a whole text may be long.
+      this.#at = this.#markedAt;
+      return;
+    }
     const rest = this.#text.slice(this.#at);
     this.#text = this.takeMarked() + rest;
     this.work += this.#text.length - rest.length;
