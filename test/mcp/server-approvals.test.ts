@@ -148,7 +148,11 @@ describe.each(PEERS)("a question of ask_user at a client, %s,", (_name, connect)
     ["answers as if it were an approval", accept({ decision: "once" }), /not usable: .*Nothing was chosen/],
     ["leaves a question out", accept({ answer_1: "SQLite" }), /not usable: .*Nothing was chosen.*"Which parts\?"/],
     // The library of a client may refuse it before it is sent.
-    ["chooses what is not offered", accept({ answer_1: "Oracle", text_2: "all", text_3: "because" }), /Oracle|could not be asked/],
+    [
+      "chooses what is not offered",
+      accept({ answer_1: "Oracle", text_2: "all", text_3: "because" }),
+      /Oracle|could not be asked/,
+    ],
     ["closes it", { action: "cancel" as const }, /who did not answer in this client\. The user can answer/],
   ])("stays open if the client %s", async (_how, response, said) => {
     const { haft } = open();
