@@ -295,11 +295,16 @@ describe("the process of Haft", () => {
     await host.line(({ warning }) => warning?.includes(`blocks_here (call ${block.id}) blocked it`) ?? false);
     host.send({ audit: true });
     const { notes = [] } = await host.line((line) => line.notes !== undefined);
-    expect(notes.map(({ callId, toolName, data }) => [callId, toolName, data["action"], data["message"]])).toEqual([
-      [block.id, "blocks_here", "event_loop_blocked", undefined],
-      [rejection.id, "leaves_rejection", "stray_error", "left unhandled"],
-      [timer.id, "leaves_timer", "stray_error", "left in a timer"],
-    ]);
+    const noted = notes.map(({ callId, toolName, data }) => [callId, toolName, data["action"], data["message"]]);
+    expect(noted).toHaveLength(3);
+    // In any order: on a busy machine the timer fires after the rejection.
+    expect(noted).toEqual(
+      expect.arrayContaining([
+        [block.id, "blocks_here", "event_loop_blocked", undefined],
+        [rejection.id, "leaves_rejection", "stray_error", "left unhandled"],
+        [timer.id, "leaves_timer", "stray_error", "left in a timer"],
+      ]),
+    );
   });
 
   test("ends its plugins when it is killed while one blocks, when it closes, and by an error of its own", async () => {
