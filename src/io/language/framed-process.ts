@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { killProcessTree, signalGroup, treeRoot, type TreeRoot } from "../shell/process-tree.ts";
+import { endGroupOnExit, killProcessTree, treeRoot, type TreeRoot } from "../shell/process-tree.ts";
 import { type Child, spawnOnPipes } from "../shell/spawn-process.ts";
 
 /** A confined program that is ready to start. */
@@ -32,6 +32,7 @@ export class FramedProcess {
   readonly #launch: FramedLaunch;
   readonly #events: FramedEvents;
   readonly #exit: Promise<void>;
+  readonly #keepOnExit: () => void;
   #ending: Promise<void> | undefined;
 
   private constructor(child: Child, { launch, events, mark, exit }: FramedParts) {
@@ -40,7 +41,8 @@ export class FramedProcess {
     this.#events = events;
     this.#exit = exit;
     this.#root = treeRoot(child.pid, mark);
-    killOnExit(child.pid);
+    // After SIGKILL of this process, the launcher of the sandbox ends the program.
+    this.#keepOnExit = endGroupOnExit(child.pid);
   }
 
   static async start(launch: FramedLaunch, events: FramedEvents): Promise<FramedProcess> {
@@ -107,7 +109,7 @@ export class FramedProcess {
     await Promise.race([this.#exit, delay(CLOSE_MS, undefined, { ref: false })]);
     await killProcessTree(this.#root, { graceMs: CLOSE_MS, sendHangup: false, isSupervised: true });
     this.#child.detach();
-    running.delete(this.#child.pid);
+    this.#keepOnExit();
     await this.#launch.finish();
   }
 }
@@ -117,17 +119,6 @@ interface FramedParts {
   events: FramedEvents;
   mark: string;
   exit: Promise<void>;
-}
-
-const running = new Set<number>();
-let isWatching = false;
-
-/** After SIGKILL of this process, the launcher of the sandbox ends it. */
-function killOnExit(pid: number): void {
-  running.add(pid);
-  if (isWatching) return;
-  isWatching = true;
-  process.once("exit", () => running.forEach((each) => signalGroup(each, "SIGTERM")));
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

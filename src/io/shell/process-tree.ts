@@ -171,6 +171,19 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+const endedOnExit = new Set<number>();
+let isWatchingExit = false;
+
+/** Ends the group when this process exits. Returns what cancels that. SIGKILL of this process ends no group. */
+export function endGroupOnExit(pid: number): () => void {
+  endedOnExit.add(pid);
+  if (!isWatchingExit) {
+    isWatchingExit = true;
+    process.once("exit", () => endedOnExit.forEach((each) => signalGroup(each, "SIGTERM")));
+  }
+  return () => void endedOnExit.delete(pid);
+}
+
 /** Whether the group has a living member. Zombies do not count. */
 export function groupIsAlive(group: number): boolean {
   try {

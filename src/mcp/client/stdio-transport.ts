@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { toolError } from "../../core/error.ts";
-import { killProcessTree, readProcess, signalGroup, type TreeRoot } from "../../io/shell/process-tree.ts";
+import { endGroupOnExit, killProcessTree, treeRoot, type TreeRoot } from "../../io/shell/process-tree.ts";
 import { type Child, spawnOnPipes } from "../../io/shell/spawn-process.ts";
 import type { PreparedProgram } from "../../io/sandbox/program-sandbox.ts";
 import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
@@ -45,6 +45,7 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
   const markValue = randomUUID();
   let child: Child | undefined;
   let root: TreeRoot | undefined;
+  let keepOnExit: (() => void) | undefined;
   let ending: string | undefined;
   let closing: Promise<void> | undefined;
   let hasClosed = false;
@@ -84,7 +85,7 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
     const graceMs = ending === undefined ? GRACE_MS : 0;
     await killProcessTree(root, { graceMs, sendHangup: false, isSupervised: launch.program.isConfined });
     child.detach();
-    running.delete(root.pid);
+    keepOnExit?.();
     closed();
   }
 
@@ -116,8 +117,9 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
           closed: () => void transport.close(),
         },
       );
-      root = treeOf(child.pid, `${MARK_NAME}=${markValue}`);
-      killOnExit(child.pid);
+      root = treeRoot(child.pid, `${MARK_NAME}=${markValue}`);
+      // After SIGKILL of this process, a server only sees that its input is closed.
+      keepOnExit = endGroupOnExit(child.pid);
     },
     async send(message) {
       const unread = child?.pendingInput() ?? 0;
@@ -133,28 +135,8 @@ export function createStdioTransport(launch: StdioLaunch): StdioTransport {
   return transport;
 }
 
-function treeOf(pid: number, mark: string): TreeRoot {
-  try {
-    const startTime = readProcess(pid)?.startTime;
-    return startTime === undefined ? { pid, mark } : { pid, startTime, mark };
-  } catch {
-    return { pid, mark };
-  }
-}
-
 function delay(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms).unref());
-}
-
-const running = new Set<number>();
-let isWatching = false;
-
-/** Ends servers that were not closed when this process exits. After SIGKILL, servers only see that their input is closed. */
-function killOnExit(pid: number): void {
-  running.add(pid);
-  if (isWatching) return;
-  isWatching = true;
-  process.once("exit", () => running.forEach((each) => signalGroup(each, "SIGTERM")));
 }
 
 /** A line that was too long. Head and tail usually contain the id of the call. */

@@ -5,6 +5,7 @@ import { toolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { decodeText, encodeText } from "../../io/files/text-encoding.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import { isObject } from "../../schema/json-schema.ts";
 import {
   CHANGE_FIELDS,
   describeChange,
@@ -362,7 +363,7 @@ function parseNotebook(text: string, shown: string): Notebook {
   } catch (cause) {
     throw fail("it is not JSON", cause);
   }
-  if (!isRecord(parsed) || !Array.isArray(parsed["cells"]) || !parsed["cells"].every(isRecord)) {
+  if (!isObject(parsed) || !Array.isArray(parsed["cells"]) || !parsed["cells"].every(isObject)) {
     throw fail("it has no list of cells");
   }
   const { cells: values, nbformat, nbformat_minor: minor } = parsed as { cells: Cell["value"][] } & typeof parsed;
@@ -372,10 +373,6 @@ function parseNotebook(text: string, shown: string): Notebook {
   });
   const hasIds = Number(nbformat) > 4 || (Number(nbformat) === 4 && Number(minor) >= 5);
   return { text, array, cells, hasIds, style: styleOf(text) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function cellType(value: Cell["value"]): string {
@@ -453,7 +450,7 @@ function styleOf(text: string): JsonStyle {
   if (lineEnd === undefined) {
     const write = (value: unknown): string => {
       if (Array.isArray(value)) return `[${value.map(write).join(`,${space}`)}]`;
-      if (!isRecord(value)) return escape(JSON.stringify(value));
+      if (!isObject(value)) return escape(JSON.stringify(value));
       const members = Object.entries(value).filter(([, each]) => each !== undefined);
       return `{${members.map(([key, each]) => `"${key}":${colon}${write(each)}`).join(`,${space}`)}}`;
     };
