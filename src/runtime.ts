@@ -118,7 +118,7 @@ export interface HaftOptions {
   code?: Pick<CodeRunnerOptions, "store" | "limits">;
   /**
    * Registers `tool_search`: if there are too many tools for its context, a model gets some definitions and finds the others.
-   * `false`: not. Default: false.
+   * Default: false, no search.
    */
   toolSearch?: boolean | ToolSearchOptions;
   /** Counts tokens. Default: o200k_base if "gpt-tokenizer" is installed, else an estimate. */

@@ -47,7 +47,7 @@ function hintOf(asked: UserQuestion): string {
   return takesText(asked) ? `${numbers}, or text` : numbers;
 }
 
-/** Numbers and labels of options, or an own text. Throws if a word is the number of one option and the label of another. */
+/** Numbers and labels of options, or free text. Throws if a word is the number of one option and the label of another. */
 export function answerOfWords({ options = [], multiple }: UserQuestion, words: string): UserAnswer {
   const text = words.trim();
   const find = (word: string): string | undefined => findOption(options, word);
@@ -56,7 +56,7 @@ export function answerOfWords({ options = [], multiple }: UserQuestion, words: s
   const parts = multiple ? text.split(",").map((part) => find(part.trim())) : [];
   const chosen = parts.filter((part) => part !== undefined);
   if (chosen.length > 0 && chosen.length === parts.length) return { choices: chosen };
-  // A number is a slip here, not an own text.
+  // A number is a slip here, not free text.
   return options.length > 0 && /^[\d\s,]+$/.test(text) ? { choices: [text] } : { text };
 }
 

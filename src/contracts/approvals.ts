@@ -30,13 +30,13 @@ export const UserQuestion = named(
     options: z.array(z.strictObject({ label: z.string(), description: z.string().optional() })).optional(),
     /** Whether several options may be chosen. */
     multiple: z.boolean().optional(),
-    /** Whether the person may write an own answer. Default: true. */
+    /** Whether the person may write their own answer. Default: true. */
     free_text: z.boolean().optional(),
   }),
 );
 export type UserQuestion = z.infer<typeof UserQuestion>;
 
-/** An answer to one question: labels of options, an own text, or both. */
+/** An answer to one question: labels of options, free text, or both. */
 export const UserAnswer = named(
   "UserAnswer",
   z.strictObject({ choices: z.array(Text).max(20).optional(), text: Text.optional() }),

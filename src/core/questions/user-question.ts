@@ -13,7 +13,7 @@ export interface UserQuestion {
   options?: readonly QuestionOption[];
   /** Whether several options may be chosen. Default: one. */
   multiple?: boolean;
-  /** Whether the person may write an own answer. Default: yes. */
+  /** Whether the person may write their own answer. Default: yes. */
   free_text?: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface QuestionOption {
   description?: string;
 }
 
-/** A person's answer to one question: labels of options, an own text, or both. */
+/** A person's answer to one question: labels of options, free text, or both. */
 export interface UserAnswer {
   /** The labels of the chosen options. */
   choices?: readonly string[];
@@ -66,8 +66,8 @@ const MAX_ANSWER_LENGTH = 4000;
 /** The answers as they are stored. Throws an error that says what can be answered. */
 export function readUserAnswers(questions: readonly UserQuestion[], given: unknown): UserAnswer[] {
   if (!Array.isArray(given) || given.length !== questions.length) {
-    const count = questions.length === 1 ? "one answer" : `${questions.length} answers`;
-    throw badAnswer(`It has ${Array.isArray(given) ? given.length : "no"} answers, and ${count} needed`, questions);
+    const got = Array.isArray(given) ? given.length : "no";
+    throw badAnswer(`Got ${got} answers, expected ${questions.length}`, questions);
   }
   return questions.map((question, at) => readUserAnswer(question, given[at]));
 }

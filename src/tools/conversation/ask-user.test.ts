@@ -38,7 +38,7 @@ describe("ask_user", () => {
   });
 
   test.each([
-    [[DATABASE], [], /0 answers, and one answer needed/],
+    [[DATABASE], [], /Got 0 answers, expected 1/],
     [[DATABASE], [{}], /Nothing was chosen or written/],
     [[DATABASE], [{ text: "  " }], /Nothing was chosen or written/],
     [[DATABASE], [{ choices: ["Oracle"] }], /"Oracle" is not one of the options.*choose one of "PostgreSQL", "SQLite"/],

@@ -47,7 +47,7 @@ const Question = z.object({
     .optional()
     .describe("The best one first. Omit them if the answer is text"),
   multiple: z.boolean().optional().describe("Whether several options may be chosen. Default: one"),
-  free_text: z.boolean().optional().describe("Whether the person may write an own answer. Default: true"),
+  free_text: z.boolean().optional().describe("Whether the person may write their own answer. Default: true"),
 });
 
 const Parameters = z.object({ questions: z.array(Question).min(1).max(MAX_QUESTIONS) });
