@@ -1,5 +1,6 @@
 // The client that the conformance suite talks to: Haft's own MCPClient. It does what any host does with a server: signs in
 // where that is wanted, lists everything, and calls every tool.
+import { VERSION } from "../src/core/telemetry/version.ts";
 import { MCPClient } from "../src/mcp/client/mcp-client.ts";
 import type { SignInStore, StoredSignIn } from "../src/mcp/client/oauth.ts";
 import type { McpServerConfig } from "../src/mcp/server-config.ts";
@@ -46,7 +47,7 @@ let page: URL | undefined;
 let signIns = 0;
 let resets = 0;
 const client = new MCPClient({
-  clientInfo: { name: "haft", version: "0.1.0" },
+  clientInfo: { name: "haft", version: VERSION },
   // A person who accepts what is proposed: the form's defaults, and yes where there are none.
   answerElicitation: async (request) => {
     if (request.mode === "url") return { action: "decline" };

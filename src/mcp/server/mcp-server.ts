@@ -1,4 +1,5 @@
 import type { GetPromptResult, InputRequiredResult, Server } from "@modelcontextprotocol/server";
+import { VERSION } from "../../core/telemetry/version.ts";
 import { TASKS } from "../task-protocol.ts";
 import { answerToolCall } from "./call-tool.ts";
 import { forwardChanges, type McpConnection, type McpService } from "./mcp-service.ts";
@@ -18,7 +19,7 @@ const LISTED = { ttlMs: LIST_MS, cacheScope: "private" } as const;
  */
 export function createMcpServer(service: McpService, connection: McpConnection, era: "legacy" | "modern"): Server {
   const { sdk, clock, options, sources, tools } = service;
-  const { serverInfo = { name: "haft", title: "Haft", version: "0.1.0" }, prompts } = options;
+  const { serverInfo = { name: "haft", title: "Haft", version: VERSION }, prompts } = options;
   const identity = { ...connection.identity, session: connection.session };
   const hasTasks = era === "modern" && service.runtime.jobs !== undefined;
   const server = new sdk.Server(serverInfo, {
