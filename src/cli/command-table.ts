@@ -117,6 +117,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...group("config", () => import("./commands/config.ts"), { show: "Show the settings, and where each comes from" }),
   single("mcp", "Serve the tools of this folder to an MCP client", async () => (await import("./commands/mcp.ts")).mcp),
   ...group("mcp", () => import("./commands/mcp.ts"), {
+    config: "Print the configuration for an MCP client",
     add: "Add an MCP server",
     list: "List the MCP servers, and whether they are connected",
     import: "Import the servers of another client",

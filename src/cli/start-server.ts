@@ -22,7 +22,7 @@ import {
 } from "../store/tokens.ts";
 import { placeOf } from "../store/url-engines.ts";
 import { publishServer } from "./running-server.ts";
-import { userName } from "./terminal.ts";
+import { haftCommand, userName } from "./terminal.ts";
 
 export interface StartOptions {
   folder: string;
@@ -97,7 +97,7 @@ export async function startServer({
           onError: (error) => log(logLine("mcp", { reason: error.message })),
         }),
       },
-      info: { version, workspace: host.config.folder, store: storeOf(host) },
+      info: { version, workspace: host.config.folder, command: haftCommand(), store: storeOf(host) },
       tls,
       allowedHosts: allowedHosts || undefined,
       allowedOrigins: allowedOrigins || undefined,

@@ -25,6 +25,11 @@ export interface Terminal {
   ignoreClosedOutput?(): void;
 }
 
+/** How another program starts this one, with absolute paths: it may have another PATH and working folder. */
+export function haftCommand(): string[] {
+  return [process.execPath, process.argv[1] ?? "haft"];
+}
+
 /** Whether a person can be asked: questions go to stderr, keys come from stdin. */
 export function isInteractive({ stdin, stderr, env }: Pick<Terminal, "stdin" | "stderr" | "env">): boolean {
   return stdin.isTTY === true && stderr.isTTY === true && env["TERM"] !== "dumb";

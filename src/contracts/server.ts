@@ -29,6 +29,8 @@ export const ServerInfo = named(
     version: z.string(),
     startedAt: Time,
     workspace: z.string().optional(),
+    /** How another program starts Haft on this machine: a program and its first arguments. */
+    command: z.array(z.string()).optional(),
     /** `kind`: the engine, such as `sqlite` or `postgres`. */
     store: z.strictObject({ kind: z.string(), place: z.string().optional() }).optional(),
     sandbox: z.strictObject({ kind: z.string(), enforced: z.boolean(), reason: z.string().optional() }).optional(),

@@ -8,7 +8,7 @@ import type { SqlDatabase } from "../../store/database.ts";
 export interface ServerApiOptions {
   haft: Haft;
   startedAt: number;
-  info?: Partial<Pick<ServerInfo, "version" | "workspace" | "store" | "sandbox">>;
+  info?: Partial<Pick<ServerInfo, "version" | "workspace" | "command" | "store" | "sandbox">>;
   /** The resources that this server has in addition to those of every server. */
   parts(): readonly string[];
   /** The OpenAPI document. */

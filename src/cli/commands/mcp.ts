@@ -1,5 +1,6 @@
 import type { McpPromptInfo, McpResourceInfo, McpServerInfo } from "../../contracts/mcp.ts";
 import { ToolError } from "../../core/error.ts";
+import { clientConfig, isMcpClient, MCP_CLIENTS } from "../../mcp/server/client-config.ts";
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult, textOfBlock } from "../calls.ts";
@@ -10,7 +11,7 @@ import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine } from "../output.ts";
 import { showImported } from "../show-imported.ts";
-import { hasDesktop, isInteractive, openInBrowser, userName } from "../terminal.ts";
+import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
 const GRACE_MS = 10_000;
 
@@ -86,6 +87,28 @@ export const mcp = defineCommand({
     } finally {
       await host.close();
     }
+  },
+});
+
+const config = defineCommand({
+  examples: [
+    ["haft mcp config cursor", "what .cursor/mcp.json needs to start Haft for this folder"],
+    ["haft mcp config codex --url http://127.0.0.1:4117/mcp", "to use a server that runs, with a token"],
+  ],
+  operands: [{ name: "CLIENT" }],
+  options: { url: { type: "text", value: "URL", about: "The MCP address of a running server; default: start Haft" } },
+  notes: [`Clients: ${Object.keys(MCP_CLIENTS).join(", ")}.`],
+  async run({ operands: [client = ""], folder, output, options: { url } }) {
+    if (!isMcpClient(client)) {
+      throw new UsageError(`"${client}" is not a client.`, `Clients: ${Object.keys(MCP_CLIENTS).join(", ")}.`);
+    }
+    const started = [...haftCommand(), "mcp", "--folder", folder];
+    const found = clientConfig(client, url === undefined ? { command: started } : { url });
+    if (!found) throw new UsageError(`The file of ${MCP_CLIENTS[client]} takes no address. Leave out --url.`);
+    const { file, text } = found;
+    output.data({ client, file, text }, () => [text]);
+    output.info(file === undefined ? "Run this command." : `Add this to ${file}.`);
+    if (url !== undefined) output.info("Replace TOKEN, or set HAFT_TOKEN: haft token create NAME --scope read,call");
   },
 });
 
@@ -487,6 +510,7 @@ function diagnose(server: McpServerInfo, { paint }: Output): string[] {
 }
 
 export const commands = {
+  config,
   add,
   list,
   import: importServers,

@@ -1,56 +1,54 @@
 import { useState } from "react";
+import { clientConfig, MCP_CLIENTS, type McpClientName } from "../../../../src/mcp/server/client-config.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { type Client, snippetFor, type Way } from "./client-snippets.ts";
 
 const words = defineWords({
   en: {
     title: "Use these tools from your MCP client",
-    lead: "The client starts Haft in this folder (haft must be on its path: npm link); what must ask is asked in the client where it can, and here otherwise.",
+    lead: "The client starts Haft for this folder. A call that needs approval asks in the client if it can show a form, and waits here otherwise.",
     client: "Client",
-    where: "Put this into",
+    where: "Add this to",
     way: "How",
     pipes: "Started by the client",
     http: "This server, over HTTP",
-    token: "Replace TOKEN with a token: haft token create --name client --scopes read,call",
+    token: "Replace TOKEN, or set HAFT_TOKEN: haft token create NAME --scope read,call",
+    none: "The file of this client takes no address: choose “Started by the client”.",
     add: "Add it with one click",
   },
   zh: {
     title: "在你的 MCP 客户端中使用这些工具",
-    lead: "客户端会在此文件夹启动 Haft（haft 需在 PATH 中：npm link）；需要询问时优先在客户端询问，否则在这里。",
+    lead: "客户端会为此文件夹启动 Haft。需要批准的调用：客户端能显示表单时在客户端询问，否则在这里等待。",
     client: "客户端",
     where: "写入",
     way: "方式",
     pipes: "由客户端启动",
     http: "通过 HTTP 使用本服务器",
-    token: "TOKEN 处填写你创建的令牌：haft token create --name client --scopes read,call",
+    token: "将 TOKEN 替换为令牌，或设置 HAFT_TOKEN：haft token create NAME --scope read,call",
+    none: "该客户端的文件不支持地址：请选择“由客户端启动”。",
     add: "一键添加",
   },
 });
 
 export function ConnectClients() {
   const w = useWords(words);
-  const [client, setClient] = useState<Client>("claude");
-  const [way, setWay] = useState<Way>("pipes");
-  const folder = useApi("server", "info", []).data?.workspace;
-  if (folder === undefined) return null;
+  const [client, setClient] = useState<McpClientName>("claude-code");
+  const [way, setWay] = useState<"pipes" | "http">("pipes");
+  const server = useApi("server", "info", []).data;
+  if (server?.workspace === undefined) return null;
+  const command = [...(server.command ?? ["haft"]), "mcp", "--folder", server.workspace];
   // The console is served at the root of the server.
-  const { file, text, link } = snippetFor(client, way, { folder, url: new URL("mcp", document.baseURI).href });
+  const url = new URL("mcp", document.baseURI).href;
+  const { file, text, link } = clientConfig(client, way === "pipes" ? { command } : { url }) ?? {};
   return (
     <section className="panel" aria-label={w.title}>
       <header>
         <h2 className="grow">{w.title}</h2>
         <Tabs
           label={w.client}
-          tabs={[
-            ["claude", "Claude Code"],
-            ["cursor", "Cursor"],
-            ["vscode", "VS Code"],
-            ["codex", "Codex"],
-            ["gemini", "Gemini"],
-          ]}
+          tabs={Object.entries(MCP_CLIENTS) as [McpClientName, string][]}
           chosen={client}
           onChoose={setClient}
         />
@@ -75,10 +73,10 @@ export function ConnectClients() {
               {w.add}
             </a>
           )}
-          <CopyButton text={text} />
+          {text === undefined ? null : <CopyButton text={text} />}
         </div>
-        <pre className="code">{text}</pre>
-        {way === "http" ? <p className="small muted">{w.token}</p> : null}
+        {text === undefined ? <p>{w.none}</p> : <pre className="code">{text}</pre>}
+        {way === "http" && text !== undefined ? <p className="small muted">{w.token}</p> : null}
       </div>
     </section>
   );
