@@ -57,7 +57,7 @@ async function invoke<R extends Contracts>(
     // The request was built from the contract of this resource, so its type is right for the handler.
     const handlers = (await handlersOf(resource)) as Readonly<Record<string, (request: object) => unknown>> | undefined;
     const handle = handlers?.[name];
-    if (!handle) throw new ApiError("not_here", `This Haft has no ${resource}`, "Look at its configuration.");
+    if (!handle) throw new ApiError("not_here", `${resource} is not available here`, "Check the configuration.");
     return await handle({ ...input, identity, signal, setHeader: () => undefined });
   } catch (error) {
     throw toApiError(error) ?? error;

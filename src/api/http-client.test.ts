@@ -137,7 +137,7 @@ test("no server at all is unreachable, with the cause", async () => {
   await expect(client.server.health()).rejects.toMatchObject({
     code: "unreachable",
     status: 0,
-    message: "No Haft answers at http://127.0.0.1:4117",
+    message: "No Haft server responds at http://127.0.0.1:4117",
     cause,
   });
 });

@@ -69,7 +69,7 @@ class Connection {
       if (signal?.aborted) throw cause;
       throw new ApiError(
         "unreachable",
-        `No Haft answers at ${this.#base.origin}`,
+        `No Haft server responds at ${this.#base.origin}`,
         "Start it with `haft serve`, or use another address.",
         { cause },
       );
@@ -145,7 +145,8 @@ function isTemporary(error: unknown): boolean {
 }
 
 function bodyOf(response: Response): ReadableStream<Uint8Array> {
-  if (!response.body) throw new ApiError("internal", "The response has no body", "Is it a Haft that listens there?");
+  if (!response.body)
+    throw new ApiError("internal", "The response has no body", "Check that a Haft server listens there.");
   return response.body;
 }
 
@@ -164,7 +165,9 @@ async function readError(response: Response): Promise<ApiError> {
     const next = "It is probably too long: shorten the search or the input.";
     return new ApiError("too_large", `The server could not read the request (status ${status})`, next, { status });
   }
-  return new ApiError("internal", `The server answered with ${status}`, "Is it a Haft that listens there?", { status });
+  return new ApiError("internal", `The server answered with ${status}`, "Check that a Haft server listens there.", {
+    status,
+  });
 }
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {

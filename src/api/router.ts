@@ -62,7 +62,7 @@ export class Router {
   #match({ method = "" }: IncomingMessage, path: string) {
     const found = this.#routes.match(method === "HEAD" ? "GET" : method, path);
     if (found === undefined) {
-      throw new ApiError("not_found", "There is nothing here", "GET /api/openapi.json lists the endpoints.");
+      throw new ApiError("not_found", "No such endpoint", "GET /api/openapi.json lists the endpoints.");
     }
     if (!("allowed" in found)) return found;
     const { allowed } = found;

@@ -77,7 +77,7 @@ function stillOpen(row: StoredCall): PendingResult {
   const { id, callId, toolName, state, job, createdAt: startedAt } = row;
   if (job) {
     const message =
-      `"${toolName}" runs in the background as job ${job.id}. Its result arrives by itself when it has ended. ` +
+      `"${toolName}" runs in the background as job ${job.id}. Its result arrives on its own when it ends. ` +
       "Do not make this call again; continue with what does not need its result.";
     return pendingResult({ callId, toolName, startedAt }, { kind: "job", id: job.id }, message);
   }

@@ -93,7 +93,7 @@ export class ApprovalWebhook {
       const { postJson } = await import("../io/net/post-json.ts");
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(TIMEOUT_MS)]);
       const { status } = await postJson(url, { headers, body, signal });
-      return status < 300 ? undefined : `it answered ${status}`;
+      return status < 300 ? undefined : `it responded with ${status}`;
     } catch (error) {
       const { cause } = error as Error;
       return cause instanceof Error ? `${errorMessage(error)} (${cause.message})` : errorMessage(error);
@@ -114,6 +114,6 @@ export class ApprovalWebhook {
   #report(problem: string | undefined): void {
     if (problem === undefined || this.#isFailing) return;
     this.#isFailing = true;
-    this.#options.warn(`The webhook for approvals failed: ${problem}. People see questions in the console only.`);
+    this.#options.warn(`The webhook for approvals failed: ${problem}. Approvals are shown in the console only.`);
   }
 }

@@ -89,7 +89,7 @@ export const undo = defineCapability({
       clock: () => clock.now(),
       onUndo: ({ phase, ...facts }) => audit.append({ kind: "undo", data: { phase, ...facts } }, { synced: true }),
     });
-    for (const { undoId } of await value.recover()) warn(`An undo that was cut off has been finished (${undoId}).`);
+    for (const { undoId } of await value.recover()) warn(`An interrupted undo was completed (${undoId}).`);
     return { value };
   },
 });

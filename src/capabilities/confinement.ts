@@ -27,7 +27,7 @@ export const confinement = defineCapability({
       if (why !== undefined) {
         // The rule of the file that wants it: commands run confined, or not at all.
         rules.add("Bash", "deny", file);
-        warn(`${file} wants commands to run confined, and this machine cannot do that (${why}). No command runs.`);
+        warn(`${file} requires confined commands, but this machine cannot confine them (${why}). No command runs.`);
       }
     }
     return { value, close: () => value.close() };
@@ -70,6 +70,6 @@ function unconfinedReason({ look, work, tests }: FoundEngines): string | undefin
 function requireEngines(engines: FoundEngines): void {
   const why = unconfinedReason(engines);
   if (why === undefined) return;
-  const message = `Commands must be confined, and cannot be: ${why}. Make it work, or set sandbox.mode to auto.`;
+  const message = `Commands must be confined, but cannot be: ${why}. Make it work, or set sandbox.mode to auto.`;
   throw new ConfigError([{ path: "sandbox.mode", message }]);
 }

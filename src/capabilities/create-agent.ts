@@ -100,7 +100,7 @@ function modelOf({ model, format, dialect, maxOutputTokens, temperature, provide
   if (!isLanguageModel(model)) {
     if (typeof (model as Partial<AgentModel>).respond === "function") return model as AgentModel;
     throw new TypeError(
-      "`model` is no language model of the AI SDK (specification v2, v3 or v4), and has no respond().",
+      "`model` must be a language model of the AI SDK (specification v2, v3 or v4), or have respond().",
     );
   }
   const settings: ModelSettings = {

@@ -155,7 +155,8 @@ export class ServerEntries {
     });
     const taken = (await takenNames(folder, chosen)).filter((name) => !replace.includes(name));
     if (taken.length > 0 || new Set(chosen.map(({ name }) => name)).size < chosen.length) {
-      const what = taken.length > 0 ? takenName(mcpJsonOf(folder), taken).message : "Two servers would have one name";
+      const what =
+        taken.length > 0 ? takenName(mcpJsonOf(folder), taken).message : "Two servers would have the same name";
       throw new ApiError("conflict", what, "Send their names in `replace`, or new names in `rename`.");
     }
     const added: McpServerInfo[] = [];

@@ -224,7 +224,7 @@ async function run(hub: McpHub, server: string, { action, tool, hash }: McpActio
 
 function required(tool: string | undefined): string {
   if (tool !== undefined) return tool;
-  throw new ApiError("bad_request", "The request does not name a tool", "Send `tool`.");
+  throw new ApiError("bad_request", "The request names no tool", "Send `tool`.");
 }
 
 export function createQuestionsApi(questions: ServerQuestions): Handlers<Contracts["questions"]> {

@@ -255,7 +255,7 @@ async function inOrder(names: ReadonlySet<Name>, loaders: CapabilityLoaders): Pr
   const visit = (name: Name, path: readonly Name[]): void => {
     const capability = loaded.get(name);
     if (!capability || ordered.has(capability)) return;
-    if (path.includes(name)) throw new Error(`Capabilities need each other: ${[...path, name].join(" > ")}`);
+    if (path.includes(name)) throw new Error(`Capabilities depend on each other: ${[...path, name].join(" > ")}`);
     for (const earlier of [...(capability.needs ?? []), ...(capability.uses ?? [])]) visit(earlier, [...path, name]);
     ordered.add(capability);
   };
@@ -278,5 +278,5 @@ function auditNeeded({ origins }: LoadedConfig): ConfigError {
 
 function untrusted({ untrusted: items, folder }: LoadedConfig): string {
   const many = items.length === 1 ? "1 setting of this folder is" : `${items.length} settings of this folder are`;
-  return `${many} not used, because it is not trusted (${folder}). To see and to trust them: haft trust`;
+  return `${many} not used, because it is not trusted (${folder}). To review and trust them: haft trust`;
 }

@@ -79,7 +79,7 @@ export const sessions = defineCapability({
 });
 
 function noModel(): never {
-  throw toolError("unavailable", "No model is configured, so nobody answers in a session", {
+  throw toolError("unavailable", "No model is configured, so sessions cannot reply", {
     next: "Set agent.model in the configuration, for example to openai/gpt-5.",
   });
 }

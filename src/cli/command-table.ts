@@ -96,7 +96,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   ...group("store", () => import("./commands/store.ts"), {
     check: "Check whether the store is damaged",
     backup: "Write a backup of the store",
-    restore: "Restore the store from a backup, or what is sound of a damaged one",
+    restore: "Restore the store from a backup, or from the readable parts of a damaged one",
     prune: "Delete what is older or more than the configuration allows",
     archive: "Write the audit log to files",
     vacuum: "Give free space of the store back to the disk",

@@ -278,7 +278,7 @@ interface Thrown {
   code?: string;
 }
 
-const OUT_OF_MEMORY = { name: "RangeError", message: "The program needs more memory than it may have." };
+const OUT_OF_MEMORY = { name: "RangeError", message: "The program exceeded its memory limit." };
 
 /** Thrown by the program itself. */
 function readThrown({ name, message, stack, code }: Thrown): ProgramError {
@@ -288,7 +288,7 @@ function readThrown({ name, message, stack, code }: Thrown): ProgramError {
 
 /** A failure of the virtual machine. */
 function readProblem({ name, message, stack }: Thrown, isOutOfTime: boolean): ProgramError {
-  if (isOutOfTime) return { name: "TimeoutError", message: "The program computed for longer than it may." };
+  if (isOutOfTime) return { name: "TimeoutError", message: "The program exceeded its CPU time limit." };
   if (message === "interrupted") return { name: "AbortError", message: "The program was stopped." };
   if (/out of memory/.test(message)) return OUT_OF_MEMORY;
   return { name, message, ...positionIn(stack) };

@@ -368,7 +368,7 @@ describe("Claude Code's settings", () => {
     expect(left.map(({ setting, reason }) => `${setting}: ${reason}`)).toEqual([
       'permissions.dney: Did you mean "deny"?',
       'permissions.defaultMode: The mode "auto" is not known; default is used.',
-      "permissions.additionalDirectories: It widens. To let tools reach these folders, write workspace.allowedPaths.",
+      "permissions.additionalDirectories: It would grant more. To let tools reach these folders, set workspace.allowedPaths.",
       "hooks.SessionStart: Haft has no hooks for SessionStart, but for PreToolUse, PermissionRequest, PostToolUse.",
       'hooks.PreToolUse[0].hooks[0]: Hooks of type "prompt" do not run here; command and http do.',
       "hooks.PreToolUse[0].hooks[1].async: Haft's hooks have no such key.",

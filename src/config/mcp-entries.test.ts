@@ -181,7 +181,7 @@ describe("each client's file is read as its client reads it", () => {
 
 describe("what cannot be converted is reported", () => {
   test.each([
-    ['{"a": {}}', 'MCP server "a": It has neither "command" nor "url": say one of them.'],
+    ['{"a": {}}', 'MCP server "a": It has neither "command" nor "url"; set one of them.'],
     ['{"a": {"type": "stdio", "url": "x"}}', 'MCP server "a": A stdio server needs "command".'],
     ['{"a": {"type": "http", "command": "x"}}', 'MCP server "a": A server with transport "http" needs "url".'],
     ['{"a": {"type": "htp", "url": "x"}}', 'MCP server "a": The transport "htp" is not known. Did you mean "http"?'],

@@ -297,7 +297,7 @@ function readMcpEntry(
 
   const declared = type === undefined ? undefined : TRANSPORTS[type.toLowerCase()];
   if (type !== undefined && declared === undefined) {
-    const near = didYouMean(type, Object.keys(TRANSPORTS)) ?? "Known are stdio, http, sse and ws.";
+    const near = didYouMean(type, Object.keys(TRANSPORTS)) ?? "Transports: stdio, http, sse, ws.";
     notes.push(`The transport "${type}" is not known. ${near}`);
   }
   for (const key of Object.keys(fields)) {
@@ -308,7 +308,7 @@ function readMcpEntry(
   }
   const transport = declared ?? inferTransport({ command, url, isHttpUrl: httpUrl !== undefined, dialect });
   if (type !== undefined && declared === undefined) return { notes, unused };
-  if (!transport) return { unused, notes: [...notes, 'It has neither "command" nor "url": say one of them.'] };
+  if (!transport) return { unused, notes: [...notes, 'It has neither "command" nor "url"; set one of them.'] };
   if (declared === undefined && transport !== "stdio") {
     notes.push(`The transport is not given; "${transport}" was inferred. Set "type".`);
   }

@@ -108,7 +108,7 @@ function withTrust({ imported = [], originalOf = (path) => path }: RawSource, un
     const part = at[0] === "hooks" && at.at(-1) === "matcher" ? at.slice(0, -1) : at;
     const isOpen = paths.some((path) => isBelow(part, path) || isBelow(path, part));
     if (!isOpen || line.outcome === "not_applied") return line;
-    return { ...line, outcome: "not_applied", reason: "Not trusted yet. To see and to trust it: haft trust" };
+    return { ...line, outcome: "not_applied", reason: "Not trusted yet. To review and trust it: haft trust" };
   });
 }
 

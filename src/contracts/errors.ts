@@ -16,7 +16,7 @@ const HTTP_STATUS = {
   unsupported_media_type: 415,
   too_many_requests: 429,
   internal: 500,
-  /** The server has more work than it can do: the request was not begun. */
+  /** The server is overloaded: the request was not begun. */
   overloaded: 503,
 } as const;
 

@@ -100,7 +100,7 @@ function toJobCall(call: Call): JobCall {
       policy: policy.length === 0 ? undefined : policy,
     },
     idempotencyKey: call.idempotencyKey,
-    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "Nothing speaks against it." },
+    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "No rule denies it or requires approval." },
     idempotent: tool.idempotent,
   };
 }
@@ -113,7 +113,7 @@ function isSame(one: JobCall, other: JobCall): boolean {
 function toModel({ id, state, call }: Job): string {
   const when = state === "delayed" ? "will run later" : "runs in the background";
   return (
-    `"${call.toolName}" ${when} as job ${id}. Its result arrives by itself when it has ended. ` +
+    `"${call.toolName}" ${when} as job ${id}. Its result arrives on its own when it ends. ` +
     "Do not make this call again; continue with what does not need its result."
   );
 }

@@ -51,7 +51,7 @@ test.each<[ScheduleTiming, RegExp]>([
   [{ type: "every", everyMs: 10 }, /cannot run every 10 ms/],
   [berlin("61 * * * *"), /not a cron expression/],
   [berlin("2027-01-01T00:00:00"), /it is a date/],
-  [berlin("0 0 30 2 *"), /never comes again/],
+  [berlin("0 0 30 2 *"), /never runs again/],
   [{ type: "cron", expression: "* * * * *", timeZone: "Mars/Olympus" }, /no time zone "Mars\/Olympus"/],
 ])("%j is refused with what to write instead", (timing, why) => {
   expect(() => checkTiming(timing, 1_800_000_000_000)).toThrow(why);

@@ -16,13 +16,10 @@ export function checkTiming(timing: ScheduleTiming, now: number): void {
       throw refusal(`${new Date(timing.at).toISOString()} is in the past`, `It is ${new Date(now).toISOString()} now.`);
     case "every":
       if (timing.everyMs >= MIN_INTERVAL_MS && timing.everyMs <= MAX_INTERVAL_MS) return;
-      throw refusal(
-        `A schedule cannot run every ${timing.everyMs} ms`,
-        "Once a second at most, once in ten years at least.",
-      );
+      throw refusal(`A schedule cannot run every ${timing.everyMs} ms`, "Use 1 second to 10 years.");
     case "cron": {
       const cron = readCron(timing);
-      if (!cron.nextRun(new Date(now))) throw refusal(`"${timing.expression}" never comes again`, "Change its date.");
+      if (!cron.nextRun(new Date(now))) throw refusal(`"${timing.expression}" never runs again`, "Change its date.");
     }
   }
 }

@@ -257,7 +257,7 @@ function callerOf({ caller: { session, agent, user } }: ToolContext): ClientCall
 }
 
 function pendingOf({ id, tool }: ClientCall): ToolOutput {
-  const next = "Its result arrives by itself: continue with what does not need it, and do not call it again.";
+  const next = "Its result arrives on its own: continue with what does not need it, and do not call it again.";
   return { content: `Tool execution delegated to client: "${tool}". ${next}`, pending: { kind: "client", id } };
 }
 

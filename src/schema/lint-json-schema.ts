@@ -245,7 +245,7 @@ function loops(lint: Lint, schema: JsonSchema): boolean {
   const waiting: JsonSchema[] = [schema];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (++lint.refSteps > MAX_REF_STEPS) {
-      if (lint.refSteps === MAX_REF_STEPS + 1) lint.report([], "has references that are too entangled to check");
+      if (lint.refSteps === MAX_REF_STEPS + 1) lint.report([], "has references that are too complex to check");
       return false;
     }
     const { allOf, anyOf, oneOf, not, if: condition, then, else: otherwise } = next;

@@ -43,7 +43,7 @@ function normalise(source: unknown): Schema {
 }
 
 const ACCEPTED =
-  "Accepted are: Zod, Valibot, ArkType and every other Standard Schema, TypeBox, JSON Schema, a list of parameters.";
+  "Accepted: Zod, Valibot, ArkType and every other Standard Schema, TypeBox, JSON Schema, a list of parameters.";
 
 function isStandard(source: unknown): source is StandardSchema {
   // ArkType's types are functions.

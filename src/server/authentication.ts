@@ -49,7 +49,7 @@ export class Authenticator {
     const { tokens, clock, cookieName } = this.#options;
     const bearer = token ?? bearerOf(headers.authorization);
     const presented = bearer ?? cookieOf(headers.cookie, cookieName());
-    if (presented === undefined) throw new ApiError("unauthorized", "This needs a token", NEXT, CHALLENGE);
+    if (presented === undefined) throw new ApiError("unauthorized", "A token is required", NEXT, CHALLENGE);
     const kind = bearer === undefined ? "session" : "token";
     const found = findToken(tokens, clock, presented, kind);
     if (!(found instanceof Promise)) return this.#identityOf(found, remoteAddress);
@@ -86,7 +86,7 @@ export class Authenticator {
 }
 
 export function invalidToken(): ApiError {
-  return new ApiError("unauthorized", "The token is wrong, used up or expired", NEXT, CHALLENGE);
+  return new ApiError("unauthorized", "The token is invalid, expired or already used", NEXT, CHALLENGE);
 }
 
 function bearerOf(authorization: string | undefined): string | undefined {

@@ -162,7 +162,7 @@ export class LoadControl {
 function tooMany(seconds: number): ApiError {
   return new ApiError(
     "too_many_requests",
-    "Too many requests of this caller wait already",
+    "Too many requests from this caller are waiting",
     `Wait ${seconds} s, then send it again. Nothing was done.`,
     { headers: { "retry-after": String(seconds) } },
   );
@@ -171,7 +171,7 @@ function tooMany(seconds: number): ApiError {
 export function overloaded(seconds: number): ApiError {
   return new ApiError(
     "overloaded",
-    "The server has more work than it can do",
+    "The server is overloaded",
     `Wait ${seconds} s, then send it again. Nothing was done.`,
     { headers: { "retry-after": String(seconds) } },
   );

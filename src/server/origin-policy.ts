@@ -65,7 +65,7 @@ export function checkOrigin(
 ): void {
   const { host, origin } = headers;
   if (host === undefined || !originPolicy.hosts.has(host.toLowerCase())) {
-    throw new ApiError("forbidden", "This server does not answer under that host name", HOST_NEXT);
+    throw new ApiError("forbidden", "This server does not serve that host name", HOST_NEXT);
   }
   if (origin !== undefined) {
     if (originPolicy.ownOrigins.has(origin) || originPolicy.otherOrigins.has(origin)) return;

@@ -71,7 +71,7 @@ async function admit(incoming: IncomingMessage, { authenticator, originPolicy, s
   const [path, search = ""] = url.split("?");
   if (headers.upgrade?.toLowerCase() !== "websocket" || path !== SOCKET_PATH) {
     const next = `The WebSocket is at ${SOCKET_PATH}; send other requests without Upgrade.`;
-    throw new ApiError("bad_request", "There is no such upgrade here", next);
+    throw new ApiError("bad_request", "This upgrade is not supported here", next);
   }
   const token = tokenOf(headers["sec-websocket-protocol"]);
   const identity = await authenticator.authenticate({ headers, remoteAddress: socket.remoteAddress, token });

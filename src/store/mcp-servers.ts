@@ -156,7 +156,7 @@ class SqlServerQuestions implements ServerQuestionStore {
     owner,
   }: Pick<RowOf<typeof questions>, "record" | "owner">): Promise<ServerQuestion> {
     if (record.state !== "open" || (await this.#owners.isAlive(owner))) return record;
-    const note = "The process that it was asked in is gone.";
+    const note = "The process that asked this question has ended.";
     return (await this.change(record.id, "open", { state: "cancelled", note })) ?? record;
   }
 }

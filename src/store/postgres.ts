@@ -73,7 +73,7 @@ export function explainPostgres(error: unknown, url: string): unknown {
     });
   }
   if (code === "ERR_INVALID_URL") {
-    return fail("has an address that is no URL", "Write it as postgres://user:password@host:5432/database.");
+    return fail("has an address that is not a valid URL", "Write it as postgres://user:password@host:5432/database.");
   }
   return error;
 }

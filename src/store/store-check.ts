@@ -249,8 +249,8 @@ export function checkInChild(file: string, signal?: AbortSignal): Promise<string
 export function damagedStore(file: string, reason: string, cause?: unknown): ToolError {
   return toolError("io_error", `The store ${file} is damaged (${reason.replace(/\.$/, "")}), so Haft does not use it`, {
     next:
-      "`haft store check` shows the damage. `haft store restore` makes a new store of what is sound, and `haft store restore " +
-      "BACKUP` one of a backup. Both keep the damaged file.",
+      "`haft store check` shows the damage. `haft store restore` builds a new store from the readable parts, and " +
+      "`haft store restore BACKUP` from a backup. Both keep the damaged file.",
     data: { store: "damaged", file },
     cause,
   });

@@ -46,7 +46,7 @@ async function copySound(from: string, to: string): Promise<void> {
   const { problems } = await checkStoreFile(from);
   if (problems[0] !== undefined) {
     throw toolError("io_error", `${from} is damaged (${problems[0]})`, {
-      next: "`haft store restore` makes a new store of what is sound in it, or of an older backup.",
+      next: "`haft store restore` builds a new store from its readable parts, or from an older backup.",
     });
   }
   const connection = await connectSqlite(from);

@@ -34,7 +34,7 @@ export function urlEngineOf(url: string): UrlEngine {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   const found = URL_ENGINES.find(({ schemes }) => scheme !== undefined && schemes.includes(scheme));
   if (found) return found;
-  const what = scheme === undefined ? "store.url is no URL" : `store.url begins with "${scheme}:"`;
+  const what = scheme === undefined ? "store.url is not a valid URL" : `store.url begins with "${scheme}:"`;
   throw toolError("invalid_input", `${what}, and there is no engine for it`, {
     next: "Write it as postgres://user:password@host:5432/database, or remove it to use a file.",
   });

@@ -56,7 +56,9 @@ export async function testTool(tool: AnyTool, options: TestToolOptions = {}): Pr
   await check("an unknown parameter is refused with a result", async () =>
     refusedAsInvalid(await call({ ...firstObject(inputs), no_such_parameter_: 1 }), tool),
   );
-  await check("what is no object is refused with a result", async () => refusedAsInvalid(await call([1, 2, 3]), tool));
+  await check("input that is not an object is refused with a result", async () =>
+    refusedAsInvalid(await call([1, 2, 3]), tool),
+  );
   for (const [i, input] of (options.badInputs ?? []).entries()) {
     await check(`bad input ${i + 1} is refused with a result`, async () => refusedAsInvalid(await call(input), tool));
   }

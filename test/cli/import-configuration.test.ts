@@ -157,7 +157,7 @@ describe("a folder with the configuration of every program", () => {
     const shown = await runHere("doctor");
     expect(shown.stdout).toMatch(/narrowed\s+disabledMcpjsonServers\[0\]:\d+/);
     expect(shown.stdout).toMatch(
-      /not applied\s+permissions\.additionalDirectories:\d+\s+It widens\. .*workspace\.allowedPaths/,
+      /not applied\s+permissions\.additionalDirectories:\d+\s+It would grant more\. .*workspace\.allowedPaths/,
     );
   });
 

@@ -235,7 +235,7 @@ describe("a program that runs programs", () => {
     const { value } = (result as { details: { value?: unknown[] } }).details;
     // The program itself may have none left for its end.
     expect(value?.filter((one) => one === 1).length ?? 0).toBeLessThanOrEqual(2);
-    expect(JSON.stringify(result)).toMatch(/computed for longer than it may/);
+    expect(JSON.stringify(result)).toMatch(/exceeded its CPU time limit/);
   });
 
   test("shares the length of its output with them", async () => {
@@ -255,7 +255,7 @@ describe("a program that runs programs", () => {
     expect(await code(`${fill("a")} return a.length`)).toMatchObject({ status: "completed" });
     const both = `${NESTED} ${fill("a")} return [await nested(${JSON.stringify(`${fill("b")} return b.length`)}), a.length]`;
     expect(await code(both)).toMatchObject({
-      details: { value: [expect.stringContaining("more memory than it may have"), 14_000_000] },
+      details: { value: [expect.stringContaining("exceeded its memory limit"), 14_000_000] },
     });
     const after = `${NESTED} const first = await nested(${JSON.stringify(`${fill("b")} return b.length`)});
       return [first, await nested(${JSON.stringify(`${fill("c")} return c.length`)})]`;

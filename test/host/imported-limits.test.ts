@@ -79,7 +79,7 @@ test("code asks if OpenCode asks for everything, and the report names what asks"
   const host = await openWith(opencode({ permission: "ask" }));
   expect(await host.haft.execute("run_code", { code: "1 + 1" })).toMatchObject({ status: "pending" });
   const line = host.config.imported.find(({ setting }) => setting === "permission");
-  expect(line?.reason).toMatch(/^Asks here by Bash, .*run_code, mcp__\*\. Other tools of Haft ask by/);
+  expect(line?.reason).toMatch(/^Needs approval here, by Bash, .*run_code, mcp__\*\. Haft.s other tools follow/);
 });
 
 test("pages are not fetched if a pattern of OpenCode denies it", async () => {

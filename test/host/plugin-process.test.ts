@@ -254,7 +254,7 @@ describe("the process of a plugin that ends", () => {
     ["throws_later", "an error that nothing caught, of throws_later"],
     ["rejects_later", "Error: never caught"],
     ["fills_heap", "ran out of memory"],
-    ["fills_buffers", "used more memory than it may"],
+    ["fills_buffers", "exceeded its memory limit"],
   ])("by a tool that %s takes only its own calls with it, and the next call works", async (tool, reason) => {
     const before = await host.pid();
     expect(await host.call(tool)).toMatchObject(unknown(reason));

@@ -68,7 +68,11 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     const { toolName, input, caller, isMasked } = await find(callId, identity);
     // The first input is shown only to those who may read it.
     if (!("input" in body) && !identity.scopes.includes("read")) {
-      throw new ApiError("forbidden", 'To repeat a call with its input needs the scope "read"', "Send the input.");
+      throw new ApiError(
+        "forbidden",
+        'Repeating a call with its stored input needs the scope "read"',
+        "Send the input.",
+      );
     }
     if (!("input" in body) && (isMasked || input === undefined)) {
       throw new ApiError("conflict", "The record has this input without its secrets, or not at all", "Send the input.");
@@ -114,7 +118,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
       const { spill } = result.metadata;
       const text = "cut" in result.metadata ? undefined : textOf(result.content);
       const whole = spill ? await haft.spill.read(spill.ref) : text;
-      if (whole === undefined) throw new ApiError("not_found", "The output is no longer kept", "Make the call again.");
+      if (whole === undefined) throw new ApiError("not_found", "The output was deleted", "Make the call again.");
       const end = Math.min(offset + limit, whole.length);
       setHeader("x-total-characters", String(whole.length));
       if (end < whole.length) setHeader("x-next-offset", String(end));
@@ -122,7 +126,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     },
     cancel({ params: { id: callId }, identity }) {
       if (runner.cancel(callId, identity)) return { callId };
-      throw new ApiError("not_found", "No such call is running here", "Look at GET /api/calls?status=running.");
+      throw new ApiError("not_found", "This call is not running here", "Look at GET /api/calls?status=running.");
     },
     replay: async (request) => execute(await replayOf(request.params.id, request.body, request.identity), request),
     replayStream: async ({ params, body, identity, signal }) =>
@@ -133,7 +137,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
 }
 
 function unknownCall(): ApiError {
-  return new ApiError("not_found", "This call is not known, or no longer kept", "Look at GET /api/calls.");
+  return new ApiError("not_found", "This call is unknown, or was deleted", "Look at GET /api/calls.");
 }
 
 /** How often the record is read for the end of a call of another process. */

@@ -152,7 +152,7 @@ export class EventFeed {
   }
 
   #reset(): EventMessage {
-    const reason = "The events since then are no longer kept. Read the lists again.";
+    const reason = "The events since then were deleted. Read the lists again.";
     return { id: this.lastId, type: "reset", data: { reason } };
   }
 

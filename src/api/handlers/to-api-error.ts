@@ -13,8 +13,8 @@ export function toApiError(thrown: unknown): ApiError | undefined {
 export function toErrorAnswer(thrown: unknown): ErrorAnswer {
   const error = toApiError(thrown);
   if (!error || error.code === "unreachable") {
-    const next = "Look into the log of the server, then try again.";
-    return { error: { code: "internal", message: "The server failed while it answered", next } };
+    const next = "Check the server's log, then try again.";
+    return { error: { code: "internal", message: "The server failed while handling the request", next } };
   }
   const { code, message, next, data } = error;
   return { error: { code, message, next, data } };

@@ -23,7 +23,7 @@ export function createUndoApi(undo: Undo): Handlers<typeof contract> {
     },
     async get({ params: { id } }) {
       const change = await findChange(id);
-      if (!change) throw new ApiError("not_found", "There is no such change, or it is no longer kept");
+      if (!change) throw new ApiError("not_found", "There is no such change, or it was deleted");
       const { did } = await undo.diffOf({ changeId: id });
       const diff = did.map(describeDiff).join("\n");
       return { ...infoOf(change), diff: diff === "" ? undefined : diff };

@@ -149,7 +149,7 @@ type Told<Name extends FactName> = NonNullable<ToolFacts[Name]> extends Fact<inf
 
 function told<Name extends FactName>(name: Name, facts: ToolFacts): Told<Name> {
   const fact = facts[name] as Fact<Told<Name>> | undefined;
-  if (!fact) throw new Error(`The plugin did not say the ${name} of this input.`);
+  if (!fact) throw new Error(`The plugin did not report the ${name} of this input.`);
   if ("error" in fact) throw receiveError(fact.error);
   return fact.value;
 }

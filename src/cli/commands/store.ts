@@ -75,7 +75,7 @@ const check = defineCommand({
     ]);
     if (report.problems.length === 0) return EXIT.done;
     if (report.engine === "sqlite") {
-      output.info("`haft store restore` makes a new store of what is sound. The damaged file is kept.");
+      output.info("`haft store restore` builds a new store from the readable parts. The damaged file is kept.");
     }
     return EXIT.failed;
   },

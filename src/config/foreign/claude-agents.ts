@@ -87,7 +87,7 @@ async function readAgent(file: string, at: Place): Promise<RawSource | undefined
     const text = await readConfigText(file);
     if (text === null) return undefined;
     const { head, body, warning } = await readFrontMatter(text);
-    if (!head) return refuse("It does not start with YAML between two lines of ---, so it is no agent.");
+    if (!head) return refuse("It does not start with YAML between two lines of ---, so it is not an agent.");
     const reader = new SettingsReader(file, head, () => undefined);
     const { name, agent, refused } = translateAgent(reader, { body, file });
     if (refused !== undefined) return refuse(refused, reader.report());
@@ -142,7 +142,7 @@ function translateAgent(reader: SettingsReader, { body, file }: { body: string; 
         refused = `It is not loaded: an agent cannot have the mode ${value} here, so it would have more rights.`;
         reader.notApplied(at, "Agents have the mode of the call.");
       } else if (value === "default") reader.applied(at, "The mode of the call.");
-      else reader.notApplied(at, "It widens. Agents have the mode of the call.");
+      else reader.notApplied(at, "It would grant more. Agents have the mode of the call.");
     } else if (key === "hooks") {
       refused = "It is not loaded: hooks of one agent do not run here. Write them in .claude/settings.json.";
       reader.notApplied(at, "Hooks of one agent do not run here.");

@@ -46,7 +46,7 @@ function readPermissions(reader: SettingsReader): ConfigPath[] {
         else reader.narrowed([...at, index], `${key === "deny" ? "Denies" : "Asks for"} ${String(rule)}.`);
       }
     } else if (key === "additionalDirectories") {
-      leave(at, "It widens. To let tools reach these folders, write workspace.allowedPaths.");
+      leave(at, "It would grant more. To let tools reach these folders, set workspace.allowedPaths.");
     } else if (key === "defaultMode") {
       if (!MODES.includes(String(value))) leave(at, `The mode ${JSON.stringify(value)} is not known; default is used.`);
       else reader.applied(at, `The mode is ${String(value)}, if no later file sets another.`);
@@ -116,7 +116,7 @@ function readServerLists(reader: SettingsReader): void {
   const all = reader.get("enableAllProjectMcpServers");
   if (all === false) reader.applied(["enableAllProjectMcpServers"], "Servers are started after haft trust.");
   else if (all !== undefined) {
-    reader.notApplied(["enableAllProjectMcpServers"], "It widens. Servers are started after haft trust.");
+    reader.notApplied(["enableAllProjectMcpServers"], "It would grant more. Servers are started after haft trust.");
   }
   reader.excluded.push(...(readServerLimits(reader, "deniedMcpServers") ?? []));
   reader.allowed = readServerLimits(reader, "allowedMcpServers");
@@ -132,8 +132,8 @@ function readServerLimits(reader: SettingsReader, setting: string): ServerLimit[
   return given.flatMap((entry: unknown, index) => {
     const limit = readServerLimit(entry, setting);
     if (!limit) reader.invalid([setting, index], "Must have serverName, serverCommand or serverUrl.");
-    else if (isDenial) reader.narrowed([setting, index], "Such a server of another program is not started.");
-    else reader.narrowed([setting, index], "Of the servers of other programs only those that are listed are started.");
+    else if (isDenial) reader.narrowed([setting, index], "A server of another program that matches is not started.");
+    else reader.narrowed([setting, index], "Of other programs' servers, only the listed ones are started.");
     return limit ?? [];
   });
 }
@@ -163,19 +163,19 @@ function readSandbox(reader: SettingsReader): void {
         reader.narrowed(at, "Commands run confined, or do not run.");
       } else reader.notApplied(at, "Commands are confined here if this machine can do it: see sandbox.mode.");
     } else if (key === "autoAllowBashIfSandboxed") {
-      if (value === false) reader.applied(at, "Confined commands ask, unless sandbox.autoAllow is set.");
-      else reader.notApplied(at, "It widens. Write sandbox.autoAllow: true.");
+      if (value === false) reader.applied(at, "Confined commands need approval unless sandbox.autoAllow is set.");
+      else reader.notApplied(at, "It would grant more. Set sandbox.autoAllow: true.");
     } else if (key === "excludedCommands") {
-      reader.notApplied(at, "It widens. No command runs unconfined if a sandbox works.");
+      reader.notApplied(at, "It would grant more. No command runs unconfined if a sandbox works.");
     } else if (key === "allowUnsandboxedCommands" || key === "failIfUnavailable") {
       if (value === (key === "failIfUnavailable")) {
         reader.confinesCommands = true;
         reader.narrowed(at, "Commands run confined, or do not run.");
-      } else reader.notApplied(at, "It widens. Commands that cannot be confined need approval.");
+      } else reader.notApplied(at, "It would grant more. Commands that cannot be confined need approval.");
     } else if (key === "filesystem") readFileSystem(reader);
     else if (key === "network") readNetwork(reader);
     else if (key.startsWith("enableWeaker") || key === "ignoreViolations") {
-      reader.notApplied(at, "It widens. Haft has no weaker sandbox.");
+      reader.notApplied(at, "It would grant more. Haft has no weaker sandbox.");
     }
   }
 }
@@ -194,7 +194,10 @@ function readFileSystem(reader: SettingsReader): void {
   }
   for (const key of ["allowWrite", "allowRead"]) {
     if (reader.get("sandbox", "filesystem", key) === undefined) continue;
-    reader.notApplied(["sandbox", "filesystem", key], "It widens. Write workspace.allowedPaths or readOnlyPaths.");
+    reader.notApplied(
+      ["sandbox", "filesystem", key],
+      "It would grant more. Set workspace.allowedPaths or readOnlyPaths.",
+    );
   }
 }
 
@@ -205,7 +208,7 @@ function readNetwork(reader: SettingsReader): void {
   }
   for (const { key, at } of reader.entries("sandbox", "network")) {
     if (key === "deniedDomains") continue;
-    const instead = key === "allowedDomains" ? "Write sandbox.allowedHosts." : "Confined commands reach no such thing.";
-    reader.notApplied(at, `It widens. ${instead}`);
+    const instead = key === "allowedDomains" ? "Set sandbox.allowedHosts." : "Confined commands cannot reach it.";
+    reader.notApplied(at, `It would grant more. ${instead}`);
   }
 }

@@ -8,15 +8,15 @@ export function readCodexSettings(reader: SettingsReader): void {
   for (const { key, value, at: path } of reader.entries("sandbox_workspace_write")) {
     if (key === "network_access") {
       if (value === false) reader.applied(path, "Confined commands have no network.");
-      else reader.notApplied(path, "It widens. To let commands reach hosts, write sandbox.allowedHosts.");
+      else reader.notApplied(path, "It would grant more. To let commands reach hosts, set sandbox.allowedHosts.");
     } else if (key === "writable_roots") {
-      reader.notApplied(path, "It widens. To let tools reach these folders, write workspace.allowedPaths.");
+      reader.notApplied(path, "It would grant more. To let tools reach these folders, set workspace.allowedPaths.");
     } else if (key === "exclude_slash_tmp" || key === "exclude_tmpdir_env_var") {
       reader.applied(path, "Confined commands have temporary folders of their own.");
     }
   }
   for (const { at: path } of reader.entries("projects")) {
-    reader.notApplied(path, "Haft has its own trust of folders: haft trust.");
+    reader.notApplied(path, "Haft keeps its own list of trusted folders: haft trust.");
   }
   readProfiles(reader);
   readServerApprovals(reader);
@@ -45,7 +45,10 @@ function readSandbox(reader: SettingsReader, at: string[]): void {
     reader.confinesCommands = true;
     reader.narrowed(at, "Commands run confined to the workspace, without network, or do not run.");
   } else if (mode === "danger-full-access") {
-    reader.notApplied(at, "It widens. To run commands unconfined, write sandbox.mode: off in your own configuration.");
+    reader.notApplied(
+      at,
+      "It would grant more. To run commands unconfined, set sandbox.mode: off in your own configuration.",
+    );
   } else if (mode !== undefined) {
     reader.makeReadOnly(at);
     reader.narrowed(at, "The value is not known, so it is taken as read-only.");
@@ -56,17 +59,17 @@ function readApprovals(reader: SettingsReader, at: string[]): void {
   const policy = reader.get(...at);
   if (policy === undefined) return;
   if (policy === "never") {
-    const instead = "To refuse instead of asking, write permissions.defaultMode: dontAsk.";
-    reader.notApplied(at, `It widens: calls that need a person still ask here. ${instead}`);
+    const instead = "To refuse calls instead of asking, set permissions.defaultMode: dontAsk.";
+    reader.notApplied(at, `It would grant more: calls that need approval still wait for it. ${instead}`);
   } else if (policy === "on-request" || policy === "on-failure") {
-    reader.applied(at, "Calls that need a person ask, by the rules of Haft.");
+    reader.applied(at, "Haft's rules decide which calls need approval.");
   } else {
     reader.addRule("ask", "Edit", at);
     reader.addRule("ask", "kind:execute", at);
     const reason =
       policy === "untrusted"
-        ? "Changes of files and commands always ask, also if a rule or a mode allows them."
-        : "The value is not known, so changes of files and commands always ask.";
+        ? "File changes and commands always need approval, even if a rule or a mode allows them."
+        : "The value is not known, so file changes and commands always need approval.";
     reader.narrowed(at, reason);
   }
 }
@@ -89,7 +92,8 @@ function readProfiles(reader: SettingsReader): void {
     if (key === selected) readLimits(reader, at);
     else reader.notApplied(at, "Haft has no profiles of this kind, and the file does not select it.");
   }
-  if (selected !== undefined) reader.notApplied(["profile"], "Only what the profile narrows has effect here.");
+  if (selected !== undefined)
+    reader.notApplied(["profile"], "Of this profile, only settings that grant less are applied.");
 }
 
 /** `prompt` for all tools of a server, or for one. */
@@ -97,7 +101,7 @@ function readServerApprovals(reader: SettingsReader): void {
   const ask = (at: string[], rule: string): void => {
     if (reader.get(...at) !== "prompt") return;
     reader.addRule("ask", rule, at);
-    reader.narrowed(at, `Asks here by ${rule}.`);
+    reader.narrowed(at, `Needs approval here, by ${rule}.`);
   };
   for (const { key, at } of reader.entries("mcp_servers")) {
     const server = `mcp__${serverKey(key)}`;

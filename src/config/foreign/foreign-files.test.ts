@@ -42,11 +42,11 @@ describe("settings of Claude Code", () => {
     expect(lineOf(config, "mcpServers.b")).toMatchObject({ outcome: "applied" });
     expect(lineOf(config, "mcpServers.c.autoApprove")).toMatchObject({
       outcome: "not_applied",
-      reason: expect.stringMatching(/widens/),
+      reason: expect.stringMatching(/grant more/),
     });
     expect(lineOf(config, "enableAllProjectMcpServers")).toMatchObject({
       outcome: "not_applied",
-      reason: expect.stringMatching(/widens/),
+      reason: expect.stringMatching(/grant more/),
     });
 
     folders.write({ ".claude/settings.local.json": json({ enabledMcpjsonServers: ["b"] }) });
@@ -198,7 +198,7 @@ describe("settings of Codex", () => {
     expect(lineOf(trusted, "mcp_servers.docs")).toMatchObject({ outcome: "applied" });
   });
 
-  test("what widens has no effect, and an unknown value is the narrowest one", async () => {
+  test("a setting that would grant more has no effect, and an unknown value is the narrowest one", async () => {
     const wide = openConfigFolders({
       "~/.codex/config.toml": 'approval_policy = "never"\nsandbox_mode = "danger-full-access"',
     });
@@ -245,7 +245,7 @@ describe("settings of Codex", () => {
     const outcomeOf = (setting: string) => lineOf(config, `mcp_servers.${setting}`)?.outcome;
     expect(outcomeOf("docs.default_tools_approval_mode")).toBe("narrowed");
     expect(outcomeOf("more.tools.put.approval_mode")).toBe("narrowed");
-    expect(lineOf(config, "mcp_servers.more.default_tools_approval_mode")?.reason).toMatch(/widens/);
+    expect(lineOf(config, "mcp_servers.more.default_tools_approval_mode")?.reason).toMatch(/grant more/);
     expect(outcomeOf("docs.startup_timeout_sec")).toBe("not_applied");
   });
 
@@ -319,7 +319,7 @@ describe("opencode.json", () => {
     expect(deniedTools(config)).toEqual(["web_search", "mcp__files__delete*", "mcp__files_delete*"]);
     expect(lineOf(config, 'permission.bash["*"]')).toMatchObject({
       outcome: "not_applied",
-      reason: expect.stringMatching(/widens/),
+      reason: expect.stringMatching(/grant more/),
     });
     expect(lineOf(config, "theme")).toMatchObject({ outcome: "not_applied" });
     const paths = { permission: { read: { "src/*.key": "deny", "$HOME/x/*": "deny" }, bash: { "rm ?": "ask" } } };

@@ -174,7 +174,8 @@ function reportServers(
     const isOff = fields["enabled"] === false || fields["disabled"] === true;
     if (isOff) reader.narrowed(path, "An MCP server that is disabled.");
     else reader.applied(path, "An MCP server.");
-    if (fields["trust"] === true) reader.notApplied([...path, "trust"], "It widens. Allow its tools by rules.");
+    if (fields["trust"] === true)
+      reader.notApplied([...path, "trust"], "It would grant more. Allow its tools by rules.");
   }
   for (const path of unused) if (!reader.hasLine(path)) reader.notApplied(path, unusedReason(String(path.at(-1))));
   return entries;
@@ -184,7 +185,7 @@ function reportServers(
 const WIDENING = new Set(["autoApprove", "alwaysAllow", "approval_mode", "default_tools_approval_mode"]);
 
 function unusedReason(key: string): string {
-  if (WIDENING.has(key)) return "It widens. To run calls without asking, write permissions.allow.";
+  if (WIDENING.has(key)) return "It would grant more. To run calls without approval, set permissions.allow.";
   return "Haft has no such setting for a server.";
 }
 

@@ -48,7 +48,7 @@ export function readGeminiSettings(reader: SettingsReader): void {
     if (reader.get(...path) !== undefined) {
       reader.notApplied(
         path,
-        "It widens. To run calls without asking, write permissions.allow in Haft's configuration.",
+        "It would grant more. To run calls without approval, set permissions.allow in Haft's configuration.",
       );
     }
   }
@@ -84,10 +84,10 @@ export function readGeminiSettings(reader: SettingsReader): void {
     ["security", "disableYoloMode"],
     ["security", "disableAlwaysAllow"],
   ]) {
-    if (reader.get(...path) === true) reader.applied(path, "No call runs unasked because of Gemini's settings.");
+    if (reader.get(...path) === true) reader.applied(path, "Gemini's settings never let a call run without approval.");
   }
   for (const path of [["context", "includeDirectories"], ["includeDirectories"]]) {
-    if (reader.get(...path) !== undefined) reader.notApplied(path, "It widens. Write workspace.allowedPaths.");
+    if (reader.get(...path) !== undefined) reader.notApplied(path, "It would grant more. Set workspace.allowedPaths.");
   }
 }
 
@@ -96,7 +96,7 @@ function excludeTool(reader: SettingsReader, text: string, at: ConfigPath): void
   const tools = toolsOf(name);
   if (spec !== undefined && name === "run_shell_command") {
     reader.addRule("deny", `Bash(${spec}:*)`, at);
-    reader.narrowed(at, "Commands that begin so are denied.");
+    reader.narrowed(at, "Commands with this prefix (whole words) are denied.");
   } else if (tools === undefined) {
     const rules = rulesOfServerTool(name);
     for (const rule of rules) reader.addRule("deny", rule, at);

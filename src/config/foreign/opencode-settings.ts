@@ -70,7 +70,8 @@ function readMainAgent(reader: SettingsReader, path: string[]): void {
   readPermission(reader, [...path, "permission"]);
   readTools(reader, [...path, "tools"]);
   for (const { key, at } of reader.entries(...path)) {
-    if (key !== "permission" && key !== "tools") reader.notApplied(at, "Of this agent, only what narrows has effect.");
+    if (key !== "permission" && key !== "tools")
+      reader.notApplied(at, "Of this agent, only settings that grant less are applied.");
   }
 }
 
@@ -106,7 +107,10 @@ function addForAll(reader: SettingsReader, action: unknown, at: ConfigPath, name
     const others = [...new Set(Object.values(RULES))].filter((rule) => !ruled.has(rule));
     const rules = [...others, "run_code", "mcp__*"];
     for (const rule of rules) reader.addRule("ask", rule, at);
-    return reader.narrowed(at, `Asks here by ${rules.join(", ")}. Other tools of Haft ask by their own permissions.`);
+    return reader.narrowed(
+      at,
+      `Needs approval here, by ${rules.join(", ")}. Haft's other tools follow their own permissions.`,
+    );
   }
   if (action !== "deny") return addPermission(reader, "*", action, at);
   // A "?" has no equivalent in a list of tools, and "*" instead would be wider.
@@ -120,7 +124,10 @@ function addForAll(reader: SettingsReader, action: unknown, at: ConfigPath, name
 function addPermission(reader: SettingsReader, key: string, action: unknown, at: ConfigPath, pattern = "*"): void {
   if (action === "allow") {
     const [rule] = rulesOf(key, pattern);
-    return reader.notApplied(at, `It widens. To run such calls without asking, write permissions.allow: ${rule}.`);
+    return reader.notApplied(
+      at,
+      `It would grant more. To run such calls without approval, set permissions.allow: ${rule}.`,
+    );
   }
   if (action !== "ask" && action !== "deny") return reader.invalid(at, 'Must be "allow", "ask" or "deny".');
   if (key === "external_directory") {

@@ -148,7 +148,7 @@ function watchParent(descriptor: number, maxBytes: number): string {
     line.on("error", end).on("close", end).resume();
     setInterval(() => {
       const used = process.memoryUsage.rss();
-      if (used > ${maxBytes}) line.write("used more memory than it may (" + Math.round(used / 1048576) + " MB)", end);
+      if (used > ${maxBytes}) line.write("exceeded its memory limit (" + Math.round(used / 1048576) + " MB)", end);
     }, 250);`;
   const limits = "{ maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 }";
   return `new (require("node:worker_threads").Worker)(${JSON.stringify(thread)}, { eval: true, resourceLimits: ${limits}, execArgv: [], env: {} }).unref();`;

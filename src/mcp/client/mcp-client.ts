@@ -425,7 +425,9 @@ function tooSlow(config: McpServerConfig, ms: number): Error {
   const isLimited = config.transport === "stdio" && config.network !== undefined && config.network !== "all";
   const advice = "Look at its standard error, or raise startTimeoutMs.";
   return toolError("timeout", `MCP server "${config.name}" was not ready after ${ms} ms`, {
-    next: isLimited ? `Its network is limited, but npx and uvx need it to install packages. ${advice}` : advice,
+    next: isLimited
+      ? `Its network is limited, but npx and uvx need network access to install packages. ${advice}`
+      : advice,
   });
 }
 

@@ -111,7 +111,8 @@ export class FrameworkCalls {
   #unknownAnswer({ name }: AnyTool): ToolError {
     const { via, call } = this.#options;
     const unknown = `The answer that was given in ${via} belongs to no open question about this call`;
-    const hint = "Set `call.caller.session` of the adapter to the id of the conversation, so that it is found.";
+    const hint =
+      "Set `call.caller.session` of the adapter to the id of the conversation, so the question can be found.";
     return new ToolPermissionError(name, unknown, call?.caller?.session === undefined ? hint : "Make the call again.");
   }
 

@@ -21,7 +21,7 @@ export function readAnswer(given: unknown, approvalId: string | undefined): Fram
 
 function problemOf(given: unknown): string {
   const known = 'true, { approved, reason, by }, { decisions: [{ type: "approve" }] } or { approvalId }';
-  return `${JSON.stringify(given)} is no answer to one call. Resume with ${known}.`;
+  return `${JSON.stringify(given)} is not an answer to one call. Resume with ${known}.`;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -260,7 +260,7 @@ class Adapter {
 
 const APPROVED = { status: "resolved", payload: { approved: true } } as const;
 
-const MIDDLEWARE_ADVICE = "Pass `middleware: [tools.middleware]` to chat(), so that it asks its user.";
+const MIDDLEWARE_ADVICE = "Pass `middleware: [tools.middleware]` to chat(), so it asks its user.";
 
 /** An approved call has a message that says that it was not run yet. */
 function isResult({ role, toolCallId, content }: Record<string, unknown>): boolean {

@@ -124,7 +124,7 @@ class ChainCheck {
     const { seq } = row;
     const last = this.#last;
     if (!Number.isSafeInteger(seq) || seq <= last.seq) {
-      this.#report(seq, "inserted", `Entry ${seq} was put in: no entry has this number.`);
+      this.#report(seq, "inserted", `Entry ${seq} was inserted: no entry has this number.`);
       return false;
     }
     if (seq > last.seq + 1) {
@@ -153,12 +153,12 @@ class ChainCheck {
 
   #checkEnd(end: AuditHead & { exists: boolean }): void {
     const last = this.#last;
-    if (!end.exists) this.#report(last.seq, "head", "The head is missing: whether the end was cut off cannot be told.");
+    if (!end.exists) this.#report(last.seq, "head", "The head is missing, so a cut-off end cannot be detected.");
     else if (last.seq < end.count) {
       const message = `Entries ${last.seq + 1} to ${end.count} are missing: the end was cut off.`;
       this.#report(last.seq + 1, "missing", message);
     } else if (last.seq > end.count) {
-      const message = `Entries from ${end.count + 1} on were put in: the head does not know them.`;
+      const message = `Entries from ${end.count + 1} on were inserted: the head does not include them.`;
       this.#report(end.count + 1, "inserted", message);
     } else if (last.hash !== end.hash) {
       this.#report(last.seq, "head", "The head does not match the last entry: one of the two was altered.");

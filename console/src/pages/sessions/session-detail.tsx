@@ -27,7 +27,7 @@ const words = defineWords({
     conversation: "Conversation",
     nothing: "Nothing was said yet.",
     speaking: "It speaks",
-    noModel: "No model is configured (agent.model): this session can be read, and nobody answers in it.",
+    noModel: "No model is configured (agent.model): this session can be read, but it cannot reply.",
     family: "Sessions of this task",
     waits: "Waits for",
     inbox: (count: number) => (count === 1 ? "1 message is next" : `${count} messages are next`),

@@ -35,7 +35,7 @@ const words = defineWords({
     none: "No sessions yet",
     noneLead: "Start one here, or with: haft sessions send --new NAME TEXT",
     noneOf: "No session is in this state",
-    noModel: "No model is configured (agent.model): sessions can be read, and nobody answers in them.",
+    noModel: "No model is configured (agent.model): sessions can be read, but they cannot reply.",
   },
   zh: {
     title: "会话",
