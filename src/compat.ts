@@ -28,6 +28,7 @@ import {
   type DialectName,
   isTool,
   type ToolContext as CoreContext,
+  type ToolInvocation,
   ToolPermission,
 } from "./core/tool.ts";
 import { AgentToolkit as Toolkit } from "./core/toolkit.ts";
@@ -188,7 +189,15 @@ export type ViewedTool<T extends AnyTool = AnyTool> = {
   readonly displayName: string;
   /** Runs it through the gate. The context is that of the call: task, user and paths. */
   execute(params: Parameters<T["execute"]>[0], context?: CallOptions): Promise<ResultView>;
+  /** A validated call that has not run. Throws ToolValidationError. */
+  build(params: Parameters<T["build"]>[0]): ViewedInvocation<ReturnType<T["build"]>>;
 } & T;
+
+/** A built call whose `execute` returns a view of the result. */
+type ViewedInvocation<I = ToolInvocation> = Omit<I, "execute"> & {
+  /** Runs it through the gate. */
+  execute(context?: CallOptions): Promise<ResultView>;
+};
 
 const asView = (result: Result): Result => viewResult(result) as unknown as Result;
 

@@ -254,12 +254,17 @@ describe("a generator", () => {
   test("sends its yields as updates and returns its return value as the output", async () => {
     const { haft } = start(async function* () {
       yield "one";
+      yield { content: "two" };
       yield { progress: { done: 1, total: 2 } };
       return { answer: 42 };
     });
     const updates: unknown[] = [];
     const result = await haft.execute("subject", {}, { onUpdate: (update) => void updates.push(update) });
-    expect(updates).toEqual([{ content: [{ type: "text", text: "one" }] }, { progress: { done: 1, total: 2 } }]);
+    expect(updates).toEqual([
+      { content: [{ type: "text", text: "one" }] },
+      { content: [{ type: "text", text: "two" }] },
+      { progress: { done: 1, total: 2 } },
+    ]);
     expect(result).toMatchObject({ status: "completed", details: { answer: 42 } });
   });
 

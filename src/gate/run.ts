@@ -341,5 +341,7 @@ const NESTED_KEYS = keysOf<NestedCallOptions>({ step: true, onApprovalRequested:
 function toUpdate(partial: unknown): Update {
   const { value } = toPlainData(partial);
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Update) : { details: value };
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return { details: value };
+  const { content } = value as { content?: unknown };
+  return typeof content === "string" ? { ...value, content: [{ type: "text", text: content }] } : (value as Update);
 }

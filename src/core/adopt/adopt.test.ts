@@ -41,13 +41,14 @@ describe("an AgentTool gets its own arguments", () => {
       parameters: Type.Object({ to: Type.String() }),
       execute(_toolCallId: string, params: { to: string }, _signal: AbortSignal, onUpdate: (update: object) => void) {
         onUpdate({ content: [{ type: "text", text: "half" }] });
+        onUpdate({ content: "most" });
         return { content: [{ type: "text", text: `sent to ${params.to}` }], details: { n: 1 } };
       },
     } as ForeignTool);
     const updates: unknown[] = [];
     const result = await haft.execute("send", { to: "ann" }, { onUpdate: (update) => void updates.push(update) });
     expect(result).toMatchObject({ content: [{ text: "sent to ann" }], details: { n: 1 } });
-    expect(updates).toMatchObject([{ content: [{ text: "half" }] }]);
+    expect(updates).toMatchObject([{ content: [{ text: "half" }] }, { content: [{ text: "most" }] }]);
   });
 });
 

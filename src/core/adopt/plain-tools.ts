@@ -1,8 +1,8 @@
 // Tools that are plain objects or classes without a mark: Haft's own configuration and the five design documents.
 import type { SchemaSource } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
+import { text } from "../content.ts";
 import { CONFIG_KEYS } from "../create-tool.ts";
-import type { Update } from "../events.ts";
 import { checkKeys, keysOf } from "../options.ts";
 import { didYouMean } from "../nearest-name.ts";
 import { type ToolContext, ToolKind } from "../tool.ts";
@@ -64,7 +64,10 @@ export const agentTool: Convention = {
     const { execute, ...members } = readMembers(tool);
     if (!isFunction(execute)) throw new TypeError("It has no `execute` function.");
     const run = (input: unknown, context: ToolContext): unknown =>
-      execute(context.callId, input, context.signal, (update: Update) => report(context, update));
+      execute(context.callId, input, context.signal, (update: unknown) => {
+        const content = isObject(update) ? update["content"] : undefined;
+        report(context, typeof content === "string" ? { ...(update as object), content: [text(content)] } : update);
+      });
     return toConfig({ ...members, run }, options);
   },
 };
