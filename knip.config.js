@@ -37,6 +37,7 @@ export default {
         "test/sandbox/effects.program.ts",
         "test/sandbox/print-engines.ts",
         "scripts/*.mjs",
+        "scripts/docs/{check,run,typescript-hooks}.mjs",
         "scripts/fixtures/families/*.mjs",
       ],
       project: ["src/**/*.ts", "test/**/*.ts", "scripts/**/*.mjs", "console/src/**/*.{ts,tsx}"],

@@ -20,7 +20,7 @@ const CHECKS = {
   format: () => runTool(findTool("oxfmt"), ["--check"]),
   unused: () => runTool(findTool("knip"), ["--no-config-hints"]),
   package: () => firstFailure(build, checkPackage),
-  docs: () => firstFailure(build, () => runTool(join(ROOT, "scripts", "check-docs.mjs"), ["--run"])),
+  docs: () => firstFailure(build, () => runTool(join(ROOT, "scripts", "docs", "check.mjs"), [])),
 };
 
 function compileTypes(project) {

@@ -108,7 +108,7 @@ export function showHelp(version: string, paint: Paint): string[] {
     ]),
     "",
     "`haft` alone shows what is going on here. `haft help COMMAND` shows examples and",
-    "options; `haft help options` and `haft help exit-codes` are for every command.",
+    "options. For every command: `haft help options`, `environment`, `exit-codes`.",
   ];
 }
 
@@ -127,6 +127,33 @@ function verbsOf(noun: string): string {
 
 export function showGlobalOptions(paint: Paint): string[] {
   return showOptions("Options of every command", GLOBAL_OPTIONS, paint).slice(1);
+}
+
+/** The environment variables that users can set: the table of `haft help environment` and of the guide. */
+export const ENVIRONMENT: readonly (readonly [name: string, about: string])[] = [
+  ["HAFT_URL", "Use this server, like --url"],
+  ["HAFT_TOKEN", "The token for that server"],
+  ["HAFT_STATE_DIR", "The folder of all state folders; default: the user's folder for state"],
+  ["HAFT_PROFILE", "tools.profile: which tools exist"],
+  ["HAFT_MODE", "permissions.defaultMode: when to ask for approval"],
+  ["HAFT_TIMEOUT", "tools.timeout, in milliseconds"],
+  ["HAFT_MAX_CONCURRENT", "tools.maxConcurrent: how many calls run at once"],
+  ["HAFT_TOOL_SEARCH", "toolSearch.enabled: true or false"],
+  ["HAFT_STORE_URL", "store.url: a PostgreSQL server instead of the local file"],
+  ["HAFT_REDIS_URL", "jobs.redisUrl: the queue of jobs"],
+  ["HAFT_HOST", "server.host of `haft serve`; default: 127.0.0.1"],
+  ["HAFT_PORT", "server.port of `haft serve`; default: 4117"],
+  ["HAFT_SERVER_TOKEN", "server.token: a token with all rights, instead of a generated one"],
+  ["HAFT_BROWSER", "The Chromium that the browser tool starts"],
+  ["NO_COLOR", "No colors"],
+  ["FORCE_COLOR", "Colors, also in a pipe"],
+];
+
+export function showEnvironment(paint: Paint): string[] {
+  return showColumns(
+    ENVIRONMENT.map(([name, about]) => [`  ${name}`, about]),
+    { styles: ["cyan"], paint },
+  );
 }
 
 export function showExitCodes(paint: Paint): string[] {

@@ -45,7 +45,8 @@ export default async function startServices(project: TestProject): Promise<() =>
   };
   let archive: Promise<string> | undefined;
   const archiveFolder = mkdtempSync(join(tmpdir(), "haft-archive-"));
-  const server = createServer((request, response) => {
+  // No limits: packing blocks this process, and a request that waited would be refused.
+  const server = createServer({ headersTimeout: 0, requestTimeout: 0 }, (request, response) => {
     if (request.url === ARCHIVE_PATH) {
       archive ??= provideArchive(archiveFolder);
       archive.then(

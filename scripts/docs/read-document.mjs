@@ -1,0 +1,120 @@
+// Reads a Markdown document: its code blocks with their marks, its hidden commands, and the lines between them.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { ROOT } from "../root.mjs";
+
+/** One file per document that is not converted yet: only its types and its `ts run` blocks are checked. */
+export const NOT_YET = join(ROOT, "scripts", "docs", "not-yet");
+
+const FOLDERS = ["docs", "examples"];
+const FILES = ["README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md"];
+
+/** The documents of a folder, as paths with `/`. */
+export function listDocuments(root) {
+  const inFolders = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+  );
+  return [...FILES, ...inFolders]
+    .map((name) => name.split(sep).join("/"))
+    .filter((name) => name.endsWith(".md") && !name.includes("node_modules/") && existsSync(join(root, name)))
+    .sort();
+}
+
+export function readDocuments(root, files = listDocuments(root)) {
+  return files.map((file) =>
+    readDocument(file, readFileSync(join(root, file), "utf8"), {
+      isConverted: resolve(root) !== resolve(ROOT) || isConverted(file),
+    }),
+  );
+}
+
+function isConverted(file) {
+  return !existsSync(join(NOT_YET, file.replaceAll("/", "__")));
+}
+
+/** Decisions are history: their blocks are not executed. */
+export function isExecuted({ file }) {
+  return !file.startsWith("docs/decisions/");
+}
+
+/**
+ * `blocks` in the order of the document. `line` is that of the first line of code, counted from 1, `column` its indent.
+ * `lines` are the lines outside of blocks and comments.
+ */
+export function readDocument(file, text, { isConverted: converted = true } = {}) {
+  const blocks = [];
+  const lines = [];
+  let open;
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (open !== undefined) {
+      if (open.isEnd(line)) {
+        if (open.block) blocks.push({ ...open.block, code: open.code.join("\n") });
+        open = undefined;
+      } else {
+        open.code.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line.trimStart());
+      }
+      continue;
+    }
+    open = openFence(line, index) ?? openComment(line, index);
+    if (open === undefined) lines.push({ line: index + 1, text: line });
+  }
+  const problems = blocks.flatMap(({ line, problem }) => (problem === undefined ? [] : [{ line, message: problem }]));
+  if (open !== undefined) problems.push({ line: open.line, message: "This block does not end" });
+  return { file, text, blocks, lines, problems, isConverted: converted };
+}
+
+function openFence(line, index) {
+  const [, indent = "", ticks, info = ""] = /^(\s*)(`{3,}|~{3,})\s*([^`]*)$/.exec(line) ?? [];
+  if (ticks === undefined) return undefined;
+  const isEnd = (text) =>
+    text.trim().length >= ticks.length && text.trim() === ticks.charAt(0).repeat(text.trim().length);
+  const block = { line: index + 2, column: indent.length, ...readInfo(info.trim()) };
+  return { line: index + 1, indent, code: [], isEnd, block };
+}
+
+/** A comment is skipped; `<!-- before: sh` is a block that readers do not see. */
+function openComment(line, index) {
+  const [, indent = "", words] = /^(\s*)<!--(.*)$/.exec(line) ?? [];
+  if (words === undefined || words.includes("-->")) return undefined;
+  const isEnd = (text) => text.includes("-->");
+  const isBefore = words.trim() === "before: sh";
+  const block = isBefore ? { line: index + 2, column: indent.length, language: "sh", isHidden: true } : undefined;
+  return { line: index + 1, indent, code: [], isEnd, block };
+}
+
+const WORDS = new Set(["output", "background", "run"]);
+
+/** `ts file=a.ts no-run: why`: the language, then marks; a reason is the rest of the line. */
+function readInfo(info) {
+  const [, marks = "", exemption, , reason] = /^(.*?)(?:(?:^|\s)(no-run|no-check)\b(:?)\s*(.*))?$/.exec(info) ?? [];
+  const [language = "", ...words] = marks.split(/\s+/).filter(Boolean);
+  const block = {
+    language: language === "typescript" ? "ts" : language === "bash" || language === "shell" ? "sh" : language,
+  };
+  if (exemption !== undefined) {
+    block.exemption = exemption;
+    if (reason === "") block.problem = `${exemption} needs a reason: \`${language} ${exemption}: why\``;
+  }
+  for (const word of words) {
+    const [, name, value] = /^(file|in)=(\S+)$/.exec(word) ?? [];
+    if (name !== undefined) block[name] = value;
+    else if (WORDS.has(word)) block[word] = true;
+    else
+      block.problem = `unknown mark "${word}": use output, background, file=NAME, in=NAME, no-run: why or no-check: why`;
+  }
+  return block;
+}
+
+/** How GitHub names the heading for links. */
+export function headingsOf({ lines }) {
+  const seen = new Map();
+  return lines.flatMap(({ text }) => {
+    const [, title] = /^#{1,6}\s+(.*?)\s*#*$/.exec(text) ?? [];
+    if (title === undefined) return [];
+    const plain = title.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").toLowerCase();
+    const slug = plain.replaceAll(/[^\p{L}\p{N}\p{M}_\- ]/gu, "").replaceAll(" ", "-");
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    return [count === 0 ? slug : `${slug}-${count}`];
+  });
+}

@@ -1,0 +1,213 @@
+// Runs the blocks of a document in their order, and compares what they print with what the document shows.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { beginsWith, compareOutput } from "./compare-output.mjs";
+import { isExecuted } from "./read-document.mjs";
+import { openScratch } from "./scratch.mjs";
+import { splitCommands, Terminal } from "./terminal.mjs";
+import { transpile } from "./transpile.mjs";
+
+const MAX_MS = 60_000;
+const MAX_START_MS = 30_000;
+
+/** Languages whose blocks run, and whose output a block `output` shows. */
+const PROGRAMS = new Set(["ts", "js", "sh"]);
+const SCRIPTS = new Set(["ts", "js"]);
+const IS_CONFIGURATION = /(?:^|\/)(?:haft\.config\.(?:ya?ml|json5?)|config\/haft\/config\.ya?ml)$/;
+
+/** Returns the problems with their lines, and how many blocks ran. */
+export async function runDocument(document, workshop) {
+  if (!isExecuted(document)) return { executed: 0, problems: [] };
+  const scratch = await openScratch(workshop, document);
+  const run = new DocumentRun(document, workshop, scratch);
+  try {
+    await run.runBlocks();
+    return { executed: run.executed, problems: run.problems };
+  } finally {
+    await run.close();
+    scratch.close();
+  }
+}
+
+class DocumentRun {
+  executed = 0;
+  problems = [];
+  #document;
+  #workshop;
+  #scratch;
+  #terminals = new Map();
+  #background = [];
+
+  constructor(document, workshop, scratch) {
+    this.#document = document;
+    this.#workshop = workshop;
+    this.#scratch = scratch;
+  }
+
+  async runBlocks() {
+    const blocks = this.#document.isConverted ? this.#document.blocks : this.#document.blocks.filter(({ run }) => run);
+    for (const [index, block] of blocks.entries()) {
+      if (block.problem !== undefined || block.exemption === "no-check") continue;
+      const next = blocks.slice(index + 1).find(({ isHidden }) => !isHidden);
+      await this.#runBlock(block, next?.output ? next : undefined, blocks[index - 1]);
+    }
+  }
+
+  async close() {
+    await Promise.all([...this.#terminals.values(), ...this.#background].map((terminal) => terminal.close()));
+  }
+
+  async #runBlock(block, shown, previous) {
+    const code = this.#withPorts(block.code);
+    if (block.output) {
+      if (previous === undefined || !PROGRAMS.has(previous.language) || previous.output)
+        this.#report(block, "This output follows no block that runs");
+      return;
+    }
+    if (block.file !== undefined) this.#save(block.file, code);
+    if (block.exemption === "no-run") return;
+    if (SCRIPTS.has(block.language)) await this.#runScript(block, code, shown);
+    else if (block.language === "sh")
+      await (block.background ? this.#start(block, code, shown) : this.#runShell(block, code, shown));
+    else if (isConfiguration(block)) await this.#load(block, code);
+    else return;
+    this.executed += 1;
+  }
+
+  #save(name, code) {
+    const file = join(this.#scratch.project, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${code}\n`);
+  }
+
+  async #runScript(block, code, shown) {
+    const { project, env } = this.#scratch;
+    // Hidden, so a tool that lists the folder does not meet it.
+    const file = join(project, block.file ?? `.block-${block.line}.mjs`);
+    if (block.file === undefined) writeFileSync(file, block.language === "ts" ? transpile("block.ts", code) : code);
+    const needsHooks = /\.m?ts$/.test(file) || /(?:from|import\()\s*["']\.[^"']*\.m?ts["']/.test(code);
+    const flags = needsHooks ? ["--import", pathToFileURL(this.#workshop.hooks).href] : [];
+    const { exitCode, stdout, stderr } = await runNode([...flags, file], { cwd: project, env });
+    if (block.file === undefined) rmSync(file);
+    if (exitCode !== 0) this.#report(block, `ended with ${exitCode}`, `${stdout}${stderr}`);
+    else if (shown) this.#compare(shown, stdout, stderr);
+  }
+
+  async #runShell(block, code, shown) {
+    const terminal = this.#terminal(block.in ?? "");
+    let printed = "";
+    let isFailed = false;
+    for (const command of splitCommands(code)) {
+      const { output, exitCode } = await terminal.run(command.text);
+      printed += output;
+      if (exitCode === command.exitCode) continue;
+      isFailed = true;
+      const expected = command.exitCode === 0 ? "" : `, not with ${command.exitCode}`;
+      this.#report(
+        { line: block.line + command.line },
+        `\`${firstLine(command.text)}\` ended with ${exitCode}${expected}`,
+        output,
+      );
+      if (terminal.hasEnded) break;
+    }
+    if (shown && !isFailed) this.#compare(shown, printed);
+  }
+
+  /** A program that keeps running. It is ready when it has printed what the document shows, or anything. */
+  async #start(block, code, shown) {
+    const { project: cwd, env, scripts } = this.#scratch;
+    const terminal = new Terminal({ cwd, env, scripts });
+    this.#background.push(terminal);
+    terminal.start(code, "exit\n");
+    const isReady = shown
+      ? () => beginsWith(shown.code, this.#withoutPorts(terminal.printed))
+      : () => terminal.printed.includes("\n");
+    const isThere = await terminal.waitFor(() => isReady() || terminal.hasEnded, MAX_START_MS);
+    if (isReady()) return;
+    const why = isThere ? "ended before it was ready" : `was not ready after ${MAX_START_MS / 1000} s`;
+    this.#report(block, `\`${firstLine(code)}\` ${why}`, this.#withoutPorts(terminal.printed));
+    if (shown) this.#compare(shown, terminal.printed);
+  }
+
+  /** Loads a configuration with the program: it must have neither an error nor a warning. */
+  async #load(block, code) {
+    const { project, home, env } = this.#scratch;
+    const { loadConfig, ConfigError } = await import(pathToFileURL(join(this.#workshop.haft, "dist", "host.js")).href);
+    // Without a name it is the only file of a folder of its own.
+    const folder = block.file === undefined ? mkdtempSync(join(home, "configuration-")) : project;
+    if (block.file === undefined) writeFileSync(join(folder, "haft.config.yml"), `${code}\n`);
+    try {
+      const { warnings } = await loadConfig({ folder, home, env: { ...env, ...placeholders(code) } });
+      for (const { line, message } of warnings) this.#reportConfiguration(block, line, message);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const { line, message } of error.problems) this.#reportConfiguration(block, line, message);
+    }
+  }
+
+  #reportConfiguration(block, line = 1, message) {
+    this.#report({ line: block.line + line - 1 }, message);
+  }
+
+  #terminal(name) {
+    const known = this.#terminals.get(name);
+    if (known && !known.hasEnded) return known;
+    const { project: cwd, env, scripts } = this.#scratch;
+    const terminal = new Terminal({ cwd, env, scripts });
+    this.#terminals.set(name, terminal);
+    return terminal;
+  }
+
+  #compare(shown, printed, alsoPrinted = "") {
+    const diff = compareOutput(shown.code, this.#withoutPorts(printed));
+    if (diff !== undefined) this.#report(shown, "The output is another one", `${diff}\n${alsoPrinted}`);
+  }
+
+  #report({ line }, message, details = "") {
+    this.problems.push({ line, message, details: this.#withoutPorts(details).trim() });
+  }
+
+  #withPorts(text) {
+    return replaceAll(text, this.#scratch.ports.entries());
+  }
+
+  #withoutPorts(text) {
+    return replaceAll(
+      text,
+      [...this.#scratch.ports].map(([named, used]) => [used, named]),
+    );
+  }
+}
+
+function isConfiguration({ language, file }) {
+  if (file !== undefined) return IS_CONFIGURATION.test(file);
+  return language === "yaml" || language === "yml";
+}
+
+/** Values for the variables that a configuration uses without a default. */
+function placeholders(code) {
+  return Object.fromEntries(Array.from(code.matchAll(/(?<!\$)\$\{(?:env:)?(\w+)\}/g), ([, name]) => [name, "value"]));
+}
+
+function replaceAll(text, pairs) {
+  for (const [from, to] of pairs) text = text.replaceAll(new RegExp(`\\b${from}\\b`, "g"), to);
+  return text;
+}
+
+function firstLine(text) {
+  return text.trim().split("\n")[0];
+}
+
+async function runNode(parameters, { cwd, env }) {
+  const child = spawn(process.execPath, parameters, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+  const timer = setTimeout(() => child.kill("SIGKILL"), MAX_MS);
+  const [code, signal] = await new Promise((resolve) => child.on("close", (...end) => resolve(end)));
+  clearTimeout(timer);
+  return { exitCode: code ?? signal, stdout, stderr };
+}

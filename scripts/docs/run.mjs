@@ -1,0 +1,62 @@
+// npm run docs:run -- [FILES]: runs the documents, or those named, against the packed package. A document that is named
+// runs in full, even if it is not converted yet.
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import process from "node:process";
+import { build } from "../build.mjs";
+import { installArchive } from "../install-archive.mjs";
+import { ROOT } from "../root.mjs";
+import { readDocuments } from "./read-document.mjs";
+import { runDocument } from "./run-document.mjs";
+import { openWorkshop } from "./scratch.mjs";
+
+const MAX_AT_ONCE = 2;
+
+const named = process.argv.slice(2).map((file) => relative(ROOT, resolve(file)).split(sep).join("/"));
+const documents = readDocuments(ROOT, named.length > 0 ? named : undefined);
+if (named.length > 0) for (const document of documents) document.isConverted = true;
+const workshop = openWorkshop(await packOnce());
+process.on("exit", () => workshop.close());
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+const queue = [...documents];
+let failed = 0;
+await Promise.all(Array.from({ length: MAX_AT_ONCE }, runNext));
+process.stdout.write(`${documents.length} documents, ${failed} failed\n`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+async function runNext() {
+  for (let document = queue.shift(); document !== undefined; document = queue.shift()) {
+    const started = Date.now();
+    const { executed, problems: found } = await runDocument(document, workshop);
+    const problems = [...(document.isConverted ? document.problems : []), ...found];
+    const seconds = ((Date.now() - started) / 1000).toFixed(1);
+    if (problems.length > 0) failed += 1;
+    const state = problems.length > 0 ? "FAILED" : document.isConverted ? "ok" : "not converted";
+    process.stdout.write(`${state.padEnd(7)} ${document.file}: ${executed} blocks, ${seconds} s\n`);
+    for (const { line, message, details } of problems) {
+      process.stdout.write(`  ${document.file}:${line} ${message}\n`);
+      if (details) process.stdout.write(`${details.replaceAll(/^/gm, "    ")}\n`);
+    }
+  }
+}
+
+/** Packing takes seconds, so the archive is kept until the build or the package's description changes. */
+async function packOnce() {
+  const code = await build();
+  if (code !== 0) process.exit(code);
+  const cache = join(ROOT, "node_modules", ".cache", "haft");
+  const folder = join(cache, "docs-archive");
+  const stamp = join(folder, "stamp");
+  const inputs = [join(cache, "build.json"), join(ROOT, "package.json")].map((file) => readFileSync(file, "utf8"));
+  const digest = createHash("sha256").update(inputs.join("\0")).digest("hex");
+  const installed = join(folder, "node_modules", "haft");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return installed;
+  const fresh = `${folder}-${process.pid}`;
+  mkdirSync(fresh, { recursive: true });
+  await installArchive(fresh);
+  writeFileSync(join(fresh, "stamp"), digest);
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(fresh, folder);
+  return installed;
+}

@@ -1,0 +1,171 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { openWorkshop, readDocument, runDocument, type Workshop } from "../../scripts/docs/index.mjs";
+import { ROOT } from "../architecture/read-entries.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+
+// The documents of the repository are tested beside this; here the runner is.
+let workshop: Workshop;
+
+beforeAll(async () => {
+  const response = await fetch(inject("archiveAddress"));
+  workshop = openWorkshop(await response.text());
+}, 300_000);
+
+afterAll(() => workshop?.close());
+
+const isHere = process.platform !== "win32";
+
+async function run(...lines: string[]): Promise<string[]> {
+  const document = readDocument("a.md", lines.join("\n"));
+  const { problems } = await runDocument(document, workshop);
+  return [...document.problems, ...problems].map(({ line, message, details }) =>
+    [`${line} ${message}`, details].filter(Boolean).join("\n"),
+  );
+}
+
+test.runIf(isHere)("a document runs in one folder, its blocks in order", async () => {
+  const problems = await run(
+    ...["```ts file=double.ts no-run: the next block imports it", "export const double = (n: number) => n * 2;", "```"],
+    ...["```ts", 'import { double } from "./double.ts";', "console.log(double(21));", "```"],
+    ...["```text output", "42", "```"],
+    ...["<!-- before: sh", "printf 'one\\n\\ntwo\\n' > a.txt", "-->"],
+    ...[
+      "```sh",
+      "NAME=Ann",
+      "cat a.txt; echo \\",
+      '  "$NAME"',
+      "cat > b.txt <<'END'",
+      "x # exit 4",
+      "END",
+      "cat b.txt >&2",
+      "```",
+    ],
+    ...["```text output", "o…", "…", "Ann", "x # exit 4", "```"],
+    ...["```sh in=other", 'echo "[$NAME]" $(ls)', "false # exit 1", "```"],
+    ...["```text output", "[] a.txt b.txt double.ts", "```"],
+    ...["```sh", "echo $NAME", "```", "```text output", "Ann", "```"],
+  );
+  expect(problems).toEqual([]);
+});
+
+test.runIf(isHere)(
+  "a program runs while the next blocks run, at a free port instead of the one that is printed",
+  async () => {
+    const problems = await run(
+      ...["```sh background", "haft serve", "```", "```text output", "…", "…http://127.0.0.1:4117/…", "```"],
+      ...[
+        "```js",
+        'const { status } = await fetch("http://127.0.0.1:4117/api/health");',
+        "console.log(status);",
+        "```",
+      ],
+      ...["```text output", "200", "```"],
+    );
+    expect(problems).toEqual([]);
+  },
+);
+
+test.runIf(isHere)("what fails is reported at its line, with its output", async () => {
+  expect(await run("# A", "```ts", 'throw new Error("it does not work");', "```")).toEqual([
+    expect.stringMatching(/^3 ended with 1\n[^]*it does not work/),
+  ]);
+  expect(await run("```sh", "echo one", "echo two; exit 3", "```")).toEqual([
+    "3 `echo two; exit 3` ended with 3\ntwo\n\n(the shell ended)",
+  ]);
+  expect(await run("```sh", "true # exit 7", "```")).toEqual(["2 `true # exit 7` ended with 0, not with 7"]);
+  expect(await run("```sh", "printf 'a\\nb\\nc\\n'", "```", "```text output", "a", "x…", "c", "```")).toEqual([
+    "5 The output is another one\na\n- x…\n+ b\n  c",
+  ]);
+  expect(await run("```sh background", "echo no; exit 1", "```", "```text output", "ready", "```")).toEqual([
+    "2 `echo no; exit 1` ended before it was ready\nno",
+    "5 The output is another one\n- ready\n+ no",
+  ]);
+  expect(await run("```yaml", "tools:", "  timeot: 1", "```", "```text output", "x", "```")).toEqual([
+    expect.stringMatching(/^3 Unknown key\. Did you mean "timeout"\?/),
+    "6 This output follows no block that runs",
+  ]);
+  expect(await run("```ts no-run", "```", "```sh fast", "```")).toEqual([
+    "2 no-run needs a reason: `ts no-run: why`",
+    expect.stringMatching(/^4 unknown mark "fast"/),
+  ]);
+});
+
+// In two parts: every variable that a test names exists for developers.
+const UNKNOWN = ["HAFT", "NO_SUCH"].join("_");
+
+test("the check reports types, links, names and forms at their lines", () => {
+  const folder = temporaryFolder("haft-docs-check-");
+  const documents: Record<string, string[]> = {
+    "CONTRIBUTING.md": [`\`HAFT_SEED\`, \`${UNKNOWN}\`, \`npm run check\`, \`npm run no-such\``],
+    "README.md": [
+      "```ts",
+      "const fine = 1;",
+      'const wrong: number = "text";',
+      "```",
+      "",
+      "```sh",
+      "haft serve # x",
+      "```",
+    ],
+    "README.zh-CN.md": [
+      "```ts no-check: shows a mistake",
+      "const fine = 1;",
+      "```",
+      "",
+      "```sh",
+      "haft login # y",
+      "```",
+    ],
+    "docs/guides/a.md": [
+      ...["# One two", "[here](#one-two) [wrong](#two) [b](b.md#first) [none](c.md) [web](https://example.com)"],
+      ...["`haft tools lst` `haft tools list --jsn` `haft -C DIR tools call NAME` `--no-wait` `--no-waiting`"],
+      ...["`HAFT_SEED` `HAFT_URL`, a span that `haft", "nothing` ends in the next line", "", "    indented", ""],
+      ...["```sh", "HAFT_URL=x haft audit query | haft no-such", "haft record a -- tools kall", "```"],
+      ...["1. A step", "", "   ```ts", '   import { noSuchExport } from "haft";', "   ```"],
+      ...["```json", "{ a: 1 }", "```"],
+    ],
+    "docs/guides/b.md": [
+      "## Second",
+      "```ts file=x.ts",
+      "export const x = 1;",
+      "```",
+      "```ts",
+      'import { x } from "./x.ts";',
+      "const y: string = x;",
+      "```",
+    ],
+    "docs/decisions/0001-a.md": ["`haft old-command` [wrong](../b.md)"],
+  };
+  for (const [name, lines] of Object.entries(documents)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), lines.join("\n"));
+  }
+  const script = join(ROOT, "scripts", "docs", "check.mjs");
+  const { status, stderr } = spawnSync(process.execPath, [script, "--root", folder], { encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stderr.trim().split("\n")).toEqual([
+    expect.stringMatching(/^CONTRIBUTING\.md:1 .*_NO_SUCH$/),
+    expect.stringMatching(/^CONTRIBUTING\.md:1 .*"no-such"$/),
+    expect.stringMatching(/^README\.md:3:7 error TS2322: /),
+    expect.stringMatching(/^README\.zh-CN\.md:2 The code differs from README\.md:2$/),
+    expect.stringMatching(/^README\.zh-CN\.md:6 The code differs from README\.md:7$/),
+    expect.stringMatching(/^docs\/decisions\/0001-a\.md:1 The link \.\.\/b\.md leads to no file$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:2 docs\/guides\/a\.md has no heading for #two$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:2 docs\/guides\/b\.md has no heading for #first$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:2 The link c\.md leads to no file$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:3 There is no command "tools lst"\./),
+    expect.stringMatching(/^docs\/guides\/a\.md:3 `haft tools list` has no option --jsn$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:3 No command has the option --no-waiting$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:4 .*HAFT_SEED$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:4 There is no command "nothing"\./),
+    expect.stringMatching(/^docs\/guides\/a\.md:7 Indented code/),
+    expect.stringMatching(/^docs\/guides\/a\.md:10 There is no command "no-such"\./),
+    expect.stringMatching(/^docs\/guides\/a\.md:11 There is no command "tools kall"\./),
+    expect.stringMatching(/^docs\/guides\/a\.md:16:13 error TS\d+: .*noSuchExport/),
+    expect.stringMatching(/^docs\/guides\/a\.md:19 This is not JSON/),
+    expect.stringMatching(/^docs\/guides\/b\.md:7:7 error TS2322: /),
+  ]);
+});
