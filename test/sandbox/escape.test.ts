@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -160,6 +161,23 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
     });
     const { stdout } = spawnSync(command[0]!, command.slice(1), { cwd: workspace, encoding: "utf8" });
     expect(stdout).toBe("open text");
+  });
+
+  test.each(["namespaces", "landlock"] as const)("changes nothing in a read-only folder, with %s", async (name) => {
+    const docs = join(workspace, "docs");
+    mkdirSync(docs);
+    writeFileSync(join(docs, "guide.md"), "as it was");
+    const engines = () => ({ look, work: name === "landlock" ? look : work, tests });
+    const files = openWorkspace(workspace, { readOnlyPaths: ["docs"] }).files;
+    const sandbox = openSandbox({ files, engines });
+    const script =
+      "echo x > docs/guide.md; rm docs/guide.md; touch docs/new; mv docs gone; cat docs/guide.md; echo y > code.txt";
+    const { command } = await sandbox.confine("work", ["/bin/sh", "-c", script], { cwd: workspace, terminal: false });
+    const { stdout } = spawnSync(command[0]!, command.slice(1), { cwd: workspace, encoding: "utf8" });
+    sandbox.close();
+    expect(stdout).toBe("as it was");
+    expect(readdirSync(docs)).toEqual(["guide.md"]);
+    expect(readFileSync(join(workspace, "code.txt"), "utf8")).toBe("y\n");
   });
 
   test("reaches no address, private or public, and no service on this machine", async () => {

@@ -15,6 +15,8 @@ export interface FileAccess {
   temporary?: readonly string[];
   /** Never opened, whatever contains them. */
   closed: ClosedPaths;
+  /** Paths inside writable ones that are only read. */
+  readOnly?: readonly string[];
 }
 
 /** Programs and libraries. */
@@ -135,7 +137,7 @@ function realFolderOrFile(path: string): string[] {
 }
 
 /** Landlock's rules for a program, and the folders whose next change makes them outdated. */
-export function pathRules({ read, write, temporary = [], closed }: FileAccess): {
+export function pathRules({ read, write, temporary = [], closed, readOnly = [] }: FileAccess): {
   rules: PathRule[];
   splitFolders: string[];
 } {
@@ -144,8 +146,9 @@ export function pathRules({ read, write, temporary = [], closed }: FileAccess): 
   for (const path of READABLE_DEVICES) rules.push({ path, access: ACCESS.readFile, isFolder: false });
   for (const path of WRITABLE_DEVICES) rules.push({ path, access: ACCESS.device, isFolder: false });
   for (const path of temporary) rules.push({ path, access: ACCESS.write, isFolder: true });
+  const notWritten = { ...closed, paths: new Set([...closed.paths, ...readOnly]) };
   const add = (path: string, access: number): void => {
-    const split = splitAround(path, access, closed);
+    const split = splitAround(path, access, access === ACCESS.write ? notWritten : closed);
     rules.push(...split.rules);
     splitFolders.push(...split.folders);
   };

@@ -144,6 +144,8 @@ interface Plan {
   closed: ClosedPaths;
   /** Closed paths inside writable ones. */
   hidden: readonly string[];
+  /** Paths inside writable ones that are only read. */
+  readOnly: readonly string[];
   metadata: boolean;
   network: ConfinedNetwork;
   cwd: string;
@@ -227,7 +229,7 @@ class WorkspaceSandbox implements Sandbox {
     const { cwd, terminal } = options;
     const read = this.#readable(policy);
     const closed = this.#closedFor(roots(policy));
-    const rules = { write: [], hidden: [], metadata: false, network: "none" } as const;
+    const rules = { write: [], hidden: [], readOnly: [], metadata: false, network: "none" } as const;
     return this.#start(engine, command, { ...rules, cwd, terminal, read, closed });
   }
 
@@ -269,7 +271,8 @@ class WorkspaceSandbox implements Sandbox {
     const write = [...roots(policy, "writable"), ...packageCaches(this.#home), ...writable];
     const hidden = [...this.#hiddenInWork()].filter((path) => write.some((root) => isInside(path, root)));
     const closed = this.#closed(hidden);
-    return { cwd, terminal, read: this.#readable(policy), write, closed, hidden, metadata: true, network };
+    const readOnly = readOnlyInside(write, policy);
+    return { cwd, terminal, read: this.#readable(policy), write, closed, hidden, readOnly, metadata: true, network };
   }
 
   #readable(policy: PathPolicy): string[] {
@@ -285,7 +288,8 @@ class WorkspaceSandbox implements Sandbox {
     const read = [...this.#readableSystem(), ...rules.read];
     const write = [...rules.write, ...ownFolders];
     const where = { cwd, terminal, temporary, endsWithParent };
-    const plan = { read, write, closed, hidden, metadata: true, network, proxy, ...where };
+    const readOnly = readOnlyInside(rules.write, this.#options.files.policy);
+    const plan = { read, write, closed, hidden, readOnly, metadata: true, network, proxy, ...where };
     return this.#start(engine, command, plan);
   }
 
@@ -389,7 +393,13 @@ class WorkspaceSandbox implements Sandbox {
     const joinedNetwork = await shared?.open();
     const ownNetwork = mounts && plan.metadata && plan.network !== "open";
     checkNetwork(plan.network, { ownNetwork, isShared: shared !== undefined });
-    const mounted = { pinned: repositories, readOnly: guarded, hiddenFiles, hiddenFolders, ownNetwork };
+    const mounted = {
+      pinned: repositories,
+      readOnly: [...guarded, ...plan.readOnly],
+      hiddenFiles,
+      hiddenFolders,
+      ownNetwork,
+    };
     const namespaces: NamespaceRules | undefined =
       engine.name === "namespaces"
         ? {
@@ -449,13 +459,14 @@ class WorkspaceSandbox implements Sandbox {
   #tableFor(engine: Engine, rest: TableInput): string {
     const { plan, closed, namespaces } = rest;
     const { read, write, metadata, network, endsWithParent } = plan;
+    const readOnly = hasMounts(engine) ? [] : plan.readOnly;
     const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];
     const limits = [metadata, network, endsWithParent, namespaces];
-    const key = JSON.stringify([engine.name, read, write, temporary, [...closed.paths], limits]);
+    const key = JSON.stringify([engine.name, read, write, temporary, readOnly, [...closed.paths], limits]);
     const known = this.#tablePaths.get(key);
     if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
     const output = outputFolder();
-    const { rules: paths, splitFolders } = pathRules({ read, write, temporary, closed });
+    const { rules: paths, splitFolders } = pathRules({ read, write, temporary, closed, readOnly });
     const rules: TableRules = {
       paths: output === undefined ? paths : [...paths, outputRule(output)],
       metadata,
@@ -524,6 +535,12 @@ function roots({ layers, workspace }: PathPolicy, kind: "readable" | "writable" 
   const readOnly = layers.flat().filter(({ writable }) => !writable);
   const kept = kind === "readable" ? admitted : admitted.filter((path) => !readOnly.some((root) => root.path === path));
   return [...new Set(kept.map((path) => (path === "/" ? workspace : path)))];
+}
+
+/** Existing read-only roots below one of these paths. */
+function readOnlyInside(write: readonly string[], { layers }: PathPolicy): string[] {
+  const found = layers.flat().filter(({ path, writable }) => !writable && write.some((root) => isInside(path, root)));
+  return [...new Set(found.map(({ path }) => path))].filter(exists);
 }
 
 function checkNetwork(
