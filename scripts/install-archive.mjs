@@ -28,6 +28,15 @@ export async function installArchive(folder, packages = []) {
   return installed;
 }
 
+/** The files of the archive that npm would publish, and its packed size. */
+export async function listArchive() {
+  if ((await build()) !== 0) throw new Error("The build failed, so there is no archive.");
+  const listed = runNpm(["pack", "--dry-run", "--json", "--ignore-scripts", "--loglevel=error"], ROOT);
+  if (listed.status !== 0) throw new Error(`npm pack failed: ${listed.stderr}`);
+  const [{ files, size }] = JSON.parse(listed.stdout);
+  return { paths: files.map(({ path }) => path), size };
+}
+
 /** Links a package of the repository into another `node_modules`. */
 export function linkPackage(modules, name) {
   mkdirSync(dirname(join(modules, name)), { recursive: true });

@@ -174,16 +174,3 @@ test("every package of test/dependencies is named by a file that uses it", () =>
   const isNamed = (name: string) => text.includes(`"${name}`) || text.includes(`${name}/`);
   expect(names.filter((name) => !isNamed(name))).toEqual([]);
 });
-
-test("the archive has no tests, fixtures or tour, and only declarations that its entries lead to", () => {
-  execFileSync(process.execPath, [join(ROOT, "scripts", "build.mjs")], { cwd: ROOT });
-  const packed = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts", "--loglevel=error"], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  const [{ files }] = JSON.parse(packed) as [{ files: { path: string }[] }];
-  const paths = files.map(({ path }) => path);
-  expect(paths).toContain("dist/index.d.ts");
-  expect(paths.filter((path) => /\.(test|suite|fixture|types)\.|(^|\/)(tour|test)\//.test(path))).toEqual([]);
-  expect(paths.filter((path) => path.startsWith("dist/cli/") && path.endsWith(".d.ts"))).toEqual([]);
-});
