@@ -18,6 +18,7 @@ const PARTS = {
   code: ["test/code"],
   console: ["test/console"],
   adoption: ["test/adoption"],
+  site: ["test/site"],
 };
 /** Parts that first install what they test: they run their files themselves. */
 const PROGRAMS = { adoption: "test/adoption/run.mjs" };
