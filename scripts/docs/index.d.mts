@@ -22,4 +22,7 @@ export function readDocument(file: string, text: string): Document;
 /** A folder with the packed package of the folder `archive`, in which documents run. */
 export function openWorkshop(archive: string): Workshop;
 /** Runs the blocks of a document, in a new folder. */
-export function runDocument(document: Document, workshop: Workshop): Promise<{ executed: number; problems: Problem[] }>;
+export function runDocument(
+  document: Document,
+  workshop: Workshop,
+): Promise<{ executed: number; problems: Problem[]; skipped?: string }>;

@@ -1,5 +1,5 @@
 // Runs the blocks of a document in their order, and compares what they print with what the document shows.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -18,9 +18,11 @@ const PROGRAMS = new Set(["ts", "js", "sh"]);
 const SCRIPTS = new Set(["ts", "js"]);
 const IS_CONFIGURATION = /(?:^|\/)(?:haft\.config\.(?:ya?ml|json5?)|config\/haft\/config\.ya?ml)$/;
 
-/** Returns the problems with their lines, and how many blocks ran. */
+/** Returns the problems with their lines, and how many blocks ran; `skipped` says why none did. */
 export async function runDocument(document, workshop) {
   if (!isExecuted(document)) return { executed: 0, problems: [] };
+  const missing = findMissing(document);
+  if (missing !== undefined) return { executed: 0, problems: [], skipped: `${missing} is not installed` };
   const scratch = await openScratch(workshop, document);
   const run = new DocumentRun(document, workshop, scratch);
   try {
@@ -30,6 +32,12 @@ export async function runDocument(document, workshop) {
     await run.close();
     scratch.close();
   }
+}
+
+/** A program that `<!-- needs: curl -->` names and this machine does not have. */
+function findMissing({ text }) {
+  const needed = Array.from(text.matchAll(/^<!-- needs: ([\w-]+) -->$/gm), ([, program]) => program);
+  return needed.find((program) => spawnSync("sh", ["-c", `command -v ${program}`]).status !== 0);
 }
 
 class DocumentRun {

@@ -28,11 +28,12 @@ process.exitCode = failed === 0 ? 0 : 1;
 async function runNext() {
   for (let document = queue.shift(); document !== undefined; document = queue.shift()) {
     const started = Date.now();
-    const { executed, problems: found } = await runDocument(document, workshop);
+    const { executed, problems: found, skipped } = await runDocument(document, workshop);
     const problems = [...(document.isConverted ? document.problems : []), ...found];
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     if (problems.length > 0) failed += 1;
-    const state = problems.length > 0 ? "FAILED" : document.isConverted ? "ok" : "not converted";
+    const state =
+      problems.length > 0 ? "FAILED" : skipped ? `skipped (${skipped})` : document.isConverted ? "ok" : "not converted";
     process.stdout.write(`${state.padEnd(7)} ${document.file}: ${executed} blocks, ${seconds} s\n`);
     for (const { line, message, details } of problems) {
       process.stdout.write(`  ${document.file}:${line} ${message}\n`);

@@ -121,7 +121,8 @@ export default defineConfig({
       highlighter.codeToHtml = (code, options) => toHtml(code, { ...options, tokenizeTimeLimit: 0 });
     },
   },
-  vite: { build: { chunkSizeWarningLimit: 2000 } },
+  // Without `postcss` it would look for a configuration in the repository.
+  vite: { build: { chunkSizeWarningLimit: 2000 }, css: { postcss: {} } },
   themeConfig: {
     siteTitle: "Haft",
     nav: [
