@@ -77,6 +77,7 @@ async function checkEverything(options: DoctorOptions): Promise<{ items: Finding
   let imported: ImportedSetting[] = [];
   const findings = [
     await check("Node", () => checkNode(process.versions.node)),
+    ...checkSystem(process.platform),
     await check("workspace", () => checkWorkspace(options.folder)),
     await check("configuration", async () => {
       const { loadConfig } = await import("../../config/load-config.ts");
@@ -157,6 +158,25 @@ async function checkServing(host: HaftHost): Promise<void> {
   ]);
   const { token, host: address = "127.0.0.1" } = host.config.value.server;
   await requireToken(address, (await openServerTokens(host, token)).tokens);
+}
+
+/** Nothing to report on Linux, where Haft is tested. */
+export function checkSystem(platform: NodeJS.Platform): Finding[] {
+  if (platform === "linux") return [];
+  const known: Partial<Record<NodeJS.Platform, Check>> = {
+    win32: {
+      state: "warning",
+      found: "Windows is not supported: tools expect paths with slashes.",
+      next: "Use WSL 2.",
+    },
+    darwin: {
+      state: "warning",
+      found: "macOS is not tested.",
+      next: "docs/platforms.md lists what is expected to work.",
+    },
+  };
+  const other: Check = { state: "warning", found: `${platform} is not tested.` };
+  return [{ what: "system", ...(known[platform] ?? other) }];
 }
 
 async function checkServer(client: Pick<ApiClient, "server">): Promise<Finding[]> {

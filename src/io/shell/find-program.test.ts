@@ -54,3 +54,15 @@ test("on Windows without Git, cmd.exe runs the unchanged line", () => {
   expect(shell).toMatchObject({ name: "cmd", path: "C:\\Windows\\system32\\cmd.exe", verbatimArguments: true });
   expect(shell.args('dir "a b"')).toEqual(["/d", "/s", "/c", '"dir "a b""']);
 });
+
+test("on Windows variables have no case, and PATHEXT has the endings of programs", async () => {
+  await writeFile(join(folder, "tool.exe"), "");
+  await chmod(join(folder, "tool.exe"), 0o755);
+  expect(findProgram("tool", { Path: folder }, { platform: "linux" })).toBeUndefined();
+  expect(findProgram("tool", { Path: folder, Pathext: ".CMD" }, { platform: "win32" })).toBe(join(folder, "tool"));
+  await writeFile(join(folder, "npx.cmd"), "");
+  await chmod(join(folder, "npx.cmd"), 0o755);
+  expect(findProgram("npx", { Path: folder }, { platform: "win32" })).toBe(join(folder, "npx.cmd"));
+  expect(findProgram("npx", { Path: folder, PATHEXT: ".EXE" }, { platform: "win32" })).toBeUndefined();
+  expect(findShell({ COMSPEC: "D:\\cmd.exe" }, "win32").path).toBe("D:\\cmd.exe");
+});

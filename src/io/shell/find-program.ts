@@ -20,19 +20,40 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function findShell(env: Environment, platform: NodeJS.Platform = process.platform): Shell {
   if (platform === "win32") return findWindowsShell(env);
-  const bash = findProgram("bash", env, ["/bin", "/usr/bin"]);
+  const bash = findProgram("bash", env, { first: ["/bin", "/usr/bin"] });
   if (bash) return { name: "bash", path: bash, args: bashArgs };
-  const sh = findProgram("sh", env, ["/bin", "/usr/bin"]);
+  const sh = findProgram("sh", env, { first: ["/bin", "/usr/bin"] });
   if (sh) return { name: "sh", path: sh, args: (command) => ["-c", "--", command] };
   throw toolError("unavailable", "No shell was found: neither bash nor sh is in /bin, /usr/bin or PATH.", {
     next: "Install one, or run the program directly without a shell.",
   });
 }
 
-/** The absolute path of an executable file: searches `first`, then PATH. Undefined if there is none. */
-export function findProgram(name: string, env: Environment, first: readonly string[] = []): string | undefined {
-  const folders = [...first, ...(env.PATH ?? "").split(delimiter).filter(isAbsolute)];
-  return folders.map((folder) => join(folder, name)).find(isExecutableFile);
+/**
+ * The absolute path of an executable file: searches `first`, then PATH. Undefined if there is none. On Windows also with the
+ * endings of PATHEXT.
+ */
+export function findProgram(
+  name: string,
+  env: Environment,
+  { first = [], platform = process.platform }: { first?: readonly string[]; platform?: NodeJS.Platform } = {},
+): string | undefined {
+  const folders = [...first, ...(readVariable(env, "PATH", platform) ?? "").split(delimiter).filter(isAbsolute)];
+  const endings = platform === "win32" ? ["", ...endingsOf(env)] : [""];
+  return folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending))).find(isExecutableFile);
+}
+
+function endingsOf(env: Environment): string[] {
+  return (readVariable(env, "PATHEXT", "win32") ?? ".COM;.EXE;.BAT;.CMD")
+    .split(";")
+    .map((ending) => ending.toLowerCase());
+}
+
+/** Names of variables have no case on Windows, but a copy of `process.env` has: there PATH is usually `Path`. */
+function readVariable(env: Environment, name: string, platform: NodeJS.Platform): string | undefined {
+  if (platform !== "win32" || env[name] !== undefined) return env[name];
+  const found = Object.keys(env).find((key) => key.toUpperCase() === name.toUpperCase());
+  return found === undefined ? undefined : env[found];
 }
 
 export function isExecutableFile(path: string): boolean {
@@ -51,12 +72,12 @@ function bashArgs(command: string): string[] {
 }
 
 function findWindowsShell(env: Environment): Shell {
-  const folders = [env.ProgramFiles, env["ProgramFiles(x86)"]].filter((folder) => folder !== undefined);
+  const folders = ["ProgramFiles", "ProgramFiles(x86)"].flatMap((name) => readVariable(env, name, "win32") ?? []);
   const bash = folders.map((folder) => `${folder}\\Git\\bin\\bash.exe`).find(isExecutableFile);
   if (bash) return { name: "bash", path: bash, args: bashArgs };
   return {
     name: "cmd",
-    path: env.ComSpec ?? "C:\\Windows\\System32\\cmd.exe",
+    path: readVariable(env, "ComSpec", "win32") ?? "C:\\Windows\\System32\\cmd.exe",
     args: (command) => ["/d", "/s", "/c", `"${command}"`],
     verbatimArguments: true,
   };
@@ -94,7 +115,9 @@ export function findBrowser({ named, env, platform = process.platform }: FindBro
 function candidatesOf(env: FindBrowserOptions["env"], platform: NodeJS.Platform): string[] {
   if (platform === "darwin") return MAC_PROGRAMS;
   if (platform !== "win32") return [];
-  const folders = [env["PROGRAMFILES"], env["PROGRAMFILES(X86)"], env["LOCALAPPDATA"]];
+  const folders = ["ProgramFiles", "ProgramFiles(x86)", "LOCALAPPDATA"].map((name) =>
+    readVariable(env, name, platform),
+  );
   return folders.flatMap((folder) => (folder ? WINDOWS_PROGRAMS.map((program) => join(folder, program)) : []));
 }
 
@@ -102,7 +125,7 @@ function candidatesOf(env: FindBrowserOptions["env"], platform: NodeJS.Platform)
 function findByName(env: FindBrowserOptions["env"], platform: NodeJS.Platform): string | undefined {
   const usual = platform === "win32" ? [] : ["/usr/bin", "/usr/local/bin", "/snap/bin"];
   for (const name of NAMES) {
-    const found = findProgram(name, env, usual);
+    const found = findProgram(name, env, { first: usual, platform });
     if (found !== undefined) return found;
   }
   return undefined;

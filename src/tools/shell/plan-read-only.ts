@@ -37,7 +37,7 @@ export function planReadOnly(input: PlannedInput, { files, env, isNarrowed = fal
       readsSystem: !isNarrowed,
       programPath(name) {
         // If it does not exist, the shell reports that.
-        const path = findProgram(name, env, ["/usr/bin", "/bin"]) ?? `/usr/bin/${name}`;
+        const path = findProgram(name, env, { first: ["/usr/bin", "/bin"] }) ?? `/usr/bin/${name}`;
         // A program in the workspace could be anything.
         return isInside(path, workspace) ? undefined : path;
       },
