@@ -66,7 +66,7 @@ describe("plainChain", () => {
 });
 
 describe("plainChain agrees with bash", () => {
-  const bash = findProgram("bash", process.env, ["/bin", "/usr/bin"]) as string;
+  const bash = findProgram("bash", process.env, { first: ["/bin", "/usr/bin"] }) as string;
   let folder: string;
   beforeAll(() => {
     folder = temporaryFolder("haft-plain-");

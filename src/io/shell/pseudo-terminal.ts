@@ -22,7 +22,7 @@ export interface TerminalSize {
 export async function spawnOnTerminal(launch: Launch, size: TerminalSize, events: ChildEvents): Promise<Child> {
   const { spawn } = await loadPty();
   const program = checkLaunch(launch);
-  const bash = findProgram("bash", launch.env, ["/bin", "/usr/bin"]);
+  const bash = findProgram("bash", launch.env, { first: ["/bin", "/usr/bin"] });
   const closing = bash && closeTerminalsThenRun(program, launch.args);
   let terminal: ReturnType<typeof spawn>;
   try {

@@ -428,7 +428,7 @@ describe("the rebuilt text", () => {
       return { stdout, status, isQuiet: stderr === "" };
     };
     run("git init -q . && git add a.txt && git -c user.name=n -c user.email=e@x commit -qm first && echo x >> a.txt");
-    const programPath = (name: string) => findProgram(name, env, ["/usr/bin", "/bin"]) ?? `/usr/bin/${name}`;
+    const programPath = (name: string) => findProgram(name, env, { first: ["/usr/bin", "/bin"] }) ?? `/usr/bin/${name}`;
     const results = SAME.map((text) => {
       const rebuilt = rebuildCommand(text, { cwd: folder, programPath });
       return { text, result: "text" in rebuilt ? run(rebuilt.text) : rebuilt };
