@@ -33,7 +33,9 @@ export interface ServeToolsOptions {
 interface SocketLike {
   send(data: string): void;
   close(): void;
-  addEventListener(type: "open" | "message" | "close" | "error", listener: (event: never) => void): void;
+  // `ws` and browsers type their events differently.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  addEventListener(type: "open" | "message" | "close" | "error", listener: (event: any) => void): void;
 }
 
 /** Tools that a server can call here. */

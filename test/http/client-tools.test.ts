@@ -221,7 +221,7 @@ describe("a client's tool", () => {
 describe("haft/client", () => {
   const serve = async (api: ApiContext, tools: readonly ServedTool[], more: Partial<ServeToolsOptions> = {}) => {
     const client = createClient({ url: api.server.url, token: await api.tokenFor("read", "call") });
-    const serving = client.serveTools(tools, { client: "test", WebSocket: WebSocket as never, ...more });
+    const serving = client.serveTools(tools, { client: "test", WebSocket, ...more });
     onTestFinished(() => serving.stop());
     await serving.ready;
     return { client, serving };

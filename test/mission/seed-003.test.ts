@@ -625,7 +625,7 @@ describe("7. 特殊工具", () => {
             run: ({ hue }: { hue: string }) => `${hue}!`,
           },
         ],
-        { WebSocket: WebSocket as never },
+        { WebSocket },
       );
       onTestFinished(() => serving.stop());
       await serving.ready;
