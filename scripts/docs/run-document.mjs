@@ -175,7 +175,7 @@ class DocumentRun {
   }
 
   #report({ line }, message, details = "") {
-    this.problems.push({ line, message, details: this.#withoutPorts(details).trim() });
+    this.problems.push({ line, message, details: this.#withoutPorts(details).replace(/^\n+/, "").trimEnd() });
   }
 
   #withPorts(text) {

@@ -1,4 +1,4 @@
-import { loadConfig, type LoadedConfig } from "../config/load-config.ts";
+import { loadConfig, type LoadedConfig, untrustedNotice } from "../config/load-config.ts";
 import { ConfigError, showProblem } from "../config/problems.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
@@ -135,7 +135,7 @@ export async function openHost(
   const user = { home, env, stateFolder };
   const config = await loadConfig({ ...user, folder, overrides });
   for (const problem of config.warnings) warn(showProblem(problem));
-  if (config.untrusted.length > 0) warn(untrusted(config));
+  if (config.untrusted.length > 0) warn(untrustedNotice(config));
   if (config.value.audit.enabled === false) throw auditNeeded(config);
 
   const names = new Set<Name>(only === undefined ? NAMES : [...BASE, ...only]);
@@ -274,9 +274,4 @@ function auditNeeded({ origins }: LoadedConfig): ConfigError {
       message: "The audit log cannot be switched off. Remove this line; `audit.redact` names what it should hide.",
     },
   ]);
-}
-
-function untrusted({ untrusted: items, folder }: LoadedConfig): string {
-  const many = items.length === 1 ? "1 setting of this folder is" : `${items.length} settings of this folder are`;
-  return `${many} not used, because it is not trusted (${folder}). To review and trust them: haft trust`;
 }

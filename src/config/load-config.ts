@@ -101,6 +101,13 @@ export async function loadConfig({
   };
 }
 
+/** For people: how many settings have no effect, and what to do. */
+export function untrustedNotice({ untrusted: items, folder }: Pick<LoadedConfig, "untrusted" | "folder">): string {
+  const many = items.length === 1 ? "1 setting of this folder is" : `${items.length} settings of this folder are`;
+  const why = items.length === 1 ? "it is not trusted" : "they are not trusted";
+  return `${many} not used, because ${why} (${folder}). Review and trust: haft trust`;
+}
+
 /**
  * An agent of another program does not change one that Haft's own files define, or that a later file defines. A folder's file
  * never takes the name of an agent of the user, which may have fewer rights.

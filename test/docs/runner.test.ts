@@ -77,7 +77,7 @@ test.runIf(isHere)("what fails is reported at its line, with its output", async 
   ]);
   expect(await run("```sh", "true # exit 7", "```")).toEqual(["2 `true # exit 7` ended with 0, not with 7"]);
   expect(await run("```sh", "printf 'a\\nb\\nc\\n'", "```", "```text output", "a", "x…", "c", "```")).toEqual([
-    "5 The output is another one\na\n- x…\n+ b\n  c",
+    "5 The output is another one\n  a\n- x…\n+ b\n  c",
   ]);
   expect(await run("```sh background", "echo no; exit 1", "```", "```text output", "ready", "```")).toEqual([
     "2 `echo no; exit 1` ended before it was ready\nno",
