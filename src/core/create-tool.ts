@@ -382,7 +382,8 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   /** The resources that a call uses; two calls that share one never overlap. */
   locks?(input: InferOutput<P>): MaybePromise<readonly string[]>;
   /** Whether a call asks a person if no rule decides. Default: `auto`. */
-  permission?: ToolPermission | ((input: InferOutput<P>) => MaybePromise<ToolPermission>);
+  // A method's type: its parameter is bivariant, so a configuration with any schema can be registered.
+  permission?: ToolPermission | { of(input: InferOutput<P>): MaybePromise<ToolPermission> }["of"];
   /** What rules match: the command, the path, the host. */
   signature?(input: InferOutput<P>): MaybePromise<string | Signature>;
   /** The rule that "always allow" would save. */

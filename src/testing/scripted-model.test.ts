@@ -1,5 +1,8 @@
+import { generateText, isStepCount, streamText } from "ai";
 import { expect, test } from "vitest";
-import { createScriptedModel, playScript, readResults } from "./scripted-model.ts";
+import { createTool } from "../core/create-tool.ts";
+import { toAISDKTools } from "../formats.ts";
+import { createScriptedLanguageModel, createScriptedModel, playScript, readResults } from "./scripted-model.ts";
 import { createTestHaft } from "./test-haft.ts";
 
 const tools = [
@@ -46,4 +49,27 @@ test("recorded events are given one by one, also those that have happened", asyn
   recorded.stop();
   await execute("store", {}, { id: "three" });
   expect(recorded.types("three")).toEqual([]);
+});
+
+test("a scripted language model answers generateText and streamText of the AI SDK", async () => {
+  const add = createTool({
+    name: "add",
+    description: "Adds two numbers.",
+    kind: "readonly",
+    parameters: [{ name: "a", type: "number" }],
+    run: ({ a }) => ({ sum: a + 2 }),
+  });
+  const aiTools = toAISDKTools({ add });
+  const script = [{ calls: [{ id: "c1", name: "add", input: { a: 1 } }] }, { text: "It is three." }];
+  const stopWhen = isStepCount(2);
+  const { text, steps } = await generateText({
+    model: createScriptedLanguageModel(script),
+    tools: aiTools,
+    stopWhen,
+    prompt: "1 + 2?",
+  });
+  expect(text).toBe("It is three.");
+  expect(steps[0]?.toolResults[0]?.output.details).toEqual({ sum: 3 });
+  const stream = streamText({ model: createScriptedLanguageModel(script), tools: aiTools, stopWhen, prompt: "1 + 2?" });
+  expect(await stream.text).toBe("It is three.");
 });

@@ -2,7 +2,7 @@ import { type CallMode, nextCallId } from "../core/call.ts";
 import { textOf } from "../core/content.ts";
 import type { FunctionDeclaration } from "../core/definition.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { GeneratedTurn, LanguageModel, StreamPart } from "../models/agent/language-model.ts";
+import type { LanguageModel, ModelCallOptions } from "../models/agent/language-model.ts";
 import type { Haft } from "../runtime.ts";
 
 export interface ScriptedCall {
@@ -93,12 +93,43 @@ export type LanguageScript = readonly (
   | ((request: LanguageModelRequest) => ScriptedLanguageTurn | Promise<ScriptedLanguageTurn>)
 )[];
 
-/** A language model of the AI SDK whose turns are written down; an Error is thrown in its turn. Streams word by word. */
-export function createScriptedLanguageModel(
-  script: LanguageScript,
-): LanguageModel & { readonly requests: readonly LanguageModelRequest[] } {
+/** A language model of the AI SDK (specification v3) that follows a script. */
+export interface ScriptedLanguageModel extends LanguageModel {
+  readonly specificationVersion: "v3";
+  /** What it was asked with, turn by turn. */
+  readonly requests: readonly LanguageModelRequest[];
+  readonly supportedUrls: Record<string, RegExp[]>;
+  doGenerate(options: ModelCallOptions): Promise<ScriptedAnswer>;
+  doStream(options: ModelCallOptions): Promise<{ stream: ReadableStream<ScriptedStreamPart> }>;
+}
+
+export interface ScriptedAnswer {
+  content: ScriptedPart[];
+  finishReason: { unified: "stop" | "length" | "content-filter" | "tool-calls"; raw: undefined };
+  usage: {
+    inputTokens: { total: number; noCache: undefined; cacheRead: undefined; cacheWrite: undefined };
+    outputTokens: { total: number; text: undefined; reasoning: undefined };
+  };
+  warnings: [];
+}
+
+type SpokenPart = { type: "text" | "reasoning"; text: string };
+type ScriptedCallPart = { type: "tool-call"; toolCallId: string; toolName: string; input: string };
+export type ScriptedPart = SpokenPart | ScriptedCallPart;
+export type ScriptedStreamPart =
+  | { type: "stream-start"; warnings: [] }
+  | { type: "text-start" | "text-end" | "reasoning-start" | "reasoning-end"; id: string }
+  | { type: "text-delta" | "reasoning-delta"; id: string; delta: string }
+  | ScriptedCallPart
+  | ({ type: "finish" } & Pick<ScriptedAnswer, "finishReason" | "usage">);
+
+/**
+ * A language model of the AI SDK whose turns are written down, for `createAgent`, `generateText` and `streamText`; an Error is
+ * thrown in its turn. Streams word by word.
+ */
+export function createScriptedLanguageModel(script: LanguageScript): ScriptedLanguageModel {
   const requests: LanguageModelRequest[] = [];
-  const next = async (options: unknown): Promise<GeneratedTurn & { content: ScriptedPart[] }> => {
+  const next = async (options: unknown): Promise<ScriptedAnswer> => {
     const request = options as LanguageModelRequest;
     const turn = script[requests.length];
     requests.push(request);
@@ -112,43 +143,49 @@ export function createScriptedLanguageModel(
     specificationVersion: "v3",
     provider: "scripted",
     modelId: "model",
+    supportedUrls: {},
     requests,
     doGenerate: next,
     async doStream(options) {
-      const { content, finishReason, usage } = await next(options);
-      const parts = [...content.flatMap(streamed), { type: "finish", finishReason, usage }];
-      return { stream: ReadableStream.from(parts) as ReadableStream<StreamPart> };
+      const { content, finishReason, usage, warnings } = await next(options);
+      const parts: ScriptedStreamPart[] = [
+        { type: "stream-start", warnings },
+        ...content.flatMap(streamed),
+        { type: "finish", finishReason, usage },
+      ];
+      return { stream: ReadableStream.from(parts) as ReadableStream<ScriptedStreamPart> };
     },
   };
 }
 
-type ScriptedPart = { type: string; text?: string };
-
-function generate({ text, calls = [], reasoning, usage, finish = "stop" }: ScriptedLanguageTurn) {
+function generate({ text, calls = [], reasoning, usage, finish = "stop" }: ScriptedLanguageTurn): ScriptedAnswer {
   const { inputTokens = 1, outputTokens = 1 } = usage ?? {};
+  const content: ScriptedPart[] = calls.map(({ id, name, input = {} }) => ({
+    type: "tool-call",
+    toolCallId: id ?? nextCallId(),
+    toolName: name,
+    input: typeof input === "string" ? input : JSON.stringify(input),
+  }));
+  if (text) content.unshift({ type: "text", text });
+  if (reasoning) content.unshift({ type: "reasoning", text: reasoning });
   return {
-    content: [
-      ...(reasoning ? [{ type: "reasoning", text: reasoning }] : []),
-      ...(text ? [{ type: "text", text }] : []),
-      ...calls.map(({ id, name, input = {} }) => ({
-        type: "tool-call",
-        toolCallId: id ?? nextCallId(),
-        toolName: name,
-        input: typeof input === "string" ? input : JSON.stringify(input),
-      })),
-    ],
+    content,
     finishReason: { unified: calls.length > 0 ? "tool-calls" : finish, raw: undefined },
-    usage: { inputTokens: { total: inputTokens }, outputTokens: { total: outputTokens } },
+    usage: {
+      inputTokens: { total: inputTokens, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: outputTokens, text: undefined, reasoning: undefined },
+    },
+    warnings: [],
   };
 }
 
-function streamed(part: ScriptedPart, at: number): object[] {
-  if (part.type !== "text" && part.type !== "reasoning") return [part];
+function streamed(part: ScriptedPart, at: number): ScriptedStreamPart[] {
+  if (part.type === "tool-call") return [part];
   const id = String(at);
-  const words = part.text?.match(/\S+\s*|\s+/g) ?? [];
+  const words = part.text.match(/\S+\s*|\s+/g) ?? [];
   return [
     { type: `${part.type}-start`, id },
-    ...words.map((delta) => ({ type: `${part.type}-delta`, id, delta })),
+    ...words.map((delta) => ({ type: `${part.type}-delta` as const, id, delta })),
     { type: `${part.type}-end`, id },
   ];
 }
