@@ -69,7 +69,7 @@ test("a scripted language model answers generateText and streamText of the AI SD
     prompt: "1 + 2?",
   });
   expect(text).toBe("It is three.");
-  expect(steps[0]?.toolResults[0]?.output.details).toEqual({ sum: 3 });
+  expect(steps[0]?.toolResults[0]).toMatchObject({ output: { details: { sum: 3 } } });
   const stream = streamText({ model: createScriptedLanguageModel(script), tools: aiTools, stopWhen, prompt: "1 + 2?" });
   expect(await stream.text).toBe("It is three.");
 });
