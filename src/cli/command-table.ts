@@ -97,9 +97,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     check: "Check whether the store is damaged",
     backup: "Write a backup of the store",
     restore: "Restore the store from a backup, or from the readable parts of a damaged one",
-    prune: "Delete what is older or more than the configuration allows",
+    prune: "Delete data beyond the configured retention",
     archive: "Write the audit log to files",
-    vacuum: "Give free space of the store back to the disk",
+    vacuum: "Return free space of the store to the disk",
   }),
   single("undo", "Undo file changes that tools made", async () => (await import("./commands/undo.ts")).undo),
   ...group("artifacts", () => import("./commands/artifacts.ts"), {
@@ -108,10 +108,10 @@ export const COMMANDS: readonly CommandEntry[] = [
     versions: "List the versions of a document",
     diff: "Show what changed between two versions",
   }),
-  single("record", "Write every call of a command to a file", async () => {
+  single("record", "Record the calls of a command in a file", async () => {
     return (await import("./commands/record-and-replay.ts")).record;
   }),
-  single("replay", "Answer the calls of a command from such a file", async () => {
+  single("replay", "Answer the calls of a command from a recording", async () => {
     return (await import("./commands/record-and-replay.ts")).replay;
   }),
   ...group("config", () => import("./commands/config.ts"), { show: "Show the settings, and where each comes from" }),
@@ -136,7 +136,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   }),
   ...group("token", () => import("./commands/tokens.ts"), {
     create: "Create a token for a program",
-    list: "List the tokens of programs",
+    list: "List the tokens",
     revoke: "Revoke a token",
   }),
   single("help", "Show how to use a command", async () => (await import("./commands/help.ts")).help),

@@ -121,7 +121,7 @@ function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress
   const { protocol, hostname, origin } = new URL(url);
   const token = env["HAFT_TOKEN"] || undefined;
   if (protocol === "http:" && token !== undefined && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) {
-    output.warn(`The connection to ${hostname} has no TLS: anybody on the way can read the token.`);
+    output.warn(`The connection to ${hostname} has no TLS: anyone on the network can read the token.`);
   }
   return { url: origin, token };
 }

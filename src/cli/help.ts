@@ -37,7 +37,7 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
     title: "Start",
     commands: {
       serve: "Start the server and the console",
-      login: "Print a new address that opens the console",
+      login: "Print a link that opens the console",
       init: "Write a configuration file to start from",
       trust: "Trust what a folder's configuration would run",
       doctor: "Check whether everything works here",
@@ -53,14 +53,14 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
       artifacts: "Documents with versions",
     },
   },
-  { title: "Approve", commands: { approvals: "Calls that wait for you" } },
+  { title: "Approve", commands: { approvals: "Waiting calls" } },
   {
     title: "Tools",
     commands: {
       tools: "Find and call tools",
       parse: "Show the calls in a model's text",
-      record: "Write calls to a file",
-      replay: "Answer calls from such a file",
+      record: "Record calls in a file",
+      replay: "Answer calls from a recording",
     },
   },
   {
@@ -71,24 +71,24 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
       worker: "Run background calls, on any number of machines",
     },
   },
-  { title: "Policy", commands: { policy: "The permission rules", config: "The settings, and where each comes from" } },
-  { title: "Connections", commands: { mcp: "MCP servers and clients", token: "Tokens of programs" } },
+  { title: "Policy", commands: { policy: "Permission rules", config: "Settings, and where each comes from" } },
+  { title: "Connections", commands: { mcp: "MCP servers and clients", token: "Tokens for programs" } },
   {
     title: "Store",
     commands: {
-      audit: "The log of everything that happened",
+      audit: "Log of calls and decisions",
       stats: "Calls, failures and durations by tool",
       store: "The database",
     },
   },
-  { title: "Help", commands: { help: "Show how to use a command", completion: "Completion for your shell" } },
+  { title: "Help", commands: { help: "Show how to use a command", completion: "Print a completion script" } },
 ];
 
 const EXAMPLES: readonly (readonly [line: string, does: string])[] = [
   ["haft serve", "start the server and the console"],
-  ["haft tools call write path=a.txt content=Hi", "call a tool; it asks first"],
+  ["haft tools call write path=a.txt content=Hi", "call a tool; asks for approval"],
   ["haft undo --last", "undo what it changed"],
-  ["haft approvals watch", "answer what waits"],
+  ["haft approvals watch", "approve or deny waiting calls"],
 ];
 
 export function showHelp(version: string, paint: Paint): string[] {
@@ -173,7 +173,7 @@ function showEntries(entries: readonly CommandEntry[], paint: Paint): string[] {
 function showOptions(title: string, options: OptionSpecs, paint: Paint): string[] {
   const rows = Object.entries(options).map(([name, { short, value, about, oneOf }]) => [
     `  ${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`,
-    oneOf ? `${about}: ${oneOf.join(", ")}` : about,
+    oneOf ? `${about} (${oneOf.join(", ")})` : about,
   ]);
   return rows.length === 0 ? [] : ["", paint("bold", title), ...showColumns(rows, { styles: ["cyan"], paint })];
 }

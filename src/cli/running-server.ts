@@ -99,7 +99,7 @@ export async function findRunningServer(
   if (!isAlive(pid) || token === undefined) {
     // Killed before it could remove them.
     remove(stateFolder);
-    return skip("does not run any more");
+    return skip("no longer runs");
   }
   const version = await readVersion();
   if (record.version !== version) return skip(`has version ${record.version}, not ${version}`);

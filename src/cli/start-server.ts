@@ -189,7 +189,7 @@ export async function openServerTokens(
       if (id !== issued.stored.id) return all.remove(id);
       throw new ApiError(
         "conflict",
-        "That token is in the configuration, and would be valid again after the next start",
+        "That token is in the configuration: it would be valid again after a restart",
         "Remove `server.token` (or HAFT_SERVER_TOKEN) there, and restart the server.",
       );
     },

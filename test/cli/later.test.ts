@@ -27,7 +27,7 @@ async function open() {
 
 test("haft schedules adds a schedule, lists, runs and tells of it, pauses, resumes and removes it", async () => {
   const { haft } = await open();
-  expect((await haft("schedules", "list")).stderr).toContain("There are none.");
+  expect((await haft("schedules", "list")).stderr).toContain("No schedules.");
   const added = await haft("schedules", "add", "--every", "15m", "--name", "look", "list_files", "path=.", "--json");
   expect(added.stderr).toContain("No process runs schedules at the moment");
   const { id, target, authority } = JSON.parse(added.stdout) as Record<string, unknown> & { id: string };

@@ -31,7 +31,7 @@ const list = defineCommand({
     state: {
       type: "text",
       value: "STATE",
-      about: "Default: pending",
+      about: "Only in this state; default: pending",
       oneOf: ["pending", "approved", "denied", "expired", "all"],
     },
   },
@@ -45,7 +45,11 @@ const list = defineCommand({
     if (page.items.length > 0) return;
     // Questions are kept per state folder, and one that was asked with another setting is not in this one.
     const where = url === undefined ? ` in the state folder ${stateFolderOf(folder, { env: terminal.env })}` : "";
-    output.info(state === "pending" ? `Nothing waits for an answer${where}.` : `There are none${where}.`);
+    output.info(
+      state === "pending"
+        ? `Nothing waits for an answer${where}.`
+        : `No ${state === "all" ? "" : `${state} `}approvals${where}.`,
+    );
   },
 });
 
@@ -66,7 +70,7 @@ const show = defineCommand({
 
 const approve = defineCommand({
   examples: [
-    ["haft approvals approve apr_1", "this once; the call runs"],
+    ["haft approvals approve apr_1", "approve this call once; it runs"],
     ["haft approvals approve apr_1 --always", "and save the suggested rule"],
     [
       "haft approvals approve apr_1 --for-session --rule 'Bash(npm test)'",
@@ -79,10 +83,10 @@ const approve = defineCommand({
     always: { type: "flag", about: "Also approve what the rule matches, from now on" },
     rule: { type: "text", value: "RULE", about: "Instead of the suggested rule" },
     "confirm-unshown": { type: "flag", about: "Approve it although its effect cannot be shown" },
-    "no-wait": { type: "flag", about: "Do not wait for the end of the call; a process that stays runs it" },
+    "no-wait": { type: "flag", about: "Do not wait for the call; a running server or worker runs it" },
     timeout: { type: "text", value: "SECONDS", about: "Stop waiting after this time; the call continues" },
   },
-  notes: ["Waits for the end of the call and prints its result, whichever process runs it."],
+  notes: ["Waits for the call and prints its result, even if another process runs it."],
   uses: ["approvals", "mcp"],
   async run({ connect, url, interrupted, output, operands: [given = ""], options, ...place }) {
     const { always, "for-session": session, rule, "no-wait": noWait, "confirm-unshown": confirmUnshown } = options;
@@ -200,8 +204,8 @@ const watch = defineCommand({
     ["haft approvals watch --jsonl", "prints each, for a program that answers"],
   ],
   notes: [
-    "Shows the approvals of every process that works in this folder, and the questions of MCP servers.",
-    "q ends it with 0, Ctrl-C at any time with 130. What is not answered stays open.",
+    "Shows the approvals of all processes in this folder, and the questions of MCP servers.",
+    "q exits with 0, Ctrl-C with 130. Unanswered approvals stay pending.",
   ],
   uses: ["approvals", "questions", "undo", "policy"],
   async run({ connect, terminal, output, interrupted }) {

@@ -26,7 +26,7 @@ const list = defineCommand({
     const client = await connect({ only: ["artifacts"] });
     const page = await client.artifacts.list({ session, limit, cursor });
     output.list(page, (artifacts) => showArtifacts(artifacts, output));
-    if (page.items.length === 0) output.info("There are none. Agents make them with the tool create_artifact.");
+    if (page.items.length === 0) output.info("No artifacts. Agents create them with the tool create_artifact.");
     else if (page.next !== undefined) output.info(`There are more: --cursor ${page.next}`);
   },
 });

@@ -24,7 +24,7 @@ const FILTERS = {
   decision: { type: "text", value: "WORD", about: "What was decided", oneOf: ["allow", "ask", "deny"] },
   session: { type: "text", value: "NAME", about: "Only of this session" },
   user: { type: "text", value: "NAME", about: "Only of this user" },
-  search: { type: "text", value: "TEXT", about: "Words of the entry, or their beginnings" },
+  search: { type: "text", value: "TEXT", about: "Words, or their beginnings" },
   since: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
   until: { type: "moment", value: "WHEN", about: "2h (ago), or a date" },
 } as const satisfies OptionSpecs;
@@ -62,9 +62,15 @@ const tail = defineCommand({
   ],
   options: {
     ...FILTERS,
-    lines: { type: "number", short: "n", value: "N", range: [0, 500], about: "Start with so many; default: 10" },
+    lines: {
+      type: "number",
+      short: "n",
+      value: "N",
+      range: [0, 500],
+      about: "How many earlier entries to show; default: 10",
+    },
   },
-  notes: ["Shows what every process does that works in this folder."],
+  notes: ["Shows the calls of all processes in this folder."],
   uses: ["audit"],
   async run({ connect, output, interrupted, options: { lines = 10, ...filters } }) {
     const client = await connect();
@@ -102,14 +108,14 @@ async function readAfter(client: Pick<ApiClient, "audit">, filter: AuditFilter, 
 const verify = defineCommand({
   examples: [
     ["haft audit verify", "exits with 1 if an entry is missing or was changed; prints the head of the log"],
-    ["haft audit verify --head 120:9f2c…", "also if entries were cut off, or the log removed, since that head"],
-    ["haft audit verify --since-checkpoint", "only what was added since the last check that found nothing"],
+    ["haft audit verify --head 120:9f2c…", "also detect that entries after that head were removed"],
+    ["haft audit verify --since-checkpoint", "only what was added since the last successful check"],
   ],
   options: {
     head: { type: "text", value: "COUNT:HASH", about: "The head that an earlier check printed" },
-    "since-checkpoint": { type: "flag", about: "Continue behind the entries that the last check found unchanged" },
+    "since-checkpoint": { type: "flag", about: "Start after the entries of the last successful check" },
   },
-  notes: ["Keep the head somewhere else: without it, a log that was cut off at its end looks complete."],
+  notes: ["Keep the head in another place: without it, nobody can tell that the newest entries were removed."],
   uses: ["audit"],
   async run({ connect, output, options: { head, "since-checkpoint": sinceCheckpoint } }) {
     const client = await connect();

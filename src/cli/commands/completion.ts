@@ -32,7 +32,7 @@ export const completion = defineCommand({
     ["haft completion fish > ~/.config/fish/completions/haft.fish", "in fish"],
   ],
   operands: [{ name: "SHELL", isOptional: true }],
-  options: { words: { type: "flag", about: "For the scripts: completes the last of the words after --" } },
+  options: { words: { type: "flag", about: "For the scripts: complete the last word after --" } },
   takesRest: true,
   uses: ["approvals"],
   async run({ operands: [shell = ""], rest, options: { words }, folder, terminal, output, connect }) {

@@ -24,8 +24,7 @@ const show = defineCommand({
         { paint: output.paint, styles: ["cyan", undefined, "dim"] },
       ),
     );
-    if (entries.length === 0)
-      output.info("Nothing is set: all settings have their defaults. `haft init` writes a file to start from.");
+    if (entries.length === 0) output.info("No configuration; defaults apply. `haft init` writes a file to start from.");
   },
 });
 

@@ -47,8 +47,8 @@ export const doctor = defineCommand({
   ],
   uses: ["server"],
   notes: [
-    "It opens the folder as `haft serve` does, without starting its MCP servers, and reports why if that fails. It also lists what",
-    "became of each setting of other programs: Claude Code and Desktop, Codex, Cursor, Gemini, OpenCode and VS Code.",
+    "It opens the folder like `haft serve`, without its MCP servers, and says why if that fails. It also lists what happens to",
+    "each setting of other programs: Claude Code and Desktop, Codex, Cursor, Gemini, OpenCode and VS Code.",
   ],
   async run({ folder, url, terminal, output, connect }) {
     const report =

@@ -35,7 +35,7 @@ const list = defineCommand({
     const page = await client.jobs.list({ state: states.length > 0 ? states : undefined, tool, limit });
     output.list(page, (jobs) => showJobs(jobs, output));
     const counted = Object.entries(page.counts).filter(([, count]) => count > 0);
-    output.info(counted.map(([name, count]) => `${count} ${name}`).join(", ") || "There are none.");
+    output.info(counted.map(([name, count]) => `${count} ${name}`).join(", ") || "No jobs.");
   },
 });
 
@@ -79,7 +79,7 @@ const logs = defineCommand({
 });
 
 const cancel = defineCommand({
-  examples: [["haft jobs cancel job_1 --reason 'not needed any more'", "ends it, waiting or running"]],
+  examples: [["haft jobs cancel job_1 --reason 'no longer needed'", "stop it, waiting or running"]],
   operands: [{ name: "ID" }],
   options: { reason: { type: "text", value: "TEXT", about: "For the caller" } },
   uses: ["jobs"],

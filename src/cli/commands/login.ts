@@ -8,14 +8,14 @@ import { safe } from "../output.ts";
 
 export const login = defineCommand({
   examples: [
-    ["haft login", "prints an address that opens the console of this folder's server, once"],
-    ["haft login --scope read", "for somebody who only watches"],
+    ["haft login", "print a link that opens the console once"],
+    ["haft login --scope read", "for someone who only watches"],
   ],
   options: {
     scope: {
       type: "list",
       value: "SCOPES",
-      about: "read (see), call (run tools), approve (answer), admin (tokens); default: all",
+      about: "read (view), call (run tools), approve (answer), admin (manage tokens); default: all",
     },
   },
   uses: ["session"],

@@ -32,7 +32,7 @@ export const mcp = defineCommand({
     },
     defer: {
       type: "flag",
-      about: "If there are too many tools, list some of them and tool_search; for clients that follow list changes",
+      about: "With many tools, list some of them and tool_search; for clients that follow list changes",
     },
     grace: { type: "duration", value: "TIME", about: "How long calls may take after Ctrl-C; default: 10s" },
     hold: {
@@ -166,7 +166,7 @@ const list = defineCommand({
   async run({ connect, output, interrupted }) {
     const servers = await waitForServers(await connect(), interrupted);
     output.list({ items: servers }, (items) => showServers(items, output));
-    if (servers.length === 0) output.info("There are none. `haft mcp add NAME -- COMMAND` adds one.");
+    if (servers.length === 0) output.info("No MCP servers. `haft mcp add NAME -- COMMAND` adds one.");
   },
 });
 
@@ -200,8 +200,8 @@ const importServers = defineCommand({
   },
   notes: [
     "Reads the files of Claude Desktop and Code, Cursor, VS Code, Gemini, Codex and OpenCode, and writes their servers to .mcp.json",
-    "of the folder. A server of the same name with other settings is not replaced without --replace; then nothing is written.",
-    "What becomes of each setting of the file is listed. Then `haft trust` allows the servers to run.",
+    "of the folder. If a server of the same name has other settings, nothing is written: use --replace or --rename.",
+    "The output lists what happens to each setting. Then `haft trust` allows the servers to run.",
   ],
   async run({ operands: [file = ""], folder, terminal, output, options: { replace, rename } }) {
     const [{ resolve }, { userPaths }, json] = await Promise.all([
@@ -340,14 +340,14 @@ const resources = defineCommand({
         { paint: output.paint, styles: ["cyan", "bold", "dim"], columns: output.columns },
       ),
     );
-    if (items.length === 0) output.info("There are none.");
+    if (items.length === 0) output.info("No resources.");
   },
 });
 
 const read = defineCommand({
   examples: [["haft mcp read docs docs://guide/start", "a resource of a server, through the gate"]],
   operands: [{ name: "SERVER" }, { name: "ADDRESS" }],
-  options: { raw: { type: "flag", about: "The text unchanged, for a pipe" } },
+  options: { raw: { type: "flag", about: "Print the text unchanged, for a pipe" } },
   notes: ["Reading from a server that is not trusted needs approval."],
   uses: ["mcp", "calls", "approvals", "questions"],
   async run({ connect, terminal, output, interrupted, operands: [server = "", uri = ""], options: { raw } }) {
@@ -383,7 +383,7 @@ const prompts = defineCommand({
         { paint: output.paint, styles: ["cyan", "bold", "dim"], columns: output.columns },
       ),
     );
-    if (items.length === 0) output.info("There are none.");
+    if (items.length === 0) output.info("No prompts.");
   },
 });
 
@@ -414,7 +414,7 @@ const questions = defineCommand({
     state: {
       type: "text",
       value: "STATE",
-      about: "Default: open",
+      about: "Only in this state; default: open",
       oneOf: ["open", "accepted", "declined", "cancelled", "expired", "all"],
     },
   },
@@ -424,7 +424,7 @@ const questions = defineCommand({
     if (id !== undefined) return output.data(await client.questions.get(id), showQuestion);
     const page = await client.questions.list(state === "all" ? {} : { state });
     output.list(page, (items) => showQuestionList(items, output));
-    if (page.items.length === 0) output.info(state === "open" ? "No server asks anything." : "There are none.");
+    if (page.items.length === 0) output.info(state === "open" ? "No server asks anything." : "No questions.");
   },
 });
 
@@ -436,9 +436,9 @@ const answer = defineCommand({
   ],
   operands: [{ name: "ID" }, { name: "KEY=VALUE", isRest: true, isOptional: true }],
   options: {
-    visited: { type: "flag", about: "The page was visited" },
-    decline: { type: "flag", about: "No" },
-    cancel: { type: "flag", about: "Neither yes nor no" },
+    visited: { type: "flag", about: "You visited the page" },
+    decline: { type: "flag", about: "Answer no" },
+    cancel: { type: "flag", about: "Cancel without an answer" },
   },
   notes: ["The server gets what you enter in a form: do not give it a password or a key."],
   uses: ["questions"],

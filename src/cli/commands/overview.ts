@@ -161,7 +161,7 @@ function nextCommands({
 }: Overview): (readonly [string, string])[] {
   const [down] = mcpDown;
   return [
-    ...(approvals.length > 0 ? [["haft approvals watch", "answer what waits"] as const] : []),
+    ...(approvals.length > 0 ? [["haft approvals watch", "answer calls that wait for approval"] as const] : []),
     ...(failed.length > 0 ? [["haft audit query --status failed --since 1h", "what failed"] as const] : []),
     ...(down ? [[`haft mcp doctor ${safeLine(down.name)}`, "what is wrong with it"] as const] : []),
     server === undefined

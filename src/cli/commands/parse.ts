@@ -18,14 +18,17 @@ export const parse = defineCommand({
   ],
   operands: [{ name: "FILE", isOptional: true, completes: "file" }],
   options: {
-    format: { type: "text", value: "NAME", about: "Of the text; default: auto", oneOf: ["auto", ...TEXT_FORMATS] },
+    format: {
+      type: "text",
+      value: "NAME",
+      about: "Format of the text; default: auto",
+      oneOf: ["auto", ...TEXT_FORMATS],
+    },
     mode: MODE_OPTION,
     session: { type: "text", value: "NAME", about: "The session of the calls" },
     run: { type: "flag", about: "Make the calls, one after the other" },
   },
-  notes: [
-    "Exits with 5 if a call could not be parsed or cannot be made; with --run, with the code of the first call that failed.",
-  ],
+  notes: ["Exits with 5 if a call cannot be parsed or made; with --run, with the exit code of the first failed call."],
   uses: ["playground", "calls", "approvals", "questions"],
   async run({ connect, terminal, output, interrupted, operands: [file = "-"], options }) {
     const { format, mode, session, run } = options;

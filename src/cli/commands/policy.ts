@@ -10,9 +10,7 @@ import { safeLine, type Style } from "../output.ts";
 const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red", none: "dim" };
 
 const lint = defineCommand({
-  examples: [
-    ["haft policy lint", "rules without effect, or with another effect than they seem to have; exits with 1 on errors"],
-  ],
+  examples: [["haft policy lint", "rules that do nothing, or not what they seem to do; exits with 1 on errors"]],
   uses: ["policy"],
   async run({ connect, output }) {
     const client = await connect({ connectsMcp: false });
@@ -40,9 +38,9 @@ const explain = defineCommand({
   ],
   options: {
     mode: MODE_OPTION,
-    session: { type: "text", value: "NAME", about: "With what was approved in this session" },
+    session: { type: "text", value: "NAME", about: "Include what was approved in this session" },
   },
-  notes: ["Exits with 0 whatever is decided: `--json` has the decision for a program."],
+  notes: ["Exits with 0 for every decision; `--json` has the decision for a program."],
   uses: ["policy"],
   async run({ connect, terminal, output, operands: [tool = "", ...words], options: { mode, session } }) {
     const input = await readCallInput(words, terminal);

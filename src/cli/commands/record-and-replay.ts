@@ -16,7 +16,7 @@ export const record = defineCommand({
     overwrite: { type: "flag", about: "Replace an existing recording" },
   },
   takesRest: true,
-  notes: ["`haft replay FILE` answers calls from it. It contains inputs and results: protect it like those."],
+  notes: ["`haft replay FILE` answers calls from it. The file contains inputs and results: protect it accordingly."],
   async run({ operands: [file = ""], rest, options: { redact, overwrite }, folder, url, terminal, output, run }) {
     if (url !== undefined)
       throw new UsageError("Calls of another server cannot be recorded here.", "Start that one with `haft record`.");
@@ -49,7 +49,7 @@ export const replay = defineCommand({
     "recorded-pace": { type: "flag", about: "Take as long as the recorded calls" },
   },
   takesRest: true,
-  notes: ["The policy still applies: what is denied now is denied. A call that was not recorded fails and never runs."],
+  notes: ["The policy still applies. A call that was not recorded fails and never runs."],
   async run({ operands: [file = ""], rest, options, folder, url, terminal, output, run }) {
     if (url !== undefined)
       throw new UsageError("Another server cannot be replayed here.", "Start that one with `haft replay`.");
@@ -73,7 +73,7 @@ function commandOf(rest: readonly string[]): readonly string[] {
 
 function describeReport({ used, unused, differing, outOfOrder, changedTools, isTorn }: ReplayReport): string[] {
   return [
-    `${used.length} calls were answered from the recording; ${unused.length} of it were not used.`,
+    `${used.length} calls were answered from the recording; ${unused.length} recorded calls were not used.`,
     ...differing.map(({ tool, why }) => `differs: ${safeLine(tool)}: ${safeLine(why)}`),
     ...(outOfOrder.length > 0 ? [`${outOfOrder.length} came in another order.`] : []),
     ...changedTools.map((tool) => `The definition of ${safeLine(tool)} has changed since the recording.`),

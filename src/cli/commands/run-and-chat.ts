@@ -14,13 +14,13 @@ const AGENT_OPTIONS = {
   agent: { type: "text", value: "NAME", about: "One of the configured agents" },
   model: { type: "text", value: "PROVIDER/NAME", about: "Instead of the configured model" },
   mode: MODE_OPTION,
-  "no-tool-search": { type: "flag", about: "The model gets all tool definitions, and no tool_search" },
+  "no-tool-search": { type: "flag", about: "Give the model all tool definitions, without tool_search" },
 } as const satisfies OptionSpecs;
 
 export const run = defineCommand({
   examples: [
     ['haft run "Why does the build fail?"', "give the configured agent a task"],
-    ['haft run "Rename parse to read everywhere" --mode plan', "a plan; nothing is changed"],
+    ['haft run "Rename parse to read everywhere" --mode plan', "make a plan; change nothing"],
     ['haft run "Summarize CHANGELOG.md" --json', "the answer and everything that was done, for a program"],
   ],
   operands: [{ name: "TASK", isRest: true }],
@@ -29,10 +29,10 @@ export const run = defineCommand({
     steps: { type: "number", value: "N", about: "Max number of model calls", range: [1, 10_000] },
   },
   notes: [
-    "The model is `agent.model` of the configuration, as provider/name. Its key is PROVIDER_API_KEY of the environment.",
-    "A task that begins with /NAME calls a skill, or a command of .claude/commands, with the words after it.",
-    "A call that needs approval asks here, at a terminal. Otherwise the run ends with 7, and the approval stays pending.",
-    "Questions of ask_user are asked here too. Without a terminal the model gets no answer, and decides itself.",
+    "The configuration names the model: `agent.model: provider/name`. The variable PROVIDER_API_KEY has its key.",
+    "A task that begins with /NAME uses that skill, or that command of .claude/commands.",
+    "At a terminal, you are asked to approve calls. Without one, the run exits with 7 and the approval stays pending.",
+    "Questions of ask_user are asked at the terminal too. Without one, the model decides itself.",
     "Ctrl-C ends the run and stops its calls.",
   ],
   async run(invocation) {
@@ -59,7 +59,7 @@ export const chat = defineCommand({
   },
   notes: [
     "Ctrl-C during a turn stops it; Ctrl-C or Ctrl-D at the prompt, or /exit, ends the chat.",
-    "The conversation is not saved. `haft sessions` has conversations that are.",
+    "The conversation is not saved; those of `haft sessions` are.",
   ],
   async run(invocation) {
     const { options, output, terminal } = invocation;

@@ -19,7 +19,7 @@ const list = defineCommand({
   async run({ connect, output }) {
     const page = await (await connect({ only: ["schedules"] })).schedules.list();
     output.list(page, (schedules) => showSchedules(schedules, output));
-    if (page.items.length === 0) output.info("There are none. `haft schedules add` makes one.");
+    if (page.items.length === 0) output.info("No schedules. `haft schedules add` creates one.");
     else if (!page.status.isRunning)
       output.info("No process runs them at the moment: start `haft serve` or `haft worker`.");
   },
@@ -37,19 +37,19 @@ const add = defineCommand({
   ],
   options: {
     cron: { type: "text", value: "EXPRESSION", about: "Minute, hour, day, month, weekday" },
-    zone: { type: "text", value: "ZONE", about: "Of the expression, like Europe/Berlin; default: of this machine" },
+    zone: { type: "text", value: "ZONE", about: "Time zone, like Europe/Berlin; default: this machine's" },
     every: { type: "text", value: "TIME", about: "30s, 5m, 2h, 1d" },
     at: { type: "text", value: "TIME", about: "2026-11-16T08:30:00Z, or 20m from now" },
-    name: { type: "text", value: "NAME", about: "For people" },
+    name: { type: "text", value: "NAME", about: "Name shown in lists" },
     mode: MODE_OPTION,
-    allow: { type: "list", value: "TOOLS", about: "Its calls may use only these" },
-    deny: { type: "list", value: "TOOLS", about: "Its calls may not use these" },
-    "skip-missed": { type: "flag", about: "No late run after times when no process was running" },
-    paused: { type: "flag", about: "Starts paused; `haft schedules resume` starts it" },
+    allow: { type: "list", value: "TOOLS", about: "Only these tools" },
+    deny: { type: "list", value: "TOOLS", about: "None of these tools" },
+    "skip-missed": { type: "flag", about: "Skip runs that were missed while no process was running" },
+    paused: { type: "flag", about: "Create it paused; `haft schedules resume` activates it" },
   },
   notes: [
-    "Each run passes the same gate as your own calls, with your rights. Calls that need approval wait in `haft approvals list`.",
-    "It runs while `haft serve` or `haft worker` runs; `haft schedules runs` shows missed times.",
+    "Each run goes through the gate with your permissions. Calls that need approval wait in `haft approvals list`.",
+    "Schedules need a running `haft serve` or `haft worker`; `haft schedules runs` lists missed runs.",
   ],
   uses: ["schedules"],
   async run({ connect, terminal, output, operands: [toolName = "", ...words], options }) {
@@ -75,7 +75,7 @@ const add = defineCommand({
 });
 
 const remove = defineCommand({
-  examples: [["haft schedules remove sch_1", "with its runs"]],
+  examples: [["haft schedules remove sch_1", "also deletes its list of runs"]],
   operands: [{ name: "ID" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
@@ -95,7 +95,7 @@ const pause = defineCommand({
 });
 
 const resume = defineCommand({
-  examples: [["haft schedules resume sch_1", "from its next time on; missed times are not made up for"]],
+  examples: [["haft schedules resume sch_1", "continue with the next run; missed runs are skipped"]],
   operands: [{ name: "ID" }],
   uses: ["schedules"],
   async run({ connect, output, operands: [id = ""] }) {
@@ -105,7 +105,7 @@ const resume = defineCommand({
 });
 
 const run = defineCommand({
-  examples: [["haft schedules run sch_1", "now, with the rights that it has; waits for the end"]],
+  examples: [["haft schedules run sch_1", "run it now with its own permissions, and wait for the result"]],
   operands: [{ name: "ID" }],
   uses: ["schedules"],
   async run({ connect, output, interrupted, operands: [id = ""] }) {
@@ -125,7 +125,7 @@ const run = defineCommand({
 });
 
 const runs = defineCommand({
-  examples: [["haft schedules runs sch_1", "their outcomes, and the times that were missed"]],
+  examples: [["haft schedules runs sch_1", "outcomes and missed runs"]],
   operands: [{ name: "ID" }],
   options: {
     limit: { type: "number", short: "n", value: "N", range: [1, 100], about: "Max number of runs; default: 20" },

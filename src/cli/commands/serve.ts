@@ -15,24 +15,28 @@ import { askTrust } from "./trust.ts";
 
 export const serve = defineCommand({
   examples: [
-    ["haft serve", "this folder, on loopback, with the console; the address logs you in once"],
-    ["haft serve ../project --port 0", "another folder, on any free port"],
-    ["haft serve --sample", "a small folder to try things in"],
+    ["haft serve", "serve this folder on loopback, and print a link that opens the console"],
+    ["haft serve ../project --port 0", "serve another folder, on any free port"],
+    ["haft serve --sample", "serve a small sample folder"],
   ],
   operands: [{ name: "FOLDER", isOptional: true, completes: "folder" }],
   options: {
-    port: { type: "number", value: "N", about: "0 for any free one; default: 4117" },
-    host: { type: "text", value: "ADDRESS", about: "Where to listen; beyond loopback only with tokens" },
-    "tls-cert": { type: "text", value: "FILE", about: "Certificate, with --tls-key", completes: "file" },
-    "tls-key": { type: "text", value: "FILE", about: "Its key", completes: "file" },
-    grace: { type: "duration", value: "TIME", about: "How long calls and jobs may take after Ctrl-C; default: 10s" },
+    port: { type: "number", value: "N", about: "Port to listen on, 0 for any free one; default: 4117" },
+    host: { type: "text", value: "ADDRESS", about: "Address to listen on; beyond loopback it needs a token" },
+    "tls-cert": { type: "text", value: "FILE", about: "TLS certificate, with --tls-key", completes: "file" },
+    "tls-key": { type: "text", value: "FILE", about: "Key of the certificate", completes: "file" },
+    grace: {
+      type: "duration",
+      value: "TIME",
+      about: "How long running calls and jobs may take after Ctrl-C; default: 10s",
+    },
     sample: { type: "flag", about: "Create haft-sample/ here, and use that" },
-    "no-open": { type: "flag", about: "Open no browser" },
+    "no-open": { type: "flag", about: "Do not open a browser" },
   },
   notes: [
-    "Ctrl-C or SIGTERM ends it: it takes no more requests, and running calls and jobs have ten seconds. Questions stay open. A",
-    "second Ctrl-C ends it at once. If it is killed, it continues at the next start. It runs the background calls of its store,",
-    "including those left from before; so does `haft worker`.",
+    "Ctrl-C or SIGTERM stops the server: it accepts no more requests, and running calls and jobs have ten seconds to finish.",
+    "Approvals stay pending. A second Ctrl-C stops it at once. The server also runs background calls, like `haft worker`,",
+    "including those that earlier processes left.",
   ],
   async run({ operands: [named], options, folder: given, terminal, output, interrupted, embedded }) {
     const { port, host, grace, "tls-cert": cert, "tls-key": key } = options;

@@ -29,7 +29,7 @@ const list = defineCommand({
     const client = await connect({ only: ["sessions"] });
     const page = await client.sessions.list({ state, limit });
     output.list(page, (sessions) => showSessions(sessions, output));
-    if (page.items.length === 0) output.info("There are none. `haft sessions send --new NAME TEXT` starts one.");
+    if (page.items.length === 0) output.info("No sessions. `haft sessions send --new NAME TEXT` starts one.");
     if (!page.canAnswer) output.info("No model is configured: sessions can be read, but no agent replies.");
   },
 });
@@ -66,9 +66,12 @@ const show = defineCommand({
 
 const send = defineCommand({
   examples: [
-    ["haft sessions send research 'Which sources did you use?'", "asks, and waits for the reply"],
+    ["haft sessions send research 'Which sources did you use?'", "send a message and wait for the reply"],
     ["haft sessions send --new research 'Find out who uses this module'", "starts a session with that label"],
-    ["haft sessions send research 'Go on' --wait 0s --url http://127.0.0.1:4117", "to a running server"],
+    [
+      "haft sessions send research 'Go on' --wait 0s --url http://127.0.0.1:4117",
+      "through a running server, without waiting",
+    ],
   ],
   operands: [{ name: "SESSION" }, { name: "TEXT", isRest: true }],
   options: {

@@ -83,7 +83,7 @@ const check = defineCommand({
 
 const backup = defineCommand({
   examples: [
-    ["haft store backup", "into `backups` in the state folder; servers may go on working"],
+    ["haft store backup", "into `backups` in the state folder; servers can keep running"],
     ["haft store backup /mnt/backup/haft.db", "into this file, which must not exist"],
   ],
   operands: [{ name: "FILE", isOptional: true, completes: "file" }],
@@ -112,8 +112,8 @@ function pathOf({ terminal }: Pick<Invocation, "terminal">, file: string | undef
 
 const restore = defineCommand({
   examples: [
-    ["haft store restore", "a new store of all that can be read; the old file is kept"],
-    ["haft store restore backup.db", "the store of a backup"],
+    ["haft store restore", "a new store with everything that is readable; the old file is kept"],
+    ["haft store restore backup.db", "from a backup"],
     ["haft store restore --empty", "an empty store"],
   ],
   operands: [{ name: "BACKUP", isOptional: true, completes: "file" }],
@@ -142,7 +142,7 @@ const restore = defineCommand({
 
 const prune = defineCommand({
   examples: [
-    ["haft store prune", "as `store.retention` of the configuration says; a server does so every hour"],
+    ["haft store prune", "apply `store.retention` of the configuration; a server does so every hour"],
     ["haft store prune --days 30", "audit entries that are older than 30 days"],
     ["haft store prune --dry-run", "only counts them"],
   ],
@@ -169,15 +169,13 @@ const archive = defineCommand({
   async run({ connect, output }) {
     const report = await (await connect(STORE_ONLY)).store.archive();
     output.data(report, ({ files }) =>
-      files.length === 0
-        ? ["There is no segment that is whole and not archived."]
-        : files.map((file) => safeLine(file)),
+      files.length === 0 ? ["Nothing to archive: there is no complete segment."] : files.map((file) => safeLine(file)),
     );
   },
 });
 
 const vacuum = defineCommand({
-  examples: [["haft store vacuum", "makes the file smaller after a pruning; nothing can be written meanwhile"]],
+  examples: [["haft store vacuum", "shrink the file after pruning; nothing can be written meanwhile"]],
   uses: ["store"],
   async run({ connect, output }) {
     const report = await (await connect(STORE_ONLY)).store.vacuum();

@@ -17,7 +17,7 @@ const create = defineCommand({
     scope: {
       type: "list",
       value: "SCOPES",
-      about: "read (see), call (run tools), approve (answer), admin (tokens); default: read,call",
+      about: "read (view), call (run tools), approve (answer), admin (manage tokens); default: read,call",
     },
     expires: { type: "duration", value: "TIME", about: "After this time: 12h, 30d; default: never" },
   },
@@ -40,7 +40,7 @@ function isScope(word: string): word is Scope {
 }
 
 const list = defineCommand({
-  examples: [["haft token list", "which programs may use servers of this folder, and what they may do"]],
+  examples: [["haft token list", "which programs can use the servers of this folder, and their scopes"]],
   uses: ["tokens"],
   async run({ connect, output }) {
     const client = await connect();
@@ -56,7 +56,7 @@ const list = defineCommand({
         { paint: output.paint, styles: ["bold", "cyan"] },
       ),
     );
-    if (page.items.length === 0) output.info("There are none. `haft token create NAME` makes one.");
+    if (page.items.length === 0) output.info("No tokens. `haft token create NAME` creates one.");
   },
 });
 

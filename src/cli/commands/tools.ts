@@ -75,11 +75,11 @@ const search = defineCommand({
 
 const forget = defineCommand({
   examples: [
-    ["haft tools forget", "everything that tool search has learned from your calls in this folder"],
+    ["haft tools forget", "everything it has learned from your calls in this folder"],
     ["haft tools forget github_create_issue", "only about one tool"],
   ],
   operands: [{ name: "NAME", isOptional: true, completes: "tool" }],
-  notes: ["`toolSearch.learnFrom` of the configuration says what is learned; `nothing` turns it off."],
+  notes: ["`toolSearch.learnFrom` of the configuration sets what it learns from; `nothing` turns it off."],
   uses: ["tools"],
   async run({ connect, output, operands: [tool] }) {
     const client = await connect();
@@ -108,22 +108,22 @@ const call = defineCommand({
   options: {
     mode: MODE_OPTION,
     session: { type: "text", value: "NAME", about: "The session of the call" },
-    timeout: { type: "duration", value: "TIME", about: "End it after this time: 30s, 5m" },
+    timeout: { type: "duration", value: "TIME", about: "Stop the call after this time: 30s, 5m" },
     allow: {
       type: "list",
       value: "NAMES",
       about: "Only these tools, groups and patterns, for this call and the calls that it makes",
     },
-    deny: { type: "list", value: "NAMES", about: "None of these" },
-    id: { type: "text", value: "ID", about: "Of the call: with the same id it runs once" },
-    background: { type: "flag", about: "As a job: prints its id and returns; a server or `haft worker` runs it" },
-    raw: { type: "flag", about: "The text unchanged, for a pipe" },
+    deny: { type: "list", value: "NAMES", about: "None of these tools" },
+    id: { type: "text", value: "ID", about: "Id of the call; calls with the same id run once" },
+    background: { type: "flag", about: "Run it as a job and print the job's id; a server or `haft worker` runs it" },
+    raw: { type: "flag", about: "Print the text unchanged, for a pipe" },
   },
   notes: [
-    "`exec` runs to its end here and prints its output as it comes. Its failure is exit code 5.",
-    "A call that needs approval asks here, at a terminal. Otherwise it prints the id of the approval and exits with 7.",
-    "Characters that a terminal would hide or act on are spelled out; --json and --raw keep everything.",
-    "`haft policy explain NAME KEY=VALUE…` shows what would happen, and runs nothing.",
+    "`exec` prints the output of the command as it comes, and exits with 5 if the command fails.",
+    "At a terminal, you are asked to approve the call. Without one, it prints the approval's id and exits with 7.",
+    "Control and invisible characters are escaped; --json and --raw keep them.",
+    "`haft policy explain NAME KEY=VALUE…` shows what would happen without running it.",
   ],
   uses: ["calls", "approvals", "questions", "mcp"],
   async run({ connect, url, terminal, output, interrupted, operands: [tool = "", ...words], options }) {

@@ -7,22 +7,22 @@ import { isInteractive } from "../terminal.ts";
 
 export const trust = defineCommand({
   examples: [
-    ["haft trust", "see what this folder's configuration would run or loosen, and trust it"],
-    ["haft trust --list", "only see it; exits with 7 if something is not trusted yet"],
-    ["haft trust --forget", 'trust nothing any more, including saved "always" rules'],
+    ["haft trust", "review what this folder's configuration would run or allow, and trust it"],
+    ["haft trust --list", "only review it; exits with 7 if something is not trusted yet"],
+    ["haft trust --forget", 'revoke the trust, including saved "always" rules'],
   ],
   options: {
-    list: { type: "flag", about: "Change nothing" },
+    list: { type: "flag", about: "Show it, and change nothing" },
     yes: { type: "flag", about: "Trust everything that is there now" },
-    forget: { type: "flag", about: "Trust nothing any more" },
+    forget: { type: "flag", about: "Revoke the trust" },
   },
-  notes: ["Until you trust it, no hook, server or plugin of the folder runs, and no rule of it allows anything."],
+  notes: ["Until you trust it, hooks, servers and plugins of the folder do not run, and its rules allow nothing."],
   async run({ folder, terminal, output, interrupted, options: { list, yes, forget } }) {
     const config = await import("../../config/trust.ts");
     const user = { env: terminal.env };
     if (forget) {
       await config.distrust(folder, user);
-      output.info("Nothing of this folder is trusted any more.");
+      output.info("This folder is no longer trusted.");
       return EXIT.done;
     }
     const status = await config.trustStatus(folder, user);

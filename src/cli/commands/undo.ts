@@ -20,10 +20,10 @@ export const undo = defineCommand({
     last: { type: "flag", about: "The last call that changed something" },
     session: { type: "text", value: "NAME", about: "Everything of this session" },
     diff: { type: "flag", about: "Only show what was changed" },
-    force: { type: "flag", about: "Even if a file was changed since" },
+    force: { type: "flag", about: "Undo even if a file has changed since" },
     limit: { type: "number", value: "N", range: [1, 500], about: "Max number of listed changes; default: 20" },
   },
-  notes: ["Undoes everything or nothing: if a file was changed since, nothing is undone, and the file is named."],
+  notes: ["All or nothing: if a file has changed since, nothing is undone and the file is named."],
   uses: ["undo"],
   async run({ connect, output, operands: [named], options: { last, session, diff, force, limit = 20 } }) {
     if ([named, last || undefined, session].filter((one) => one !== undefined).length > 1) {

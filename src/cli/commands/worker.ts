@@ -8,19 +8,19 @@ const GRACE_MS = 30_000;
 
 export const worker = defineCommand({
   examples: [
-    ["haft worker", "run the background calls of this folder's store, in as many processes as you like"],
-    ["haft worker --concurrency 20", "so many at a time"],
-    ["haft worker --tools group:web,transcode", "only those of these tools"],
+    ["haft worker", "run the background calls of this folder; start as many workers as you like"],
+    ["haft worker --concurrency 20", "up to 20 jobs at a time"],
+    ["haft worker --tools group:web,transcode", "only jobs of these tools"],
   ],
   options: {
     concurrency: { type: "number", value: "N", about: "Max number of jobs at a time; default: 8", range: [1, 1000] },
     tools: { type: "list", value: "NAMES", about: "Only jobs of these tools, groups and patterns" },
-    name: { type: "text", value: "NAME", about: "Shown in the jobs that it runs; default: the name of this machine" },
+    name: { type: "text", value: "NAME", about: "Name shown with its jobs; default: the machine's name" },
     grace: { type: "duration", value: "TIME", about: "How long running jobs may take after Ctrl-C; default: 30s" },
   },
   notes: [
-    "After Ctrl-C or SIGTERM it starts no more jobs, waits for the running ones, and returns the rest to the queue. If it is",
-    "killed, another worker takes its jobs after half a minute (at once if the store is a file of this machine).",
+    "After Ctrl-C or SIGTERM it takes no more jobs, waits for the running ones, and returns the rest to the queue. If it is",
+    "killed, another worker takes its jobs after half a minute (at once if the store is a local file).",
   ],
   async run({ folder, terminal, output, interrupted, options: { concurrency, tools, name, grace } }) {
     const [{ openHaft }, { isToolAllowed }, { hostname }] = await Promise.all([
