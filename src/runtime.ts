@@ -253,7 +253,7 @@ export interface Haft {
   register(tool: ForeignTool): AnyTool;
   /** Installs a plugin that the host names. */
   use(plugin: Plugin): Promise<AnyTool[]>;
-  /** The tools of one agent. Throws for an unknown name. */
+  /** The tools of one agent; without names it has none, until `add`. Throws for an unknown name. */
   toolkit(agentName: string, toolNames?: readonly string[]): AgentToolkit;
   /** The tools that exist under this runtime's policy; if that differs by caller, for this one. */
   tools(options?: { mode?: string | undefined; caller?: Partial<Caller> | undefined }): AnyTool[];

@@ -66,13 +66,16 @@ function writeCommand(modules, name, line) {
   chmodSync(file, 0o755);
 }
 
-/** For one document: an empty folder `project`, and an environment that shares nothing with that of the developer. */
+/** For one document: a folder `project`, empty or with its example, and an environment that shares nothing with that of the developer. */
 export async function openScratch(workshop, document) {
   const root = mkdtempSync(join(workshop.folder, "document-"));
   const folders = Object.fromEntries(
     ["project", "home", "state", "scripts", "config", "tmp"].map((name) => [name, join(root, name)]),
   );
   for (const folder of Object.values(folders)) mkdirSync(folder);
+  // The document of an example runs where a reader has it: in a folder that has the example.
+  const [, example] = /^(examples\/[^/]+)\//.exec(document.file) ?? [];
+  if (example) cpSync(join(ROOT, example), join(folders["project"], example), { recursive: true });
   const ports = await choosePorts(document);
   const env = {
     PATH: [join(workshop.folder, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),

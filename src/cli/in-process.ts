@@ -28,6 +28,7 @@ export class InProcessHost {
   readonly #target: InProcessTarget;
   readonly #options: ConnectOptions;
   readonly #closing = new CloseStack();
+  readonly #warnings = new Set<string>();
   #config: Promise<LoadedConfig> | undefined;
   #store: Promise<Store> | undefined;
   #api: Promise<HostApi> | undefined;
@@ -154,7 +155,12 @@ export class InProcessHost {
       isShortLived: true,
       connectsMcp,
       // Most commands run no program, and the result of an unconfined one has the warning too.
-      onWarning: (warning) => warning.startsWith(UNCONFINED_WARNING) || output.warn(safe(warning)),
+      onWarning: (warning) => {
+        // A second host, with the plugins, gives the warnings of the first one again.
+        if (warning.startsWith(UNCONFINED_WARNING) || this.#warnings.has(warning)) return;
+        this.#warnings.add(warning);
+        output.warn(safe(warning));
+      },
       middleware: embedded.middleware,
     });
   }

@@ -1,10 +1,11 @@
 // Every example runs as it is, with the packed package, and prints what its comments say.
 import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, inject, test } from "vitest";
 import { ROOT } from "../architecture/read-entries.ts";
+import { installPackages } from "../examples/install-packages.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { offline, serveModel } from "./claude-agent-sdk.rig.ts";
 import { folderOf, isWanted } from "./on-demand.ts";
@@ -30,30 +31,13 @@ function listExamples(): { name: string; isHere: boolean }[] {
   });
 }
 
-/** The packages that an example and its parts import. */
-function packagesOf(file: string): string[] {
-  const source = readFileSync(file, "utf8");
-  return Array.from(source.matchAll(/from "(?!node:)([^"]+)"/g), ([, found = ""]) => found).flatMap((found) =>
-    found.startsWith(".") ? packagesOf(join(dirname(file), found)) : [/^(?:@[^/]+\/)?[^/]+/.exec(found)![0]],
-  );
-}
-
 /** A copy of the example's folder, with the packages that it imports, linked as an installation would have them. */
 function installFor(name: string): string {
   const folder = temporaryFolder("haft-example-");
   cpSync(join(EXAMPLES, dirname(name)), folder, { recursive: true });
-  const modules = join(folder, "node_modules");
   const framework = ON_DEMAND.find((each) => name.endsWith(`/${each}.mjs`));
-  const places = [
-    ...(framework === undefined ? [] : [join(folderOf(framework), "node_modules")]),
-    join(ROOT, "node_modules"),
-  ];
-  for (const found of new Set(packagesOf(join(EXAMPLES, name)))) {
-    const place = found === "haft" ? dirname(haft) : places.find((each) => existsSync(join(each, found)));
-    if (place === undefined) throw new Error(`${name} imports ${found}, which is not installed.`);
-    mkdirSync(dirname(join(modules, found)), { recursive: true });
-    symlinkSync(join(place, found), join(modules, found), "junction");
-  }
+  const places = framework === undefined ? [] : [join(folderOf(framework), "node_modules")];
+  installPackages(folder, [join(EXAMPLES, name)], { haft, places });
   return folder;
 }
 
