@@ -17,6 +17,7 @@ const PARTS = {
   sessions: ["test/sessions"],
   code: ["test/code"],
   console: ["test/console"],
+  examples: ["test/examples"],
   adoption: ["test/adoption"],
   site: ["test/site"],
 };

@@ -32,17 +32,19 @@ async function answerChat({ chat, text, approvalId, approved }, response) {
   chats.set(chat, [...messages, ...(await result.responseMessages)]);
 }
 
-const server = createServer(async (request, response) => {
-  try {
-    const isJson = request.headers["content-type"] === "application/json"; // forms of other sites cannot send it
-    if (request.method === "POST" && request.url === "/chat" && isJson) await answerChat(await json(request), response);
-    else if (request.url === "/bookings") response.end(JSON.stringify(bookings));
-    else if (request.url === "/") response.setHeader("content-type", "text/html").end(page);
-    else response.writeHead(404).end();
-  } catch (error) {
+async function respond(request, response) {
+  const isJson = request.headers["content-type"] === "application/json"; // forms of other sites cannot send it
+  if (request.method === "POST" && request.url === "/chat" && isJson) await answerChat(await json(request), response);
+  else if (request.url === "/bookings") response.end(JSON.stringify(bookings));
+  else if (request.url === "/") response.setHeader("content-type", "text/html").end(page);
+  else response.writeHead(404).end();
+}
+
+const server = createServer((request, response) => {
+  respond(request, response).catch((error) => {
     console.error(error);
     response.destroy();
-  }
+  });
 });
 server.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {
   console.log(`Open http://127.0.0.1:${server.address().port}/ and write: I need a flight to Lisbon`);

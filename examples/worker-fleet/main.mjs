@@ -42,7 +42,7 @@ console.log(`${ids.length} jobs wait.`);
 // The `haft` of the installed package; after `npm install -g haft` the command is just "haft".
 const haft = join(dirname(fileURLToPath(import.meta.resolve("haft/package.json"))), "dist/cli/main.js");
 const workers = ["worker-1", "worker-2"].map((name) => {
-  const words = ["worker", "--name", name, "--concurrency", "2", "--folder", folder];
+  const words = ["worker", "--name", name, "--concurrency", "2", "--folder", folder, "--quiet"];
   return spawn(process.execPath, [haft, ...words], { stdio: ["ignore", "ignore", "inherit"] });
 });
 
@@ -61,7 +61,7 @@ const ended = await jobs.list();
 console.table(
   results.map(({ status, display }, at) => {
     const { worker, lost } = ended.find(({ id }) => id === ids[at]);
-    return { result: display, status, worker, "lost workers": lost };
+    return { result: display, status, worker: worker.split("/")[0], "workers lost": lost };
   }),
 );
 const { rowCount } = await database.query("SELECT number FROM sent_invoices");

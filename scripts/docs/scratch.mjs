@@ -66,7 +66,10 @@ function writeCommand(modules, name, line) {
   chmodSync(file, 0o755);
 }
 
-/** For one document: a folder `project`, empty or with its example, and an environment that shares nothing with that of the developer. */
+/**
+ * For one document: a folder `project`, empty or with the document's example, and an environment that shares nothing with that
+ * of the developer.
+ */
 export async function openScratch(workshop, document) {
   const root = mkdtempSync(join(workshop.folder, "document-"));
   const folders = Object.fromEntries(

@@ -4,6 +4,7 @@ import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { inject, onTestFinished, vi } from "vitest";
+import { linkPackage } from "../../scripts/install-archive.mjs";
 import { ROOT } from "../architecture/read-entries.ts";
 import { childEnd, killChild } from "../setup/child-end.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
@@ -41,11 +42,16 @@ interface Ended {
   stderr: string;
 }
 
-export async function openExample(name: string): Promise<OpenExample> {
+interface ExampleOptions {
+  /** Optional packages that Haft itself loads. */
+  besideHaft?: readonly string[];
+}
+
+export async function openExample(name: string, { besideHaft = [] }: ExampleOptions = {}): Promise<OpenExample> {
   const root = temporaryFolder(`haft-example-${name}-`);
   const folder = join(root, "examples", name);
   cpSync(join(ROOT, "examples", name), folder, { recursive: true });
-  const haft = await packedHaft();
+  const haft = await packedHaft(root, besideHaft);
   const programs = readdirSync(folder).filter((file) => file.endsWith(".mjs"));
   installPackages(
     root,
@@ -81,11 +87,17 @@ export function commandOf(name: string): string {
   return command;
 }
 
-async function packedHaft(): Promise<string> {
+/** The packed package. It finds optional packages only beside itself, so for those it is copied. */
+async function packedHaft(root: string, besideHaft: readonly string[]): Promise<string> {
   const response = await fetch(inject("archiveAddress"));
   const folder = await response.text();
   if (!response.ok) throw new Error(folder);
-  return folder;
+  if (besideHaft.length === 0) return folder;
+  const modules = join(root, "installed", "node_modules");
+  cpSync(folder, join(modules, "haft"), { recursive: true });
+  const { dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { dependencies: object };
+  for (const needed of [...Object.keys(dependencies), ...besideHaft]) linkPackage(modules, needed);
+  return join(modules, "haft");
 }
 
 function watch(child: ChildProcess): Running {
