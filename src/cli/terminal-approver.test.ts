@@ -126,7 +126,7 @@ describe("at a real terminal, key by key,", () => {
     const terminal = new Terminal([question({ questions })]);
     await terminal.waitForScreen("1: 1-2: ");
     expect(terminal.text).toContain("2. docs\\u{202e}: all pages");
-    await terminal.press("y\r", "takes no own text");
+    await terminal.press("y\r", "does not accept text");
     terminal.type("2\r");
     await terminal.waitForScreen("2: text: ");
     terminal.type("less to do\r");

@@ -387,7 +387,7 @@ export function rebuildScope(
       return tool && admitted.has(tool.name) ? tool : undefined;
     },
     names: () => names,
-    refusal: (name) => `Tool '${name}' not available in the toolkit that the call was made in`,
+    refusal: (name) => `Tool '${name}' not available in the toolkit of this call`,
   };
 }
 

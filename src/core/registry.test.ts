@@ -42,7 +42,7 @@ describe("registering", () => {
     const registry = registryOf(make("read", { aliases: ["cat"] }), make("write"));
     expect(() => registry.register(make("cat"))).toThrow(/"cat".*"read"/);
     expect(() => registry.register(make("show", { aliases: ["write"] }))).toThrow(
-      /"show" cannot answer to "write": tool "write"/,
+      /"show" cannot use the name "write": tool "write"/,
     );
     expect(() => registry.register(make("show", { aliases: ["new", "cat"] }))).toThrow(/"read"/);
     expect(names(registry.list())).toEqual(["read", "write"]);

@@ -49,7 +49,7 @@ export class ToolCallContext {
     const ids = new Set<string>();
     for (const { callId } of calls) {
       if (this.#calls.has(callId) || ids.has(callId)) {
-        throw new RangeError(`Call id "${callId}" is in use already: give every call its own id.`);
+        throw new RangeError(`Call id "${callId}" is already in use: give every call its own id.`);
       }
       ids.add(callId);
     }
@@ -105,7 +105,9 @@ export class ToolCallContext {
     const lines: string[] = [];
     const background = this.toolDefinitions.filter(({ async }) => async).map(({ name }) => name);
     if (background.length > 0) {
-      lines.push(`These tools answer later; do not call them again while they run: ${background.join(", ")}.`);
+      lines.push(
+        `These tools return their results later; do not call them again while they run: ${background.join(", ")}.`,
+      );
     }
     for (const call of this.toolCalls) {
       const result = this.#results.get(call.callId);
@@ -128,7 +130,7 @@ export class ToolCallContext {
 
 function stateOf(awaited: PendingResult | undefined): string {
   if (awaited?.pending.kind === "job")
-    return `still running as job ${awaited.pending.id}; its result arrives by itself`;
+    return `still running as job ${awaited.pending.id}; its result arrives automatically`;
   if (awaited?.pending.kind === "approval") return `waiting for a person (approval ${awaited.pending.id})`;
   if (awaited?.pending.kind === "question") return `waiting for the user's answer (question ${awaited.pending.id})`;
   return awaited ? `waiting for the ${awaited.pending.kind}` : "still running";

@@ -68,7 +68,7 @@ export class ToolCatalogue {
     if (tool) return tool;
     const near = this.nearest(requested);
     throw new TypeError(
-      `No tool answers to "${requested}".${near.length > 0 ? ` Near: ${near.map((name) => `"${name}"`).join(", ")}.` : ""}`,
+      `No tool is named "${requested}".${near.length > 0 ? ` Near: ${near.map((name) => `"${name}"`).join(", ")}.` : ""}`,
     );
   }
 
@@ -181,8 +181,8 @@ function refusal(tool: AnyTool, name: string, owner: AnyTool): TypeError {
     );
   }
   return new TypeError(
-    `Tool "${tool.name}" cannot answer to "${name}": tool "${owner.name}" of ${originKey(owner)} already does, ` +
-      "or to a name that reads the same. Choose another name or alias.",
+    `Tool "${tool.name}" cannot use the name "${name}": tool "${owner.name}" of ${originKey(owner)} has it, ` +
+      "or a name that looks the same. Choose another name or alias.",
   );
 }
 

@@ -144,9 +144,9 @@ describe.each(PEERS)("a question of ask_user at a client, %s,", (_name, connect)
   });
 
   test.each([
-    ["accepts an empty form", { action: "accept" as const, content: {} }, /not usable: .*Nothing was chosen/],
-    ["answers as if it were an approval", accept({ decision: "once" }), /not usable: .*Nothing was chosen/],
-    ["leaves a question out", accept({ answer_1: "SQLite" }), /not usable: .*Nothing was chosen.*"Which parts\?"/],
+    ["accepts an empty form", { action: "accept" as const, content: {} }, /not usable: .*No option was chosen/],
+    ["answers as if it were an approval", accept({ decision: "once" }), /not usable: .*No option was chosen/],
+    ["leaves a question out", accept({ answer_1: "SQLite" }), /not usable: .*No option was chosen.*"Which parts\?"/],
     // The library of a client may refuse it before it is sent.
     [
       "chooses what is not offered",

@@ -220,7 +220,7 @@ describe("关键实现细节", () => {
     expect(() => context.setToolCallResult({ ...result, callId: "c9" })).toThrow(/no call "c9"/);
     context.setToolCallResult(result);
     expect(() => context.setToolCallResult(result)).toThrow(/already has its result/);
-    expect(() => context.setToolCalls([call])).toThrow(/in use already/);
+    expect(() => context.setToolCalls([call])).toThrow(/already in use/);
     expect(context.toolResults).toHaveLength(1);
   });
 });
@@ -407,7 +407,7 @@ describe("ToolCallContext的作用", () => {
     context.setToolCallResult(await finalResult("c1"));
     context.setToolCallResult(await finalResult("c3", MySimpleTool, {}));
     const [guide, ...lines] = context.toPrompt().split("\n- ");
-    expect(guide).toMatch(/answer later.*my_long_running_tool/);
+    expect(guide).toMatch(/results later.*my_long_running_tool/);
     expect(guide).not.toContain("my_simple_tool");
     expect(lines).toEqual([
       expect.stringMatching(/^c1 my_simple_tool\(.*"a".*\): done: .*Processed a with value 1/),

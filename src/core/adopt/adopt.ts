@@ -67,7 +67,7 @@ export function adopt(tool: Registrable | ForeignTool, options: AdoptOptions = {
   checkKeys("adopt", options, ADOPT_KEYS);
   if (isTool(tool)) {
     if (Object.keys(options).length === 0) return tool;
-    throw new TypeError(`"${tool.name}" is a tool of Haft already. Set its options in createTool.`);
+    throw new TypeError(`"${tool.name}" is already a Haft tool. Set its options in createTool.`);
   }
   return createTool(adoptedConfig(tool, options));
 }

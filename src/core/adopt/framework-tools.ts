@@ -41,7 +41,7 @@ export const aiSDKTool: Convention = {
   fits: (tool) => isNamelessTool(tool) || isNamedAISDKTool(tool) || isProviderTool(tool),
   convert(tool, options) {
     if (isProviderTool(tool)) {
-      throw new TypeError("The provider runs this tool, so its calls cannot pass the gate.");
+      throw new TypeError("The provider runs this tool, so its calls cannot go through the gate.");
     }
     checkForeignKeys("AI SDK", tool, AI_SDK_KEYS);
     if (!isFunction(tool["execute"])) {

@@ -86,11 +86,11 @@ function readUserAnswer(asked: UserQuestion, given: unknown): UserAnswer {
   const chosen = labels.filter((label) => choices.includes(label));
   const own = text.trim();
   if (chosen.length > 1 && !asked.multiple) throw badAnswer("Only one option can be chosen", [asked]);
-  if (own !== "" && !takesText(asked)) throw badAnswer("It takes no own text", [asked]);
+  if (own !== "" && !takesText(asked)) throw badAnswer("It does not accept text", [asked]);
   if (own.length > MAX_ANSWER_LENGTH) {
-    throw badAnswer(`The text has ${own.length} characters, at most ${MAX_ANSWER_LENGTH} are possible`, [asked]);
+    throw badAnswer(`The text has ${own.length} characters; the maximum is ${MAX_ANSWER_LENGTH}`, [asked]);
   }
-  if (chosen.length === 0 && own === "") throw badAnswer("Nothing was chosen or written", [asked]);
+  if (chosen.length === 0 && own === "") throw badAnswer("No option was chosen and no text was written", [asked]);
   const answer: UserAnswer = {};
   if (chosen.length > 0) answer.choices = chosen;
   if (own !== "") answer.text = own;

@@ -18,7 +18,7 @@ test("an ask without a rule is denied if dontAsk is configured, for any mode of 
   for (const mode of [undefined, "default", "bypassPermissions"] as const) {
     const result = await haft.execute("look", {}, mode ? { mode } : {});
     expect(result.status).not.toBe("completed");
-    expect(JSON.stringify(result)).toContain("The mode dontAsk asks nobody.");
+    expect(JSON.stringify(result)).toContain("In the mode dontAsk such calls are denied.");
   }
 });
 

@@ -39,15 +39,15 @@ describe("ask_user", () => {
 
   test.each([
     [[DATABASE], [], /Got 0 answers, expected 1/],
-    [[DATABASE], [{}], /Nothing was chosen or written/],
-    [[DATABASE], [{ text: "  " }], /Nothing was chosen or written/],
+    [[DATABASE], [{}], /No option was chosen and no text was written/],
+    [[DATABASE], [{ text: "  " }], /No option was chosen and no text was written/],
     [[DATABASE], [{ choices: ["Oracle"] }], /"Oracle" is not one of the options.*choose one of "PostgreSQL", "SQLite"/],
     [[DATABASE], [{ choices: ["PostgreSQL", "SQLite"] }], /Only one option/],
-    [[{ ...DATABASE, free_text: false }], [{ text: "Oracle" }], /takes no own text/],
+    [[{ ...DATABASE, free_text: false }], [{ text: "Oracle" }], /does not accept text/],
     [[REASON], [{ choices: ["a"] }], /answer with text/],
-    [[REASON], [{ text: "x".repeat(4001) }], /4001 characters, at most 4000/],
+    [[REASON], [{ text: "x".repeat(4001) }], /4001 characters; the maximum is 4000/],
     [[REASON], [{ choices: "a" }], /a list of labels/],
-    [[REASON], ["because"], /Nothing was chosen/],
+    [[REASON], ["because"], /No option was chosen/],
   ])("refuses wrong answer %#, and stays open", async (questions, answers, problem) => {
     const haft = open();
     const { id } = await ask(haft, questions);
@@ -75,7 +75,7 @@ describe("ask_user", () => {
     });
     const write = await haft.execute("write", {});
     if (write.status !== "pending") throw new Error(write.display);
-    await expect(haft.answer(write.pending.id, answers)).rejects.toThrow("asks for a permission, not for answers");
+    await expect(haft.answer(write.pending.id, answers)).rejects.toThrow("needs approval, not answers");
     expect(await haft.approvals.get(write.pending.id)).toMatchObject({ state: "pending" });
   });
 
@@ -127,8 +127,10 @@ describe("ask_user", () => {
     const haft = open();
     const { id } = await ask(haft, [DATABASE], { caller: { user: "ada" } });
     const answers = [{ choices: ["SQLite"] }];
-    await expect(haft.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow("it was asked to ada");
-    await expect(haft.deny(id, "no", { by: "bob", rights: ["approve"] })).rejects.toThrow("it was asked to ada");
+    await expect(haft.answer(id, answers, { by: "bob", rights: ["approve"] })).rejects.toThrow(
+      "it is addressed to ada",
+    );
+    await expect(haft.deny(id, "no", { by: "bob", rights: ["approve"] })).rejects.toThrow("it is addressed to ada");
     await expect(haft.answer(id, answers, { by: "ada", rights: ["call"] })).rejects.toThrow('right "approve"');
     const admin = { by: "root", rights: ["approve", "admin"] };
     expect(await haft.answer(id, answers, admin)).toMatchObject({ status: "completed" });
@@ -194,7 +196,7 @@ describe("ask_user", () => {
   });
 
   test.each([
-    [{ approved: true }, /a yes does not answer it/],
+    [{ approved: true }, /approving does not answer it/],
     [{ approved: true, answers: [{ choices: ["Oracle"] }] }, /"Oracle" is not one of the options/],
     [{ approved: true, answers: [] }, /0 answers/],
   ])("the wrong answer %j of an approver leaves the question open", async (given, problem) => {
