@@ -47,7 +47,7 @@ const WORDS: Record<keyof ApprovalBinding, string> = {
   cwd: "the folder",
   environment: "the environment that the session has set",
   limits: "the caller or its limits",
-  policy: "which part of the policy asks",
+  policy: "which part of the policy requires approval",
 };
 
 /** The differences, in words for a person. */
@@ -93,7 +93,7 @@ export function showableInput(call: Call, maxBytes: number): unknown {
     toolOf(call).name,
     `the arguments are too long to be shown to a person in full (${bytes} bytes, at most ${maxBytes}; ` +
       `${hashOf(call.accepted)}; they end with ${JSON.stringify(text.slice(-TAIL_CHARACTERS))})`,
-    "Do it in several smaller calls, or ask for a rule that allows this call without asking.",
+    "Split it into smaller calls, or ask the user for a rule that allows this call without approval.",
   );
 }
 

@@ -194,14 +194,14 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
     return { approved, ...given, scope: "once", answers, answersHash: hashOfAnswers(row, answers) };
   }
   if (answer.answers !== undefined) {
-    const why = questions ? "a dismissed question has no answers" : "the call asks for a permission, not for answers";
+    const why = questions ? "a dismissed question has no answers" : "the call needs approval, not answers";
     throw malformed(id, why);
   }
   const { unshown } = row.question?.preview ?? {};
   if (approved && unshown !== undefined && answer.confirmUnshown !== true) {
     throw badAnswer(
       `The effect of "${id}" cannot be shown: ${unshown}`,
-      "Approve it with confirmUnshown if you want it unseen, or deny it.",
+      "Set confirmUnshown to approve it anyway, or deny it.",
     );
   }
   return approved ? { approved, ...given, ...readGrant(row, scope, answer.rule) } : { approved, ...given };
@@ -216,7 +216,7 @@ function readGivenAnswers(row: StoredCall, { answers, scope, rule }: ApprovalAns
   }
   if (answers === undefined) {
     const choices = questions.map((asked) => `"${asked.question}": ${describeChoices(asked)}.`).join(" ");
-    throw badAnswer(`"${id}" is a question, and a yes does not answer it`, choices);
+    throw badAnswer(`"${id}" is a question: approving does not answer it`, choices);
   }
   // It is only compared with the first answer. The labels may have lost their secrets, and cannot be chosen any more.
   return answer ? answers : readUserAnswers(questions, answers);
@@ -251,7 +251,7 @@ function readGrant(
     throw badAnswer(`"${String(scope)}" is not a scope of an approval`, 'Use "once", "session" or "always".');
   }
   if (suggestedRules.length === 0) {
-    throw badAnswer(`"${id}" can be approved once only: no rule would cover calls like it`, 'Answer with "once".');
+    throw badAnswer(`"${id}" can only be approved once: no rule matches calls like it`, 'Answer with "once".');
   }
   const rules = given === undefined ? suggestedRules : rulesOf(given);
   if (rules.length === 0 || rules.some((rule) => typeof rule !== "string" || rule.trim() === "")) {
@@ -291,8 +291,8 @@ function missingRight({ caller, question }: StoredCall, { rights, via, by }: App
   if (!rights.includes("approve")) return `it needs the right "approve"${via ? `, also through ${via}` : ""}`;
   if (!question?.questions || isAsked(caller, { by, rights })) return undefined;
   return caller.user === undefined
-    ? 'it was asked to no user, and needs the right "admin"'
-    : `it was asked to ${caller.user}`;
+    ? 'it is not addressed to a user, so it needs the right "admin"'
+    : `it is addressed to ${caller.user}`;
 }
 
 /** Whether a question of this caller is for this person. If the caller has no user, only for administrators. */
@@ -331,7 +331,7 @@ export function conflictOf(row: StoredCall): ToolError {
     denied: `was already ${question?.questions ? "dismissed" : "denied"}${by}${why}`,
     expired: `has expired${why}`,
     cancelled: `was cancelled${why}`,
-    changed: `is about something that has changed since${why}`,
+    changed: `is out of date, because the call has changed since${why}`,
     unknown: `${approved}, and the outcome of the call is unknown`,
   };
   const what =

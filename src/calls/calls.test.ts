@@ -65,7 +65,7 @@ describe("an answer", () => {
     const { id } = await ask(calls);
     await calls.answer(id, { approved: true, by: "ada" });
     expect(await calls.answer(id, { approved: true })).toMatchObject({ state: "approved", answer: { by: "ada" } });
-    await expect(calls.answer(id, { approved: true, scope: "always" })).rejects.toThrow(/once only/);
+    await expect(calls.answer(id, { approved: true, scope: "always" })).rejects.toThrow(/only be approved once/);
   });
 
   test("counts until the deadline that is shown, and not after", async () => {

@@ -443,7 +443,7 @@ export class Calls {
     { changes, call }: { changes: readonly string[]; call: Call },
   ): Promise<StoredCall | { full: number }> {
     const round = (seen.question?.round ?? 1) + 1;
-    const note = `changed since it was asked: ${changes.join(", ")}`;
+    const note = `changed since approval was requested: ${changes.join(", ")}`;
     // A call that was started before is never asked again: it ends as unknown.
     if (round > MAX_ROUNDS || seen.epoch > 0)
       return (await this.changed(seen, note)) ?? (await this.get(seen.id)) ?? seen;

@@ -454,7 +454,7 @@ function lostClaim({ toolName }: JobCall): ToolError {
 }
 
 function madeWithoutJob({ toolName }: JobCall): ToolError {
-  return toolError("conflict", `"${toolName}" is being made with this call id, without a job`, {
+  return toolError("conflict", `"${toolName}" is already running under this call id, without a job`, {
     next: "Make the call again to get its result.",
   });
 }

@@ -35,7 +35,7 @@ export function refusalOf({ outcome, note, begunAt, toolName, answer, question }
       return failureOf(
         "approval_expired",
         `Permission denied: ${why ?? "nobody answered in time"}. The call did not run. ` +
-          "Continue without it, and say that it needs a person who answers.",
+          "Continue without it, and say that somebody must approve it.",
       );
     case "cancelled":
       return failureOf("cancelled", `The call was cancelled before it ran${why ? `: ${why}` : ""}.`);
@@ -102,7 +102,7 @@ function openQuestion({ id, state }: StoredCall): string {
 
 /** What the caller and the person get for a question that was replaced by the question `next`. */
 export function replacedResult(row: StoredCall, why: string, next: string): PendingResult {
-  const message = `"${row.toolName}" has not run: ${why}. A new question asks about it (${next}).`;
+  const message = `"${row.toolName}" has not run: ${why}. It needs a new approval (${next}).`;
   return pendingFor(row, next, message);
 }
 

@@ -245,7 +245,7 @@ test("rules are saved, changed and revoked, with how often each decided", async 
   const { id: question } = (asked as PendingResult).pending;
   expect((await client.approvals.get(question)).rule).toBeUndefined();
   await expect(client.approvals.answer(question, { decision: "session", rule: "Bash" })).rejects.toThrow(
-    "can be approved once only",
+    "can only be approved once",
   );
   await client.approvals.answer(question, { decision: "deny" });
   expect(await client.approvals.get(question)).toMatchObject({ risk: { reasons: [{ key: "risk.changesFiles" }] } });
