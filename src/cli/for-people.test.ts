@@ -16,7 +16,7 @@ describe("a failed call at a terminal", () => {
     const said = [
       '"write" takes { path: string }. Correct the call and send it again.',
       "Permission denied: a person denied this call: no. Do not repeat it; ask what to do instead.",
-      "Denied. Do not call it again; use another tool, or tell the person why you need it.",
+      "Denied. Do not call it again; use another tool, or tell the user why you need it.",
       "The server is gone. Ask the person to sign in to it, and repeat the call only after that.",
       "It runs. Call again when it is back.",
       "Unknown. Check its effect before you call it again.",

@@ -213,7 +213,7 @@ export function createReplay(file: string, options: ReplayOptions = {}): Replay 
     const isSameTool = tools.get(tool.name)?.definition === definitionOf(tool);
     if (tools.has(tool.name) && !isSameTool) {
       changedTools.add(tool.name);
-      if (strict) throw differs(call, input, `"${tool.name}" has another definition than the recorded one`);
+      if (strict) throw differs(call, input, `"${tool.name}" has a different definition than the recorded one`);
     }
     const equal = waiting.get(keyOf(tool.name, input)) ?? [];
     const next = equal.find((one) => !isUsed.has(one)) ?? (strict ? undefined : equal.at(-1));

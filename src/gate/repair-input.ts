@@ -50,7 +50,7 @@ type Repaired = { value: unknown; what: string; absent?: boolean };
 
 function repair(value: unknown, types: ReadonlySet<JsonType>): Repaired | undefined {
   if (admitsType(types, typeOfValue(value))) return undefined;
-  if (value === null) return { value: undefined, absent: true, what: "null was read as not given" };
+  if (value === null) return { value: undefined, absent: true, what: "null was treated as missing" };
   if (typeof value === "string") {
     const parsed = repairText(value, types);
     if (parsed) return parsed;
@@ -131,7 +131,7 @@ function copyInput(value: unknown): unknown {
 
 function copy(value: unknown, name: string, depth: number): unknown {
   if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw notAccepted(`${value} is no JSON number`, name);
+    if (!Number.isFinite(value)) throw notAccepted(`${value} is not a JSON number`, name);
     return value;
   }
   if (typeof value === "string") return copyText(value, name);
@@ -183,7 +183,7 @@ function tagOf(object: object): string {
 function copyText(text: string, name: string): string {
   characters += text.length;
   if (characters > INPUT_LIMITS.characters) throw tooLarge(`more than ${INPUT_LIMITS.characters} characters of text`);
-  if (!text.isWellFormed()) throw notAccepted("the text holds half of a surrogate pair", name);
+  if (!text.isWellFormed()) throw notAccepted("the text contains half of a surrogate pair", name);
   return text;
 }
 

@@ -300,7 +300,7 @@ describe("a replay", () => {
     expect(loose.replay.report().changedTools).toEqual(["draw"]);
     const strict = await replayed({ strict: true }, other).haft.execute("draw", { from: "a" });
     expect(strict).toMatchObject({
-      error: { code: "replay_mismatch", message: expect.stringContaining("another definition") },
+      error: { code: "replay_mismatch", message: expect.stringContaining("different definition") },
     });
   });
 

@@ -56,7 +56,7 @@ describe("input repair", () => {
   test("reads null as not given, for an optional parameter", async () => {
     const { got, repairs } = await send(one("x", { type: "string" }, false), { x: null });
     expect(got).toEqual({});
-    expect(repairs).toEqual(["x: null was read as not given"]);
+    expect(repairs).toEqual(["x: null was treated as missing"]);
   });
 
   test("keeps null if the schema accepts it", async () => {

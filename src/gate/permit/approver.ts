@@ -50,7 +50,7 @@ export async function requestApproval(
   } finally {
     timer?.cancel();
     call.onAbort = undefined;
-    controller.abort(call.aborted ?? new Error("The question was answered, or nobody waits for it any more."));
+    controller.abort(call.aborted ?? new Error("The approval was answered or is no longer needed."));
   }
 
   async function callApprover(ask: Approver): Promise<StoredCall | undefined> {
@@ -72,7 +72,7 @@ export async function requestApproval(
       if (now && now.state !== "waiting") return now;
       // An approver for permissions says yes to everything. The person can still answer.
       if (row.question?.questions && error instanceof ToolError && error.code === "invalid_input") {
-        warn?.(`The approver did not answer a question, which stays open. ${error.message}`);
+        warn?.(`The approver did not answer, so the approval stays pending. ${error.message}`);
         return leaveOpen();
       }
       throw error;
@@ -88,14 +88,14 @@ export async function requestApproval(
 export async function stopWaiting(calls: Calls, id: string, why: unknown): Promise<void> {
   // Another process, or this one after its restart, may still run it.
   if (why instanceof ToolError && why.code === "shutdown") await calls.release(id);
-  else await calls.cancel(id, "nobody waits for it any more");
+  else await calls.cancel(id, "it is no longer needed");
 }
 
 /** Not the tool's fault: it has not run. */
 function approverFailed(cause: unknown): ToolError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return toolError("unavailable", `The tool has not run: asking for permission failed (${why})`, {
-    next: "Tell the person that the approver of this runtime is broken.",
+  return toolError("unavailable", `The tool did not run: requesting approval failed (${why})`, {
+    next: "Tell the user that the approver of this runtime is broken.",
     cause,
   });
 }

@@ -291,7 +291,7 @@ export class Permit implements Stage {
     } catch (thrown) {
       if (!(thrown instanceof ToolError)) return unshownPreview(call, `its preview failed: ${errorMessage(thrown)}`);
       if (previous && call.aborted) await stopWaiting(this.#calls, previous.id, call.aborted);
-      else if (previous) await this.#calls.changed(previous, `it is not possible any more: ${thrown.message}`);
+      else if (previous) await this.#calls.changed(previous, `it is no longer possible: ${thrown.message}`);
       throw thrown;
     } finally {
       timer?.cancel();
@@ -374,7 +374,11 @@ function isPassing({ decision }: Verdict): boolean {
   return decision === "allow" || decision === "ask";
 }
 
-const ALLOWED_BY_TOOL: Verdict = Object.freeze({ decision: "allow", by: "tool", reason: "the tool asks for nothing" });
+const ALLOWED_BY_TOOL: Verdict = Object.freeze({
+  decision: "allow",
+  by: "tool",
+  reason: "the tool does not need approval",
+});
 
 function judgeByTool(call: Call): MaybePromise<Verdict> {
   const tool = toolOf(call);
@@ -423,7 +427,7 @@ function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
 function full(call: Call, open: number): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
-    `${open} questions of this caller are already pending, which is the limit`,
-    "Do nothing that needs permission until some of them are answered.",
+    `${open} approvals of this caller are already pending, which is the limit`,
+    "Make no call that needs approval until some of them are answered.",
   );
 }

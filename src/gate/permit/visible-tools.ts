@@ -95,7 +95,7 @@ function denied(tool: AnyTool, { reason }: Pick<LayerOpinion, "reason">): ToolPe
   return new ToolPermissionError(
     tool.name,
     `tool "${tool.name}" is not allowed by policy (${reason})`,
-    "Do not call it again; use another tool, or tell the person why you need it.",
+    "Do not call it again; use another tool, or tell the user why you need it.",
   );
 }
 

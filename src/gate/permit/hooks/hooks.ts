@@ -184,7 +184,7 @@ function refused(call: Call, { reason, origin }: Verdict): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
     `a hook of ${origin} refused this call: ${reason}`,
-    "Do not repeat it unchanged; follow the reason, or tell the person.",
+    "Do not repeat it unchanged; follow the reason, or tell the user.",
   );
 }
 
@@ -193,7 +193,7 @@ function broken(call: Call, what: string): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
     `the call has not run: ${what}`,
-    "Tell the person that these hooks are broken.",
+    "Tell the user that these hooks are broken.",
   );
 }
 
@@ -258,7 +258,7 @@ function isTextContent(value: unknown): value is { type: "text"; text: string } 
 function withhold(call: Call, { hook, failed: failure }: HookResult): ToolResult {
   const message =
     `The tool has run, but its output is withheld: the hook "${hook.name}" of ${hook.origin} failed ` +
-    `(${failure?.why}). Do not repeat the call; tell the person that the hook is broken.`;
+    `(${failure?.why}). Do not repeat the call; tell the user that the hook is broken.`;
   return failed(call, failureOf("denied", message, "ToolPermissionError"));
 }
 

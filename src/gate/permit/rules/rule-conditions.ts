@@ -66,7 +66,8 @@ function parseCondition(text: string): Condition {
   if (effectName !== undefined) {
     const effect = EFFECTS.find((each) => each === effectName.toLowerCase());
     if (!effect) throw notUnderstood(text, `effects are ${EFFECTS.join(", ")}`);
-    if (typeof value === "string" || !Number.isInteger(value)) throw notUnderstood(text, "an effect is counted");
+    if (typeof value === "string" || !Number.isInteger(value))
+      throw notUnderstood(text, "compare an effect with a whole number");
     return { text, effect, operator: known, value, literal };
   }
   if (!/^[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*$/.test(name)) {
