@@ -31,8 +31,8 @@ export function variablesIn(folder) {
     );
 }
 
-/** Haft sets these for hooks. */
-const SET_BY_HAFT = ["HAFT_PROJECT_DIR", "HAFT_HOOK_EVENT"];
+/** Haft sets these for hooks and for MCP servers. */
+const SET_BY_HAFT = ["HAFT_PROJECT_DIR", "HAFT_HOOK_EVENT", "HAFT_OWN_FOLDER"];
 
 const VARIABLE = /\bHAFT_[A-Z][A-Z0-9_]*\b/g;
 
