@@ -20,7 +20,7 @@ export const ERROR_TEXTS_ZH: Readonly<Record<ApiError["code"] | ErrorCode, strin
   too_many_requests: "请求过多，请稍后再试",
   internal: "服务器内部错误",
   overloaded: "服务器过载，请稍后再试",
-  unreachable: "服务器没有响应。它还在运行吗？用 haft 重新启动",
+  unreachable: "服务器没有响应。它还在运行吗？请用 haft serve 重新启动",
   // Of calls.
   tool_not_found: "没有这个工具",
   invalid_input: "输入不正确",

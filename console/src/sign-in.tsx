@@ -10,8 +10,8 @@ const words = defineWords({
   en: {
     title: "Sign in to Haft",
     lost: "You are signed out. Sign in to continue where you are.",
-    lead: "Run this in the folder of the server and open the address that it prints:",
-    stale: "This link was used or has expired. Run: haft login",
+    lead: "Run this in the server's folder and open the printed link:",
+    stale: "This link was used or has expired. Get a new one: haft login",
     or: "Or use a token with the scope read or more:",
     token: "Token",
     submit: "Sign in",
@@ -20,7 +20,7 @@ const words = defineWords({
   zh: {
     title: "登录 Haft",
     lost: "登录已失效。登录后继续当前页面。",
-    lead: "在服务器的文件夹中运行此命令，然后打开它打印的地址：",
+    lead: "在服务器的文件夹中运行此命令，然后打开输出的链接：",
     stale: "此链接已使用或已过期。请运行：haft login",
     or: "或使用至少有 read 权限的令牌：",
     token: "令牌",

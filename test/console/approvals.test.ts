@@ -211,7 +211,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
         .isDisabled(),
     ).toBe(true);
     await page.getByLabel("Rule").fill("Edit(notes/**)");
-    await expectShown(card().getByText(/Would have allowed \d+ of the newest \d+ calls of write without asking/));
+    await expectShown(card().getByText(/Would have allowed \d+ of the last \d+ calls of write/));
     await card()
       .getByRole("button", { name: /Save for this session/ })
       .click();
@@ -285,7 +285,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await expectShown(card().getByText("What changed since:"));
     await expectShown(card().getByText("what the preview shows"));
     await card().getByRole("link", { name: "the earlier question" }).click();
-    await expectShown(card().getByText("Replaced: what it shows is no longer true"));
+    await expectShown(card().getByText("Replaced: what it showed is out of date"));
   });
 
   test("shows each reason of the risk once: beside its step, or below the steps", async () => {

@@ -295,7 +295,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await other.context().clearCookies();
     await other.goto("about:blank");
     await other.goto(link);
-    await expectShown(other.getByText("This link was used or has expired. Run: haft login"));
+    await expectShown(other.getByText("This link was used or has expired. Get a new one: haft login"));
     expect(other.url()).not.toContain("login=");
   });
 

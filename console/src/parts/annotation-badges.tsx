@@ -8,8 +8,8 @@ const words = defineWords({
     idempotent: ["idempotent", "not idempotent"],
     openWorld: ["open world", "closed world"],
     claims: "the server says:",
-    believed: "The server is trusted, so the policy believes it.",
-    notBelieved: "The server is not trusted: this gives the tool no rights.",
+    believed: "The server is trusted, so the policy relies on this.",
+    notBelieved: "The server is not trusted, so the policy ignores this.",
   },
   zh: {
     readOnly: ["只读", "会更改"],
@@ -18,7 +18,7 @@ const words = defineWords({
     openWorld: ["开放环境", "封闭环境"],
     claims: "服务器声称：",
     believed: "服务器受信任，策略会采信。",
-    notBelieved: "服务器未受信任：这不会给工具任何权限。",
+    notBelieved: "服务器未受信任，策略会忽略此说明。",
   },
 });
 

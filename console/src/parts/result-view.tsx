@@ -9,13 +9,13 @@ import { JsonView } from "./json-view.tsx";
 
 const words = defineWords({
   en: {
-    requested: "A person has been asked. The call runs when the answer is yes.",
+    requested: "The call waits for approval and runs when it is approved.",
     answer: "Answer it",
     details: "Details for programs",
     facts: "Facts about the call",
     whole: (kilobytes: number) => `Whole output (${kilobytes} KB)`,
     call: "This call",
-    cut: "The record has no content of results. Only the server that made the call has it, for its last 200 calls.",
+    cut: "The content of results is not recorded. Only the server that ran the call has it, for its last 200 calls.",
     tokens: (count: number) => `about ${count} tokens for the model`,
   },
   zh: {
@@ -25,7 +25,7 @@ const words = defineWords({
     facts: "关于此调用",
     whole: (kilobytes: number) => `完整输出（${kilobytes} KB）`,
     call: "此调用",
-    cut: "记录中没有结果的内容；只有执行调用的服务器保留其最近 200 次调用的内容。",
+    cut: "结果内容不会被记录；只有执行调用的服务器保留最近 200 次调用的内容。",
     tokens: (count: number) => `模型约占 ${count} 个 token`,
   },
 });

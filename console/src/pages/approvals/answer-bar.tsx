@@ -26,11 +26,11 @@ const words = defineWords({
     unshown: "Its effect cannot be shown.",
     sure: "Approve it anyway?",
     keySession: "Approve, and allow the same for this session",
-    keyAlways: "Always: look at the rule first; Ctrl+Enter in the field saves it",
+    keyAlways: "Always: shows the rule first; Ctrl+Enter in the field saves it",
     keyReason: "Give a reason; Ctrl+Enter in the field denies with it",
     keyEscape: "Leave a field, cancel",
     keyConfirm: "Confirm a critical approval",
-    noScope: "You may look, but not answer: your sign-in lacks the scope approve.",
+    noScope: "You can view but not answer: your sign-in lacks the scope approve.",
   },
   zh: {
     answers: "回答",

@@ -28,11 +28,11 @@ import { type Queue, useQueue, useQueueView } from "./use-queue.ts";
 const words = defineWords({
   en: {
     title: "Approvals",
-    lead: "Calls that wait for your approval, and questions to you. You see everything that will run, and an approval is valid once.",
+    lead: "Calls waiting for approval, and questions to you. You approve exactly what is shown, once.",
     open: "Pending",
     answered: "Answered",
     nothing: "No pending approvals",
-    nothingLead: "When a call needs an approval, it appears here and in the title of this tab.",
+    nothingLead: "When a call needs approval, it appears here and in the title of this tab.",
     noneFound: "No pending approval matches the filters",
     noneAnswered: "No approval was answered yet",
     older: "The newest 1,000. Older ones are in the audit log.",
@@ -60,11 +60,11 @@ const words = defineWords({
   },
   zh: {
     title: "审批",
-    lead: "等待许可的调用，以及向你提出的问题。你看到的就是将要运行的全部，一次许可只算一次。",
+    lead: "等待批准的调用，以及向你提出的问题。批准的就是所显示的内容，只生效一次。",
     open: "待处理",
     answered: "已处理",
     nothing: "没有等待你处理的请求",
-    nothingLead: "工具需要询问时，问题会立即出现在这里和标签页标题中。",
+    nothingLead: "需要批准的调用会出现在这里，并显示在标签页标题中。",
     noneFound: "没有符合筛选条件的待处理请求",
     noneAnswered: "还没有处理过请求",
     older: "最近 1,000 个。更早的在审计日志中。",

@@ -14,8 +14,8 @@ const words = defineWords({
   en: {
     asks: "asks you",
     server: "MCP server",
-    careful: "What you fill in goes to this server. Give it no password and no key.",
-    page: "It wants you to visit a page. Look at the whole address first: the server chose it.",
+    careful: "This server receives what you enter. Do not enter a password or a key.",
+    page: "It asks you to visit a page. Check the whole address first: the server chose it.",
     openPage: "Open the page",
     visited: "I have been there",
     send: "Send",

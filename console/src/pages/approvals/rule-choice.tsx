@@ -14,10 +14,10 @@ const words = defineWords({
     asks: "Still asks for",
     effect: ({ matched, judged, changed }: RuleEffect, tool: string) =>
       judged === 0
-        ? `There is no earlier call of ${tool} to compare with.`
-        : `Would have allowed ${matched} of the newest ${judged} calls of ${tool} without asking; ${changed} of them asked.`,
+        ? `No earlier calls of ${tool} to compare with.`
+        : `Would have allowed ${matched} of the last ${judged} calls of ${tool}; ${changed} of these needed approval.`,
     none: ({ judged }: RuleEffect, tool: string) =>
-      `This rule would change nothing for the newest ${judged} calls of ${tool}, this one included. Edit it, or approve once.`,
+      `This rule would change nothing for the last ${judged} calls of ${tool}, including this one. Edit it, or approve once.`,
   },
   zh: {
     rule: "规则",
@@ -27,7 +27,7 @@ const words = defineWords({
     effect: ({ matched, judged, changed }: RuleEffect, tool: string) =>
       judged === 0
         ? `${tool} 没有可比较的历史调用。`
-        : `${tool} 最近 ${judged} 次调用中，会不询问就允许 ${matched} 次；其中 ${changed} 次曾询问。`,
+        : `${tool} 最近 ${judged} 次调用中，此规则会直接允许 ${matched} 次；其中 ${changed} 次当时需要批准。`,
     none: ({ judged }: RuleEffect, tool: string) =>
       `此规则不会改变 ${tool} 最近 ${judged} 次调用（包括这一次）的结果。请修改规则，或只批准一次。`,
   },

@@ -24,7 +24,7 @@ const words = defineWords({
     keySend: "Send the answer (Ctrl+Enter in a field)",
     noAnswer: "not answered",
     answers: "Answers",
-    noScope: "You may look, but not answer: your sign-in lacks the scope approve.",
+    noScope: "You can view but not answer: your sign-in lacks the scope approve.",
   },
   zh: {
     several: "可选择一项或多项",

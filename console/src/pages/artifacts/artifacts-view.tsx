@@ -15,9 +15,9 @@ import { ArtifactView } from "./artifact-view.tsx";
 const words = defineWords({
   en: {
     title: "Artifacts",
-    lead: "Documents that agents make and change; every version is kept.",
+    lead: "Documents that agents create and change. Every version is kept.",
     none: "No artifacts yet",
-    noneLead: "An agent makes one with the tool create_artifact; it shows here with all its versions.",
+    noneLead: "Agents create them with the tool create_artifact.",
     session: "Session",
     anySession: "All sessions",
     output: "output of a call",
@@ -28,7 +28,7 @@ const words = defineWords({
     title: "文档",
     lead: "由代理创建和修改的文档；每个版本都会保留。",
     none: "还没有文档",
-    noneLead: "代理用工具 create_artifact 创建文档；它会连同所有版本显示在这里。",
+    noneLead: "代理用工具 create_artifact 创建文档。",
     session: "会话",
     anySession: "全部会话",
     output: "调用的输出",

@@ -24,7 +24,7 @@ import "./audit.css";
 const words = defineWords({
   en: {
     title: "Audit",
-    lead: "Written before each effect and chained by hash: what was changed or removed afterwards shows.",
+    lead: "Entries are written before each effect and chained by hashes, so later changes and deletions are detected.",
     search: "Search in inputs, results and reasons",
     jsonl: "Export JSONL",
     csv: "Export CSV",
@@ -35,7 +35,7 @@ const words = defineWords({
     none: "Nothing was found",
     noneLead: "Remove a word or a filter.",
     empty: "Nothing is recorded yet",
-    emptyLead: "The first call will be here, whoever makes it.",
+    emptyLead: "Every call is recorded here.",
     older: "Older",
     newest: "Newest",
     unsearched: (count: string) => `${count} entries are not indexed yet and were not searched.`,
@@ -44,7 +44,7 @@ const words = defineWords({
   },
   zh: {
     title: "审计",
-    lead: "在每次生效之前写入，并以哈希相连：事后的改动或删除都会显现。",
+    lead: "每条记录都在生效前写入，并以哈希链相连，事后的改动或删除都能被发现。",
     search: "搜索输入、结果与原因",
     jsonl: "导出 JSONL",
     csv: "导出 CSV",
@@ -55,7 +55,7 @@ const words = defineWords({
     none: "没有找到",
     noneLead: "去掉一个词或筛选条件。",
     empty: "还没有记录",
-    emptyLead: "第一次调用会出现在这里，无论由谁发起。",
+    emptyLead: "每次调用都会记录在这里。",
     older: "更早",
     newest: "最新",
     unsearched: (count: string) => `${count} 条记录尚未建立索引，未被搜索。`,

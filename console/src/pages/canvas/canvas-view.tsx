@@ -15,9 +15,9 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 const words = defineWords({
   en: {
     title: "Canvas",
-    lead: "What agents show you. It is sealed off: it reaches neither this console nor the network.",
+    lead: "What agents show you. It is isolated: it cannot reach this console or the network.",
     none: "Nothing is shown",
-    noneLead: "An agent shows something with the tool canvas: a page, a picture, a text or a diagram.",
+    noneLead: "Agents use the tool canvas to show a page, a picture, text or a diagram.",
     session: "Session",
     noSession: "(no session)",
     hide: "Hide",
@@ -27,7 +27,7 @@ const words = defineWords({
   },
   zh: {
     title: "画布",
-    lead: "代理展示给你的内容。它被隔离：既接触不到此控制台，也接触不到网络。",
+    lead: "代理展示给你的内容。内容已被隔离，无法访问此控制台和网络。",
     none: "没有展示内容",
     noneLead: "代理用工具 canvas 展示网页、图片、文本或图表。",
     session: "会话",

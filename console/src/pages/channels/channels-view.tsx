@@ -15,7 +15,7 @@ import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 const words = defineWords({
   en: {
     title: "Channels",
-    lead: "Where agents may write to people: only these channels, and only the targets that the configuration names.",
+    lead: "Where agents can send messages: only these channels, and only to the targets in the configuration.",
     ready: "ready",
     notReady: "not ready",
     incomplete: "The configuration is incomplete:",
@@ -24,11 +24,11 @@ const words = defineWords({
     sending: "Sending…",
     can: "can",
     none: "No channel is set up",
-    noneLead: "Name one under message.channels in haft.config.yml. Until then there is no message tool.",
+    noneLead: "Add one under message.channels in haft.config.yml. Without a channel, there is no message tool.",
   },
   zh: {
     title: "消息渠道",
-    lead: "代理可以给人发消息的地方：只有这些渠道，且只有配置中写明的目标。",
+    lead: "代理只能通过这些渠道发消息，且只能发给配置中的目标。",
     ready: "就绪",
     notReady: "未就绪",
     incomplete: "配置不完整：",

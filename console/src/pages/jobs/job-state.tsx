@@ -23,7 +23,7 @@ const words = defineWords({
   en: {
     time: "Not before",
     retry: "The next attempt is",
-    worker: "In the queue: a worker takes it next.",
+    worker: "Queued: waiting for a worker.",
     approval: "Waits for your answer about",
     answer: "Answer",
   },

@@ -25,7 +25,7 @@ import "./jobs.css";
 const words = defineWords({
   en: {
     title: "Jobs",
-    lead: "Calls in the background, of all worker processes, newest first.",
+    lead: "Background calls of all processes, newest first.",
     state: "State",
     all: "All",
     tool: "Only of this tool",
@@ -35,7 +35,7 @@ const words = defineWords({
     cancel: "Cancel",
     retry: "Run again",
     none: "No jobs",
-    noneLead: "Calls of background tools, and calls that ask for it, are queued here.",
+    noneLead: "Calls of background tools, and calls with the background option, are queued here.",
     noneOf: "No job matches",
   },
   zh: {
@@ -50,7 +50,7 @@ const words = defineWords({
     cancel: "取消",
     retry: "再次运行",
     none: "没有作业",
-    noneLead: "后台模式的工具，或要求在后台运行的调用，会在这里排队，结果稍后到达。",
+    noneLead: "后台工具的调用，以及选择在后台运行的调用，会在这里排队。",
     noneOf: "没有符合条件的作业",
   },
 });

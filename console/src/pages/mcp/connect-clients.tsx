@@ -8,19 +8,19 @@ import { Tabs } from "../../parts/tabs.tsx";
 const words = defineWords({
   en: {
     title: "Use these tools from your MCP client",
-    lead: "The client starts Haft for this folder. A call that needs approval asks in the client if it can show a form, and waits here otherwise.",
+    lead: "The client starts Haft for this folder. If a call needs approval, the client asks you; if it cannot, the call waits here.",
     client: "Client",
     where: "Add this to",
     way: "How",
     pipes: "Started by the client",
     http: "This server, over HTTP",
     token: "Replace TOKEN, or set HAFT_TOKEN: haft token create NAME --scope read,call",
-    none: "The file of this client takes no address: choose “Started by the client”.",
+    none: "This client's file cannot contain an address: choose “Started by the client”.",
     add: "Add it with one click",
   },
   zh: {
     title: "在你的 MCP 客户端中使用这些工具",
-    lead: "客户端会为此文件夹启动 Haft。需要批准的调用：客户端能显示表单时在客户端询问，否则在这里等待。",
+    lead: "客户端会为此文件夹启动 Haft。调用需要批准时由客户端询问你；客户端不支持时，调用在这里等待。",
     client: "客户端",
     where: "写入",
     way: "方式",

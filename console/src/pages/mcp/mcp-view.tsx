@@ -20,17 +20,17 @@ import "./mcp.css";
 const words = defineWords({
   en: {
     title: "MCP servers",
-    lead: "Servers whose tools are called through the policy, and clients that use the tools of this folder.",
+    lead: "MCP servers whose tools you use, and clients that use the tools of this folder.",
     servers: "Servers",
     add: "Add a server",
     import: "Import",
     none: "No MCP server is configured",
     noneLead: "Add one here, import those of another client, or use: haft mcp add NAME -- COMMAND.",
-    gone: (name: string) => `There is no MCP server "${name}". It may have been removed.`,
+    gone: (name: string) => `No MCP server is named "${name}". It may have been removed.`,
   },
   zh: {
     title: "MCP 服务器",
-    lead: "其工具经过策略调用的服务器，以及使用此文件夹工具的客户端。",
+    lead: "你使用其工具的 MCP 服务器，以及使用此文件夹工具的客户端。",
     servers: "服务器",
     add: "添加服务器",
     import: "导入",

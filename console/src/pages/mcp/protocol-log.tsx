@@ -17,7 +17,7 @@ const words = defineWords({
     sent: "sent",
     received: "received",
     none: "No messages yet.",
-    lead: "The last 200 messages, newest first. Secrets are hidden, and long messages are cut.",
+    lead: "The last 200 messages, newest first. Secrets are hidden, and long messages are truncated.",
     copy: "Copy all",
   },
   zh: {

@@ -10,7 +10,7 @@ const words = defineWords({
   en: {
     none: "It has no tools.",
     changed: "definition changed",
-    difference: "From what was approved to what it is now:",
+    difference: "What changed since it was approved:",
     approve: "Approve what it is now",
     fresh: "not used yet",
     use: (name: string) => `Use ${name}`,

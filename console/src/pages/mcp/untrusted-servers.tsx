@@ -9,14 +9,14 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 const words = defineWords({
   en: {
     title: "Not trusted yet",
-    lead: "These servers are in files of the folder. They start after you have read what they run, and trusted it.",
+    lead: "These servers come from files of this folder. They start after you review and trust them.",
     trust: "Trust and start",
     remove: "Remove",
-    terminal: "To trust them you need the scope admin, or in a terminal: haft trust",
+    terminal: "Trusting them needs the scope admin. In a terminal: haft trust",
   },
   zh: {
     title: "尚未信任",
-    lead: "这些服务器写在此文件夹的文件中。阅读它们运行的内容并信任后才会启动。",
+    lead: "这些服务器写在此文件夹的文件中。请先查看它们会运行什么，信任后才会启动。",
     trust: "信任并启动",
     remove: "删除",
     terminal: "信任需要 admin 权限，或在终端：haft trust",

@@ -14,7 +14,7 @@ import { PlayedCall } from "./played-call.tsx";
 const words = defineWords({
   en: {
     title: "Playground",
-    lead: "Paste what a model said, in any format. See the calls in it, what policy says to them, and what goes back to the model.",
+    lead: "Paste a model's output in any format. See its calls, what the policy decides, and what the model gets back.",
     text: "What the model said",
     format: "Format",
     auto: "recognise it",
@@ -26,9 +26,8 @@ const words = defineWords({
     said: "Text for a person",
     thought: "Reasoning",
     calls: (count: number) => (count === 1 ? "1 call" : `${count} calls`),
-    none: "No call in it",
-    noneLead:
-      "Everything was read as text. Choose the model's format where it is known: auto is careful with what could be prose.",
+    none: "No calls found",
+    noneLead: "Everything was read as text. If you know the model's format, choose it: auto does not guess.",
   },
   zh: {
     title: "演练场",
@@ -45,7 +44,7 @@ const words = defineWords({
     thought: "推理",
     calls: (count: number) => `${count} 个调用`,
     none: "没有调用",
-    noneLead: "全部内容都被当作文本。如果知道模型的格式，请选择它：自动识别对可能是普通文字的内容比较谨慎。",
+    noneLead: "全部内容都被当作文本。如果知道模型的格式，请选择它：自动识别不会猜测。",
   },
 });
 

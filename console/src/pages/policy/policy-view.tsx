@@ -17,7 +17,7 @@ import "./policy.css";
 const words = defineWords({
   en: {
     title: "Policy",
-    lead: "Deny comes before ask, ask before allow, in every mode. Calls that no rule covers are decided by their tool.",
+    lead: "In every mode, deny comes before ask, and ask before allow. If no rule matches, the tool decides.",
     mode: "Mode",
     add: "Add a rule",
     views: "What to show",
@@ -25,7 +25,7 @@ const words = defineWords({
   },
   zh: {
     title: "策略",
-    lead: "在任何模式下，拒绝先于询问，询问先于允许。没有规则涉及的调用由工具自己决定。",
+    lead: "在任何模式下，拒绝先于询问，询问先于允许。没有匹配的规则时，由工具决定。",
     mode: "模式",
     add: "添加规则",
     views: "显示内容",

@@ -12,7 +12,7 @@ const words = defineWords({
     decision: "Decision",
     decisions: { deny: "deny", ask: "ask", allow: "allow" },
     hint: "For example Bash(git push *), Edit(src/**), WebFetch(domain:example.com), mcp__server__tool",
-    effect: (matched: string, judged: string) => `It covers ${matched} of the newest ${judged} calls.`,
+    effect: (matched: string, judged: string) => `It matches ${matched} of the last ${judged} calls.`,
     changed: (count: string) => `${count} of them would be decided differently than now.`,
     same: "None of them would be decided differently than now.",
     cancel: "Cancel",

@@ -36,7 +36,7 @@ const words = defineWords({
     saved: (file: string) => `It is saved in ${file}.`,
     none: "No rules yet",
     noneLead:
-      "Add one, answer a question with Always, or write permissions into haft.config.yml. Until then every tool decides for itself whether it asks.",
+      "Add one, approve a call with Always, or write permissions in haft.config.yml. Without a rule, each tool decides whether it needs approval.",
     noneOf: "No rule matches",
   },
   zh: {
@@ -58,7 +58,8 @@ const words = defineWords({
     saveNew: "添加",
     saved: (file: string) => `保存在 ${file}。`,
     none: "还没有规则",
-    noneLead: "添加一条，处理请求时选“总是”，或在 haft.config.yml 中写入 permissions。在此之前由每个工具决定是否询问。",
+    noneLead:
+      "添加一条，处理请求时选“总是”，或在 haft.config.yml 中写入 permissions。没有规则时，由每个工具决定是否需要批准。",
     noneOf: "没有符合条件的规则",
   },
 });

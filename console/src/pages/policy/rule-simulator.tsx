@@ -23,7 +23,7 @@ const words = defineWords({
     progress: (looked: string, of: string) => `${looked} of ${of} entries of the log`,
     cancelled: "It was cancelled. Nothing was changed.",
     changed: (changed: string, judged: string) => `${changed} of ${judged} past calls would be judged differently.`,
-    skipped: (count: string) => `${count} calls cannot be judged any more: their tool is gone or refuses their input.`,
+    skipped: (count: string) => `${count} calls cannot be judged: their tool is gone or rejects their input.`,
     newest: (count: string) => `The newest ${count} are listed.`,
     count: (count: string) => `${count} calls`,
   },

@@ -17,7 +17,7 @@ const words = defineWords({
     input: "Input as JSON",
     mode: "Mode",
     ask: "Explain",
-    steps: "Everything that was looked at, in this order",
+    steps: "All checks, in order",
     badJson: "The input is not valid JSON",
     before: "At the time it was",
     call: "The call",

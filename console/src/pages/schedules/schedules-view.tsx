@@ -17,25 +17,25 @@ import "./schedules.css";
 const words = defineWords({
   en: {
     title: "Schedules",
-    lead: "Calls that are made later or again and again. Each run passes the policy, with the rights of the person who set it up.",
+    lead: "Calls that run later or repeatedly, with the permissions of the person who created them. The policy applies to each run.",
     idle: "No process runs schedules at the moment: start haft serve or haft worker.",
     add: "Add a schedule",
     save: "Add",
     back: "All schedules",
-    gone: (id: string) => `There is no schedule "${id}". It may have been removed.`,
+    gone: (id: string) => `No schedule has the id "${id}". It may have been removed.`,
     none: "No schedules",
     noneLead: "Add one here, with haft schedules add, or let an agent use the cron tool, which needs your approval.",
   },
   zh: {
     title: "定时",
-    lead: "稍后或反复进行的调用。每次运行都以设置者的权限经过策略。",
+    lead: "稍后或定期运行的调用，使用创建者的权限。每次运行都适用策略。",
     idle: "目前没有进程在执行定时任务：请启动 haft serve 或 haft worker。",
     add: "添加定时任务",
     save: "添加",
     back: "全部定时任务",
     gone: (id: string) => `没有定时任务“${id}”。它可能已被删除。`,
     none: "没有定时任务",
-    noneLead: "在这里添加，用 haft schedules add，或让代理使用 cron 工具：生效前会先询问你。",
+    noneLead: "在这里添加，用 haft schedules add，或让代理使用 cron 工具（需要你批准）。",
   },
 });
 

@@ -41,7 +41,7 @@ const words = defineWords({
     conversation: "对话",
     nothing: "还没有内容。",
     speaking: "正在回答",
-    noModel: "没有配置模型（agent.model）：可以阅读此会话，但没有人回答。",
+    noModel: "没有配置模型（agent.model）：可以查看此会话，但无法回复。",
     family: "此任务的会话",
     waits: "等待",
     inbox: (count: number) => `接下来有 ${count} 条消息`,

@@ -25,7 +25,7 @@ import "./sessions.css";
 const words = defineWords({
   en: {
     title: "Sessions",
-    lead: "Conversations with agents: what was said and done, what waits, and what they started.",
+    lead: "Conversations with agents: messages, calls, what they wait for, and what they started.",
     begin: "New session",
     state: "State",
     all: "All",
@@ -39,7 +39,7 @@ const words = defineWords({
   },
   zh: {
     title: "会话",
-    lead: "与代理的对话：说过和做过什么、在等什么、启动了什么。",
+    lead: "与代理的对话：消息、调用、正在等待的内容，以及启动的会话。",
     begin: "新会话",
     state: "状态",
     all: "全部",
@@ -49,7 +49,7 @@ const words = defineWords({
     none: "还没有会话",
     noneLead: "在这里开始一个，或用：haft sessions send --new NAME TEXT",
     noneOf: "没有处于此状态的会话",
-    noModel: "没有配置模型（agent.model）：可以阅读会话，但没有人回答。",
+    noModel: "没有配置模型（agent.model）：可以查看会话，但无法回复。",
   },
 });
 

@@ -15,7 +15,7 @@ import { Tokens } from "./tokens.tsx";
 const words = defineWords({
   en: {
     title: "Settings",
-    lead: "This browser, this server, and who may use it.",
+    lead: "This browser, this server and its tokens.",
     browser: "This browser",
     language: "Language",
     theme: "Theme",
@@ -33,7 +33,7 @@ const words = defineWords({
     store: "Store",
     sandbox: "Sandbox",
     enforced: (kind: string) => `${kind}: commands are confined`,
-    notEnforced: (kind: string) => `${kind}: commands are not confined, every one asks`,
+    notEnforced: (kind: string) => `${kind}: commands are not confined, and each needs approval`,
     load: "Calls now",
     loadText: (running: number, waiting: number) => `${running} running, ${waiting} waiting`,
     warnings: "Warnings",
@@ -41,7 +41,7 @@ const words = defineWords({
   },
   zh: {
     title: "设置",
-    lead: "此浏览器、此服务器，以及谁可以使用它。",
+    lead: "此浏览器、此服务器及其令牌。",
     browser: "此浏览器",
     language: "语言",
     theme: "主题",

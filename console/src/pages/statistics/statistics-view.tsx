@@ -17,7 +17,7 @@ import "./statistics.css";
 const words = defineWords({
   en: {
     title: "Statistics",
-    lead: "How often each tool is called, how it ends, how long it runs and how long it waits for people.",
+    lead: "Calls, outcomes, run time and waiting time by tool.",
     range: "Time range",
     ranges: { hour: "Hour", day: "Day", week: "Week", month: "30 days" },
     by: "Table by",
@@ -40,8 +40,8 @@ const words = defineWords({
     perTime: (each: string) => `Calls per ${each}`,
     latency: "Run time, without waiting for people",
     waiting: (each: string) => `Time waited for people per ${each}`,
-    noWait: "Nobody was waited for.",
-    runTime: "Run time leaves out the time in which a call waited for a person.",
+    noWait: "No call waited for a person.",
+    runTime: "Run time excludes the time a call waited for a person.",
     total: (calls: string, share: string, waited: string) =>
       `${calls} calls, ${share} failed. ${waited === "" ? "" : `Waited for people: ${waited}.`}`,
   },

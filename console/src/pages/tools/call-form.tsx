@@ -17,7 +17,7 @@ const words = defineWords({
     cancel: "Cancel",
     invalid: "This is not valid JSON yet",
     nothing: "This tool takes no input.",
-    notAllowed: "You are signed in without the right to call tools.",
+    notAllowed: "Your sign-in lacks the scope call.",
   },
   zh: {
     input: "输入",

@@ -18,7 +18,7 @@ const words = defineWords({
     notes: "Notes",
     more: "More about this tool",
     origin: "From",
-    asksByInput: "asks, depending on the input",
+    asksByInput: "needs approval, depending on the input",
   },
   zh: {
     back: "全部工具",

@@ -29,7 +29,7 @@ const words = defineWords({
   en: {
     back: "All calls",
     input: "Input",
-    noInput: "The record has no input of this call.",
+    noInput: "The input of this call was not recorded.",
     result: "Result",
     updates: "Output while it ran",
     replay: "Replay",
