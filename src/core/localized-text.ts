@@ -137,7 +137,7 @@ export const TEXTS = {
   "verdict.dontAsk": "{reason} In the mode dontAsk such calls are denied.",
   "verdict.denyRule": "The rule {rule} ({origin}) forbids it.",
   "verdict.denyRulePath": "The rule {rule} ({origin}) forbids it for {path}.",
-  "verdict.askRule": "The rule {rule} ({origin}) says to ask.",
+  "verdict.askRule": "The rule {rule} ({origin}) requires approval.",
   "verdict.allowRule": "The rule {rule} ({origin}) allows it.",
   "verdict.allowRules": "The rules {rules} allow every part of it.",
   "verdict.planMode": "In plan mode only read-only tools run.",
