@@ -2,12 +2,15 @@
  * Agents: a loop between a model and tools that uses nothing but the gate.
  *
  * @example
+ * ```ts no-run: needs the key of a provider
  * import { createHaft } from "haft";
  * import { createAgent, loadModel } from "haft/agent";
+ * import { openWorkspace } from "haft/workspace";
  *
- * const haft = createHaft({ tools });
+ * const haft = createHaft({ workspace: openWorkspace(".") });
  * const agent = createAgent({ haft, model: await loadModel({ model: "anthropic/claude-sonnet-4-5" }) });
  * const { text } = await agent.run("Which of these files is the largest?");
+ * ```
  *
  * @module
  */

@@ -1,4 +1,16 @@
-// A typed client of the HTTP API, for browsers and Node: `import { createClient } from "haft/client"`.
+/**
+ * A typed client of the HTTP API, for browsers and Node.
+ *
+ * @example
+ * ```ts no-run: needs a server
+ * import { createClient } from "haft/client";
+ *
+ * const client = createClient({ url: "http://127.0.0.1:4117", token: process.env["HAFT_TOKEN"] });
+ * const result = await client.calls.execute({ tool: "read", input: { path: "README.md" } });
+ * ```
+ *
+ * @module
+ */
 import { createHttpClient, type HttpClientOptions } from "./api/http-client.ts";
 import { serveTools, type ServedTool, type ServeToolsOptions, type ServingTools } from "./api/serve-tools.ts";
 import { type ApiClient, contracts } from "./contracts/index.ts";
@@ -16,13 +28,7 @@ export interface HaftClient extends ApiClient {
   serveTools(tools: readonly ServedTool[], options?: ServeToolsOptions): ServingTools;
 }
 
-/**
- * Methods are named after the endpoints. Everything that fails is an `ApiError`.
- *
- * @example
- * const client = createClient({ url: "http://127.0.0.1:4117", token });
- * const result = await client.calls.execute({ tool: "read", input: { path: "README.md" } });
- */
+/** Methods are named after the endpoints. Everything that fails is an `ApiError`. */
 export function createClient(options: HttpClientOptions): HaftClient {
   return {
     ...createHttpClient(contracts, options),

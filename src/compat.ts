@@ -3,6 +3,16 @@
  * calls what "haft" offers under its own name.
  *
  * @example
+ * import { createHaft, createTool } from "haft";
+ * import { ToolExecutor, ToolRegistry } from "haft/compat";
+ *
+ * const search = createTool({
+ *   name: "search",
+ *   description: "Finds documents.",
+ *   kind: "readonly",
+ *   parameters: [{ name: "query", type: "string", required: true }],
+ *   run: ({ query }) => `Nothing about ${query}`,
+ * });
  * const registry = new ToolRegistry();
  * registry.registerToolToLibrary(search);
  * const executor = new ToolExecutor(createHaft({ registry }));

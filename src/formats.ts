@@ -2,11 +2,22 @@
  * How models take tools and ask for calls: providers' formats, text formats, and other frameworks. Pure functions, no network.
  *
  * @example
- * import { readAnthropicCalls, toAnthropicMessages, toAnthropicTools } from "haft/formats";
+ * ```ts no-run: needs the key of a provider
+ * import Anthropic from "@anthropic-ai/sdk";
+ * import { createHaft } from "haft";
+ * import { readAnthropicCalls, toAnthropicTools } from "haft/formats";
+ * import { openWorkspace } from "haft/workspace";
  *
+ * const haft = createHaft({ workspace: openWorkspace(".") });
  * const { tools, names } = toAnthropicTools(haft.tools());
- * const message = await anthropic.messages.create({ model, max_tokens, messages, tools });
+ * const message = await new Anthropic().messages.create({
+ *   model: "claude-sonnet-4-5",
+ *   max_tokens: 1000,
+ *   messages: [{ role: "user", content: "Which of these files is the largest?" }],
+ *   tools,
+ * });
  * for (const call of readAnthropicCalls(message, { names })) await haft.execute(call.name, call.input, { id: call.id });
+ * ```
  *
  * @module
  */

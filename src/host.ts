@@ -1,5 +1,15 @@
-// A configured runtime with a store: `import { openHaft } from "haft/host"`.
-
+/**
+ * A runtime with the configuration of a folder and a store.
+ *
+ * @example
+ * import { openHaft } from "haft/host";
+ *
+ * const host = await openHaft(".");
+ * const result = await host.haft.execute("list_files", { path: "." });
+ * await host.close();
+ *
+ * @module
+ */
 import { checkKeys, keysOf } from "./core/options.ts";
 import type { CapabilityName, HostOptions } from "./capabilities/capability.ts";
 import { type HaftHost, openHost, type PartialHost } from "./capabilities/open-host.ts";
@@ -41,11 +51,6 @@ const OPTION_KEYS = keysOf<OpenOptions>({
 /**
  * Reads the configuration of a folder, opens its store and its capabilities, and puts one gate before all tools. If it
  * rejects, nothing is left open.
- *
- * @example
- * const host = await openHaft("/path/to/project");
- * const result = await host.haft.execute("read", { path: "README.md" });
- * await host.close();
  */
 export function openHaft(folder?: string, options?: HostOptions & { only?: undefined }): Promise<HaftHost>;
 /**

@@ -1,5 +1,5 @@
 /**
- * Everything that `import { … } from "haft"` gives, and nothing else.
+ * Define tools, run calls through the gate, and decide what may run.
  *
  * @example
  * import { createHaft, createTool } from "haft";

@@ -2,12 +2,16 @@
  * Servers for a runtime: HTTP with the console, and MCP.
  *
  * @example
+ * import { type Approval, describeApproval } from "haft";
  * import { openHaft } from "haft/host";
  * import { serveMcpStdio } from "haft/server";
  *
- * const { haft } = await openHaft(".");
- * const serving = await serveMcpStdio(haft);
+ * const host = await openHaft(".");
+ * const serving = await serveMcpStdio(host.haft, {
+ *   describe: (question) => describeApproval(question as Approval),
+ * });
  * await serving.closed;
+ * await host.close();
  *
  * @module
  */

@@ -1,3 +1,16 @@
+/**
+ * A folder with the tools that work in it, each of which is also a factory of its own.
+ *
+ * @example
+ * import { createHaft } from "haft";
+ * import { openWorkspace } from "haft/workspace";
+ *
+ * const haft = createHaft({ workspace: openWorkspace(".") });
+ * const result = await haft.execute("list_files", { path: "." });
+ * await haft.shutdown();
+ *
+ * @module
+ */
 import { resolve } from "node:path";
 import type { Caller } from "./core/call.ts";
 import type { AnyTool } from "./core/tool.ts";
@@ -130,10 +143,6 @@ export interface Workspace {
 /**
  * Opens a folder with the tools that work in it: files, search, patches, shell, processes, system, data, questions to the
  * user and to-do lists.
- *
- * @example
- * const haft = createHaft({ workspace: openWorkspace("./project") });
- * const result = await haft.execute("read", { path: "README.md" });
  */
 export function openWorkspace(folder: string = process.cwd(), options: WorkspaceOptions = {}): Workspace {
   checkKeys("openWorkspace", options, OPTION_KEYS);

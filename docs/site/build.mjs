@@ -1,7 +1,7 @@
 // npm run docs [-- --base /haft/ | --serve]: builds the documentation site into docs/site/dist.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { ensureInstalled } from "../../scripts/ensure-installed.mjs";
@@ -42,11 +42,25 @@ function copyPages() {
   rmSync(folder, { recursive: true, force: true });
   cpSync(join(ROOT, "docs", "images"), join(folder, "public", "images"), { recursive: true });
   cpSync(join(ROOT, "docs", "haft.config.schema.json"), join(folder, "public", "haft.config.schema.json"));
-  for (const [file, page] of findPages(ROOT)) {
+  const found = findPages(ROOT);
+  const additions = {
+    "zh-CN.md": (text) => `<div lang="zh-CN">\n\n${text}\n\n</div>\n`,
+    "decisions/index.md": (text) => `${text}\n## All decisions\n\n${listDecisions(found).join("\n")}\n`,
+  };
+  for (const [file, page] of found) {
     const text = readFileSync(join(ROOT, file), "utf8");
     mkdirSync(dirname(join(folder, page)), { recursive: true });
-    writeFileSync(join(folder, page), page === "zh-CN.md" ? `<div lang="zh-CN">\n\n${text}\n\n</div>\n` : text);
+    writeFileSync(join(folder, page), additions[page]?.(text) ?? text);
   }
+}
+
+/** The newest first. */
+function listDecisions(found) {
+  const files = [...found.keys()].filter((file) => /^docs\/decisions\/\d/.test(file));
+  return files.reverse().map((file) => {
+    const title = /^# (.+)$/m.exec(readFileSync(join(ROOT, file), "utf8"))?.[1] ?? basename(file);
+    return `- [${title}](${basename(file)})`;
+  });
 }
 
 function run(script, parameters) {

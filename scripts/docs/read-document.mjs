@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { ROOT } from "../root.mjs";
+import { exampleOf, listEntries } from "./entry-examples.mjs";
 
 /** One file per document that is not converted yet: only its types and its `ts run` blocks are checked. */
 export const NOT_YET = join(ROOT, "scripts", "docs", "not-yet");
@@ -20,12 +21,14 @@ export function listDocuments(root) {
     .sort();
 }
 
-export function readDocuments(root, files = listDocuments(root)) {
-  return files.map((file) =>
-    readDocument(file, readFileSync(join(root, file), "utf8"), {
-      isConverted: resolve(root) !== resolve(ROOT) || isConverted(file),
-    }),
-  );
+/** All documents, and the examples of the package's entry points; or those named. */
+export function readDocuments(root, files) {
+  const isOwn = resolve(root) === resolve(ROOT);
+  return (files ?? [...listDocuments(root), ...(isOwn ? listEntries(root) : [])]).map((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    const options = { isConverted: !isOwn || isConverted(file) };
+    return readDocument(file, file.endsWith(".ts") ? exampleOf(text) : text, options);
+  });
 }
 
 function isConverted(file) {

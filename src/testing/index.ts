@@ -2,12 +2,21 @@
  * For tests of tools and of programs that use Haft: a fake clock, recorded events, models that follow a script.
  *
  * @example
+ * import assert from "node:assert";
+ * import { createTool } from "haft";
  * import { createTestHaft, testTool } from "haft/testing";
  *
- * await testTool(add, { inputs: [{ a: 1, b: 2 }] });
- * const haft = createTestHaft({ tools: [add] });
- * await haft.execute(add, { a: 1, b: 2 });
- * expect(haft.recorded.types()).toContain("tool_call_completed");
+ * const greet = createTool({
+ *   name: "greet",
+ *   description: "Greets a person.",
+ *   kind: "readonly",
+ *   parameters: [{ name: "name", type: "string", description: "Whom", required: true }],
+ *   run: ({ name }) => `Hello ${name}`,
+ * });
+ * await testTool(greet, { inputs: [{ name: "Ann" }] });
+ * const haft = createTestHaft({ tools: [greet] });
+ * await haft.execute(greet, { name: "Ann" });
+ * assert(haft.recorded.types().includes("tool_call_completed"));
  *
  * @module
  */

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
 import { defineConfig } from "vitepress";
 import { findPages, INDEX, readIndex, resolveLink, slugOf } from "../pages.mjs";
@@ -16,43 +16,22 @@ const source = /github\.com[/:](.+?)(?:\.git)?$/.exec(repository?.url ?? reposit
 function sidebar() {
   const groups = readIndex(root).map(({ title, items }) => ({
     text: title,
-    collapsed: false,
     items: items.map((item) => ({ text: item.title, link: addressOf(pages.get(item.file)) })),
   }));
   const entries = Object.keys(exports).filter((subpath) => !subpath.endsWith(".json"));
-  groups.push({
-    text: "API reference",
-    collapsed: true,
-    items: entries.map((subpath) => {
-      const specifier = subpath.replace(".", name);
-      return { text: specifier, link: `/api/${specifier}` };
-    }),
-  });
-  groups.push({
-    text: "Decisions",
-    collapsed: true,
-    items: readdirSync(join(root, "docs", "decisions"))
-      .filter((file) => /^\d/.test(file))
-      .sort()
-      .reverse()
-      .map((file) => ({
-        text: titleOf(join(root, "docs", "decisions", file)),
-        link: `/decisions/${basename(file, ".md")}`,
-      })),
-  });
-  return groups;
-}
-
-function titleOf(file) {
-  return /^# (.+)$/m.exec(readFileSync(file, "utf8"))?.[1].replaceAll("`", "") ?? basename(file);
+  const specifiers = entries.map((subpath) => subpath.replace(".", name));
+  const items = specifiers.map((specifier) => ({ text: specifier, link: `/api/${specifier}` }));
+  return [...groups, { text: "API reference", items }];
 }
 
 /** Links and fences of the repository, as the site needs them. */
 function repositoryMarkdown(md) {
   md.core.ruler.push("repository_links", ({ tokens, env }) => {
     const from = files.get(env.relativePath);
-    for (const token of tokens) {
+    for (const [index, token] of tokens.entries()) {
       if (token.type === "fence") captionFence(token);
+      // A header without text is announced as an empty header.
+      if (token.type === "th_open" && tokens[index + 1].content === "") token.tag = tokens[index + 2].tag = "td";
       if (from !== undefined) rewriteLinks(token.children ?? [], from);
     }
   });
@@ -111,6 +90,7 @@ export default defineConfig({
   metaChunk: true,
   markdown: {
     anchor: { slugify: slugOf },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     // `{id}` in a heading is a part of a path.
     attrs: { disable: true },
     languageAlias: { mjs: "js", cjs: "js" },
