@@ -22,7 +22,7 @@ test("links of the repository lead to pages, files of the site, or sources", () 
   expect(resolve("docs/glossary.md", "../README.md")).toEqual({ page: "index.md", hash: "" });
   expect(resolve("README.md", "docs/decisions")).toEqual({ page: "decisions/index.md", hash: "" });
   expect(resolve("README.md", "docs/guides/")).toEqual({ page: "documents.md", hash: "" });
-  expect(resolve("README.md", "docs/images/work.png")).toEqual({ asset: "images/work.png" });
+  expect(resolve("README.md", "docs/haft.config.schema.json")).toEqual({ asset: "haft.config.schema.json" });
   expect(resolve("docs/guides/plugins.md", "../../src/index.ts")).toEqual({ source: "src/index.ts" });
   expect(resolve("README.md", "https://example.com/docs")).toBeUndefined();
   expect(resolve("README.md", "#install")).toBeUndefined();
