@@ -169,7 +169,7 @@ function checkBareOption(word, { program }) {
  *
  * @type {Set<string>}
  */
-const OTHER_OPTIONS = new Set([]);
+const OTHER_OPTIONS = new Set(["config", "exec", "output", "x"]);
 
 /** Scripts of this package, or of the example whose document it is. */
 function checkScript([verb, name], { file }) {
