@@ -10,7 +10,6 @@ import { ROOT } from "./root.mjs";
 const IMAGES = join(ROOT, "docs", "images");
 const HAFT = join(ROOT, "dist", "cli", "main.js");
 const DESKTOP = { width: 1280, height: 800 };
-const PHONE = { width: 390, height: 780 };
 
 const root = mkdtempSync(join(tmpdir(), "haft-"));
 const folder = join(root, "tea-shop");
@@ -130,21 +129,15 @@ async function takePictures(browser, { url, login }) {
     // Buttons are disabled for a moment, so nobody answers by accident.
     await page.locator("article button:enabled", { hasText: "Deny" }).first().waitFor();
   };
+  await openApproval(/prices\.ts/);
+  await takePicture(page, "approval");
   for (const colorScheme of ["light", "dark"]) {
-    const ending = colorScheme === "dark" ? "-dark" : "";
     await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(DESKTOP);
-    await openApproval(/prices\.ts/);
-    await takePicture(page, `approval${ending}`);
     await show("/work");
     // Buttons are disabled for a moment, so nobody answers by accident.
     await page.locator("button:enabled", { hasText: "Approve once" }).nth(2).waitFor();
-    await takePicture(page, `work${ending}`);
+    await takePicture(page, colorScheme === "dark" ? "work-dark" : "work");
   }
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize(PHONE);
-  await openApproval(/git push/);
-  await takePicture(page, "approval-phone");
 }
 
 /** WebP: a quarter of the size of PNG. */
