@@ -239,7 +239,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await go(`/approvals/${early}`);
     await settled();
     const session = card().getByRole("button", { name: /This session/ });
-    const without = card().getByText(/would change nothing for the newest \d+ calls of write/);
+    const without = card().getByText(/would change nothing for the last \d+ calls of write/);
     await expectShown(without);
     expect(await session.isDisabled()).toBe(true);
     await page.keyboard.press("s");

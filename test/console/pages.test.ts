@@ -241,7 +241,7 @@ describe.skipIf("missing" in found)("the pages of the console", () => {
     const form = page.getByRole("form", { name: "Add a rule" });
     await form.getByLabel("Decision").selectOption("deny");
     await form.getByLabel("Rule", { exact: true }).fill("Edit(secret/**)");
-    await expectShown(form.getByText(/It covers 0 of the newest \d+ calls/));
+    await expectShown(form.getByText(/It matches 0 of the last \d+ calls/));
     await form.getByRole("button", { name: "Add" }).click();
     const row = change("Edit(secret/**)");
     await expectShown(row.getByText("never used"));

@@ -431,7 +431,7 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await reader.goto("about:blank");
     await reader.goto(await console.loginUrl(["read"]));
     await go("/tools/write", reader);
-    await expectShown(reader.getByText("without the right to call tools"));
+    await expectShown(reader.getByText("lacks the scope call"));
     expect(await reader.getByRole("button", { name: "Run" }).isDisabled()).toBe(true);
     await go("/settings", reader);
     await expectShown(reader.getByRole("region", { name: "Server" }));
