@@ -32,7 +32,7 @@ function repositoryMarkdown(md) {
       if (token.type === "fence") captionFence(token);
       // A header without text is announced as an empty header.
       if (token.type === "th_open" && tokens[index + 1].content === "") token.tag = tokens[index + 2].tag = "td";
-      if (from !== undefined) rewriteLinks(token.children ?? [], from);
+      if (from !== undefined) rewriteLinks([token, ...(token.children ?? [])], from);
     }
   });
   const fence = md.renderer.rules.fence;
@@ -57,9 +57,18 @@ function rewriteLinks(tokens, from) {
   for (const token of tokens) {
     if (token.type === "link_open") isDropped.push(rewrite(token, "href", from));
     if (token.type === "image") rewrite(token, "src", from);
+    if (token.type.startsWith("html_")) token.content = rewriteHtml(token.content, from);
     const drop = token.type === "link_open" ? isDropped.at(-1) : token.type === "link_close" && isDropped.pop();
     if (drop) token.tag = "span";
   }
+}
+
+/** Pictures with a dark variant are written as HTML. */
+function rewriteHtml(html, from) {
+  return html.replaceAll(/\b(src|srcset)="([^"\s]+)"/g, (all, attribute, link) => {
+    const target = resolveLink(root, pages, from, link);
+    return target?.asset === undefined ? all : `${attribute}="/${target.asset}"`;
+  });
 }
 
 /** Whether the link has no target on the site. */
