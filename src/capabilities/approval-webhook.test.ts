@@ -58,3 +58,11 @@ test("a receiver that is not there stops neither the call nor the end of the hos
   expect(await host.haft.execute("write", call)).toMatchObject({ status: "pending" });
   await host.close();
 });
+
+test("a host that closes at once still announces the call that waits", async () => {
+  const { received, url } = await openReceiver();
+  const { host } = await openHost({ url });
+  await host.haft.execute("write", call);
+  await host.close();
+  expect(received).toMatchObject([{ body: { tool: "write" } }]);
+});

@@ -16,6 +16,8 @@ export interface WebhookOptions {
 }
 
 const TIMEOUT_MS = 10_000;
+/** How long the end of the process waits for messages: a command that leaves a question behind ends at once. */
+const MAX_CLOSE_MS = 2_000;
 /** Before the second and the third attempt. */
 const RETRY_MS = [1_000, 5_000];
 /** More questions than this at once are not announced one by one. */
@@ -28,6 +30,7 @@ export class ApprovalWebhook {
   readonly #options: WebhookOptions;
   readonly #stop: () => void;
   readonly #closing = new AbortController();
+  readonly #retries = new AbortController();
   readonly #open = new Set<Promise<void>>();
   #isFailing = false;
 
@@ -41,11 +44,13 @@ export class ApprovalWebhook {
     });
   }
 
-  /** Ends what is being sent. */
+  /** Completes the attempts that have begun, and makes no further ones. */
   async close(): Promise<void> {
     this.#stop();
-    this.#closing.abort();
+    const timer = this.#options.clock.after(MAX_CLOSE_MS, () => this.#closing.abort());
+    this.#retries.abort();
     await Promise.all(this.#open);
+    timer.cancel();
   }
 
   async #announce(id: string): Promise<void> {
@@ -54,7 +59,7 @@ export class ApprovalWebhook {
       const body = await this.#bodyOf(id);
       for (let attempt = 0; body !== undefined; attempt++) {
         const problem = await this.#post(url, headers, body);
-        if (this.#closing.signal.aborted) return;
+        if (this.#retries.signal.aborted) return;
         if (problem === undefined) this.#isFailing = false;
         const pause = RETRY_MS[attempt];
         if (problem === undefined || pause === undefined) return this.#report(problem);
@@ -102,7 +107,8 @@ export class ApprovalWebhook {
 
   async #pause(ms: number): Promise<void> {
     let timer: Timer | undefined;
-    const { signal } = this.#closing;
+    const { signal } = this.#retries;
+    if (signal.aborted) return;
     await new Promise<void>((resolve) => {
       timer = this.#options.clock.after(ms, resolve);
       signal.addEventListener("abort", () => resolve(), { once: true });

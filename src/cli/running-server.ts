@@ -127,11 +127,11 @@ function readRecord(stateFolder: string): ServerRecord | undefined {
 
 /** Undefined if it is missing, is not a file of this user, or others may read or write it. */
 function readPrivate(file: string): string | undefined {
-  const info = lstatSync(file, { throwIfNoEntry: false });
-  if (!info?.isFile()) return undefined;
-  const isOwn = process.getuid === undefined || (info.uid === process.getuid() && (info.mode & 0o077) === 0);
-  if (!isOwn) return undefined;
   try {
+    const info = lstatSync(file, { throwIfNoEntry: false });
+    if (!info?.isFile()) return undefined;
+    const isOwn = process.getuid === undefined || (info.uid === process.getuid() && (info.mode & 0o077) === 0);
+    if (!isOwn) return undefined;
     return readFileSync(file, "utf8");
   } catch {
     return undefined;

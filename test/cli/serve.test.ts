@@ -116,6 +116,10 @@ describe("the server", () => {
     expect(broken).toMatchObject({ code: 1, stdout: "" });
     expect(broken.stderr).toContain(haft.stateFolder);
     expect(broken.stderr).toContain("set HAFT_STATE_DIR");
+    // Other commands look for a running server first.
+    const other = await haft.run(["approvals", "list"]);
+    expect(other.code).toBe(1);
+    expect(other.stderr).toContain("set HAFT_STATE_DIR");
   });
 
   test("does not start with a damaged store, which is checked, restored from a backup, and kept", async () => {

@@ -108,7 +108,7 @@ const approve = defineCommand({
     const started = Date.now();
     const { answered, approval, result } = await sendSurely({ client, connect, url }, async (to) => {
       const first = await sendAnswer(to, id, { decision, rule, waitMs, confirmUnshown });
-      if (first.rule !== undefined) output.info(`saved: ${first.rule}`);
+      if (first.rule !== undefined) output.info(describeRule(decision, first.rule));
       const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
       const last = noWait ? first : await waitForResult(to, first, left, interrupted);
       return { answered: first, ...last };
@@ -308,6 +308,12 @@ function readTimeout(seconds: string | undefined): number | undefined {
 }
 
 /** What is known of a call that has not ended. */
+/** Rules of a session are in the memory of the process that runs the call. */
+function describeRule(decision: "once" | "session" | "always", rule: string): string {
+  if (decision === "always") return `saved: ${rule}`;
+  return `for this session, while the process that runs it is running: ${rule}`;
+}
+
 function describeOpenCall({ call, toolName }: ApprovalInfo): string {
   if (call.state === "running") return `Approved: ${safeLine(toolName)} is running.`;
   return `Approved: ${safeLine(toolName)} runs as soon as a process takes it. \`haft serve\` does.`;

@@ -223,9 +223,10 @@ function checkConfig({ sources, warnings, untrusted }: LoadedConfig): Check {
   const files = sources.flatMap(({ file }) => file ?? []);
   const found = files.length === 0 ? "none; all settings have their defaults" : files.join(", ");
   if (untrusted.length > 0) {
+    const settings = untrusted.length === 1 ? "1 setting is" : `${untrusted.length} settings are`;
     return {
       state: "warning",
-      found: `${found}; ${untrusted.length} settings are not trusted.`,
+      found: `${found}; ${settings} not trusted.`,
       next: "See them with `haft trust`.",
     };
   }

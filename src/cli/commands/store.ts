@@ -147,7 +147,7 @@ const prune = defineCommand({
     ["haft store prune --dry-run", "only counts them"],
   ],
   options: {
-    days: { type: "number", about: "Delete audit entries that are older" },
+    days: { type: "number", value: "N", about: "Delete audit entries that are older than N days" },
     "dry-run": { type: "flag", about: "Only count what would be deleted" },
   },
   notes: ["Audit entries are deleted in whole segments of 10,000. The rest can still be verified."],
