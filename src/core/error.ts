@@ -218,6 +218,7 @@ export function errorCode(thrown: unknown): string | undefined {
 }
 
 function joinSentences(first: string, second: string): string {
+  if (first.endsWith("\n")) return `${first}${second}`;
   return /[.!?…:]$/.test(first) ? `${first} ${second}` : `${first}. ${second}`;
 }
 

@@ -2,7 +2,7 @@ import type { ApiClient } from "../../contracts/index.ts";
 import type { ChangeInfo } from "../../contracts/undo.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
-import { EXIT } from "../exit-codes.ts";
+import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
 import { showTime } from "../../core/clock.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safeLine } from "../output.ts";
@@ -38,10 +38,11 @@ export const undo = defineCommand({
     }
     const call = last ? await findLast(client) : named;
     if (diff) return showDiffs(client, { call, session }, output);
-    const outcome = await client.undo.run({
-      call,
-      session: call === undefined ? session : undefined,
-      force: force || undefined,
+    const request = { call, session: call === undefined ? session : undefined, force: force || undefined };
+    const outcome = await client.undo.run(request).catch((thrown: unknown) => {
+      if (!isApiError(thrown, "stale")) throw thrown;
+      const next = "`--force` undoes it anyway; undo that undo to get back what it overwrote.";
+      throw new CommandError(thrown.message, { exitCode: EXIT.failed, code: "stale", next });
     });
     output.data(outcome, ({ undone }) => showChanges(undone, output));
     output.info(outcome.undone.length === 0 ? "There was nothing to undo." : `Undone: ${outcome.undone.length}.`);
