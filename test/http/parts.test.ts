@@ -148,6 +148,23 @@ describe("changes of files", () => {
     const [change] = (await person.undo.list({ call: "long" })).items;
     expect((await person.undo.get(change!.id)).diff).toMatch(/\n\[not shown: a part of these 20000 changed lines\]$/);
   });
+
+  test("are undone by session, and all of them are listed", async () => {
+    const store = createMemoryUndo();
+    const workspace = openWorkspace(makeFolder(), { journal: store });
+    const undo = createUndo({ files: workspace.files, store });
+    const api = await openTestServer({ haft: { workspace }, parts: { undo } });
+    const person = await openCheckedClient(api, "read", "call", "approve");
+    for (const id of ["a", "b"]) {
+      const input = { path: `${id}.txt`, content: id };
+      await person.calls.execute({ tool: "write", input, id, session: "s", mode: "acceptEdits" });
+    }
+    const { undone } = await person.undo.run({ session: "s" });
+    expect(undone).toMatchObject([
+      { callId: "b", state: "undone" },
+      { callId: "a", state: "undone" },
+    ]);
+  });
 });
 
 describe("the rules", () => {

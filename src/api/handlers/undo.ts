@@ -39,7 +39,8 @@ export function createUndoApi(undo: Undo): Handlers<typeof contract> {
         ? undo.undoCall(callId, { ...request, ...(made ? ownerOf(made) : { session, user, agent }) })
         : undo.undoSession(required(session), request));
       const changes = await Promise.all(outcome.callIds.map((id) => undo.listChanges({ callId: id })));
-      const undone = changes.flat().filter(({ undoneBy }) => undoneBy === outcome.undoId);
+      // Each call of a session is undone under an id of its own, below that of the whole undo.
+      const undone = changes.flat().filter(({ undoneBy = "" }) => rootCall(undoneBy) === outcome.undoId);
       return { undone: undone.map(infoOf) };
     },
   };
