@@ -3,11 +3,21 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkSite } from "../../docs/site/check-site.mjs";
-import { findPages, resolveLink, slugOf } from "../../docs/site/pages.mjs";
+import { findPages, INDEX, readIndex, resolveLink, slugOf } from "../../docs/site/pages.mjs";
 import { ROOT } from "../architecture/read-entries.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const pages = findPages(ROOT);
+
+test("the index lists every document once, and the sidebar is the index", () => {
+  const listed = readIndex(ROOT).flatMap(({ items }) => items.map(({ file }) => file));
+  // The sidebar lists decisions by itself.
+  const documents = [...pages.keys()].filter((file) => file !== INDEX && !/^docs\/decisions\/\d/.test(file));
+  expect(listed.toSorted()).toEqual(documents.toSorted());
+  expect(readIndex(ROOT).map(({ title }) => title)).toEqual([
+    ...["Start", "Approve and undo", "Connect", "Library", "What may run", "Operate", "Tools", "Reference", "Migrate"],
+  ]);
+});
 
 test("every document is a page of its own", () => {
   expect(new Set(pages.values()).size).toBe(pages.size);
