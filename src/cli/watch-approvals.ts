@@ -10,7 +10,7 @@ import { promptForAnswers } from "./answer-questions.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT, explainFailure, isApiError } from "./exit-codes.ts";
 import { explainToPeople } from "./for-people.ts";
-import { cut, widthOf, wrap } from "./layout.ts";
+import { countOf, cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, TerminalKeys } from "./prompts.ts";
@@ -581,10 +581,6 @@ class ApprovalWatch {
 
 function subjectOf({ subject, toolName }: ApprovalInfo): string {
   return cut(safeLine(subject.text === "" ? toolName : subject.text), 50);
-}
-
-function countOf(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
 }
 
 /** `1,3-5` or `all`. */

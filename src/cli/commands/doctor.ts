@@ -14,7 +14,7 @@ import { findPackage } from "../../io/files/package-folder.ts";
 import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { showColumns } from "../layout.ts";
+import { countOf, showColumns } from "../layout.ts";
 import { safeLine, type Style } from "../output.ts";
 import { showImported } from "../show-imported.ts";
 
@@ -223,10 +223,9 @@ function checkConfig({ sources, warnings, untrusted }: LoadedConfig): Check {
   const files = sources.flatMap(({ file }) => file ?? []);
   const found = files.length === 0 ? "none; all settings have their defaults" : files.join(", ");
   if (untrusted.length > 0) {
-    const settings = untrusted.length === 1 ? "1 setting is" : `${untrusted.length} settings are`;
     return {
       state: "warning",
-      found: `${found}; ${settings} not trusted.`,
+      found: `${found}; ${countOf(untrusted.length, "setting is", "settings are")} not trusted.`,
       next: "See them with `haft trust`.",
     };
   }

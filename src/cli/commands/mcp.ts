@@ -8,7 +8,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
 import { selectServers, waitForServers } from "../mcp-servers.ts";
-import { showColumns } from "../layout.ts";
+import { countOf, showColumns } from "../layout.ts";
 import { type Output, safe, safeLine } from "../output.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
@@ -236,7 +236,9 @@ const importServers = defineCommand({
     if (replaced.length > 0) output.info(`Replaced: ${replaced.join(", ")}.`);
     const off = servers.filter(({ entry }) => entry.disabled).map(({ name }) => safeLine(name));
     if (off.length > 0) output.info(`Disabled, because they are disabled in that file: ${off.join(", ")}.`);
-    output.info(`${added.length} servers from a file of ${dialect}. They run after you trust them: haft trust`);
+    output.info(
+      `${countOf(added.length, "server", "servers")} imported (format: ${dialect}). To review and start: haft trust`,
+    );
   },
 });
 

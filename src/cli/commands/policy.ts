@@ -5,6 +5,7 @@ import { readCallInput } from "../call-input.ts";
 import { defineCommand, MODE_OPTION } from "../command.ts";
 import { EXIT, isApiError } from "../exit-codes.ts";
 import { showColumns } from "../layout.ts";
+import { waitForTools } from "../mcp-servers.ts";
 import { safeLine, type Style } from "../output.ts";
 
 const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red", none: "dim" };
@@ -41,10 +42,12 @@ const explain = defineCommand({
     session: { type: "text", value: "NAME", about: "Include what was approved in this session" },
   },
   notes: ["Exits with 0 for every decision; `--json` has the decision for a program."],
-  uses: ["policy"],
-  async run({ connect, terminal, output, operands: [tool = "", ...words], options: { mode, session } }) {
+  uses: ["policy", "mcp"],
+  async run({ connect, terminal, output, url, interrupted, operands: [tool = "", ...words], options }) {
+    const { mode, session } = options;
     const input = await readCallInput(words, terminal);
     const client = await connect({ tool });
+    await waitForTools(client, { url, interrupted, output }, tool);
     const explained = await client.policy.explain({ tool, input, mode, session });
     output.data(explained, ({ verdict, steps }) => [
       `${output.paint(STYLES[verdict.decision] ?? "dim", verdict.decision)}: ${safeLine(verdict.reason)}`,

@@ -3,6 +3,7 @@ import type { ReplayReport } from "../../gate/record-and-replay.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
+import { countOf } from "../layout.ts";
 import { safeLine } from "../output.ts";
 
 export const record = defineCommand({
@@ -32,7 +33,7 @@ export const record = defineCommand({
     } finally {
       recorder.close();
     }
-    output.info(`${recorder.calls} calls are in ${path}`);
+    output.info(`Recorded ${countOf(recorder.calls, "call", "calls")} in ${path}`);
     return exitCode;
   },
 });
