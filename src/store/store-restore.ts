@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
 import { toolError, ToolError } from "../core/error.ts";
-import { STATE_FILES } from "../io/files/state-folder.ts";
+import { ensureStateFolder, STATE_FILES } from "../io/files/state-folder.ts";
 import { ADOPTION } from "./earlier-calls.ts";
 import { migrate } from "./migrations.ts";
 import { findLiveOwners } from "./process-owners.ts";
@@ -93,7 +93,7 @@ export async function restoreStore({
 }: RestoreOptions): Promise<RestoreResult> {
   const file = storeFileOf(stateFolder);
   await requireUnused(file, now);
-  mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
+  ensureStateFolder(stateFolder);
   const fresh = `${file}.new-${process.pid}`;
   removeStore(fresh);
   try {

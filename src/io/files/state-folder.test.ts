@@ -1,9 +1,9 @@
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
-import { stateFolderOf, stateRootOf } from "./state-folder.ts";
+import { ensureStateFolder, stateFolderOf, stateRootOf } from "./state-folder.ts";
 
 const base = temporaryFolder("haft-state-folder-");
 
@@ -52,5 +52,26 @@ describe("the state folder of a workspace", () => {
 
   test("has a name for the root of the file system", () => {
     expect(basename(stateFolderOf("/", options))).toMatch(/^root-/);
+  });
+
+  test("is created with its parents, for this user only", () => {
+    const folder = join(base, "new/parent/state");
+    for (let time = 1; time <= 2; time += 1) ensureStateFolder(folder);
+    const mode = process.platform === "win32" ? 0o666 : 0o700;
+    for (const each of [folder, dirname(folder)]) expect(statSync(each).mode & 0o777).toBe(mode);
+  });
+
+  test("says why it cannot be created", () => {
+    writeFileSync(join(base, "file"), "");
+    symlinkSync(join(base, "missing"), join(base, "dangling"));
+    expect(() => ensureStateFolder(join(base, "file"))).toThrow(/is not a folder/);
+    expect(() => ensureStateFolder(join(base, "file/state"))).toThrow(/is below a file/);
+    expect(() => ensureStateFolder(join(base, "dangling/state"))).toThrow(/is not a folder/);
+  });
+
+  test.runIf(process.platform === "linux")("is refused at once on a file system that takes no folders", () => {
+    expect(() => ensureStateFolder("/proc/nope/state/deep")).toThrow(
+      /^The state folder \/proc\/nope\/state\/deep cannot be created\. To keep .*HAFT_STATE_DIR/,
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { homedir, userInfo } from "node:os";
 import path from "node:path";
@@ -68,12 +68,26 @@ export function ensureStateFolder(folder: string): void {
     throw toolError("invalid_input", `The state folder ${JSON.stringify(folder)} is not an absolute path`);
   }
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     const info = lstatSync(folder);
     if (!info.isDirectory()) throw linkedState(folder);
     restrictMode(folder, 0o700);
   } catch (error) {
     throw explainStateFailure(error, folder);
+  }
+}
+
+/** Not `recursive`: Node's loop never ends on file systems such as /proc that answer ENOENT for a new folder. */
+function makeFolder(folder: string): void {
+  const isThere = (place: string) => statSync(place, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (isThere(folder)) return;
+    const parent = path.dirname(folder);
+    if (Object(error).code !== "ENOENT" || parent === folder || isThere(parent)) throw error;
+    makeFolder(parent);
+    makeFolder(folder);
   }
 }
 
@@ -105,6 +119,7 @@ const ADVICE: Record<string, readonly [what: string, next: string]> = {
   ENOSPC: ["cannot be written: the disk is full", `Free some space, or ${SET_ANOTHER}.`],
   EDQUOT: ["cannot be written: the disk quota is used up", `Free some space, or ${SET_ANOTHER}.`],
   EEXIST: ["is not a folder", `Remove or rename the file of that name, or ${SET_ANOTHER}.`],
+  ENOENT: ["cannot be created", `To keep the state elsewhere, ${SET_ANOTHER}.`],
   ENOTDIR: ["is below a file", `Remove or rename that file, or ${SET_ANOTHER}.`],
 };
 
