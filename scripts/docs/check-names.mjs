@@ -41,24 +41,22 @@ const FOR_DEVELOPERS = /^(?:CONTRIBUTING\.md|docs\/(?:benchmarks|architecture)\.
 
 export function checkNames(documents, program) {
   const known = new Set([...program.environment.map(([name]) => name), ...SET_BY_HAFT]);
-  return documents
-    .filter(({ isConverted }) => isConverted)
-    .flatMap((document) => {
-      const { file, text } = document;
-      const variables = FOR_DEVELOPERS.test(file) ? program.developerVariables : known;
-      const problems = text.split("\n").flatMap((line, index) =>
-        Array.from(line.matchAll(VARIABLE), ([name]) => name)
-          .filter((name) => !variables.has(name))
-          .map((name) => ({ line: index + 1, message: `Nothing reads the environment variable ${name}` })),
-      );
-      // A decision tells what was at its time.
-      if (!file.startsWith("docs/decisions/"))
-        for (const { line, words } of commandsOf(document)) {
-          const message = checkCommand(words, { program, file });
-          if (message !== undefined) problems.push({ line, message });
-        }
-      return problems.map((problem) => ({ file, ...problem }));
-    });
+  return documents.flatMap((document) => {
+    const { file, text } = document;
+    const variables = FOR_DEVELOPERS.test(file) ? program.developerVariables : known;
+    const problems = text.split("\n").flatMap((line, index) =>
+      Array.from(line.matchAll(VARIABLE), ([name]) => name)
+        .filter((name) => !variables.has(name))
+        .map((name) => ({ line: index + 1, message: `Nothing reads the environment variable ${name}` })),
+    );
+    // A decision tells what was at its time.
+    if (!file.startsWith("docs/decisions/"))
+      for (const { line, words } of commandsOf(document)) {
+        const message = checkCommand(words, { program, file });
+        if (message !== undefined) problems.push({ line, message });
+      }
+    return problems.map((problem) => ({ file, ...problem }));
+  });
 }
 
 /** What the program has and no document names. */

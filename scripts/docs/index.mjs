@@ -2,3 +2,4 @@
 export { readDocument, readDocuments } from "./read-document.mjs";
 export { runDocument } from "./run-document.mjs";
 export { openWorkshop } from "./scratch.mjs";
+export { originalOf } from "./translation.mjs";

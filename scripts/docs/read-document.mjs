@@ -4,9 +4,6 @@ import { join, resolve, sep } from "node:path";
 import { ROOT } from "../root.mjs";
 import { exampleOf, listEntries } from "./entry-examples.mjs";
 
-/** One file per document that is not converted yet: only its types and its `ts run` blocks are checked. */
-export const NOT_YET = join(ROOT, "scripts", "docs", "not-yet");
-
 const FOLDERS = ["docs", "examples"];
 const FILES = ["README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md"];
 
@@ -26,13 +23,8 @@ export function readDocuments(root, files) {
   const isOwn = resolve(root) === resolve(ROOT);
   return (files ?? [...listDocuments(root), ...(isOwn ? listEntries(root) : [])]).map((file) => {
     const text = readFileSync(join(root, file), "utf8");
-    const options = { isConverted: !isOwn || isConverted(file) };
-    return readDocument(file, file.endsWith(".ts") ? exampleOf(text) : text, options);
+    return readDocument(file, file.endsWith(".ts") ? exampleOf(text) : text);
   });
-}
-
-function isConverted(file) {
-  return !existsSync(join(NOT_YET, file.replaceAll("/", "__")));
 }
 
 /** Decisions are history: their blocks are not executed. */
@@ -44,7 +36,7 @@ export function isExecuted({ file }) {
  * `blocks` in the order of the document. `line` is that of the first line of code, counted from 1, `column` its indent.
  * `lines` are the lines outside of blocks and comments.
  */
-export function readDocument(file, text, { isConverted: converted = true } = {}) {
+export function readDocument(file, text) {
   const blocks = [];
   const lines = [];
   let open;
@@ -63,7 +55,7 @@ export function readDocument(file, text, { isConverted: converted = true } = {})
   }
   const problems = blocks.flatMap(({ line, problem }) => (problem === undefined ? [] : [{ line, message: problem }]));
   if (open !== undefined) problems.push({ line: open.line, message: "This block does not end" });
-  return { file, text, blocks, lines, problems, isConverted: converted };
+  return { file, text, blocks, lines, problems };
 }
 
 function openFence(line, index) {
@@ -75,17 +67,17 @@ function openFence(line, index) {
   return { line: index + 1, indent, code: [], isEnd, block };
 }
 
-/** A comment is skipped; `<!-- before: sh` is a block that readers do not see. */
+/** A comment is skipped; `<!-- before: sh` is a block that readers do not see, with the marks of a block. */
 function openComment(line, index) {
   const [, indent = "", words] = /^(\s*)<!--(.*)$/.exec(line) ?? [];
   if (words === undefined || words.includes("-->")) return undefined;
   const isEnd = (text) => text.includes("-->");
-  const isBefore = words.trim() === "before: sh";
-  const block = isBefore ? { line: index + 2, column: indent.length, language: "sh", isHidden: true } : undefined;
+  const [, info] = /^before: (sh\b.*)$/.exec(words.trim()) ?? [];
+  const block = info && { line: index + 2, column: indent.length, ...readInfo(info), isHidden: true };
   return { line: index + 1, indent, code: [], isEnd, block };
 }
 
-const WORDS = new Set(["output", "background", "run"]);
+const WORDS = new Set(["output", "background"]);
 
 /** `ts file=a.ts no-run: why`: the language, then marks; a reason is the rest of the line. */
 function readInfo(info) {
@@ -99,11 +91,11 @@ function readInfo(info) {
     if (reason === "") block.problem = `${exemption} needs a reason: \`${language} ${exemption}: why\``;
   }
   for (const word of words) {
-    const [, name, value] = /^(file|in)=(\S+)$/.exec(word) ?? [];
+    const [, name, value] = /^(file|in|needs)=(\S+)$/.exec(word) ?? [];
     if (name !== undefined) block[name] = value;
     else if (WORDS.has(word)) block[word] = true;
     else
-      block.problem = `unknown mark "${word}": use output, background, file=NAME, in=NAME, no-run: why or no-check: why`;
+      block.problem = `unknown mark "${word}": use output, background, file=NAME, in=NAME, needs=PROGRAM, no-run: why or no-check: why`;
   }
   return block;
 }

@@ -19,11 +19,11 @@ const SCRIPTS = new Set(["ts", "js"]);
 const IS_CONFIGURATION = /(?:^|\/)(?:haft\.config\.(?:ya?ml|json5?)|config\/haft\/config\.ya?ml)$/;
 
 /** Returns the problems with their lines, and how many blocks ran; `skipped` says why none did. */
-export async function runDocument(document, workshop) {
+export async function runDocument(document, workshop, services = {}) {
   if (!isExecuted(document)) return { executed: 0, problems: [] };
-  const missing = findMissing(document);
-  if (missing !== undefined) return { executed: 0, problems: [], skipped: `${missing} is not installed` };
-  const scratch = await openScratch(workshop, document);
+  const { variables, skipped } = await provideNeeds(document, services);
+  if (skipped !== undefined) return { executed: 0, problems: [], skipped };
+  const scratch = await openScratch(workshop, document, variables);
   const run = new DocumentRun(document, workshop, scratch);
   try {
     await run.runBlocks();
@@ -34,10 +34,25 @@ export async function runDocument(document, workshop) {
   }
 }
 
-/** A program that `<!-- needs: curl -->` names and this machine does not have. */
-function findMissing({ text }) {
-  const needed = Array.from(text.matchAll(/^<!-- needs: ([\w-]+) -->$/gm), ([, program]) => program);
-  return needed.find((program) => spawnSync("sh", ["-c", `command -v ${program}`]).status !== 0);
+/**
+ * `<!-- needs: curl -->`: a document that needs a program is skipped without it. `<!-- needs: postgres -->` gives it a database, whose
+ * URL is in DATABASE_URL.
+ */
+async function provideNeeds({ text }, { createDatabase }) {
+  const needed = Array.from(text.matchAll(/^<!-- needs: ([\w-]+) -->$/gm), ([, name]) => name);
+  const missing = needed.find((name) => name !== "postgres" && !isInstalled(name));
+  if (missing !== undefined) return { skipped: `${missing} is not installed` };
+  if (!needed.includes("postgres")) return {};
+  if (createDatabase === undefined) return { skipped: "there is no PostgreSQL" };
+  try {
+    return { variables: { DATABASE_URL: await createDatabase() } };
+  } catch (error) {
+    return { skipped: `PostgreSQL could not be started: ${error?.message ?? error}` };
+  }
+}
+
+function isInstalled(program) {
+  return spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
 }
 
 class DocumentRun {
@@ -56,9 +71,10 @@ class DocumentRun {
   }
 
   async runBlocks() {
-    const blocks = this.#document.isConverted ? this.#document.blocks : this.#document.blocks.filter(({ run }) => run);
+    const { blocks } = this.#document;
     for (const [index, block] of blocks.entries()) {
       if (block.problem !== undefined || block.exemption === "no-check") continue;
+      if (block.needs !== undefined && !isInstalled(block.needs)) continue;
       const next = blocks.slice(index + 1).find(({ isHidden }) => !isHidden);
       await this.#runBlock(block, next?.output ? next : undefined, blocks[index - 1]);
     }
@@ -129,7 +145,8 @@ class DocumentRun {
     const { project: cwd, env, scripts } = this.#scratch;
     const terminal = new Terminal({ cwd, env, scripts });
     this.#background.push(terminal);
-    terminal.start(code, "exit\n");
+    const inherited = block.in === undefined ? "" : await this.#terminal(block.in).describe();
+    terminal.start(`${inherited}${code}`, "exit\n");
     const isReady = shown
       ? () => beginsWith(shown.code, this.#withoutPorts(terminal.printed))
       : () => terminal.printed.includes("\n");

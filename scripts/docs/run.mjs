@@ -1,5 +1,4 @@
-// npm run docs:run -- [FILES]: runs the documents, or those named, against the packed package. A document that is named
-// runs in full, even if it is not converted yet.
+// npm run docs:run -- [FILES]: runs the documents, or those named, against the packed package.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
@@ -10,36 +9,46 @@ import { ROOT } from "../root.mjs";
 import { readDocuments } from "./read-document.mjs";
 import { runDocument } from "./run-document.mjs";
 import { openWorkshop } from "./scratch.mjs";
+import { originalOf } from "./translation.mjs";
 
 const MAX_AT_ONCE = 2;
 
 const named = process.argv.slice(2).map((file) => relative(ROOT, resolve(file)).split(sep).join("/"));
 const documents = readDocuments(ROOT, named.length > 0 ? named : undefined);
-if (named.length > 0) for (const document of documents) document.isConverted = true;
 const workshop = openWorkshop(await packOnce());
 process.on("exit", () => workshop.close());
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
-const queue = [...documents];
+/** The PostgreSQL server of this run, which the first document that needs it starts. */
+let postgres;
+const queue = documents.filter((document) => originalOf(document, documents) === undefined);
 let failed = 0;
 await Promise.all(Array.from({ length: MAX_AT_ONCE }, runNext));
+await (await postgres?.catch(() => undefined))?.stop();
 process.stdout.write(`${documents.length} documents, ${failed} failed\n`);
-process.exitCode = failed === 0 ? 0 : 1;
+// The package of the PostgreSQL server sets the code to 0 when nothing is left to do.
+process.exit(failed === 0 ? 0 : 1);
 
 async function runNext() {
   for (let document = queue.shift(); document !== undefined; document = queue.shift()) {
     const started = Date.now();
-    const { executed, problems: found, skipped } = await runDocument(document, workshop);
-    const problems = [...(document.isConverted ? document.problems : []), ...found];
+    const { executed, problems: found, skipped } = await runDocument(document, workshop, { createDatabase });
+    const problems = [...document.problems, ...found];
     const seconds = ((Date.now() - started) / 1000).toFixed(1);
     if (problems.length > 0) failed += 1;
-    const state =
-      problems.length > 0 ? "FAILED" : skipped ? `skipped (${skipped})` : document.isConverted ? "ok" : "not converted";
+    const state = problems.length > 0 ? "FAILED" : skipped ? `skipped (${skipped})` : "ok";
     process.stdout.write(`${state.padEnd(7)} ${document.file}: ${executed} blocks, ${seconds} s\n`);
     for (const { line, message, details } of problems) {
       process.stdout.write(`  ${document.file}:${line} ${message}\n`);
       if (details) process.stdout.write(`${details.replaceAll(/^/gm, "    ")}\n`);
     }
   }
+}
+
+async function createDatabase() {
+  await import("./typescript-hooks.mjs");
+  const launcher = await import("../../test/setup/launch-postgres.ts");
+  postgres ??= launcher.launchPostgres();
+  return launcher.createDatabase((await postgres).port);
 }
 
 /** Packing takes seconds, so the archive is kept until the build or the package's description changes. */

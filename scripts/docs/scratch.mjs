@@ -70,7 +70,7 @@ function writeCommand(modules, name, line) {
  * For one document: a folder `project`, empty or with the document's example, and an environment that shares nothing with that
  * of the developer.
  */
-export async function openScratch(workshop, document) {
+export async function openScratch(workshop, document, variables = {}) {
   const root = mkdtempSync(join(workshop.folder, "document-"));
   const folders = Object.fromEntries(
     ["project", "home", "state", "scripts", "config", "tmp"].map((name) => [name, join(root, name)]),
@@ -96,6 +96,7 @@ export async function openScratch(workshop, document) {
     GIT_AUTHOR_EMAIL: "ann@example.com",
     GIT_COMMITTER_NAME: "Ann",
     GIT_COMMITTER_EMAIL: "ann@example.com",
+    ...variables,
   };
   for (const name of ["USER", "LOGNAME", "SHELL"]) if (process.env[name]) env[name] = process.env[name];
   if (ports.has(DEFAULT_PORT)) env["HAFT_PORT"] = ports.get(DEFAULT_PORT);

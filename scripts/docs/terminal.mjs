@@ -8,7 +8,6 @@ import process from "node:process";
 import { parse } from "unbash";
 
 const MAX_MS = 60_000;
-const GRACE_MS = 5000;
 
 /** The commands of a block with their lines, counted from 0, and the exit code that `# exit 7` names. */
 export function splitCommands(code) {
@@ -71,6 +70,12 @@ export class Terminal {
     return { output: `${this.#printed}\n(${note})`, exitCode: exitCode ?? signalCode ?? "none" };
   }
 
+  /** Commands that give another terminal the folder and the exported variables of this one. */
+  async describe() {
+    const { output } = await this.run(`export -p; printf 'cd "%s"\\n' "$PWD"`);
+    return output;
+  }
+
   start(text, then = "") {
     writeFileSync(this.#file, text);
     this.#shell.stdin.write(`. '${this.#file}' </dev/null\n${then}`);
@@ -97,18 +102,17 @@ export class Terminal {
     const { pid } = this.#shell;
     if (!this.hasEnded) {
       const closed = once(this.#shell, "close");
-      this.#kill(pid, "SIGTERM");
-      const timer = setTimeout(() => this.#kill(pid, "SIGKILL"), GRACE_MS);
+      // The folder goes too, so nothing has to be saved.
+      this.#kill(pid);
       await closed;
-      clearTimeout(timer);
     }
-    this.#kill(pid, "SIGKILL");
+    this.#kill(pid);
     rmSync(this.#file, { force: true });
   }
 
-  #kill(pid, signal) {
+  #kill(pid) {
     try {
-      process.kill(-pid, signal);
+      process.kill(-pid, "SIGKILL");
     } catch {
       // Nothing of the group is left.
     }

@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { inject } from "vitest";
-import { launchPostgres, runStatement } from "../../test/setup/launch-postgres.ts";
+import { createDatabase, launchPostgres } from "../../test/setup/launch-postgres.ts";
 
 /** A real PostgreSQL server. */
 export interface TestPostgres {
@@ -33,12 +32,5 @@ export async function startPostgres(): Promise<TestPostgres> {
 /** For a test that restarts it. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
   const { port, restart, stop } = await launchPostgres();
-  return { createDatabase: () => createDatabase(port, []), restart, stop };
-}
-
-async function createDatabase(port: number, names: string[]): Promise<string> {
-  const name = `haft_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
-  names.push(name);
-  await runStatement(port, `CREATE DATABASE ${name}`);
-  return `postgres://haft:pass%25word@127.0.0.1:${port}/${name}`;
+  return { createDatabase: () => createDatabase(port), restart, stop };
 }

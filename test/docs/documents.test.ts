@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { openWorkshop, readDocuments, runDocument, type Workshop } from "../../scripts/docs/index.mjs";
+import { openWorkshop, originalOf, readDocuments, runDocument, type Workshop } from "../../scripts/docs/index.mjs";
+import type { TestPostgres } from "../../src/store/start-postgres.fixture.ts";
 import { ROOT } from "../architecture/read-entries.ts";
 
 // Every block of every document runs against the packed archive. `npm run docs:run -- FILE` does the same for one.
@@ -7,6 +8,13 @@ const MAX_AT_ONCE = 2;
 const documents = readDocuments(ROOT).filter(({ blocks }) => blocks.length > 0);
 const runs = new Map<string, ReturnType<typeof runDocument>>();
 let workshop: Workshop | undefined;
+let postgres: Promise<TestPostgres> | undefined;
+
+/** One of the server that all test files share. */
+async function createDatabase(): Promise<string> {
+  postgres ??= import("../../src/store/start-postgres.fixture.ts").then(({ startPostgres }) => startPostgres());
+  return (await postgres).createDatabase();
+}
 
 // The blocks are command lines for `sh`.
 const isHere = process.platform !== "win32";
@@ -19,17 +27,28 @@ beforeAll(async () => {
   const opened = (workshop = openWorkshop(archive));
   // The next document starts when one of the two that run has ended.
   const workers = Array.from({ length: MAX_AT_ONCE }, () => Promise.resolve());
-  for (const [index, document] of documents.entries()) {
-    const run = (workers[index % MAX_AT_ONCE] ?? Promise.resolve()).then(() => runDocument(document, opened));
+  const originals = new Map(documents.map((document) => [document, originalOf(document, documents)]));
+  const executed = documents.filter((document) => originals.get(document) === undefined);
+  for (const [index, document] of executed.entries()) {
+    const run = (workers[index % MAX_AT_ONCE] ?? Promise.resolve()).then(() =>
+      runDocument(document, opened, { createDatabase }),
+    );
     runs.set(document.file, run);
     workers[index % MAX_AT_ONCE] = run.then(
       () => undefined,
       () => undefined,
     );
   }
+  for (const [{ file }, original] of originals) {
+    const run = original && runs.get(original.file);
+    if (run) runs.set(file, run);
+  }
 }, 300_000);
 
-afterAll(() => workshop?.close());
+afterAll(async () => {
+  workshop?.close();
+  await (await postgres?.catch(() => undefined))?.stop();
+});
 
 test.runIf(isHere).for(documents.map(({ file }) => file))(
   "%s does what it says",

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { openWorkshop, readDocument, runDocument, type Workshop } from "../../scripts/docs/index.mjs";
+import { openWorkshop, originalOf, readDocument, runDocument, type Workshop } from "../../scripts/docs/index.mjs";
 import { ROOT } from "../architecture/read-entries.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
@@ -67,6 +67,62 @@ test.runIf(isHere)(
     expect(problems).toEqual([]);
   },
 );
+
+test.runIf(isHere)("a program in the background has the folder and the variables of its terminal", async () => {
+  const problems = await run(
+    ...["<!-- before: sh in=one", "mkdir sub && cd sub", "export NAME='A  nn'", "-->"],
+    ...[
+      "```sh background in=one",
+      'echo "$NAME" in "$(basename "$PWD")"; cat',
+      "```",
+      "```text output",
+      "A  nn in sub",
+      "```",
+    ],
+  );
+  expect(problems).toEqual([]);
+});
+
+test.runIf(isHere)("what this machine does not have is skipped", async () => {
+  expect(await run("```sh needs=no-such-program", "exit 3", "```", "```text output", "x", "```")).toEqual([]);
+  const document = readDocument("a.md", "<!-- needs: no-such-program -->\n```sh\nexit 3\n```");
+  expect(await runDocument(document, workshop)).toMatchObject({
+    executed: 0,
+    skipped: "no-such-program is not installed",
+  });
+});
+
+test.runIf(isHere)("a document that needs PostgreSQL has a database, or is skipped with the reason", async () => {
+  const text = [
+    "<!-- needs: postgres -->",
+    "```sh",
+    "echo $DATABASE_URL",
+    "```",
+    "```text output",
+    "postgres://one",
+    "```",
+  ];
+  const document = readDocument("a.md", text.join("\n"));
+  const runWith = (createDatabase: () => Promise<string>) => runDocument(document, workshop, { createDatabase });
+  expect(await runWith(async () => "postgres://one")).toEqual({ executed: 1, problems: [] });
+  expect((await runWith(async () => "postgres://two")).problems).toMatchObject([{ line: 6 }]);
+  expect(await runWith(() => Promise.reject(new Error("no disk")))).toMatchObject({
+    executed: 0,
+    skipped: "PostgreSQL could not be started: no disk",
+  });
+});
+
+test("a translation with the same code is not executed again", () => {
+  const read = (file: string, ...lines: string[]) => readDocument(file, ["```sh", ...lines, "```"].join("\n"));
+  const original = read("README.md", "haft serve # starts it", "false # exit 1");
+  const find = (...lines: string[]) => {
+    const translation = read("README.zh-CN.md", ...lines);
+    return originalOf(translation, [original, translation]);
+  };
+  expect(find("haft serve # 启动", "false # exit 1")).toBe(original);
+  expect(find("haft serve # 启动", "false # exit 2")).toBeUndefined();
+  expect(originalOf(original, [original])).toBeUndefined();
+});
 
 test.runIf(isHere)("what fails is reported at its line, with its output", async () => {
   expect(await run("# A", "```ts", 'throw new Error("it does not work");', "```")).toEqual([

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -74,4 +75,12 @@ export async function runStatement(port: number, statement: string): Promise<voi
   } finally {
     await client.end();
   }
+}
+
+/** The URL of a new, empty database. Adds its name to `names`. */
+export async function createDatabase(port: number, names: string[] = []): Promise<string> {
+  const name = `haft_${randomUUID().replaceAll("-", "").slice(0, 12)}`;
+  names.push(name);
+  await runStatement(port, `CREATE DATABASE ${name}`);
+  return `postgres://haft:pass%25word@127.0.0.1:${port}/${name}`;
 }

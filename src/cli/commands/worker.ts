@@ -1,5 +1,6 @@
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
+import { countOf } from "../layout.ts";
 import { safe } from "../output.ts";
 import type { Tool } from "../../core/tool.ts";
 import { urlEngineOf } from "../../store/url-engines.ts";
@@ -49,7 +50,7 @@ export const worker = defineCommand({
       const queue =
         store.url === undefined ? "file" : jobs.redisUrl === undefined ? host.store.database.engine : "redis";
       output.item({ worker: workerName, queue, tools: taken.map((tool) => tool.name), pid: process.pid }, () => [
-        `Worker ${safe(workerName)} runs jobs of ${taken.length} tools from the ${nameOfQueue(queue, store.url)}.`,
+        `Worker ${safe(workerName)} runs jobs of ${countOf(taken.length, "tool", "tools")} from the ${nameOfQueue(queue, store.url)}.`,
       ]);
       await waitForAbort(interrupted);
       output.info(running.running > 0 ? `Ending; waiting for ${running.running} running jobs…` : "Ending…");
