@@ -114,6 +114,16 @@ const CLEAR = "\x15";
 /** Escape alone, Ctrl-C and Ctrl-D. */
 const CANCEL = /^[\x1b\x03\x04]$/;
 
+/** An answer key, alone or with the Enter that arrived in the same chunk. Longer text stays as it is: it was pasted. */
+export function keyOf(typed: KeySequence): string {
+  return typed.replace(/^([a-z])(?:\r\n?|\n)$/i, "$1").toLowerCase();
+}
+
+/** Enter alone, arrow keys and reports of the terminal itself: a person typed no text that needs a note. */
+export function isSilent(typed: KeySequence): boolean {
+  return typed.startsWith("\x1b") || typed.trim() === "";
+}
+
 /** Lets a person edit one line that starts with `text`. Undefined if cancelled. */
 export async function editLine(
   keys: TerminalKeys,

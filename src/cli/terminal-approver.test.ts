@@ -103,8 +103,29 @@ describe("at a real terminal, key by key,", () => {
       terminal.type(noise);
       await new Promise((done) => setTimeout(done, 100));
     }
+    await terminal.waitForScreen("That is not an answer: press one key.", 2);
     await terminal.press("y", "ANSWERS");
     expect(await terminal.answers()).toEqual([{ approved: true, scope: "once", by: "ann" }]);
+  });
+
+  test.each([
+    ["y\r", { approved: true, scope: "once", by: "terminal" }],
+    ["N\n", { approved: false, by: "terminal" }],
+    ["q\r\n", null],
+  ])("a key that arrives together with Enter is an answer: %j", async (typed, answer) => {
+    const terminal = new Terminal([question()]);
+    await terminal.waitForScreen("q = leave open");
+    await terminal.press(typed, "ANSWERS");
+    expect(await terminal.answers()).toEqual([answer]);
+  });
+
+  test("the choices fit 80 columns", async () => {
+    const terminal = new Terminal([question({ suggestedRules: ["Bash(rm x)"] })]);
+    await terminal.waitForScreen("q = leave open: ");
+    const line = /  (y = .*)$/m.exec(terminal.text)![1]!;
+    expect(line).toBe("y = approve once, s = this session, a = always, n = no, q = leave open: ");
+    expect(line.length).toBeLessThan(78);
+    await terminal.press("n", "why not? (Enter: no reason)");
   });
 
   test("always shows the rule, and takes another one", async () => {

@@ -7,7 +7,7 @@ import type { ToolResult } from "../core/result.ts";
 import { showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
 import { promptForAnswers } from "./answer-questions.ts";
 import { type Output, type Paint, painterOf } from "./output.ts";
-import { editLine, type KeyInput, TerminalKeys } from "./prompts.ts";
+import { editLine, isSilent, type KeyInput, keyOf, TerminalKeys } from "./prompts.ts";
 import { showApproval, toShown } from "./show-approval.ts";
 import { columnsOf, type Terminal, type TerminalOutput } from "./terminal.ts";
 
@@ -27,6 +27,9 @@ export interface TerminalApproverOptions {
 
 /** Nothing may be typed for this time after the question was drawn: earlier keys were meant for something else. */
 const QUIET_MS = 400;
+
+/** The prompt for a reason. */
+export const WHY_NOT = "  why not? (Enter: no reason) ";
 
 interface OpenPrompt {
   approval: ShownApproval;
@@ -92,18 +95,20 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     for (;;) {
       const typed = await prompt.keys.next(prompt.signal);
       if (typed === undefined) return { answer: undefined };
-      const { key, rest } = prompt.keys.isRaw ? { key: typed.toLowerCase(), rest: "" } : readLine(typed, prompt.code);
+      const { key, rest } = prompt.keys.isRaw ? { key: keyOf(typed), rest: "" } : readLine(typed, prompt.code);
       const isReusable = prompt.approval.suggestedRules.length > 0;
       const approves = key === "y" || (isReusable && (key === "s" || key === "a"));
       if (approves && !(await confirmDanger(prompt, output))) return "ask again";
       if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by, ...confirmationOf(prompt) });
       if (key === "s" && isReusable) return grant(prompt, "session", rest);
       if (key === "a" && isReusable) return grant(prompt, "always", rest);
-      if (key === "n" || key === "d") return deny(prompt, rest);
+      // The Enter that arrived with the key is the one that "why not?" waits for.
+      if (key === "n" || key === "d") return deny(prompt, rest, { isEntered: typed.length > 1 });
       // Ctrl-C and Ctrl-D too: leaving is not a no.
       if (key === "q" || key === "\x03" || key === "\x04") return outcomeOf("left open", undefined);
       // Pasted text, arrow keys and reports of the terminal itself are no answer.
       if (!prompt.keys.isRaw) output.write(menu(prompt));
+      else if (!isSilent(typed)) output.write(`\n  That is not an answer: press one key.\n${menu(prompt)}`);
     }
   }
 
@@ -116,10 +121,16 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, answer);
   }
 
-  async function deny({ keys, signal }: OpenPrompt, given: string): Promise<Outcome> {
+  async function deny(
+    { keys, signal }: OpenPrompt,
+    given: string,
+    { isEntered }: { isEntered: boolean },
+  ): Promise<Outcome> {
     if (keys.isRaw) output.write("\n");
     const why =
-      given !== "" || !keys.isRaw ? given : await editLine(keys, output, { prompt: "  why not? ", text: "", signal });
+      given !== "" || !keys.isRaw || isEntered
+        ? given
+        : await editLine(keys, output, { prompt: WHY_NOT, text: "", signal });
     if (why === undefined) return "ask again";
     return outcomeOf("no", { approved: false, by, reason: why.trim() === "" ? undefined : why.trim() });
   }
@@ -179,7 +190,7 @@ function confirmationOf({ approval }: OpenPrompt): { confirmUnshown?: boolean } 
 
 function menu({ approval, keys, code }: OpenPrompt): string {
   const reusable = approval.suggestedRules.length > 0 ? ["s = this session", "a = always"] : [];
-  const choices = ["y = once", ...reusable, "n = no", "q = leave open"].join(", ");
+  const choices = ["y = approve once", ...reusable, "n = no", "q = leave open"].join(", ");
   if (keys.isRaw) return `  ${choices}: `;
   return `  ${choices}, each with the code ${code} ("y ${code}", "n ${code} because …"): `;
 }

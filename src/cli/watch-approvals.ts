@@ -13,9 +13,9 @@ import { explainToPeople } from "./for-people.ts";
 import { countOf, cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
-import { editLine, TerminalKeys } from "./prompts.ts";
+import { editLine, isSilent, keyOf, TerminalKeys } from "./prompts.ts";
 import { readRuleEffects, shortId, showApproval, showApprovalTable, showRisk, toShown } from "./show-approval.ts";
-import { confirmDanger, editRules, toAnswers, waitForResult } from "./terminal-approver.ts";
+import { confirmDanger, editRules, toAnswers, waitForResult, WHY_NOT } from "./terminal-approver.ts";
 import { columnsOf, pause, type Terminal } from "./terminal.ts";
 
 type WatchClient = Pick<ApiClient, "approvals" | "questions" | "undo" | "policy">;
@@ -244,7 +244,7 @@ class ApprovalWatch {
     if (number !== undefined) return this.#goTo(number);
     const moves = /^(?:[jk]|\x1b\[[A-D]){2,}$/.test(typed) ? typed.match(/[jk]|\x1b\[[A-D]/g) : undefined;
     if (moves) return this.#move(moves.reduce((by, move) => by + (/[jBC]$/.test(move) ? 1 : -1), 0));
-    const key = typed.length === 1 ? typed.toLowerCase() : typed;
+    const key = keyOf(typed);
     switch (key) {
       case "q":
       case "\x04":
@@ -273,7 +273,7 @@ class ApprovalWatch {
         return this.#undo();
     }
     if (/^[1-9]$/.test(key)) return this.#jump(key);
-    if (!/^[ysadrn]$/.test(key)) return;
+    if (!/^[ysadrn]$/.test(key)) return isSilent(typed) ? undefined : this.#note("Press one key. ? shows the keys.");
     // A key that was meant for something else answers nothing.
     if (!isQuiet) return;
     const item = this.#current;
@@ -301,7 +301,7 @@ class ApprovalWatch {
       if (key === "d") return { decision: "deny" };
       if (key === "r" || key === "n") {
         stderr.write("\n");
-        const reason = await this.#readLine("  why not? ");
+        const reason = await this.#readLine(WHY_NOT);
         return reason === undefined ? undefined : { decision: "deny", reason: reason.trim() || undefined };
       }
       if (key !== "y" && approval.suggestedRules.length === 0) {

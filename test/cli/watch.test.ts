@@ -54,7 +54,7 @@ test("one question is shown at a time with its number; keys move, jump, list, ap
   await watching.waitForScreen(
     /# +id +risk +subject[\s\S]*2 +apr_\w{8} +\S+ \w+ +touch b && touch c[\s\S]*3 wait for an answer/,
   );
-  await watching.press("y", /→ approved, once: d\.txt[\s\S]*completed write/);
+  await watching.press("y\r", /→ approved, once: d\.txt[\s\S]*completed write/);
   expect(readFileSync(join(haft.folder, "d.txt"), "utf8")).toBe("d.txt has this text\n");
   watching.type("u");
   await watching.waitForScreen(/Undone: .*d\.txt/);
