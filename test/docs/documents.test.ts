@@ -16,6 +16,22 @@ async function createDatabase(): Promise<string> {
   return (await postgres).createDatabase();
 }
 
+let free = MAX_AT_ONCE;
+const waiting: (() => void)[] = [];
+
+/** Starts the next one when one of those that run has ended. */
+async function inTurn<T>(run: () => Promise<T>): Promise<T> {
+  if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+  else free -= 1;
+  try {
+    return await run();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else free += 1;
+  }
+}
+
 // The blocks are command lines for `sh`.
 const isHere = process.platform !== "win32";
 
@@ -25,19 +41,16 @@ beforeAll(async () => {
   const archive = await response.text();
   if (!response.ok) throw new Error(archive);
   const opened = (workshop = openWorkshop(archive));
-  // The next document starts when one of the two that run has ended.
-  const workers = Array.from({ length: MAX_AT_ONCE }, () => Promise.resolve());
   const originals = new Map(documents.map((document) => [document, originalOf(document, documents)]));
-  const executed = documents.filter((document) => originals.get(document) === undefined);
-  for (const [index, document] of executed.entries()) {
-    const run = (workers[index % MAX_AT_ONCE] ?? Promise.resolve()).then(() =>
-      runDocument(document, opened, { createDatabase }),
-    );
+  // The longest first, so none of them is alone at the end.
+  const executed = documents
+    .filter((document) => originals.get(document) === undefined)
+    .sort((a, b) => b.blocks.length - a.blocks.length);
+  for (const document of executed) {
+    const run = inTurn(() => runDocument(document, opened, { createDatabase }));
+    // Its test reports a failure.
+    run.catch(() => undefined);
     runs.set(document.file, run);
-    workers[index % MAX_AT_ONCE] = run.then(
-      () => undefined,
-      () => undefined,
-    );
   }
   for (const [{ file }, original] of originals) {
     const run = original && runs.get(original.file);
