@@ -236,9 +236,9 @@ export function showResult(
   if (output.format !== "text") return exitCodeOf(result);
   if (result.status === "failed") {
     const { message, next } = explainToPeople(result.error, safeLine(result.toolName));
-    output.notice(
-      `${output.paintStderr("red", `${safeLine(result.toolName)} failed`)} (${result.error.code}): ${safe(message)}`,
-    );
+    const { code } = result.error;
+    const failed = output.paintStderr("red", `${safeLine(result.toolName)} failed`);
+    output.notice(`${failed}${code === "failed" ? "" : ` (${code})`}: ${safe(message)}`);
     if (next !== undefined) output.notice(next);
   }
   if (result.status === "pending") showPending(result, output);

@@ -225,7 +225,10 @@ describe("locks", () => {
         throw new Error("no idea");
       },
     });
-    expect(await haft.execute("broken")).toMatchObject({ status: "failed", error: { message: "no idea" } });
+    expect(await haft.execute("broken")).toMatchObject({
+      status: "failed",
+      error: { message: 'locks of "broken" threw: no idea' },
+    });
     expect(haft.load()).toEqual({ running: 0, waiting: 0 });
   });
 });

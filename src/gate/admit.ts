@@ -5,7 +5,7 @@ import type { MaybePromise, Stage } from "../core/stage.ts";
 import { hooksOf } from "./call-plan.ts";
 import { Admission, type ConcurrencyLimits } from "./concurrency.ts";
 import { Alarm, type Deadlines } from "./timeouts.ts";
-import { answerInTime } from "./tool-answers.ts";
+import { answerInTime, askTool } from "./tool-answers.ts";
 
 export interface AdmitOptions {
   limits: ConcurrencyLimits;
@@ -39,7 +39,8 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
     },
     enter(call) {
       // Called once: it is the tool's code, and must not throw while another call is being released.
-      const locks = toolOf(call).locks?.(call.input);
+      const tool = toolOf(call);
+      const locks = tool.locks && askTool(tool, "locks", () => tool.locks?.(call.input));
       if (!(locks instanceof Promise)) return enter(call, locks);
       return answerInTime(call, clock, locks).then((answered) => enter(call, answered));
     },

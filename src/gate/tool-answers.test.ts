@@ -66,8 +66,21 @@ describe("a tool that returns promises", () => {
     const unsigned = start({ signature: lost, permission: () => later("auto") });
     expect(await unsigned.haft.execute("change", { path: "a" })).toMatchObject({ status: "pending" });
     const unjudged = start({ permission: lost });
-    expect(await unjudged.haft.execute("change", { path: "a" })).toMatchObject({ status: "failed" });
+    const error = { message: 'permission of "change" threw: the process is gone' };
+    expect(await unjudged.haft.execute("change", { path: "a" })).toMatchObject({ status: "failed", error });
     expect([unsigned.runs, unjudged.runs]).toEqual([[], []]);
+  });
+
+  test.each(["permission", "locks"] as const)("fails with the name of its %s if that throws", async (name) => {
+    const { haft, runs } = start({
+      permission: () => later("auto"),
+      [name]: () => {
+        throw new ReferenceError("amout is not defined");
+      },
+    });
+    const error = { code: "failed", message: `${name} of "change" threw: amout is not defined` };
+    expect(await haft.execute("change", { path: "a" })).toMatchObject({ status: "failed", error });
+    expect(runs).toEqual([]);
   });
 
   test("suggests the rule of its signature, and the explanation awaits it", async () => {

@@ -1,6 +1,6 @@
 import { abortable, type Call, toolOf } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
-import { toolError } from "../core/error.ts";
+import { toFailure, toolError, ToolError } from "../core/error.ts";
 import { type Signature, signatureOf } from "../core/signature.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, ToolPermission } from "../core/tool.ts";
@@ -73,7 +73,7 @@ export function readSignature(tool: AnyTool, input: unknown, answers?: ToolAnswe
 /** As `readSignature`. */
 export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission {
   if (answers?.permission !== undefined) return answers.permission;
-  const permission = tool.permission(input);
+  const permission = askTool(tool, "permission", () => tool.permission(input));
   if (!(permission instanceof Promise)) return permission;
   const settled = Promise.allSettled([permission]);
   throw new AnswerPending(tool, "permission", async (into) => {
@@ -81,6 +81,24 @@ export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnsw
     if (outcome.status === "rejected") throw outcome.reason;
     into.permission = outcome.value;
   });
+}
+
+/** Calls a function of a tool that decides about a call. If it throws, the error names the function. */
+export function askTool<T>(tool: AnyTool, name: "permission" | "locks", ask: () => MaybePromise<T>): MaybePromise<T> {
+  // A tool error already says what is wrong.
+  const named = (thrown: unknown): unknown =>
+    thrown instanceof ToolError
+      ? thrown
+      : toolError("failed", `${name} of "${tool.name}" threw: ${toFailure(thrown).message}`, { cause: thrown });
+  try {
+    const answer = ask();
+    if (!(answer instanceof Promise)) return answer;
+    return answer.catch((thrown: unknown) => {
+      throw named(thrown);
+    });
+  } catch (thrown) {
+    throw named(thrown);
+  }
 }
 
 /** Whether the tool is known not to ask about this input. False if that is known only later. */

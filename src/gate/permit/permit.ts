@@ -289,7 +289,7 @@ export class Permit implements Stage {
     try {
       return await abortable(call, Promise.race([preview(call.input, contextFor(call)), tooLate]));
     } catch (thrown) {
-      if (!(thrown instanceof ToolError)) return unshownPreview(call, `its preview failed: ${errorMessage(thrown)}`);
+      if (!(thrown instanceof ToolError)) return unshownPreview(call, `its preview threw: ${errorMessage(thrown)}`);
       if (previous && call.aborted) await stopWaiting(this.#calls, previous.id, call.aborted);
       else if (previous) await this.#calls.changed(previous, `it is no longer possible: ${thrown.message}`);
       throw thrown;
