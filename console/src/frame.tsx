@@ -15,7 +15,7 @@ const words = defineWords({
   en: {
     navigation: "Sections",
     pages: "Pages of this section",
-    theme: "Theme",
+    theme: (name: string) => `Theme: ${name}`,
     language: "中文",
     signOut: "Sign out",
     live: "Live",
@@ -31,7 +31,7 @@ const words = defineWords({
   zh: {
     navigation: "栏目",
     pages: "本栏目的页面",
-    theme: "主题",
+    theme: (name: string) => `主题：${name}`,
     language: "English",
     signOut: "退出",
     live: "实时",
@@ -225,8 +225,8 @@ function SideFoot({ server }: { server: ServerInfo | undefined }) {
       <div className="row">
         <button
           className="button plain small"
-          title={`${w.theme}: ${w.themes[theme]}`}
-          aria-label={`${w.theme}: ${w.themes[theme]}`}
+          title={w.theme(w.themes[theme])}
+          aria-label={w.theme(w.themes[theme])}
           onClick={() => setTheme(order[(order.indexOf(theme) + 1) % order.length] ?? "system")}
         >
           <Icon size={16} aria-hidden />

@@ -31,7 +31,7 @@ describe("a question at a terminal", () => {
       "",
       "  | rm -rf build",
     ]);
-    expect(shown).toContain("  runs       0123456789ab");
+    expect(shown).toContain("  call hash  0123456789ab");
     const full = showApproval(question({}), { paint: plain, columns: Infinity, isVerbose: true }).join("\n");
     expect(full).toContain("apr_0123456789abcdef01234567");
     expect(full).toContain(`sha256:${"0123456789abcdef".repeat(4)}`);

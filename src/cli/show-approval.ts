@@ -10,7 +10,7 @@ import {
   type ShownApproval,
   stateWord,
 } from "../gate/permit/approval-parts.ts";
-import { cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
+import { countOf, cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
 import { type Paint, safeLine, type Style } from "./output.ts";
 import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";
 
@@ -99,7 +99,7 @@ function showTextPart({ name, value, text }: ApprovalPart & { type: "text" }, la
 
 function showFact({ name, value, isWarning }: ApprovalPart & { type: "fact" }, layout: Layout): string[] {
   const { paint, isVerbose } = layout;
-  const shown = name === "runs" && !isVerbose ? shortHash(value) : value;
+  const shown = name === "call hash" && !isVerbose ? shortHash(value) : value;
   return showNamed(name, shown, layout, isWarning ? (text) => paint("yellow", text) : undefined);
 }
 
@@ -216,7 +216,9 @@ export async function readRuleEffects(
   for (const rule of rules?.split("\n") ?? []) {
     try {
       const { judged, changed, problem } = await client.policy.effect({ rule, tool: toolName });
-      const meaning = `${changed} of the last ${judged} calls of ${safeLine(toolName)} would not have asked`;
+      const calls =
+        changed === 1 && judged === 1 ? "the last call" : `${changed} of the last ${countOf(judged, "call", "calls")}`;
+      const meaning = `This rule would have allowed ${calls} of ${safeLine(toolName)} without approval.`;
       effects.set(showInline(rule), problem === undefined ? meaning : safeLine(problem));
     } catch {
       // The choice is offered without it; a token may not read the policy.

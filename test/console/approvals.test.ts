@@ -211,7 +211,9 @@ describe.skipIf("missing" in found)("the approvals page", () => {
         .isDisabled(),
     ).toBe(true);
     await page.getByLabel("Rule").fill("Edit(notes/**)");
-    await expectShown(card().getByText(/Would have allowed \d+ of the last \d+ calls of write/));
+    await expectShown(
+      card().getByText(/This rule would have allowed \d+ of the last \d+ calls of write without approval\./),
+    );
     await card()
       .getByRole("button", { name: /Save for this session/ })
       .click();
@@ -404,7 +406,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await expectShown(diff.locator(".diff-code-insert .diff-word").getByText("77", { exact: true }));
     await expectShown(diff.locator(".hljs-keyword").getByText("const"));
     expect(await diff.locator("tr.diff-insert .diff-sign").allInnerTexts()).toEqual(["+"]);
-    await expectShown(diff.getByText("1 lines added"));
+    await expectShown(diff.getByText("1 line added"));
     await diff.getByRole("button", { name: /code\.ts/ }).click();
     await diff.locator(".diff-code-insert").waitFor({ state: "detached" });
 
@@ -485,6 +487,7 @@ describe.skipIf("missing" in found)("the approvals page", () => {
     await expectShown(chinese.getByRole("heading", { name: "审批", level: 1 }));
     await expectShown(card(chinese).getByText("极高风险", { exact: true }));
     await expectShown(card(chinese).getByRole("button", { name: /批准一次/ }));
+    await expectShown(card(chinese).getByText(/剩余 \d+ 小时 \d+ 分/));
     expect(await card(chinese).getByText("It overwrites the history of a remote branch.").count()).toBe(0);
   });
 

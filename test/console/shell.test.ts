@@ -46,28 +46,33 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await expectShown(heading("Welcome to Haft"));
     expect(page.url()).not.toContain("login=");
     const isDone = (step: string): Locator => page.getByRole("heading", { name: `${step} ✓` });
+    await expectShown(page.getByText("Five steps: run a tool, write a file, approve it, undo it, connect a client."));
+    expect(await page.getByRole("listitem").filter({ hasText: "Connect a client" }).getByRole("link").count()).toBe(1);
+    // On the approval page, to which these steps lead, this key denies the call.
     await page.keyboard.press("n");
+    expect(page.url()).toContain("#/welcome");
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await page.getByRole("button", { name: "Run" }).click();
     await expectShown(page.getByRole("region", { name: "completed" }));
-    await go("/welcome");
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await expectShown(isDone("Run a tool"));
-    await page.getByRole("link", { name: "Next step" }).click();
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await page.getByRole("button", { name: "Run" }).click();
     await expectShown(page.getByRole("link", { name: "Answer it" }));
     await go("/welcome");
     await expectShown(isDone("Write a file"));
-    await page.getByRole("link", { name: "Next step" }).click();
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await page
       .getByRole("article")
       .getByRole("button", { name: /Approve once/ })
       .click();
     await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(true);
-    await go("/welcome");
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await expectShown(isDone("Approve it"));
-    await page.getByRole("link", { name: "Next step" }).click();
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(false);
-    await go("/welcome");
+    await page.getByRole("link", { name: "Next step", exact: true }).click();
     await expectShown(isDone("Undo it"));
     await expectShown(page.getByText(/claude mcp add haft/));
     // As the MCP endpoint names its clients.

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, Columns2, Rows3, UnfoldVertical } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { countOf } from "./format.ts";
 import "./code-text.css";
 import "./diff-view.css";
 import {
@@ -22,17 +23,17 @@ const words = defineWords({
     split: "Side by side",
     whitespace: "Hide white space changes",
     kinds: { new: "new", deleted: "deleted", renamed: "renamed", changed: "" },
-    added: (count: number) => `${count} lines added`,
-    removed: (count: number) => `${count} lines removed`,
-    files: (count: number) => `${count} files`,
-    hidden: (count: number) => `Show ${count} unchanged lines`,
+    added: (count: number) => `${countOf(count, "line")} added`,
+    removed: (count: number) => `${countOf(count, "line")} removed`,
+    files: (count: number) => countOf(count, "file"),
+    hidden: (count: number) => `Show ${countOf(count, "unchanged line")}`,
     more: (count: number, left: number) => `Show ${count} more of ${left} lines`,
     cut: "The end of this diff is missing.",
-    hiddenChanges: (count: number) => (count === 1 ? "1 changed line is hidden" : `${count} changed lines are hidden`),
+    hiddenChanges: (count: number) => countOf(count, "changed line is hidden", "changed lines are hidden"),
     onlyWhitespace: "Only white space changes.",
     onlyName: "Only the name changes.",
     noNewline: "no line break at the end",
-    characters: (count: number) => `${count} characters`,
+    characters: (count: number) => countOf(count, "character"),
   },
   zh: {
     diff: "修改",

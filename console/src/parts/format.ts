@@ -27,6 +27,11 @@ export function formatNumber(value: number, language: Language): string {
   return numbers(LOCALES[language]).format(value);
 }
 
+/** `1 call`, `2 calls`: the number, which may be formatted, with its English noun. */
+export function countOf(count: number | string, one: string, several = `${one}s`): string {
+  return `${count} ${String(count) === "1" ? one : several}`;
+}
+
 /** For the attribute of a `time` element. */
 export function isoTime(at: number): string | undefined {
   return isTime(at) ? new Date(at).toISOString() : undefined;

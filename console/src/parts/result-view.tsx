@@ -4,7 +4,7 @@ import type { ToolResult } from "../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { StatusBadge } from "./badges.tsx";
 import { ContentView } from "./content-view.tsx";
-import { formatDuration } from "./format.ts";
+import { countOf, formatDuration } from "./format.ts";
 import { JsonView } from "./json-view.tsx";
 
 const words = defineWords({
@@ -16,22 +16,25 @@ const words = defineWords({
     whole: (kilobytes: number) => `Whole output (${kilobytes} KB)`,
     call: "This call",
     cut: "The content of results is not recorded. Only the server that ran the call has it, for its last 200 calls.",
-    tokens: (count: number) => `about ${count} tokens for the model`,
+    tokens: (count: number) => `about ${countOf(count, "token")} for the model`,
   },
   zh: {
-    requested: "已询问一个人。批准后调用才会运行。",
+    requested: "此调用需要批准，批准后才会运行。",
     answer: "去处理",
     details: "给程序的数据",
     facts: "关于此调用",
     whole: (kilobytes: number) => `完整输出（${kilobytes} KB）`,
     call: "此调用",
     cut: "结果内容不会被记录；只有执行调用的服务器保留最近 200 次调用的内容。",
-    tokens: (count: number) => `模型约占 ${count} 个 token`,
+    tokens: (count: number) => `约占 ${count} 个模型 token`,
   },
 });
 
-/** The result of a call: what the model gets, what a program gets, and a link to the rest. */
-export function ResultView({ result }: { result: ToolResult }) {
+/**
+ * The result of a call: what the model gets, what a program gets, and a link to the rest. `isOfPage`: the page shows the call
+ * and needs no link to it.
+ */
+export function ResultView({ result, isOfPage = false }: { result: ToolResult; isOfPage?: boolean }) {
   const w = useWords(words);
   const { spill, cut, ...facts } = result.metadata;
   const characters = result.content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
@@ -45,9 +48,11 @@ export function ResultView({ result }: { result: ToolResult }) {
         {result.status === "failed" ? <span className="badge bad mono">{result.error.code}</span> : null}
         <span className="muted small">{cut ? w.cut : w.tokens(Math.ceil(characters / 4))}</span>
         <span className="grow" />
-        <Link className="small" href={`/work/${encodeURIComponent(result.callId)}`}>
-          {w.call}
-        </Link>
+        {isOfPage ? null : (
+          <Link className="small" href={`/work/${encodeURIComponent(result.callId)}`}>
+            {w.call}
+          </Link>
+        )}
       </p>
       {result.status === "pending" && (result.pending.kind === "approval" || result.pending.kind === "question") ? (
         <p className="notice warn">

@@ -92,7 +92,7 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   if (verdict?.rule !== undefined) fact("rule", `${showInline(verdict.rule)}${originOf(approval)}`);
   if (binding) fact("folder", showInline(binding.cwd));
   if (approval.replaces) fact("changed", approval.replaces.changes.map(showInline).join(", "), true);
-  if (hash !== "") fact("runs", hash);
+  if (hash !== "") fact("call hash", hash);
   if (approval.expiresAt !== undefined) fact("until", deadlineText(approval, now));
   for (const rule of suggestedRules) {
     const { allows = [], asks = [] } = approval.ruleExamples?.find((examples) => examples.rule === rule) ?? {};

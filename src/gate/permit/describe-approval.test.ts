@@ -50,7 +50,7 @@ describe("a question", () => {
       "  because    a rule asks",
       "  rule       Bash(rm:*) in .haft/config.yml",
       "  folder     /w",
-      "  runs       sha256:abc",
+      "  call hash  sha256:abc",
       expect.stringMatching(/^  until      19\d\d-\d\d-\d\d \d\d:\d\d$/),
       "  may save   Bash(rm -rf build)",
       "  - allows   exactly this command",

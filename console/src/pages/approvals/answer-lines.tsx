@@ -4,6 +4,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { NextStep } from "../welcome/next-step.tsx";
 import type { AnswerLine, Answers, Decision } from "./use-answers.ts";
 
 const words = defineWords({
@@ -19,7 +20,7 @@ const words = defineWords({
     dismissed: "Dismissed",
     sending: "sending…",
     running: "running…",
-    refused: "not answered",
+    refused: (why: string) => `not answered: ${why}`,
     completed: "completed",
     failed: (why: string) => `failed: ${why}`,
     notRun: (why: string) => `did not run: ${why}`,
@@ -43,7 +44,7 @@ const words = defineWords({
     dismissed: "未回答",
     sending: "发送中…",
     running: "运行中…",
-    refused: "未处理",
+    refused: (why: string) => `未处理：${why}`,
     completed: "完成",
     failed: (why: string) => `失败：${why}`,
     notRun: (why: string) => `未运行：${why}`,
@@ -62,11 +63,14 @@ export function AnswerLines({ answers, addressOf }: { answers: Answers; addressO
   const w = useWords(words);
   if (answers.lines.length === 0) return null;
   return (
-    <ul className="answer-lines" aria-label={w.label}>
-      {answers.lines.map((line) => (
-        <Line key={line.id} line={line} answers={answers} href={addressOf(line.id)} />
-      ))}
-    </ul>
+    <>
+      <ul className="answer-lines" aria-label={w.label}>
+        {answers.lines.map((line) => (
+          <Line key={line.id} line={line} answers={answers} href={addressOf(line.id)} />
+        ))}
+      </ul>
+      {answers.lines.some(({ state }) => state === "ended" || state === "undone") ? <NextStep /> : null}
+    </>
   );
 }
 
@@ -118,7 +122,7 @@ function useOutcome({ state, answered, problem, decision }: AnswerLine): { text:
   if (state === "sending") return { text: w.sending, tone: "busy" };
   if (state === "running") return { text: w.running, tone: "busy" };
   if (state === "undoing") return { text: w.undoing, tone: "busy" };
-  if (state === "refused") return { text: `${w.refused}: ${problem?.message ?? ""}`, tone: "bad" };
+  if (state === "refused") return { text: w.refused(problem?.message ?? ""), tone: "bad" };
   if (state === "undone") return { text: w.undone, tone: "ok" };
   if (problem) return { text: problem.message, tone: "bad" };
   if (decision === "deny") return { text: answered?.approval.note ?? "", tone: "ok" };

@@ -37,7 +37,8 @@ const words = defineWords({
     omitted: (what: string) => `Not shown here: ${what}. See the exact request below.`,
     unshown: (why: string) => `This cannot be shown: ${why}`,
     request: "The exact request",
-    hash: "Fingerprint",
+    hash: "Fingerprint of this call",
+    hashHint: "The hash of what will run. Two people can compare it to check that they see the same call.",
     answered: "Answered",
     state: {
       approved: "Approved",
@@ -68,7 +69,8 @@ const words = defineWords({
     omitted: (what: string) => `此处未显示：${what}。下面的完整请求包含全部内容。`,
     unshown: (why: string) => `无法显示：${why}`,
     request: "完整请求",
-    hash: "指纹",
+    hash: "此调用的指纹",
+    hashHint: "将要运行内容的哈希。两个人可以比对，确认看到的是同一个调用。",
     answered: "已处理",
     state: {
       approved: "已批准",
@@ -209,7 +211,7 @@ function PermissionCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
           </summary>
           <JsonView value={approval.input} />
           {approval.hash ? (
-            <p className="small muted">
+            <p className="small muted" title={w.hashHint}>
               {w.hash} <span className="mono">{approval.hash.slice(0, 16)}</span>
             </p>
           ) : null}

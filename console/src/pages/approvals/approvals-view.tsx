@@ -12,6 +12,7 @@ import { PageFrame } from "../../parts/page-frame.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
+import { useToolTitle } from "../../parts/tool-text.ts";
 import { useKeys } from "../../parts/use-keys.ts";
 import { AnswerLines } from "./answer-lines.tsx";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -57,6 +58,7 @@ const words = defineWords({
       arrange: "Sort again, with the new questions",
     },
     said: { approved: "Approved", denied: "Denied", answered: "Answered", refused: "Not answered" },
+    saidOf: (said: string, what: string) => `${said}: ${what}`,
   },
   zh: {
     title: "审批",
@@ -89,6 +91,7 @@ const words = defineWords({
       arrange: "重新排序，包含新请求",
     },
     said: { approved: "已批准", denied: "已拒绝", answered: "已回答", refused: "未处理" },
+    saidOf: (said: string, what: string) => `${said}：${what}`,
   },
 });
 
@@ -413,6 +416,7 @@ function useSelection(items: readonly QueueItem[]): [ReadonlySet<string>, Select
 /** What screen readers say: new questions, answers, and questions that are gone. */
 function useQueueNews({ items, isLoaded }: Queue, { lines }: Answers): string {
   const w = useWords(words);
+  const titleOf = useToolTitle();
   const [news, setNews] = useState("");
   const known = useRef<ReadonlyMap<string, QueueItem>>(undefined);
   useEffect(() => {
@@ -423,14 +427,15 @@ function useQueueNews({ items, isLoaded }: Queue, { lines }: Answers): string {
     const came = items.filter(({ id }) => !before.has(id));
     const gone = items.filter(({ id, isGone }) => isGone && before.get(id)?.isGone !== true);
     const [first] = came;
-    if (first) setNews(w.came(came.length, `${first.title ?? first.toolName} ${first.subject.text}`));
+    if (first) setNews(w.came(came.length, `${titleOf(first) ?? first.toolName} ${first.subject.text}`));
     else if (gone.length > 0) setNews(w.gone(gone.length));
   }, [items, isLoaded, w]);
   const [latest] = lines;
   const state = latest?.state === "refused" ? "refused" : latest ? SAID[latest.decision] : "approved";
   useEffect(() => {
-    if (latest)
-      setNews(`${w.said[state]}: ${latest.approval.title ?? latest.approval.toolName} ${latest.approval.subject.text}`);
+    if (!latest) return;
+    const { approval } = latest;
+    setNews(w.saidOf(w.said[state], `${titleOf(approval) ?? approval.toolName} ${approval.subject.text}`));
   }, [latest?.id, state, w]);
   return news;
 }

@@ -4,6 +4,7 @@ import type { ApprovalBatchItem } from "../../../../src/contracts/approvals.ts";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
@@ -14,7 +15,7 @@ import { VirtualRows } from "./virtual-rows.tsx";
 
 const words = defineWords({
   en: {
-    title: (count: number) => `Answer ${count} questions together`,
+    title: (count: number) => `Answer ${countOf(count, "question")} together`,
     tools: "Tools",
     risks: "Risk",
     subjects: "What they are about",

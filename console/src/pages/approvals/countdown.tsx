@@ -11,6 +11,8 @@ const words = defineWords({
     stopped: "caller no longer waits",
     until: (time: string) => `Can be answered until ${time}`,
     waitsUntil: (time: string) => `The caller waits for the result until ${time}`,
+    hours: (hours: number) => `${hours} h`,
+    minutes: (minutes: string) => `${minutes} min`,
   },
   zh: {
     left: (time: string) => `剩余 ${time}`,
@@ -19,6 +21,8 @@ const words = defineWords({
     stopped: "调用者不再等待",
     until: (time: string) => `可在 ${time} 之前回答`,
     waitsUntil: (time: string) => `调用者等待结果到 ${time}`,
+    hours: (hours: number) => `${hours} 小时`,
+    minutes: (minutes: string) => `${minutes} 分`,
   },
 });
 
@@ -31,7 +35,7 @@ export function TimeLeft({ until }: { until: number }) {
   return (
     <span className={seconds < 60 ? "time-left soon" : "time-left"} title={title}>
       <Clock size={11} aria-hidden />{" "}
-      {seconds === 0 ? w.over : seconds >= 3600 ? `${Math.round(seconds / 3600)} h` : spell(seconds)}
+      {seconds === 0 ? w.over : seconds >= 3600 ? w.hours(Math.round(seconds / 3600)) : spell(seconds, w)}
     </span>
   );
 }
@@ -43,7 +47,7 @@ export function Countdown({ until, what = "answer" }: { until: number; what?: "a
   const seconds = useSecondsTo(until);
   const exact = formatDateTime(until, language);
   const isAnswer = what === "answer";
-  const text = seconds === 0 ? (isAnswer ? w.over : w.stopped) : (isAnswer ? w.left : w.waits)(spell(seconds));
+  const text = seconds === 0 ? (isAnswer ? w.over : w.stopped) : (isAnswer ? w.left : w.waits)(spell(seconds, w));
   return (
     <span className={seconds < 60 ? "badge bad" : "badge"} title={(isAnswer ? w.until : w.waitsUntil)(exact)}>
       <Clock size={12} aria-hidden /> {text}
@@ -60,8 +64,9 @@ function useSecondsTo(until: number): number {
   return Math.max(0, Math.round((until - now) / 1000));
 }
 
-function spell(seconds: number): string {
-  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${pad(Math.floor((seconds % 3600) / 60))} min`;
+function spell(seconds: number, w: typeof words.en): string {
+  if (seconds >= 3600)
+    return `${w.hours(Math.floor(seconds / 3600))} ${w.minutes(pad(Math.floor((seconds % 3600) / 60)))}`;
   return `${Math.floor(seconds / 60)}:${pad(seconds % 60)}`;
 }
 

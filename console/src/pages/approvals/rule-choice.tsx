@@ -3,6 +3,7 @@ import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import type { RuleEffect } from "../../../../src/contracts/policy.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
@@ -12,22 +13,23 @@ const words = defineWords({
     saves: "Session and always also save:",
     allows: "Allows",
     asks: "Still asks for",
-    effect: ({ matched, judged, changed }: RuleEffect, tool: string) =>
-      judged === 0
-        ? `No earlier calls of ${tool} to compare with.`
-        : `Would have allowed ${matched} of the last ${judged} calls of ${tool}; ${changed} of these needed approval.`,
+    effect: ({ judged, changed }: RuleEffect, tool: string) => {
+      if (judged === 0) return `No earlier calls of ${tool} to compare with.`;
+      const calls = judged === 1 ? "the last call" : `${changed} of the last ${judged} calls`;
+      return `This rule would have allowed ${calls} of ${tool} without approval.`;
+    },
     none: ({ judged }: RuleEffect, tool: string) =>
-      `This rule would change nothing for the last ${judged} calls of ${tool}, including this one. Edit it, or approve once.`,
+      `This rule would change nothing for the last ${countOf(judged, "call")} of ${tool}, including this one. Edit it, or approve once.`,
   },
   zh: {
     rule: "规则",
     saves: "“本会话”和“总是”还会保存：",
     allows: "允许",
     asks: "仍会询问",
-    effect: ({ matched, judged, changed }: RuleEffect, tool: string) =>
+    effect: ({ judged, changed }: RuleEffect, tool: string) =>
       judged === 0
         ? `${tool} 没有可比较的历史调用。`
-        : `${tool} 最近 ${judged} 次调用中，此规则会直接允许 ${matched} 次；其中 ${changed} 次当时需要批准。`,
+        : `${tool} 最近 ${judged} 次调用中，有 ${changed} 次按此规则无需批准。`,
     none: ({ judged }: RuleEffect, tool: string) =>
       `此规则不会改变 ${tool} 最近 ${judged} 次调用（包括这一次）的结果。请修改规则，或只批准一次。`,
   },

@@ -1,13 +1,14 @@
 import { Link } from "wouter";
 import type { ArtifactVersionInfo } from "../../../../src/contracts/artifacts.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 
 const words = defineWords({
   en: {
     versions: "Versions",
     types: { create: "created", update: "updated", update_fuzzy: "updated, approximately", rewrite: "rewritten" },
-    characters: (count: number) => `${count} characters`,
+    characters: (count: number) => countOf(count, "character"),
     like: (percent: number) => `${percent}% like what was quoted`,
     call: "The call",
   },

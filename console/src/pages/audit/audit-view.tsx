@@ -9,7 +9,7 @@ import { DecisionBadge } from "../../parts/badges.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatDateTime, formatNumber } from "../../parts/format.ts";
+import { countOf, formatDateTime, formatNumber } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
@@ -28,8 +28,8 @@ const words = defineWords({
     search: "Search in inputs, results and reasons",
     jsonl: "Export JSONL",
     csv: "Export CSV",
-    exporting: (count: string) => `${count} entries…`,
-    whole: (entries: string) => `Chain whole, ${entries} entries`,
+    exporting: (count: string) => `${countOf(count, "entry", "entries")}…`,
+    whole: (entries: string) => `Chain whole, ${countOf(entries, "entry", "entries")}`,
     broken: (id: string) => `Chain broken at ${id}`,
     checking: "Checking the chain…",
     none: "Nothing was found",
@@ -38,7 +38,8 @@ const words = defineWords({
     emptyLead: "Every call is recorded here.",
     older: "Older",
     newest: "Newest",
-    unsearched: (count: string) => `${count} entries are not indexed yet and were not searched.`,
+    unsearched: (count: string) =>
+      `${countOf(count, "entry is not indexed yet and was", "entries are not indexed yet and were")} not searched.`,
     ofCall: "Entries of one call",
     all: "All entries",
   },

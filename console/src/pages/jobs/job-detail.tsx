@@ -6,7 +6,7 @@ import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatClock, formatDuration, isoTime } from "../../parts/format.ts";
+import { countOf, formatClock, formatDuration, isoTime } from "../../parts/format.ts";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -29,7 +29,7 @@ const words = defineWords({
     waits: "Waits",
     tries: "Attempts",
     tried: (attempt: number, attempts: number) => `${attempt} of ${attempts}`,
-    lost: (count: number) => `, and ${count} times its worker disappeared`,
+    lost: (count: number) => `, and ${countOf(count, "time")} its worker disappeared`,
     round: (count: number) => `run ${count}`,
     worker: "Worker",
     caller: "Caller",

@@ -5,7 +5,7 @@ import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatDuration } from "../../parts/format.ts";
+import { countOf, formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -28,8 +28,8 @@ const words = defineWords({
     trusted: "Trusted: the policy relies on what it says about its tools.",
     untrusted: "Not trusted: the policy ignores what it says about its tools, and every call needs approval.",
     from: "from",
-    tools: (count: number) => (count === 1 ? "1 tool" : `${count} tools`),
-    changed: (count: number) => (count === 1 ? "1 tool changed" : `${count} tools changed`),
+    tools: (count: number) => countOf(count, "tool"),
+    changed: (count: number) => countOf(count, "tool changed", "tools changed"),
     reconnect: "Reconnect",
     disconnect: "Disconnect",
     remove: "Remove",

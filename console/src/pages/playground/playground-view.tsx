@@ -4,6 +4,7 @@ import { useSearchParams } from "wouter";
 import type { ParsedAnswer, ParseRequest, TextFormatInfo } from "../../../../src/contracts/playground.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -25,7 +26,7 @@ const words = defineWords({
     warnings: "For the model",
     said: "Text for a person",
     thought: "Reasoning",
-    calls: (count: number) => (count === 1 ? "1 call" : `${count} calls`),
+    calls: (count: number) => countOf(count, "call"),
     none: "No calls found",
     noneLead: "Everything was read as text. If you know the model's format, choose it: auto does not guess.",
   },

@@ -18,7 +18,7 @@ const words = defineWords({
   en: {
     title: "Policy",
     lead: "In every mode, deny comes before ask, and ask before allow. If no rule matches, the tool decides.",
-    mode: "Mode",
+    mode: (mode: string) => `Mode: ${mode}`,
     add: "Add a rule",
     views: "What to show",
     tabs: { rules: "Rules", why: "Why", try: "Simulator", tools: "Which tools exist" },
@@ -26,7 +26,7 @@ const words = defineWords({
   zh: {
     title: "策略",
     lead: "在任何模式下，拒绝先于询问，询问先于允许。没有匹配的规则时，由工具决定。",
-    mode: "模式",
+    mode: (mode: string) => `模式：${mode}`,
     add: "添加规则",
     views: "显示内容",
     tabs: { rules: "规则", why: "为什么", try: "模拟", tools: "哪些工具存在" },
@@ -53,7 +53,7 @@ export default function PolicyView() {
       lead={w.lead}
       actions={
         <>
-          {query.data ? <span className="badge">{`${w.mode}: ${query.data.mode}`}</span> : null}
+          {query.data ? <span className="badge">{w.mode(query.data.mode)}</span> : null}
           {canChange ? (
             <button className="button primary" onClick={add}>
               <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>

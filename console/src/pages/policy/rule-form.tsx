@@ -4,7 +4,7 @@ import { queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatNumber } from "../../parts/format.ts";
+import { countOf, formatNumber } from "../../parts/format.ts";
 
 const words = defineWords({
   en: {
@@ -12,7 +12,7 @@ const words = defineWords({
     decision: "Decision",
     decisions: { deny: "deny", ask: "ask", allow: "allow" },
     hint: "For example Bash(git push *), Edit(src/**), WebFetch(domain:example.com), mcp__server__tool",
-    effect: (matched: string, judged: string) => `It matches ${matched} of the last ${judged} calls.`,
+    effect: (matched: string, judged: string) => `It matches ${matched} of the last ${countOf(judged, "call")}.`,
     changed: (count: string) => `${count} of them would be decided differently than now.`,
     same: "None of them would be decided differently than now.",
     cancel: "Cancel",

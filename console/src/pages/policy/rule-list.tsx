@@ -8,7 +8,7 @@ import { DecisionBadge } from "../../parts/badges.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatNumber } from "../../parts/format.ts";
+import { countOf, formatNumber } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
@@ -24,7 +24,7 @@ const words = defineWords({
     hits: (count: string) => `decided ${count}`,
     last: "last",
     never: "never used",
-    counted: (calls: string) => `Counted in the newest ${calls} calls.`,
+    counted: (calls: string) => `Counted in the newest ${countOf(calls, "call")}.`,
     session: "until its session ends",
     edit: "Edit",
     revoke: "Revoke",

@@ -7,7 +7,7 @@ import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatNumber } from "../../parts/format.ts";
+import { countOf, formatNumber } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { RuleFields } from "./rule-form.tsx";
 
@@ -23,9 +23,9 @@ const words = defineWords({
     progress: (looked: string, of: string) => `${looked} of ${of} entries of the log`,
     cancelled: "It was cancelled. Nothing was changed.",
     changed: (changed: string, judged: string) => `${changed} of ${judged} past calls would be judged differently.`,
-    skipped: (count: string) => `${count} calls cannot be judged: their tool is gone or rejects their input.`,
+    skipped: (count: string) => `${countOf(count, "call")} cannot be judged: the tool is gone or rejects the input.`,
     newest: (count: string) => `The newest ${count} are listed.`,
-    count: (count: string) => `${count} calls`,
+    count: (count: string) => countOf(count, "call"),
   },
   zh: {
     title: "在全部历史上试用规则",

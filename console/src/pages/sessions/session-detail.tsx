@@ -5,6 +5,7 @@ import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { AgentSessionDetail, AgentSessionInfo, SessionEntry } from "../../../../src/contracts/sessions.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -30,7 +31,7 @@ const words = defineWords({
     noModel: "No model is configured (agent.model): this session can be read, but it cannot reply.",
     family: "Sessions of this task",
     waits: "Waits for",
-    inbox: (count: number) => (count === 1 ? "1 message is next" : `${count} messages are next`),
+    inbox: (count: number) => countOf(count, "message is next", "messages are next"),
     here: "this one",
   },
   zh: {

@@ -5,6 +5,7 @@ import type { SessionQuestion, SessionState } from "../../../../src/contracts/se
 import { api, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -30,7 +31,7 @@ const words = defineWords({
     state: "State",
     all: "All",
     list: "Sessions",
-    turns: (count: number) => (count === 1 ? "1 turn" : `${count} turns`),
+    turns: (count: number) => countOf(count, "turn"),
     answer: "Answer",
     none: "No sessions yet",
     noneLead: "Start one here, or with: haft sessions send --new NAME TEXT",

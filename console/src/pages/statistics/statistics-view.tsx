@@ -5,7 +5,7 @@ import type { StatisticsInfo } from "../../../../src/contracts/statistics.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { formatDuration, formatNumber } from "../../parts/format.ts";
+import { countOf, formatDuration, formatNumber } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -43,7 +43,7 @@ const words = defineWords({
     noWait: "No call waited for a person.",
     runTime: "Run time excludes the time a call waited for a person.",
     total: (calls: string, share: string, waited: string) =>
-      `${calls} calls, ${share} failed. ${waited === "" ? "" : `Waited for people: ${waited}.`}`,
+      `${countOf(calls, "call")}, ${share} failed. ${waited === "" ? "" : `Waited for people: ${waited}.`}`,
   },
   zh: {
     title: "统计",

@@ -6,6 +6,7 @@ import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useScope } from "../../use-scope.ts";
 import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
+import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({
   en: {
@@ -15,7 +16,7 @@ const words = defineWords({
     examples: "Examples",
     run: "Run",
     cancel: "Cancel",
-    invalid: "This is not valid JSON yet",
+    invalid: (why: string) => `This is not valid JSON yet: ${why}`,
     nothing: "This tool takes no input.",
     notAllowed: "Your sign-in lacks the scope call.",
   },
@@ -26,7 +27,7 @@ const words = defineWords({
     examples: "示例",
     run: "运行",
     cancel: "取消",
-    invalid: "还不是有效的 JSON",
+    invalid: (why: string) => `还不是有效的 JSON：${why}`,
     nothing: "此工具不需要输入。",
     notAllowed: "当前登录没有调用工具的权限。",
   },
@@ -53,7 +54,7 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
       setValue(JSON.parse(text));
       setProblem(undefined);
     } catch (error) {
-      setProblem(`${w.invalid}: ${(error as Error).message}`);
+      setProblem(w.invalid((error as Error).message));
     }
   };
   const fill = (input: unknown): void => {
@@ -130,6 +131,7 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
       </div>
       {mayCall ? null : <p className="small muted">{w.notAllowed}</p>}
       <RunningCall call={running} />
+      {running.state === "done" ? <NextStep /> : null}
     </div>
   );
 }

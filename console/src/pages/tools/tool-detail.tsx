@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import type { Verdict } from "../../../../src/contracts/basics.ts";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { VerdictText } from "../../parts/localized.tsx";
@@ -14,7 +15,7 @@ const words = defineWords({
   en: {
     back: "All tools",
     also: "Also called",
-    calls: (count: number, failures: number) => `${count} calls, ${failures} failed`,
+    calls: (count: number, failures: number) => `${countOf(count, "call")}, ${failures} failed`,
     notes: "Notes",
     more: "More about this tool",
     origin: "From",

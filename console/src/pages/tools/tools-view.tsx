@@ -5,6 +5,7 @@ import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -17,7 +18,7 @@ import { ToolDetail } from "./tool-detail.tsx";
 const words = defineWords({
   en: {
     title: "Tools",
-    lead: (count: number) => `${count} tools. Every call goes through the same gate.`,
+    lead: (count: number) => `${countOf(count, "tool")}. Every call goes through the same gate.`,
     search: "Search tools",
     all: "All groups",
     none: "No tool fits",

@@ -5,7 +5,6 @@ import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
-import { useKeys } from "../../parts/use-keys.ts";
 import { ConnectClients } from "../mcp/connect-clients.tsx";
 import { saveEdited } from "../tools/call-form.tsx";
 import { endFirstRun } from "./first-run.ts";
@@ -14,12 +13,14 @@ import "./welcome.css";
 const words = defineWords({
   en: {
     title: "Welcome to Haft",
-    lead: "Five steps: run a tool, approve a call, undo it, connect a client. Each step is checked off when it is done.",
+    lead: "Five steps: run a tool, write a file, approve it, undo it, connect a client. Each step is checked off when it is done.",
     done: (done: number, all: number) => `${done} of ${all} done`,
     run: "Run a tool",
-    runHow: "list_files reads this folder. It changes nothing, so it needs no approval. Press Run on the next page.",
+    runHow:
+      "list_files reads this folder. It changes nothing, so it needs no approval. On the next page press Run, below the form.",
     write: "Write a file",
-    writeHow: "write changes a file, so it needs approval. The form is filled in: press Run.",
+    writeHow:
+      "write changes a file, so it needs approval. The form on the next page is filled in: press Run, below the form.",
     approve: "Approve it",
     approveHow: "Look at the diff, then approve it once. Only then is the file written.",
     undo: "Undo it",
@@ -32,16 +33,15 @@ const words = defineWords({
     finished: "That is all",
     finishedLead: "Everything that agents do is under Work. Calls that need approval are under Approvals.",
     finish: "Go to Work",
-    key: "Next step",
   },
   zh: {
     title: "欢迎使用 Haft",
-    lead: "五个步骤：运行工具、批准调用、撤销、连接客户端。每一步完成后会自动打勾。",
+    lead: "五个步骤：运行工具、写入文件、批准、撤销、连接客户端。每一步完成后会自动打勾。",
     done: (done: number, all: number) => `已完成 ${done} / ${all}`,
     run: "运行一个工具",
-    runHow: "list_files 读取此文件夹，不修改任何内容，所以不需要批准。在下一页点“运行”。",
+    runHow: "list_files 读取此文件夹，不修改任何内容，所以不需要批准。在下一页点表单下方的“运行”。",
     write: "写入一个文件",
-    writeHow: "write 会修改文件，所以需要批准。表单已填好：点“运行”。",
+    writeHow: "write 会修改文件，所以需要批准。下一页的表单已填好：点表单下方的“运行”。",
     approve: "批准它",
     approveHow: "查看差异并批准一次，然后才会写入文件。",
     undo: "撤销它",
@@ -50,11 +50,10 @@ const words = defineWords({
     connectHow: "让你的 MCP 客户端使用这些工具。客户端调用过一次后，此步骤完成。",
     open: "打开",
     next: "下一步",
-    skip: "跳过第一步",
+    skip: "跳过引导",
     finished: "全部完成",
     finishedLead: "代理所做的一切都在“工作”中，需要批准的调用在“审批”中。",
     finish: "前往工作",
-    key: "下一步",
   },
 });
 
@@ -67,8 +66,9 @@ interface Step {
   title: string;
   how: string;
   isDone: boolean;
-  href?: string;
+  href: string;
   onGo?: () => void;
+  /** Shown in place of the link when it is the next step. */
   more?: ReactNode;
 }
 
@@ -121,23 +121,12 @@ export default function WelcomeView() {
       title: w.connect,
       how: w.connectHow,
       isDone: items.some(({ origin }) => origin === "mcp"),
+      href: "/mcp",
       more: <ConnectClients />,
     },
   ];
   const done = steps.filter(({ isDone }) => isDone).length;
   const next = steps.find(({ isDone }) => !isDone);
-  const take = ({ href, onGo }: Step): void => {
-    onGo?.();
-    if (href !== undefined) go(href);
-  };
-  useKeys({
-    n: {
-      label: w.key,
-      run: () => {
-        if (next) take(next);
-      },
-    },
-  });
   return (
     <PageFrame
       title={w.title}
@@ -198,10 +187,9 @@ function StepCard({ step, number, isNext }: { step: Step; number: number; isNext
           </h2>
           <p className="muted">{how}</p>
         </div>
-        {href === undefined ? null : (
+        {more && isNext ? null : (
           <Link className={isNext ? "button primary" : "button"} href={href} onClick={onGo}>
             {isNext ? w.next : w.open}
-            {isNext ? <kbd className="key">n</kbd> : null}
           </Link>
         )}
       </div>

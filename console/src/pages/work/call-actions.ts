@@ -3,6 +3,7 @@ import { useLocation } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { countOf } from "../../parts/format.ts";
 import { useScope } from "../../use-scope.ts";
 import { saveEdited } from "../tools/call-form.tsx";
 
@@ -10,7 +11,7 @@ const words = defineWords({
   en: {
     approved: (tool: string) => `${tool} is approved.`,
     denied: (tool: string) => `${tool} is denied.`,
-    undone: (count: number) => (count === 1 ? "1 change was undone." : `${count} changes were undone.`),
+    undone: (count: number) => countOf(count, "change was undone.", "changes were undone."),
     nothing: "There is nothing to undo.",
     started: (tool: string) => `${tool} was started again.`,
   },

@@ -207,7 +207,7 @@ function Detail({ call, actions }: { call: CallDetail; actions: ReturnType<typeo
             <h2>{w.result}</h2>
           </header>
           <div className="body">
-            <ResultView result={call.result} />
+            <ResultView result={call.result} isOfPage />
           </div>
         </section>
       ) : null}

@@ -7,6 +7,7 @@ import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { undoConflicts } from "../../undo-conflict.ts";
+import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({
   en: {
@@ -64,6 +65,7 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
             {w.undone}
           </p>
         ) : null}
+        {canUndo ? null : <NextStep />}
         {problem && conflicts.length === 0 ? <Failure error={problem} /> : null}
         {conflicts.length > 0 ? (
           <div className="stack" role="alert">

@@ -8,7 +8,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { formatNumber } from "../../parts/format.ts";
+import { countOf, formatNumber } from "../../parts/format.ts";
 import { Skeleton } from "../../parts/skeleton.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useMedia } from "../../parts/use-media.ts";
@@ -34,10 +34,10 @@ const words = defineWords({
     noMatchLead: "Remove a filter or a word.",
     clear: "Clear filters",
     more: "Loading older calls…",
-    full: (count: string) => `${count} calls are loaded. Choose a time to see older ones.`,
+    full: (count: string) => `${countOf(count, "call is", "calls are")} loaded. Choose a time to see older ones.`,
     noSession: "Without a session",
     counts: (calls: number, failed: number, open: number) =>
-      [`${calls} calls`, failed > 0 ? `${failed} failed` : "", open > 0 ? `${open} open` : ""]
+      [countOf(calls, "call"), failed > 0 ? `${failed} failed` : "", open > 0 ? `${open} open` : ""]
         .filter(Boolean)
         .join(" · "),
     next: "next call",
