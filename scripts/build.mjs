@@ -81,10 +81,10 @@ const COMMAND_LINE = {
 };
 
 /** Returns the exit code of the compiler; a failed build leaves the earlier dist/ in place. */
-export async function build({ force = false } = {}) {
+export async function build({ force = false, say = false } = {}) {
   const inputs = hashInputs();
   if (!force && isFresh(inputs)) return 0;
-  if (process.argv.includes("--say")) process.stderr.write("Building Haft, once after each change: half a minute.\n");
+  if (say) process.stderr.write("Building Haft, once after each change: half a minute.\n");
   mkdirSync(CACHE, { recursive: true });
   // A folder of its own, swapped in whole: no output of a deleted source survives, nobody meets half a build.
   // Its real name, because the bundler compares it with the real names of modules.

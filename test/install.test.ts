@@ -25,7 +25,8 @@ beforeAll(() => {
 beforeEach(() => {
   project = temporaryFolder("haft-install-test-");
   mkdirSync(join(project, "scripts"));
-  cpSync(join(ROOT, "scripts", "ensure-installed.mjs"), join(project, "scripts", "ensure-installed.mjs"));
+  for (const name of ["ensure-installed.mjs", "start.mjs"])
+    cpSync(join(ROOT, "scripts", name), join(project, "scripts", name));
   wantVendor("1.0.0");
 });
 
@@ -46,9 +47,11 @@ function wantVendor(version: string): void {
   writeJson(LOCK, { ...own, lockfileVersion: 3, requires: true, packages: { "": own, "node_modules/vendor": vendor } });
 }
 
-async function ensureInstalled(env: NodeJS.ProcessEnv = {}, scope: string[] = []) {
-  const script = join(project, "scripts", "ensure-installed.mjs");
-  const child = spawn(process.execPath, [script, ...scope], {
+const ensureInstalled = (env: NodeJS.ProcessEnv = {}, scope: string[] = []) =>
+  runScript("ensure-installed.mjs", scope, env);
+
+async function runScript(name: string, words: string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [join(project, "scripts", name), ...words], {
     cwd: project,
     env: { ...process.env, ...env },
     stdio: ["ignore", "ignore", "pipe"],
@@ -109,6 +112,14 @@ test("a start leaves out what only tests need, and a test adds it", async () => 
   expect((await ensureInstalled()).output).toContain("(other is missing)");
   expect(hasOther()).toBe(true);
   expect(await ensureInstalled({}, ["start"])).toEqual({ code: 0, output: "" });
+});
+
+test("a start refuses a folder that does not exist before it installs", async () => {
+  expect(await runScript("start.mjs", ["../not-there"])).toEqual({
+    code: 2,
+    output: `There is no folder ${join(realpathSync(project), "..", "not-there")}. Create it first, or use another one.\n`,
+  });
+  expect(installedVersion()).toBeUndefined();
 });
 
 test("takes over the turn of a run that died", async () => {

@@ -63,7 +63,7 @@ describe("at a terminal", () => {
     expect(first.text).toContain("Bash(make)");
     first.type("n\r");
     await first.waitForScreen(/Not trusted\. `haft trust` asks again\./);
-    await first.waitForScreen(/http:/);
+    await first.waitForScreen(/in this folder: \S*haft tools call write/);
     first.type("\x03");
     await first.ended;
     const second = haft.onTerminal(serve);
@@ -151,7 +151,12 @@ describe("at a terminal", () => {
     await serving.waitForScreen(/\(y\/N\)/);
     serving.type("y\r");
     await serving.waitForScreen(/serves .*haft-sample/);
-    expect(existsSync(join(haft.folder, "haft-sample", "notes", "todo.md"))).toBe(true);
+    const sample = join(haft.folder, "haft-sample");
+    expect(existsSync(join(sample, "notes", "todo.md"))).toBe(true);
+    const { greet } = (await import(join(sample, "src", "greet.js"))) as { greet: (name: string) => string };
+    expect(greet("Ada")).toBe("Hello, Ada!");
+    await serving.waitForScreen(/ends the server/);
+    expect(serving.text).toContain(`haft -C ${sample} tools call write`);
     serving.type("\x03");
     expect(await serving.ended).toBe(0);
   }, 60_000);

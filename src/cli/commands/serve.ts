@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { countImported, listImported } from "../../capabilities/imported-settings.ts";
 import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import { readVersion } from "../../io/files/package-folder.ts";
+import { quoteWord } from "../../io/shell/rebuilt-word.ts";
 import type { HaftHost } from "../../host.ts";
 import { checkFolder, UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
@@ -68,7 +69,7 @@ export const serve = defineCommand({
       output.item({ url: server.url, login: served.login, folder: running.config.folder, pid: process.pid }, () => [
         served.login,
       ]);
-      greet(output, { version, host: running, hasConsole, imported: await listImported(running) });
+      greet(output, { version, cwd: terminal.cwd, host: running, hasConsole, imported: await listImported(running) });
       if (hasConsole && !options["no-open"] && hasDesktop(terminal)) await openInBrowser(served.login);
       await new Promise<void>((done) => {
         if (interrupted.aborted) done();
@@ -116,12 +117,13 @@ function describeEnd({ haft }: HaftHost): string {
 
 interface Greeting {
   version: string;
+  cwd: string;
   host: HaftHost;
   hasConsole: boolean;
   imported: readonly ImportedSetting[];
 }
 
-function greet({ info, paintStderr }: Output, { version, host, hasConsole, imported }: Greeting): void {
+function greet({ info, paintStderr }: Output, { version, cwd, host, hasConsole, imported }: Greeting): void {
   info(
     `${paintStderr("bold", `Haft ${version}`)} serves ${safe(host.config.folder)} with ${host.haft.tools().length} tools.`,
   );
@@ -133,10 +135,12 @@ function greet({ info, paintStderr }: Output, { version, host, hasConsole, impor
       ? "Open the address above in a browser: it logs you in once, within ten minutes."
       : "The console is not built here (npm run build). The API and the command line work.",
   );
+  const { folder } = host.config;
+  const [where, haft] = folder === cwd ? [" in this folder", "haft"] : ["", `haft -C ${safe(quoteWord(folder))}`];
   info(
-    `Or, at another terminal in this folder: ${paintStderr("cyan", "haft tools call write path=hello.txt content=Hello")}`,
+    `Or, at another terminal${where}: ${paintStderr("cyan", `${haft} tools call write path=hello.txt content=Hello`)}`,
   );
-  info(`and then: ${paintStderr("cyan", "haft undo --last")}. Ctrl-C ends the server.`);
+  info(`and then: ${paintStderr("cyan", `${haft} undo --last`)}. Ctrl-C ends the server.`);
 }
 
 const SAMPLE_FILES: Readonly<Record<string, string>> = {
@@ -156,14 +160,7 @@ Everything here may be read, changed and undone. Try, in the console or at a ter
 - [x] read about Haft
 `,
   "src/greet.js": `// TODO: greet in more languages
-export interface Greeting {
-  version: string;
-  host: HaftHost;
-  hasConsole: boolean;
-  imported: readonly ImportedSetting[];
-}
-
-function greet(name) {
+export function greet(name) {
   return \`Hello, \${name}!\`;
 }
 `,
