@@ -32,7 +32,7 @@ const client = new Client(
 // Haft asks the client about a call that needs approval. Only a chosen decision approves it.
 client.setRequestHandler("elicitation/create", async ({ params }) => {
   console.log(indent(params.message));
-  const answer = await ask("  Approve? Type y, or why not:");
+  const answer = await ask("  Type y to approve, or a reason to deny:");
   return { action: "accept", content: answer === "y" ? { decision: "once" } : { decision: "deny", reason: answer } };
 });
 const args = [haft, "mcp", "--folder", work, "--tools", "group:fs,exec"];

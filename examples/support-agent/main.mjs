@@ -20,7 +20,7 @@ const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 async function askHere(approval, signal) {
   console.log(`  ? ${approval.preview.title}`);
   console.log(`    ${approval.reason}`);
-  console.log(`    Approve? Type y, or why not. In another terminal: haft approvals watch -C ${folder}`);
+  console.log(`    Type y to approve, or a reason to deny. In another terminal: haft approvals watch -C ${folder}`);
   const { value } = await Promise.race([lines.next(), once(signal, "abort").then(() => ({}))]);
   if (value === undefined) return undefined; // nobody answers here: Haft waits for an answer from elsewhere
   if (value === "y") return { approved: true, by: "terminal" };

@@ -14,6 +14,7 @@ test("an approved edit makes the tests pass, and undo takes it back", async () =
   await run.printed("exec asks for permission");
   run.type("y");
   await run.printed("edit asks for permission");
+  await run.printed("Type y to approve, or a reason to deny:");
   expect(readFileSync(file, "utf8"), "not before the approval").toContain(BEFORE);
   run.type("y");
   await run.printed("Edited cart.mjs: 1 replacement.");
