@@ -161,6 +161,7 @@ async function makeCalls(url) {
       headers: { "content-type": "application/json", authorization: `Bearer ${tokens.get(caller)}` },
       body: JSON.stringify({ tool, input, session }),
     });
+    /** @type {any} */
     const result = await response.json();
     if (approve) runHaft("approvals", "approve", result.pending.id);
   }

@@ -37,6 +37,8 @@ export async function runDocument(document, workshop, services = {}) {
 /**
  * `<!-- needs: curl -->`: a document that needs a program is skipped without it. `<!-- needs: postgres -->` gives it a database, whose
  * URL is in DATABASE_URL.
+ * @param {{ text: string }} document
+ * @param {{ createDatabase?: () => Promise<string> }} services
  */
 async function provideNeeds({ text }, { createDatabase }) {
   const needed = Array.from(text.matchAll(/^<!-- needs: ([\w-]+) -->$/gm), ([, name]) => name);

@@ -72,13 +72,14 @@ function writeCommand(modules, name, line) {
  */
 export async function openScratch(workshop, document, variables = {}) {
   const root = mkdtempSync(join(workshop.folder, "document-"));
+  const project = join(root, "project");
   const folders = Object.fromEntries(
-    ["project", "home", "state", "scripts", "config", "tmp"].map((name) => [name, join(root, name)]),
+    ["home", "state", "scripts", "config", "tmp"].map((name) => [name, join(root, name)]),
   );
-  for (const folder of Object.values(folders)) mkdirSync(folder);
+  for (const folder of [project, ...Object.values(folders)]) mkdirSync(folder);
   // The document of an example runs where a reader has it: in a folder that has the example.
   const [, example] = /^(examples\/[^/]+)\//.exec(document.file) ?? [];
-  if (example) cpSync(join(ROOT, example), join(folders["project"], example), { recursive: true });
+  if (example) cpSync(join(ROOT, example), join(project, example), { recursive: true });
   const ports = await choosePorts(document);
   const env = {
     PATH: [join(workshop.folder, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),
@@ -100,7 +101,13 @@ export async function openScratch(workshop, document, variables = {}) {
   };
   for (const name of ["USER", "LOGNAME", "SHELL"]) if (process.env[name]) env[name] = process.env[name];
   if (ports.has(DEFAULT_PORT)) env["HAFT_PORT"] = ports.get(DEFAULT_PORT);
-  return { ...folders, env, ports, close: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }) };
+  return {
+    ...folders,
+    project,
+    env,
+    ports,
+    close: () => rmSync(root, { recursive: true, force: true, maxRetries: 3 }),
+  };
 }
 
 const DEFAULT_PORT = "4117";

@@ -128,7 +128,7 @@ describe("PostgreSQL", () => {
       (url: string) => url.replace(/:\d+\//, ":1/"),
       /cannot be reached.*Start the server/,
     ],
-    ["no URL at all", () => "postgres://haft:hush@[half/x", /no URL.*postgres:/],
+    ["no URL at all", () => "postgres://haft:hush@[half/x", /not a valid URL.*postgres:/],
   ])("says what to do about %s, and never the password", async (_what, change, message) => {
     const failure = await openPostgres(change(await server.createDatabase())).then(
       () => undefined,
