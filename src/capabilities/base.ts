@@ -14,6 +14,7 @@ import { openWorkspace } from "../workspace.ts";
 import { ApprovalWebhook } from "./approval-webhook.ts";
 import { defineCapability } from "./capability.ts";
 import { bindGuard, ProcessGuard } from "./process-guard.ts";
+import { bindVersions, PluginVersions } from "./plugin-host/plugin-version.ts";
 import { configuredOptions } from "./runtime-options.ts";
 
 export const store = defineCapability({
@@ -110,6 +111,7 @@ export const runtime = defineCapability({
     const guard = options.ownsProcess
       ? new ProcessGuard({ clock, warn, record: (fact) => audit.append(fact) })
       : undefined;
+    const versions = new PluginVersions(config, { options, user, clock });
     const value = createHaft({
       ...configured,
       approver: options.approver,
@@ -118,7 +120,7 @@ export const runtime = defineCapability({
       spill: artifacts?.spill,
       rules,
       tools: [...opened.flatMap((capability) => capability.tools ?? []), ...tools],
-      middleware: guard ? [...(options.middleware ?? []), guard.middleware] : options.middleware,
+      middleware: [...(options.middleware ?? []), ...versions.middleware, ...(guard ? [guard.middleware] : [])],
       clock,
       log: audit,
       calls: stored.calls,
@@ -155,6 +157,7 @@ export const runtime = defineCapability({
       },
     });
     if (guard) bindGuard(value, guard);
+    bindVersions(value, versions);
     const { webhook: settings } = config.value.approvals;
     const webhook = settings && new ApprovalWebhook(value, { settings, clock, warn });
     const close = async (): Promise<void> => {

@@ -5,6 +5,13 @@ import { DEFAULT_TIMEOUTS } from "../gate/timeouts.ts";
 import { defineCapability } from "./capability.ts";
 import { markRemote } from "./process-guard.ts";
 import type { PluginProcess } from "./plugin-host/plugin-process.ts";
+import { type PluginVersion, versionsOf } from "./plugin-host/plugin-version.ts";
+
+interface Opened {
+  plugin: Plugin;
+  isRemote: boolean;
+  version: PluginVersion;
+}
 
 /** Bun has no message channel that keeps dates and maps, and no limit for the heap. */
 const IS_BUN = process.versions["bun"] !== undefined;
@@ -17,13 +24,15 @@ export const plugins = defineCapability({
   // After everything that registers tools: a plugin may look for them.
   uses: ["mcp", "agents", "sessions", "schedules"],
   async open({ config, warn, runtime, clock }) {
+    const versions = versionsOf(runtime);
     const references = config.plugins.filter(({ enabled }) => enabled);
     if (references.length === 0) return { value: undefined };
     const processes: PluginProcess[] = [];
-    const open = async (reference: PluginReference): Promise<{ plugin: Plugin; isRemote: boolean }> => {
+    const open = async (reference: PluginReference): Promise<Opened> => {
+      const version = await versions.read(reference);
       if (reference.inProcess || IS_BUN) {
         const { plugins: loaded, failures } = await loadPlugins({ plugins: [reference] });
-        if (loaded[0]) return { plugin: loaded[0].plugin, isRemote: false };
+        if (loaded[0]) return { plugin: loaded[0].plugin, isRemote: false, version };
         throw new Error(failures[0]?.message);
       }
       const [{ PluginProcess }, { remotePlugin }] = await Promise.all([
@@ -31,9 +40,9 @@ export const plugins = defineCapability({
         import("./plugin-host/remote-tools.ts"),
       ]);
       const graceMs = config.value.limits.grace ?? DEFAULT_TIMEOUTS.graceMs;
-      const opened = await PluginProcess.open(reference, { clock, graceMs, warn });
+      const opened = await PluginProcess.open(reference, { clock, graceMs, version, warn });
       processes.push(opened);
-      return { plugin: remotePlugin(opened), isRemote: true };
+      return { plugin: remotePlugin(opened), isRemote: true, version };
     };
     // Started together, installed in the order of the configuration.
     const opening = references.map((reference) => Promise.allSettled([open(reference)]));
@@ -47,6 +56,7 @@ export const plugins = defineCapability({
       try {
         const tools = await runtime.use(opened.value.plugin);
         if (opened.value.isRemote) markRemote(tools);
+        versions.bind(opened.value.version, tools);
       } catch (error) {
         warn(`The plugin "${opened.value.plugin.manifest.id}" was not installed: ${errorMessage(error)}`);
       }

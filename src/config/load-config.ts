@@ -101,11 +101,21 @@ export async function loadConfig({
   };
 }
 
-/** For people: how many settings have no effect, and what to do. */
+/** For people: how many settings have no effect, which of them changed, and what to do. */
 export function untrustedNotice({ untrusted: items, folder }: Pick<LoadedConfig, "untrusted" | "folder">): string {
   const many = items.length === 1 ? "1 setting of this folder is" : `${items.length} settings of this folder are`;
+  const changed = items.filter(({ isChanged }) => isChanged).map(describeItem);
   const why = items.length === 1 ? "it is not trusted" : "they are not trusted";
-  return `${many} not used, because ${why} (${folder}). Review and trust: haft trust`;
+  const since = `${changed.join(", ")} changed since you trusted ${changed.length === 1 ? "it" : "them"}`;
+  const reasons = [changed.length < items.length ? why : [], changed.length > 0 ? since : []].flat();
+  const again = changed.length === items.length ? " again" : "";
+  return `${many} not used, because ${reasons.join(", and ")} (${folder}). Review and trust${again}: haft trust`;
+}
+
+function describeItem({ kind, name, what, path, file }: TrustItem): string {
+  if (kind === "plugin") return what.replace(/^load /, "");
+  if (kind === "mcp_server") return `the MCP server "${name}"`;
+  return path === "" ? file : path;
 }
 
 /**

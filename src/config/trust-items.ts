@@ -22,6 +22,8 @@ export interface TrustItem {
   what: string;
   /** Covers the part and the files of the folder that it names. */
   digest: string;
+  /** It was trusted before it changed. */
+  isChanged?: boolean;
 }
 
 export interface LocatedItem extends TrustItem {
@@ -30,6 +32,11 @@ export interface LocatedItem extends TrustItem {
 
 export function withoutPath({ at: _at, ...item }: LocatedItem): TrustItem {
   return item;
+}
+
+/** Stored with the digest of a trusted part. It stays the same if files of the part change. */
+export function nameDigest({ kind, name, what }: TrustItem): string {
+  return `name:${digestOf(canonicalJson([kind, name ?? what]))}`;
 }
 
 /** Modes that need no trust: they loosen nothing. */

@@ -8,7 +8,7 @@ import { isObject } from "../schema/json-schema.ts";
 import { ConfigError } from "./problems.ts";
 import { readSources } from "./sources.ts";
 import { type UserOptions, userPaths, type UserPaths } from "./user-paths.ts";
-import { listTrustItems, type TrustItem, withoutPath } from "./trust-items.ts";
+import { listTrustItems, nameDigest, type TrustItem, withoutPath } from "./trust-items.ts";
 
 /** A digest of every folder that a person has trusted, also if it had nothing to trust. */
 const FOLDER = "folder";
@@ -45,6 +45,7 @@ export async function trustStatus(folder: string, options: UserOptions = {}): Pr
   const items = found.flat().map((item) => ({
     ...withoutPath(item),
     isTrusted: trusted.has(item.digest),
+    isChanged: !trusted.has(item.digest) && trusted.has(nameDigest(item)),
     isDeclined: stored.includes(DECLINED + item.digest),
   }));
   const open = items.filter(({ isTrusted }) => !isTrusted);
@@ -61,14 +62,16 @@ export async function trust(
   { digests, ...options }: UserOptions & { digests?: readonly string[] } = {},
 ): Promise<TrustStatus> {
   const { items } = await trustStatus(folder, options);
-  const present = items.map(({ digest }) => digest);
-  const agreed = digests ? present.filter((digest) => digests.includes(digest)) : present;
+  const isAgreed = (item: TrustItem): boolean => digests?.includes(item.digest) ?? true;
   // Parts that no longer exist lose their trust: they need it again if they come back.
   await openTrustStore(userPaths(options)).update(folder, (known) => [
     FOLDER,
     ...sinceOf(known, { isPart: digests !== undefined && digests.length > 0 }),
-    ...agreed,
-    ...present.filter((digest) => known.has(digest)),
+    ...items.flatMap((item) => {
+      const name = nameDigest(item);
+      if (isAgreed(item) || known.has(item.digest)) return [item.digest, name];
+      return known.has(name) ? [name] : [];
+    }),
   ]);
   return trustStatus(folder, options);
 }

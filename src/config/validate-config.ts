@@ -8,7 +8,7 @@ import { dialectOf, findMcpEntries, type McpServerConfig, readMcpEntries } from 
 import { ConfigError, type ConfigPath, type ConfigProblem, pathKey, showPath } from "./problems.ts";
 import { dropPaths, isBelow } from "./config-paths.ts";
 import type { ConfigSource, RawSource, SourceRule } from "./sources.ts";
-import { listTrustItems, type LocatedItem, type TrustItem, withoutPath } from "./trust-items.ts";
+import { listTrustItems, type LocatedItem, nameDigest, type TrustItem, withoutPath } from "./trust-items.ts";
 import { type Environment, expandAll, type Expansion } from "./variables.ts";
 
 export interface CheckOptions {
@@ -57,7 +57,7 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     warnings: (raw.imported ?? [])
       .filter(({ isMisspelled }) => isMisspelled)
       .map(({ file, setting, reason, at }) => ({ file, ...raw.positionOf(at), path: setting, message: reason })),
-    untrusted: untrusted.map(withoutPath),
+    untrusted: untrusted.map((item) => ({ ...withoutPath(item), isChanged: trusted.has(nameDigest(item)) })),
     imported: withTrust(raw, untrusted),
   };
   if (raw.kind === "instructions") return checked;

@@ -137,3 +137,56 @@ test("MCP servers are started by commands that need them, and not again while a 
   expect((await haft.run(list)).stderr).toContain('"hanging" are missing');
   expect(starts()).toBe(2);
 });
+
+/** A plugin whose tool returns `answer`. */
+function writePlugin(answer: string, description = "Pays money back."): void {
+  writeFileSync(
+    join(haft.folder, "refunds.ts"),
+    `export default {
+      manifest: { id: "refunds" },
+      register(api: { registerTool(tool: object): void }) {
+        const permission = ({ amount }: { amount: number }) => (amount > 100 ? amout : "auto");
+        const parameters = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] };
+        const description = ${JSON.stringify(description)};
+        api.registerTool({ name: "refund", description, kind: "write", permission, parameters, run: () => ${JSON.stringify(answer)} });
+      },
+    };`,
+  );
+}
+
+const REFUND = ["tools", "call", "refund", "amount:=1"];
+
+test("an edited plugin is used once it is trusted; until then, and if its tools changed, a warning says that an earlier version ran", async () => {
+  writeFileSync(join(haft.folder, "haft.config.yml"), "plugins: [./refunds.ts]\n");
+  writePlugin("first");
+  expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+  await serve();
+  expect(await haft.run(REFUND)).toMatchObject({ code: 0, stdout: "first\n", stderr: "" });
+  writePlugin("second");
+  const untrusted = await haft.run(REFUND);
+  expect(untrusted).toMatchObject({ code: 0, stdout: "first\n" });
+  expect(untrusted.stderr).toMatch(/earlier version of the plugin "\.\/refunds\.ts".* not trusted\. .*haft trust/);
+  expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+  expect(await haft.run(REFUND)).toMatchObject({ code: 0, stdout: "second\n", stderr: "" });
+  writePlugin("third", "Pays all money back.");
+  expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+  const changed = await haft.run(REFUND);
+  expect(changed).toMatchObject({ code: 0, stdout: "second\n" });
+  expect(changed.stderr).toMatch(/earlier version .* its tools changed\. Restart Haft \(haft serve\)/);
+  const missing = await haft.run(["tools", "call", "refund_all"]);
+  expect(missing).toMatchObject({ code: 5, stderr: expect.stringContaining("Restart Haft (haft serve)") });
+});
+
+test("without one, a plugin that changed is named, and a tool that is not found may be one of it", async () => {
+  writeFileSync(join(haft.folder, "haft.config.yml"), "plugins: [./refunds.ts]\n");
+  writePlugin("first");
+  expect(await haft.run(["trust", "--yes"])).toMatchObject({ code: 0 });
+  const thrown = await haft.run(["tools", "call", "refund", "amount:=101"]);
+  expect(thrown.stderr).toContain('refund failed: permission of "refund" threw: amout is not defined');
+  writePlugin("second");
+  const missing = await haft.run(REFUND);
+  expect(missing.code).toBe(5);
+  expect(missing.stderr).toContain('the plugin "./refunds.ts" changed since you trusted it');
+  expect(missing.stderr).toContain("Some plugins of this folder are not loaded, because they are not trusted.");
+  expect((await haft.run(["trust", "--list"])).stdout).toMatch(/^changed +plugin/);
+});

@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import type { PluginReference } from "../../config/plugins.ts";
-import { digestPlugin } from "../../config/trust-items.ts";
 import type { Clock } from "../../core/clock.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import { onStop } from "../../core/gate.ts";
@@ -21,6 +20,7 @@ import {
   sendError,
   type ToolFacts,
 } from "./messages.ts";
+import { type PluginVersion, ToolsDiffer } from "./plugin-version.ts";
 
 const DEFAULT_MEMORY_MB = 512;
 /** How long a plugin may take to load, and to answer a question about an input. */
@@ -41,6 +41,8 @@ export interface PluginProcessOptions {
   clock: Clock;
   /** How long a process has to show that it still works after a call in it was stopped. */
   graceMs: number;
+  /** Of the files that the process is to load. */
+  version: PluginVersion;
   /** Called with each end of the process that nobody asked for. */
   warn(warning: string): void;
 }
@@ -86,6 +88,8 @@ interface Started {
   readonly calls: Map<number, RemoteCall>;
   /** Calls that were made and not answered: they keep our process running. */
   open: number;
+  /** A newer one has taken its place: it ends after its last call. */
+  isReplaced: boolean;
   /** Set by an error that no call caught. */
   stray: string | undefined;
   endedBy: string | undefined;
@@ -99,9 +103,8 @@ export class PluginProcess {
   readonly #reference: PluginReference;
   readonly #options: PluginProcessOptions;
   readonly #loaded: LoadedPlugin;
-  /** The content that was trusted, if somebody had to trust it. */
-  readonly #digests: Promise<string> | undefined;
   #started: Started | undefined;
+  readonly #replaced = new Set<Started>();
   #starting: Promise<Started> | undefined = undefined;
   /** Ends in a row, without a call that was answered in between. */
   #ends = 0;
@@ -111,25 +114,24 @@ export class PluginProcess {
   private constructor(
     reference: PluginReference,
     options: PluginProcessOptions,
-    { started, loaded, digests }: { started: Started; loaded: LoadedPlugin; digests: Promise<string> | undefined },
+    { started, loaded }: { started: Started; loaded: LoadedPlugin },
   ) {
     this.#reference = reference;
     this.#options = options;
     this.#started = started;
     this.#loaded = loaded;
-    this.#digests = digests;
   }
 
   /** Starts the process and loads the plugin in it. Rejects if that fails; then nothing is left running. */
   static async open(reference: PluginReference, options: PluginProcessOptions): Promise<PluginProcess> {
-    const digests = digestsOf(reference);
     const owner: { plugin?: PluginProcess } = {};
     const { started, loaded } = await start(reference, options, (ended, reason) => {
       const { plugin } = owner;
       if (plugin) plugin.#ended(ended, reason);
     });
-    const plugin = new PluginProcess(reference, options, { started, loaded, digests });
+    const plugin = new PluginProcess(reference, options, { started, loaded });
     owner.plugin = plugin;
+    options.version.load = () => plugin.#replace();
     // It may have ended since.
     if (started.endedBy !== undefined) plugin.#ended(started, started.endedBy);
     return plugin;
@@ -220,7 +222,8 @@ export class PluginProcess {
     const starting = await this.#starting?.catch(() => undefined);
     const started = this.#started ?? starting;
     this.#started = undefined;
-    await started?.process.close(END_MS);
+    const open = started ? [started, ...this.#replaced] : [...this.#replaced];
+    await Promise.all(open.map(({ process }) => process.close(END_MS)));
   }
 
   /** A short question. A process that does not answer is ended, unless a running call may be the reason. */
@@ -258,6 +261,12 @@ export class PluginProcess {
   #hold(started: Started, change: 1 | -1): void {
     started.open += change;
     started.process.hold(started.open > 0);
+    if (started.isReplaced) this.#endReplaced(started);
+  }
+
+  #endReplaced(started: Started): void {
+    if (started.open > 0) return;
+    void started.process.close(END_MS).finally(() => this.#replaced.delete(started));
   }
 
   /** The process that can take a call: the running one, or a new one. */
@@ -278,25 +287,11 @@ export class PluginProcess {
       throw this.#unavailable(why, `It may start again in ${seconds} s; nothing was done.`);
     }
     if (waitMs > 0) await new Promise<void>((resolve) => clock.after(waitMs, resolve));
-    if (this.#digests && (await this.#digests) !== (await digestsOf(this.#reference))) {
+    if (needsTrust(this.#reference) && !(await this.#options.version.isCurrent())) {
       throw this.#unavailable(`The files of the plugin "${id}" changed since it was trusted`, "Start Haft again.");
     }
     try {
-      const { started, loaded } = await start(this.#reference, this.#options, (ended, reason) =>
-        this.#ended(ended, reason),
-      );
-      if (canonicalJson(loaded) !== canonicalJson(this.#loaded)) {
-        started.process.kill("has other tools than before");
-        throw new Error("it has other tools than before. Start Haft again");
-      }
-      if (this.#isClosed) {
-        started.process.kill("was ended");
-        throw new Error("the runtime is shutting down");
-      }
-      this.#started = started;
-      // It may have ended since.
-      if (started.endedBy !== undefined) this.#ended(started, started.endedBy);
-      return started;
+      return await this.#startNext();
     } catch (error) {
       this.#pause();
       throw this.#unavailable(
@@ -304,6 +299,38 @@ export class PluginProcess {
         "Nothing was done.",
       );
     }
+  }
+
+  /** Starts a process with the files as they are now. Calls that run in the earlier one end there. */
+  async #replace(): Promise<void> {
+    await this.#starting?.catch(() => undefined);
+    this.#starting = this.#startNext().finally(() => (this.#starting = undefined));
+    await this.#starting;
+    this.#ends = 0;
+  }
+
+  async #startNext(): Promise<Started> {
+    const { started, loaded } = await start(this.#reference, this.#options, (ended, reason) =>
+      this.#ended(ended, reason),
+    );
+    if (canonicalJson(loaded) !== canonicalJson(this.#loaded)) {
+      started.process.kill("has other tools than before");
+      throw new ToolsDiffer("it has other tools than before. Start Haft again");
+    }
+    if (this.#isClosed) {
+      started.process.kill("was ended");
+      throw new Error("the runtime is shutting down");
+    }
+    const earlier = this.#started;
+    this.#started = started;
+    if (earlier) {
+      earlier.isReplaced = true;
+      this.#replaced.add(earlier);
+      this.#endReplaced(earlier);
+    }
+    // It may have ended since.
+    if (started.endedBy !== undefined) this.#ended(started, started.endedBy);
+    return started;
   }
 
   #ended(started: Started, reason: string): void {
@@ -415,7 +442,15 @@ async function start(
       if (stack) warn(`The plugin "${from}": ${stack}`);
     },
   });
-  const started: Started = { process, channel, calls: new Map(), open: 0, stray: undefined, endedBy: undefined };
+  const started: Started = {
+    process,
+    channel,
+    calls: new Map(),
+    open: 0,
+    isReplaced: false,
+    stray: undefined,
+    endedBy: undefined,
+  };
   const limit = clock.after(LOAD_MS, () => process.kill(`did not load the plugin within ${LOAD_MS} ms`));
   process.hold(true);
   try {
@@ -449,8 +484,7 @@ function sendContext({ callId, caller, workspace, allowedPaths, waitForEnd, auth
   return { callId, caller, workspace, allowedPaths, waitForEnd, authority };
 }
 
-/** Of what a person had to trust: the files of a folder's own configuration. */
-function digestsOf({ origin, from, folder }: PluginReference): Promise<string> | undefined {
-  if (origin !== "project" && origin !== "local") return undefined;
-  return digestPlugin(from, folder).then(canonicalJson, (error: unknown) => `unreadable: ${errorMessage(error)}`);
+/** Whether a person had to trust it: the files of a folder's own configuration. */
+function needsTrust({ origin }: PluginReference): boolean {
+  return origin === "project" || origin === "local";
 }

@@ -77,8 +77,8 @@ function coverage(count: number): string {
 }
 
 function showItems({ items }: TrustStatus, { paint }: Output): string[] {
-  return items.flatMap(({ isTrusted, kind, what, file, line }) => [
-    `${isTrusted ? paint("green", "trusted    ") : paint("yellow", "not trusted")}  ${kind}  ${paint("dim", `${safeLine(file)}${line === undefined ? "" : `:${line}`}`)}`,
+  return items.flatMap(({ isTrusted, isChanged, kind, what, file, line }) => [
+    `${isTrusted ? paint("green", "trusted    ") : paint("yellow", isChanged ? "changed    " : "not trusted")}  ${kind}  ${paint("dim", `${safeLine(file)}${line === undefined ? "" : `:${line}`}`)}`,
     `  ${safeLine(what)}`,
   ]);
 }
