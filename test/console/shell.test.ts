@@ -72,6 +72,8 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
     await page.getByRole("link", { name: "Next step", exact: true }).click();
     await page.getByRole("button", { name: "Undo" }).click();
     await expect.poll(() => existsSync(join(console.folder, "hello.txt"))).toBe(false);
+    await expectShown(page.locator("dl.facts").getByText("undone", { exact: true }));
+    expect(await page.getByRole("link", { name: "This call" }).count()).toBe(0);
     await page.getByRole("link", { name: "Next step", exact: true }).click();
     await expectShown(isDone("Undo it"));
     await expectShown(page.getByText(/claude mcp add haft/));
@@ -329,6 +331,8 @@ describe.skipIf("missing" in found)("the frame of the console", () => {
 
   test("calls a tool through the form that its schema makes", async () => {
     await go("/tools/list_files");
+    await expectShown(page.getByRole("button", { name: "Add", exact: true }).getByText("Add"));
+    expect(await page.getByText("Names to leave out, as patterns").count()).toBe(1);
     await page.getByRole("button", { name: "Run" }).click();
     await expectShown(page.getByRole("region", { name: "completed" }));
   });

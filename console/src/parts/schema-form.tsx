@@ -1,20 +1,25 @@
 import { Validator } from "@cfworker/json-schema";
 import Form from "@rjsf/core";
 import {
-  type DescriptionFieldProps,
+  descriptionId,
   type ErrorSchema,
   type FieldTemplateProps,
+  type IconButtonProps,
   type ObjectFieldTemplateProps,
   type RJSFSchema,
   type RJSFValidationError,
   toErrorSchema,
   type ValidatorType,
 } from "@rjsf/utils";
+import { ArrowDown, ArrowUp, Plus, X } from "lucide-react";
 import { useMemo } from "react";
 import { defineWords, useWords } from "../language.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
-const words = defineWords({ en: { required: "required" }, zh: { required: "必填" } });
+const words = defineWords({
+  en: { required: "required", add: "Add", remove: "Remove", up: "Move up", down: "Move down" },
+  zh: { required: "必填", add: "添加", remove: "移除", up: "上移", down: "下移" },
+});
 
 /** The default validator of these forms generates code, which our content security policy forbids. */
 const validator: ValidatorType = {
@@ -80,7 +85,7 @@ function Field(props: FieldTemplateProps) {
         </label>
       )}
       {children}
-      {!isRoot && !isCheck && rawDescription ? <DescriptionText text={rawDescription} /> : null}
+      {!isRoot && rawDescription ? <Description id={descriptionId(id)} text={rawDescription} /> : null}
       {rawErrors?.map((error) => (
         <p key={error} className="field-error small" role="alert">
           {error}
@@ -91,17 +96,50 @@ function Field(props: FieldTemplateProps) {
 }
 
 /** Written by the author of the tool, for models: in English. */
-function DescriptionText({ text }: { text: string }) {
+function Description({ id, text }: { id: string; text: string }) {
   return (
-    <p className="muted small" lang="en">
+    <p id={id} className="muted small" lang="en">
       <VisibleText text={text} />
     </p>
   );
 }
 
-function Description({ description }: DescriptionFieldProps) {
-  return typeof description === "string" && description !== "" ? <DescriptionText text={description} /> : null;
+/** Lists and check boxes would show their description above: each field shows its own below. */
+function NoDescription() {
+  return null;
 }
+
+function AddButton({ id, onClick, disabled }: IconButtonProps) {
+  return (
+    <button id={id} className="add-item" type="button" disabled={disabled} onClick={onClick}>
+      <Plus size={14} aria-hidden /> {useWords(words).add}
+    </button>
+  );
+}
+
+/** The form's own buttons have only an icon of a font that is not here. */
+function itemButton(Icon: typeof X, name: "remove" | "up" | "down") {
+  return function ItemButton({ id, onClick, disabled }: IconButtonProps) {
+    const label = useWords(words)[name];
+    return (
+      <button id={id} type="button" disabled={disabled} title={label} aria-label={label} onClick={onClick}>
+        <Icon size={14} aria-hidden />
+      </button>
+    );
+  };
+}
+
+const TEMPLATES = {
+  FieldTemplate: Field,
+  ObjectFieldTemplate: Fields,
+  DescriptionFieldTemplate: NoDescription,
+  ButtonTemplates: {
+    AddButton,
+    RemoveButton: itemButton(X, "remove"),
+    MoveUpButton: itemButton(ArrowUp, "up"),
+    MoveDownButton: itemButton(ArrowDown, "down"),
+  },
+};
 
 function Fields({ properties, title, fieldPathId, optionalDataControl }: ObjectFieldTemplateProps) {
   const isRoot = fieldPathId.$id === "root";
@@ -152,7 +190,7 @@ export function SchemaForm({ id, schema, value, disabled, onChange, onSubmit }: 
       showErrorList={false}
       noHtml5Validate
       uiSchema={{ "ui:submitButtonOptions": { norender: true }, ...widgetsOf(shape) }}
-      templates={{ FieldTemplate: Field, ObjectFieldTemplate: Fields, DescriptionFieldTemplate: Description }}
+      templates={TEMPLATES}
       experimental_defaultFormStateBehavior={{ emptyObjectFields: "skipEmptyDefaults" }}
       onChange={({ formData }) => onChange(formData)}
       onSubmit={onSubmit}

@@ -41,6 +41,7 @@ const words = defineWords({
     session: "Session",
     nobody: "no name given",
     state: "State",
+    undone: "undone",
     verdicts: { allow: "Why it was allowed", ask: "Why it asks", deny: "Why it was refused" },
     when: "When",
     took: "Took",
@@ -71,6 +72,7 @@ const words = defineWords({
     session: "会话",
     nobody: "未命名",
     state: "状态",
+    undone: "已撤销",
     verdicts: { allow: "为何允许", ask: "为何询问", deny: "为何拒绝" },
     when: "时间",
     took: "用时",
@@ -219,6 +221,9 @@ function Facts({ call }: { call: CallDetail }) {
   const w = useWords(words);
   const { language } = useLanguage();
   const { caller, verdict, runMs, waitedMs, queuedMs } = call;
+  const changes =
+    useApi("undo", "list", call.kind === "readonly" ? undefined : [{ call: call.callId }]).data?.items ?? [];
+  const isUndone = changes.length > 0 && changes.every(({ state }) => state === "undone");
   const times = [
     runMs === undefined ? "" : `${w.ran} ${formatDuration(runMs)}`,
     queuedMs === undefined ? "" : `${w.queued} ${formatDuration(queuedMs)}`,
@@ -229,6 +234,7 @@ function Facts({ call }: { call: CallDetail }) {
       <dt>{w.state}</dt>
       <dd className="row">
         <CallState call={call} />
+        {isUndone ? <span className="badge">{w.undone}</span> : null}
         {call.risk ? <RiskBadge level={call.risk} /> : null}
         {call.kind ? <KindBadge kind={call.kind} /> : null}
         {call.errorCode ? <span className="badge bad mono">{call.errorCode}</span> : null}
