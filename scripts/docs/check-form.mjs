@@ -2,6 +2,9 @@
 import { marked } from "marked";
 import { compareTranslation } from "./translation.mjs";
 
+/** Those that are executed, saved, or only shown. */
+const LANGUAGES = new Set(["ts", "js", "sh", "yaml", "json", "ini", "markdown", "md", "text", "console"]);
+
 export function checkForm(documents) {
   const problems = documents.flatMap((document) =>
     [...document.problems, ...document.blocks.flatMap(checkBlock), ...findIndentedCode(document.text)].map(
@@ -12,7 +15,10 @@ export function checkForm(documents) {
 }
 
 function checkBlock({ language, line, code, exemption, output, isHidden }) {
-  if (language === "" && !isHidden) return [{ line, message: "The block has no language" }];
+  if (language === "") return [{ line, message: "The block has no language" }];
+  if (!LANGUAGES.has(language)) return [{ line, message: `Unknown language "${language}"` }];
+  if (isHidden && /\bhaft trust\b/.test(code))
+    return [{ line, message: "Readers must see `haft trust`: move it into a block that is shown" }];
   if (language !== "json" || exemption !== undefined || output || code.includes("…")) return [];
   try {
     JSON.parse(code);

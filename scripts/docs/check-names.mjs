@@ -66,12 +66,17 @@ export function findUnnamed(documents, program) {
   return names.filter((name) => !new RegExp(`\\b${name}\\b`).test(all)).map((name) => `No document names \`${name}\``);
 }
 
-/** The command lines of `sh` blocks and of code in the text, as words. */
+/** The command lines of `sh` blocks, of code in the text, and after a `$` of other blocks, as words. */
 function commandsOf({ blocks, lines }) {
   const inBlocks = blocks
     .filter(({ language }) => language === "sh")
     .flatMap(({ code, line }) => simpleCommands(code).map(({ words, at }) => ({ words, line: line + at })));
-  return [...inBlocks, ...spansOf(lines).map(({ code, line }) => ({ line, words: wordsOf(code) }))];
+  const afterPrompts = blocks
+    .filter(({ language }) => language !== "sh")
+    .flatMap(({ code, line }) =>
+      code.split("\n").flatMap((text, at) => (/^\s*\$ /.test(text) ? [{ words: wordsOf(text), line: line + at }] : [])),
+    );
+  return [...inBlocks, ...afterPrompts, ...spansOf(lines).map(({ code, line }) => ({ line, words: wordsOf(code) }))];
 }
 
 function simpleCommands(code) {
@@ -109,10 +114,16 @@ function wordsOf(code) {
 }
 
 function checkCommand(words, context) {
-  const [first, ...rest] = words.slice(words.findIndex((word) => !/^\w+=/.test(word)));
+  const [first, ...rest] = words.slice(words.findIndex((word) => word !== "$" && !/^\w+=/.test(word)));
   if (first === "haft") return checkHaft(rest, context);
-  if (first === "npx" && rest[0] === "haft") return checkHaft(rest.slice(1), context);
-  if (first === "npm") return checkScript(rest, context);
+  if (/^(?:npm|npx|pnpm|yarn|bun)$/.test(first ?? "")) {
+    const [verb, ...named] = [...(first === "npx" ? ["exec"] : []), ...rest].filter((word) => !word.startsWith("-"));
+    if (/^(?:i|install|add)$/.test(verb ?? "") && named.some((name) => /^haft(?:@|$)/.test(name)))
+      return "Haft is not on npm: it cannot be installed by its name";
+    if (/^(?:exec|x)$/.test(verb ?? "") && named[0] === "haft")
+      return checkHaft(rest.slice(rest.indexOf("haft") + 1), context);
+    if (first === "npm") return checkScript(rest, context);
+  }
   if (words.length <= 2 && /^--[a-z]/.test(first ?? "")) return checkBareOption(first, context);
   return undefined;
 }

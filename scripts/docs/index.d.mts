@@ -23,6 +23,8 @@ export function openWorkshop(archive: string): Workshop;
 export interface Services {
   /** The URL of a new PostgreSQL database, for a document that needs one. */
   createDatabase?(): Promise<string>;
+  /** How long one command or script may take. */
+  maxMs?: number;
 }
 
 /** Runs the blocks of a document, in a new folder. */

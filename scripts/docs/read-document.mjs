@@ -4,8 +4,16 @@ import { join, resolve, sep } from "node:path";
 import { ROOT } from "../root.mjs";
 import { exampleOf, listEntries } from "./entry-examples.mjs";
 
-const FOLDERS = ["docs", "examples"];
-const FILES = ["README.md", "README.zh-CN.md", "CONTRIBUTING.md", "SECURITY.md"];
+const FOLDERS = [".github", "docs", "examples"];
+const FILES = [
+  "CHANGELOG.md",
+  "CODE_OF_CONDUCT.md",
+  "CONTRIBUTING.md",
+  "README.md",
+  "README.zh-CN.md",
+  "SECURITY.md",
+  "conformance/README.md",
+];
 
 /** The documents of a folder, as paths with `/`. */
 export function listDocuments(root) {

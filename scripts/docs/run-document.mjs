@@ -1,10 +1,11 @@
 // Runs the blocks of a document in their order, and compares what they print with what the document shows.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { beginsWith, compareOutput } from "./compare-output.mjs";
+import { killGroup, startGroup } from "./processes.mjs";
 import { isExecuted } from "./read-document.mjs";
 import { openScratch } from "./scratch.mjs";
 import { splitCommands, Terminal } from "./terminal.mjs";
@@ -24,7 +25,7 @@ export async function runDocument(document, workshop, services = {}) {
   const { variables, skipped } = await provideNeeds(document, services);
   if (skipped !== undefined) return { executed: 0, problems: [], skipped };
   const scratch = await openScratch(workshop, document, variables);
-  const run = new DocumentRun(document, workshop, scratch);
+  const run = new DocumentRun(document, workshop, scratch, services.maxMs ?? MAX_MS);
   try {
     await run.runBlocks();
     return { executed: run.executed, problems: run.problems };
@@ -65,8 +66,11 @@ class DocumentRun {
   #scratch;
   #terminals = new Map();
   #background = [];
+  #maxMs;
+  #isStopped = false;
 
-  constructor(document, workshop, scratch) {
+  constructor(document, workshop, scratch, maxMs) {
+    this.#maxMs = maxMs;
     this.#document = document;
     this.#workshop = workshop;
     this.#scratch = scratch;
@@ -75,21 +79,34 @@ class DocumentRun {
   async runBlocks() {
     const { blocks } = this.#document;
     for (const [index, block] of blocks.entries()) {
+      if (this.#isStopped) break;
       if (block.problem !== undefined || block.exemption === "no-check") continue;
       if (block.needs !== undefined && !isInstalled(block.needs)) continue;
       const next = blocks.slice(index + 1).find(({ isHidden }) => !isHidden);
-      await this.#runBlock(block, next?.output ? next : undefined, blocks[index - 1]);
+      await this.#runBlock(
+        block,
+        next?.output && !block.isHidden ? next : undefined,
+        blocks.slice(0, index).findLast(({ isHidden }) => !isHidden),
+      );
+    }
+    for (const { terminal, block, isReady } of this.#background) {
+      const { exitCode } = terminal;
+      if (!isReady) continue;
+      // More than 128: the document stopped it with a signal.
+      if (exitCode === null || exitCode === 0 || exitCode > 128) continue;
+      this.#report(block, `\`${firstLine(block.code)}\` ended with ${exitCode}`, terminal.printed);
     }
   }
 
   async close() {
-    await Promise.all([...this.#terminals.values(), ...this.#background].map((terminal) => terminal.close()));
+    const background = this.#background.map(({ terminal }) => terminal);
+    await Promise.all([...this.#terminals.values(), ...background].map((terminal) => terminal.close()));
   }
 
   async #runBlock(block, shown, previous) {
     const code = this.#withPorts(block.code);
     if (block.output) {
-      if (previous === undefined || !PROGRAMS.has(previous.language) || previous.output)
+      if (!PROGRAMS.has(previous?.language) || previous.output || previous.exemption)
         this.#report(block, "This output follows no block that runs");
       return;
     }
@@ -116,10 +133,17 @@ class DocumentRun {
     if (block.file === undefined) writeFileSync(file, block.language === "ts" ? transpile("block.ts", code) : code);
     const needsHooks = /\.m?ts$/.test(file) || /(?:from|import\()\s*["']\.[^"']*\.m?ts["']/.test(code);
     const flags = needsHooks ? ["--import", pathToFileURL(this.#workshop.hooks).href] : [];
-    const { exitCode, stdout, stderr } = await runNode([...flags, file], { cwd: project, env });
+    const { exitCode, stdout, stderr, isTooLong } = await runNode([...flags, file], {
+      cwd: project,
+      env,
+      maxMs: this.#maxMs,
+    });
     if (block.file === undefined) rmSync(file);
-    if (exitCode !== 0) this.#report(block, `ended with ${exitCode}`, `${stdout}${stderr}`);
+    this.#isStopped = isTooLong;
+    if (isTooLong) this.#report(block, `did not end after ${this.#maxMs / 1000} s`, `${stdout}${stderr}`);
+    else if (exitCode !== 0) this.#report(block, `ended with ${exitCode}`, `${stdout}${stderr}`);
     else if (shown) this.#compare(shown, stdout, stderr);
+    else if (stderr !== "") this.#report(block, "It printed on stderr, and no output block shows it", stderr);
   }
 
   async #runShell(block, code, shown) {
@@ -127,7 +151,7 @@ class DocumentRun {
     let printed = "";
     let isFailed = false;
     for (const command of splitCommands(code)) {
-      const { output, exitCode } = await terminal.run(command.text);
+      const { output, exitCode, isTooLong } = await terminal.run(command.text);
       printed += output;
       if (exitCode === command.exitCode) continue;
       isFailed = true;
@@ -137,6 +161,7 @@ class DocumentRun {
         `\`${firstLine(command.text)}\` ended with ${exitCode}${expected}`,
         output,
       );
+      this.#isStopped = isTooLong === true;
       if (terminal.hasEnded) break;
     }
     if (shown && !isFailed) this.#compare(shown, printed);
@@ -144,16 +169,18 @@ class DocumentRun {
 
   /** A program that keeps running. It is ready when it has printed what the document shows, or anything. */
   async #start(block, code, shown) {
-    const { project: cwd, env, scripts } = this.#scratch;
-    const terminal = new Terminal({ cwd, env, scripts });
-    this.#background.push(terminal);
+    const terminal = this.#openTerminal();
+    const program = { terminal, block, isReady: false };
+    this.#background.push(program);
     const inherited = block.in === undefined ? "" : await this.#terminal(block.in).describe();
     terminal.start(`${inherited}${code}`, "exit\n");
     const isReady = shown
       ? () => beginsWith(shown.code, this.#withoutPorts(terminal.printed))
       : () => terminal.printed.includes("\n");
     const isThere = await terminal.waitFor(() => isReady() || terminal.hasEnded, MAX_START_MS);
-    if (isReady()) return;
+    program.isReady = isReady();
+    if (program.isReady) return;
+    this.#isStopped = !isThere;
     const why = isThere ? "ended before it was ready" : `was not ready after ${MAX_START_MS / 1000} s`;
     this.#report(block, `\`${firstLine(code)}\` ${why}`, this.#withoutPorts(terminal.printed));
     if (shown) this.#compare(shown, terminal.printed);
@@ -182,15 +209,21 @@ class DocumentRun {
   #terminal(name) {
     const known = this.#terminals.get(name);
     if (known && !known.hasEnded) return known;
-    const { project: cwd, env, scripts } = this.#scratch;
-    const terminal = new Terminal({ cwd, env, scripts });
+    const terminal = this.#openTerminal();
     this.#terminals.set(name, terminal);
     return terminal;
   }
 
-  #compare(shown, printed, alsoPrinted = "") {
-    const diff = compareOutput(shown.code, this.#withoutPorts(printed));
-    if (diff !== undefined) this.#report(shown, "The output is another one", `${diff}\n${alsoPrinted}`);
+  #openTerminal() {
+    const { project: cwd, env, scripts } = this.#scratch;
+    return new Terminal({ cwd, env, scripts, maxMs: this.#maxMs });
+  }
+
+  /** `stderr`: if it is separate. Which of both came first is not known. */
+  #compare(shown, printed, stderr = "") {
+    const orders = stderr === "" ? [printed] : [`${printed}${stderr}`, `${stderr}${printed}`];
+    const diffs = orders.map((text) => compareOutput(shown.code, this.#withoutPorts(text)));
+    if (!diffs.includes(undefined)) this.#report(shown, "The output is another one", diffs[0]);
   }
 
   #report({ line }, message, details = "") {
@@ -228,13 +261,17 @@ function firstLine(text) {
   return text.trim().split("\n")[0];
 }
 
-async function runNode(parameters, { cwd, env }) {
-  const child = spawn(process.execPath, parameters, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+async function runNode(parameters, { cwd, env, maxMs }) {
+  const child = startGroup(process.execPath, parameters, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let [stdout, stderr] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text) => (stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-  const timer = setTimeout(() => child.kill("SIGKILL"), MAX_MS);
+  let isTooLong = false;
+  const timer = setTimeout(() => {
+    isTooLong = true;
+    killGroup(child);
+  }, maxMs);
   const [code, signal] = await new Promise((resolve) => child.on("close", (...end) => resolve(end)));
   clearTimeout(timer);
-  return { exitCode: code ?? signal, stdout, stderr };
+  return { exitCode: code ?? signal, stdout, stderr, isTooLong };
 }

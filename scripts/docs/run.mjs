@@ -6,6 +6,7 @@ import process from "node:process";
 import { build } from "../build.mjs";
 import { installArchive } from "../install-archive.mjs";
 import { ROOT } from "../root.mjs";
+import { stopOnSignals } from "./processes.mjs";
 import { readDocuments } from "./read-document.mjs";
 import { runDocument } from "./run-document.mjs";
 import { openWorkshop } from "./scratch.mjs";
@@ -17,7 +18,7 @@ const named = process.argv.slice(2).map((file) => relative(ROOT, resolve(file)).
 const documents = readDocuments(ROOT, named.length > 0 ? named : undefined);
 const workshop = openWorkshop(await packOnce());
 process.on("exit", () => workshop.close());
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+stopOnSignals();
 /** The PostgreSQL server of this run, which the first document that needs it starts. */
 let postgres;
 const queue = documents.filter((document) => originalOf(document, documents) === undefined);

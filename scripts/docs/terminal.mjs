@@ -1,13 +1,16 @@
-// Runs command lines in one `sh`, one after the other, and says what each printed and its exit code.
-import { spawn } from "node:child_process";
+// Runs command lines in one shell, one after the other, and says what each printed and its exit code.
+import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { parse } from "unbash";
+import { killGroup, startGroup } from "./processes.mjs";
 
-const MAX_MS = 60_000;
+/** A shell in which a pipe fails with its first part: not every `sh` has that. */
+const [SHELL = "sh", ...FLAGS] =
+  [["sh"], ["bash", "--posix"]].find(([name]) => spawnSync(name, ["-c", "set -o pipefail"]).status === 0) ?? [];
+const HAS_PIPEFAIL = spawnSync(SHELL, ["-c", "set -o pipefail"]).status === 0;
 
 /** The commands of a block with their lines, counted from 0, and the exit code that `# exit 7` names. */
 export function splitCommands(code) {
@@ -33,19 +36,20 @@ export class Terminal {
   #printed = "";
   #notify = () => undefined;
   #file;
+  #maxMs;
 
   /** `scripts`: a folder for the text of each command. */
-  constructor({ cwd, env, scripts }) {
+  constructor({ cwd, env, scripts, maxMs }) {
+    this.#maxMs = maxMs;
     this.#file = join(scripts, `${randomUUID()}.sh`);
-    // A group of its own, so everything that it starts can be stopped.
-    this.#shell = spawn("sh", [], { cwd, env, stdio: ["pipe", "pipe", "ignore"], detached: true });
+    this.#shell = startGroup(SHELL, FLAGS, { cwd, env, stdio: ["pipe", "pipe", "ignore"] });
     this.#shell.stdout.setEncoding("utf8").on("data", (text) => {
       this.#printed += text;
       this.#notify();
     });
     this.#shell.stdin.on("error", () => undefined);
     this.#shell.on("close", () => this.#notify());
-    this.#shell.stdin.write("exec 2>&1\n");
+    this.#shell.stdin.write(`exec 2>&1\n${HAS_PIPEFAIL ? "set -o pipefail\n" : ""}`);
   }
 
   get printed() {
@@ -56,18 +60,24 @@ export class Terminal {
     return this.#shell.exitCode !== null || this.#shell.signalCode !== null;
   }
 
-  /** Waits for the end of the command. Its stdin is empty. */
+  /** Of a shell that ended by itself. */
+  get exitCode() {
+    return this.#shell.exitCode;
+  }
+
+  /** Waits for the end of the command, whose stdin is empty. After the time the terminal is closed. */
   async run(text) {
     const mark = `\u001e${randomUUID()} `;
     this.#printed = "";
     this.start(text, `printf '%s%s\\n' '${mark}' "$?"\n`);
     const found = () => new RegExp(`${mark}(\\d+)\\n`).exec(this.#printed);
-    const isDone = await this.waitFor(() => found() !== null || this.hasEnded, MAX_MS);
+    const isDone = await this.waitFor(() => found() !== null || this.hasEnded, this.#maxMs);
     const end = found();
     if (end !== null) return { output: this.#printed.slice(0, end.index), exitCode: Number(end[1]) };
+    const note = isDone ? "the shell ended" : `no end after ${this.#maxMs / 1000} s`;
+    if (!isDone) await this.close();
     const { exitCode, signalCode } = this.#shell;
-    const note = isDone ? "the shell ended" : `no end after ${MAX_MS / 1000} s`;
-    return { output: `${this.#printed}\n(${note})`, exitCode: exitCode ?? signalCode ?? "none" };
+    return { isTooLong: !isDone, output: `${this.#printed}\n(${note})`, exitCode: exitCode ?? signalCode ?? "none" };
   }
 
   /** Commands that give another terminal the folder and the exported variables of this one. */
@@ -99,22 +109,13 @@ export class Terminal {
   }
 
   async close() {
-    const { pid } = this.#shell;
     if (!this.hasEnded) {
       const closed = once(this.#shell, "close");
       // The folder goes too, so nothing has to be saved.
-      this.#kill(pid);
+      killGroup(this.#shell);
       await closed;
     }
-    this.#kill(pid);
+    killGroup(this.#shell);
     rmSync(this.#file, { force: true });
-  }
-
-  #kill(pid) {
-    try {
-      process.kill(-pid, "SIGKILL");
-    } catch {
-      // Nothing of the group is left.
-    }
   }
 }

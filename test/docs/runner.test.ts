@@ -1,6 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { openWorkshop, originalOf, readDocument, runDocument, type Workshop } from "../../scripts/docs/index.mjs";
 import { ROOT } from "../architecture/read-entries.ts";
@@ -19,8 +21,12 @@ afterAll(() => workshop?.close());
 const isHere = process.platform !== "win32";
 
 async function run(...lines: string[]): Promise<string[]> {
+  return runFor(undefined, ...lines);
+}
+
+async function runFor(maxMs: number | undefined, ...lines: string[]): Promise<string[]> {
   const document = readDocument("a.md", lines.join("\n"));
-  const { problems } = await runDocument(document, workshop);
+  const { problems } = await runDocument(document, workshop, maxMs === undefined ? {} : { maxMs });
   return [...document.problems, ...problems].map(({ line, message, details }) =>
     [`${line} ${message}`, details].filter(Boolean).join("\n"),
   );
@@ -149,12 +155,71 @@ test.runIf(isHere)("what fails is reported at its line, with its output", async 
   ]);
 });
 
+test.runIf(isHere)("output that nothing printed, and what no output shows, are reported", async () => {
+  expect(
+    await run("```sh no-run: why", "echo x", "```", "<!-- before: sh", "true", "-->", "```text output", "x", "```"),
+  ).toEqual(["8 This output follows no block that runs"]);
+  const warn = ["```js", 'console.error("careful"); console.log("done");', "```"];
+  expect(await run(...warn)).toEqual(["2 It printed on stderr, and no output block shows it\ncareful"]);
+  expect(await run(...warn, "```text output", "done", "```")).toEqual([
+    "5 The output is another one\n  done\n+ careful",
+  ]);
+  expect(await run(...warn, "```text output", "careful", "done", "```")).toEqual([]);
+});
+
+test.runIf(isHere)("a program in the background that fails later is reported", async () => {
+  const program = (end: string) => ["```sh background", `echo ready; cat go; ${end}`, "```"];
+  const goOn = ["<!-- before: sh", "mkfifo go", "-->"];
+  const wait = ["```sh", "echo end > go; while test ! -e gone; do sleep 0.05; done", "```"];
+  expect(await run(...goOn, ...program("touch gone; exit 3"), ...wait)).toEqual([
+    expect.stringMatching(/^5 `echo ready; .*` ended with 3\nready\nend$/),
+  ]);
+  expect(await run(...goOn, ...program("touch gone; exit 0"), ...wait)).toEqual([]);
+});
+
+const HAS_PIPEFAIL = ["sh", "bash"].some((shell) => spawnSync(shell, ["-c", "set -o pipefail"]).status === 0);
+
+test.runIf(isHere && HAS_PIPEFAIL)("a pipe ends with the code of the part that failed", async () => {
+  expect(await run("```sh", "sh -c 'echo x; exit 3' | cat", "sh -c 'exit 4' | cat # exit 4", "```")).toEqual([
+    "2 `sh -c 'echo x; exit 3' | cat` ended with 3\nx",
+  ]);
+});
+
+test.runIf(isHere)("what takes too long is stopped with what it started, and with the document", async () => {
+  const next = ["```sh", "false", "```"];
+  expect(await runFor(300, "```sh", "echo a; sh -c 'sleep 600'", "```", ...next)).toEqual([
+    "2 `echo a; sh -c 'sleep 600'` ended with SIGKILL\na\n\n(no end after 0.3 s)",
+  ]);
+  expect(await runFor(1000, "```js", "setInterval(() => undefined, 1000);", "```", ...next)).toEqual([
+    "2 did not end after 1 s",
+  ]);
+});
+
+test.runIf(isHere)("a signal ends the runner and the processes of its documents", async () => {
+  const module = pathToFileURL(join(ROOT, "scripts", "docs", "processes.mjs")).href;
+  const script = `
+    import { startGroup, stopOnSignals } from ${JSON.stringify(module)};
+    stopOnSignals();
+    startGroup("sh", ["-c", "echo ready; sleep 600 & wait"], { stdio: "inherit" });
+  `;
+  const runner = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(runner.stdout, "data");
+  runner.kill("SIGTERM");
+  // Its stdout closes after the last process that has it.
+  expect(await once(runner, "close")).toEqual([1, null]);
+});
+
 // In two parts: every variable that a test names exists for developers.
 const UNKNOWN = ["HAFT", "NO_SUCH"].join("_");
 
 test("the check reports types, links, names and forms at their lines", () => {
   const folder = temporaryFolder("haft-docs-check-");
   const documents: Record<string, string[]> = {
+    ".github/a/b.md": ["[none](c.md)"],
+    "CHANGELOG.md": ["`npm install -D haft@1`, `npm install ../haft`"],
+    "CODE_OF_CONDUCT.md": ["```rust", "```"],
     "CONTRIBUTING.md": [`\`HAFT_SEED\`, \`${UNKNOWN}\`, \`npm run check\`, \`npm run no-such\``],
     "README.md": [
       "```ts",
@@ -176,7 +241,7 @@ test("the check reports types, links, names and forms at their lines", () => {
       "```",
     ],
     "docs/guides/a.md": [
-      ...["# One two", "[here](#one-two) [wrong](#two) [b](b.md#first) [none](c.md) [web](https://example.com)"],
+      ...["# One two", "[here](#one-two) [wrong](#two) [b](b.md#first) [none](d.md) [web](https://example.com)"],
       ...["`haft tools lst` `haft tools list --jsn` `haft -C DIR tools call NAME` `--no-wait` `--no-waiting`"],
       ...["`HAFT_SEED` `HAFT_URL`, a span that `haft", "nothing` ends in the next line", "", "    indented", ""],
       ...["```sh", "HAFT_URL=x haft audit query | haft no-such", "haft record a -- tools kall", "```"],
@@ -193,6 +258,11 @@ test("the check reports types, links, names and forms at their lines", () => {
       "const y: string = x;",
       "```",
     ],
+    "docs/guides/c.md": [
+      ...["`$ haft nothing`, `npx -y haft nothing`", "", "```text", "$ npm exec -- haft nothing", "```"],
+      ...["<!-- before: sh", "cd a && haft trust --yes", "-->"],
+    ],
+    "conformance/README.md": ["[none](c.md)"],
     "docs/decisions/0001-a.md": ["`haft old-command` [wrong](../b.md)"],
   };
   for (const [name, lines] of Object.entries(documents)) {
@@ -203,15 +273,19 @@ test("the check reports types, links, names and forms at their lines", () => {
   const { status, stderr } = spawnSync(process.execPath, [script, "--root", folder], { encoding: "utf8" });
   expect(status).toBe(1);
   expect(stderr.trim().split("\n")).toEqual([
+    expect.stringMatching(/^\.github\/a\/b\.md:1 The link c\.md leads to no file$/),
+    expect.stringMatching(/^CHANGELOG\.md:1 Haft is not on npm/),
+    expect.stringMatching(/^CODE_OF_CONDUCT\.md:2 Unknown language "rust"$/),
     expect.stringMatching(/^CONTRIBUTING\.md:1 .*_NO_SUCH$/),
     expect.stringMatching(/^CONTRIBUTING\.md:1 .*"no-such"$/),
     expect.stringMatching(/^README\.md:3:7 error TS2322: /),
     expect.stringMatching(/^README\.zh-CN\.md:2 The code differs from README\.md:2$/),
     expect.stringMatching(/^README\.zh-CN\.md:6 The code differs from README\.md:7$/),
+    expect.stringMatching(/^conformance\/README\.md:1 The link c\.md leads to no file$/),
     expect.stringMatching(/^docs\/decisions\/0001-a\.md:1 The link \.\.\/b\.md leads to no file$/),
     expect.stringMatching(/^docs\/guides\/a\.md:2 docs\/guides\/a\.md has no heading for #two$/),
     expect.stringMatching(/^docs\/guides\/a\.md:2 docs\/guides\/b\.md has no heading for #first$/),
-    expect.stringMatching(/^docs\/guides\/a\.md:2 The link c\.md leads to no file$/),
+    expect.stringMatching(/^docs\/guides\/a\.md:2 The link d\.md leads to no file$/),
     expect.stringMatching(/^docs\/guides\/a\.md:3 There is no command "tools lst"\./),
     expect.stringMatching(/^docs\/guides\/a\.md:3 `haft tools list` has no option --jsn$/),
     expect.stringMatching(/^docs\/guides\/a\.md:3 No command has the option --no-waiting$/),
@@ -223,5 +297,9 @@ test("the check reports types, links, names and forms at their lines", () => {
     expect.stringMatching(/^docs\/guides\/a\.md:16:13 error TS\d+: .*noSuchExport/),
     expect.stringMatching(/^docs\/guides\/a\.md:19 This is not JSON/),
     expect.stringMatching(/^docs\/guides\/b\.md:7:7 error TS2322: /),
+    expect.stringMatching(/^docs\/guides\/c\.md:1 There is no command "nothing"\./),
+    expect.stringMatching(/^docs\/guides\/c\.md:1 There is no command "nothing"\./),
+    expect.stringMatching(/^docs\/guides\/c\.md:4 There is no command "nothing"\./),
+    expect.stringMatching(/^docs\/guides\/c\.md:7 Readers must see `haft trust`/),
   ]);
 });
