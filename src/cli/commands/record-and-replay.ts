@@ -74,7 +74,7 @@ function commandOf(rest: readonly string[]): readonly string[] {
 
 function describeReport({ used, unused, differing, outOfOrder, changedTools, isTorn }: ReplayReport): string[] {
   return [
-    `${used.length} calls were answered from the recording; ${unused.length} recorded calls were not used.`,
+    `${countOf(used.length, "call was", "calls were")} answered from the recording; ${countOf(unused.length, "recorded call was", "recorded calls were")} not used.`,
     ...differing.map(({ tool, why }) => `differs: ${safeLine(tool)}: ${safeLine(why)}`),
     ...(outOfOrder.length > 0 ? [`${outOfOrder.length} came in another order.`] : []),
     ...changedTools.map((tool) => `The definition of ${safeLine(tool)} has changed since the recording.`),
