@@ -7,9 +7,7 @@ test("a plugin is used after it was trusted, and a ticket is closed after an app
   const example = await openExample("plugin");
   const untrusted = await example.haft("tools", "call", "list_tickets");
   expect(untrusted).toMatchObject({ code: 5, stdout: "" });
-  expect(untrusted.stderr.match(/it is not trusted/g), "the warning is printed once").toHaveLength(
-    1,
-  );
+  expect(untrusted.stderr.match(/it is not trusted/g), "the warning is printed once").toHaveLength(1);
 
   expect(await example.haft("trust", "--yes")).toMatchObject({ code: 0 });
   const listed = await example.haft("tools", "call", "list_tickets", "--json");
