@@ -143,7 +143,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.acceptEdits": "acceptEdits 模式允许修改工作区中的文件。",
   "verdict.toolAllows": "“{tool}”对此无需询问。",
   "verdict.question": "智能体向您提问。",
-  "verdict.toolAsks": "“{tool}”运行前要询问。",
+  "verdict.toolAsks": "“{tool}”默认需要批准。",
   "verdict.startsOthers": "{program} 可能启动其他程序，而规则 {rule}（{origin}）禁止其中一些。",
   "verdict.noValue": "此调用没有可比较的值，而规则 {rule}（{origin}）可能适用。",
   "verdict.hidden":

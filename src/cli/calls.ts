@@ -3,6 +3,7 @@ import type { ApprovalInfo } from "../contracts/approvals.ts";
 import type { CallFrame, CallRequest } from "../contracts/calls.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { type Content, textOf } from "../core/content.ts";
+import { countOf } from "../core/results/count-of.ts";
 import type { Update } from "../core/events.ts";
 import { isForPerson, type ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
@@ -232,7 +233,9 @@ export function showResult(
   for (const warning of warnings) output.warn(safeLine(warning));
   if (repairs.length > 0) output.info(output.paintStderr("dim", `input repaired: ${safeLine(repairs.join("; "))}`));
   if (spill)
-    output.info(output.paintStderr("dim", `the whole output, ${spill.bytes} bytes, is in ${safeLine(spill.ref)}`));
+    output.info(
+      output.paintStderr("dim", `the whole output, ${countOf(spill.bytes, "byte")}, is in ${safeLine(spill.ref)}`),
+    );
   if (output.format !== "text") return exitCodeOf(result);
   if (result.status === "failed") {
     const { message, next } = explainToPeople(result.error, safeLine(result.toolName));
@@ -286,7 +289,7 @@ export function textOfBlock(block: Content): string {
       return block.text;
     case "image":
     case "audio":
-      return `[${block.type}, ${block.mimeType}, ${sizeOf(block.data)} bytes; use --json to get it]`;
+      return `[${block.type}, ${block.mimeType}, ${countOf(sizeOf(block.data), "byte")}; use --json to get it]`;
     case "resource":
       return (
         block.resource.text ?? `[${block.resource.mimeType ?? "data"} ${block.resource.uri}; use --json to get it]`

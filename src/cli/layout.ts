@@ -167,8 +167,3 @@ export function widthOf(text: string): number {
   for (const character of text) width += WIDE.test(character) ? 2 : COMBINING.test(character) ? 0 : 1;
   return width;
 }
-
-/** `1 call`, `2 calls`. */
-export function countOf(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
-}

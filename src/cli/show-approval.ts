@@ -3,6 +3,7 @@ import type { ApprovalInfo } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import type { RiskLevel } from "../core/call-summary.ts";
 import { showSpan } from "../core/clock.ts";
+import { countOf } from "../core/results/count-of.ts";
 import {
   approvalParts,
   type ApprovalPart,
@@ -10,7 +11,7 @@ import {
   type ShownApproval,
   stateWord,
 } from "../gate/permit/approval-parts.ts";
-import { countOf, cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
+import { cut, type FittedColumn, showFittedTable, widthOf, wrap } from "./layout.ts";
 import { type Paint, safeLine, type Style } from "./output.ts";
 import { isDiffOf, showForeignText, type TextLayout } from "./show-diff.ts";
 

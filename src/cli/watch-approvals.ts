@@ -4,13 +4,14 @@ import type { ApiClient } from "../contracts/index.ts";
 import type { QuestionInfo } from "../contracts/questions.ts";
 import { RISK_LEVELS } from "../core/call-summary.ts";
 import { textOf } from "../core/content.ts";
+import { countOf } from "../core/results/count-of.ts";
 import { errorMessage } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { promptForAnswers } from "./answer-questions.ts";
 import type { Invocation } from "./command.ts";
 import { EXIT, explainFailure, isApiError } from "./exit-codes.ts";
 import { explainToPeople } from "./for-people.ts";
-import { countOf, cut, widthOf, wrap } from "./layout.ts";
+import { cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, isSilent, keyOf, TerminalKeys } from "./prompts.ts";
@@ -374,7 +375,7 @@ class ApprovalWatch {
     const style = result.status === "completed" ? "green" : result.status === "failed" ? "red" : "yellow";
     const text = result.status === "failed" ? explainToPeople(result.error, toolName).message : textOf(result.content);
     const lines = safe(text.trim()).split("\n");
-    const rest = lines.length > MAX_RESULT_LINES ? [`⟨${lines.length - MAX_RESULT_LINES} more lines⟩`] : [];
+    const rest = lines.length > MAX_RESULT_LINES ? [`⟨${countOf(lines.length - MAX_RESULT_LINES, "more line")}⟩`] : [];
     return [
       `  ${paint(style, result.status)} ${safeLine(toolName)} (${shortId(id)})`,
       ...[...lines.slice(0, MAX_RESULT_LINES), ...rest].map((line) => cut(`  | ${line}`, this.#columns)),

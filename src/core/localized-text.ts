@@ -148,7 +148,7 @@ export const TEXTS = {
   "verdict.acceptEdits": "The mode acceptEdits allows changes of files in the workspace.",
   "verdict.toolAllows": '"{tool}" does not need approval for this.',
   "verdict.question": "The agent asks you a question.",
-  "verdict.toolAsks": '"{tool}" needs approval.',
+  "verdict.toolAsks": '"{tool}" needs approval by default.',
   "verdict.startsOthers": "{program} may start other programs, and the rule {rule} ({origin}) denies some.",
   "verdict.noValue": "The call has no value to compare, and the rule {rule} ({origin}) may apply.",
   "verdict.hidden":

@@ -117,7 +117,7 @@ describe("a call that needs a yes", () => {
     const again = await haft.run(["approvals", "approve", id!]);
     expect(again).toMatchObject({ code: 0, stdout: answered.stdout });
     const undone = await haft.run(["undo", "--last"]);
-    expect(undone).toMatchObject({ code: 0 });
+    expect(undone).toMatchObject({ code: 0, stdout: expect.stringMatching(/\bwrite\s+wrote \(undone\)\s+.*a\.txt/) });
     expect(existsSync(join(haft.folder, "a.txt"))).toBe(false);
     const verified = await haft.run(["audit", "verify"]);
     expect(verified).toMatchObject({ code: 0 });
@@ -139,7 +139,11 @@ describe("a call that needs a yes", () => {
       join(haft.folder, "haft.config.yml"),
       'permissions: { deny: ["Edit(./a.txt)"], tests: [{ tool: write, input: { path: a.txt, content: x }, expect: deny }, { tool: write, input: { path: b.txt, content: x }, expect: allow }] }\n',
     );
-    expect(await haft.run(write)).toMatchObject({ code: 6 });
+    const refused = await haft.run(write);
+    expect(refused).toMatchObject({ code: 6 });
+    expect(refused.stderr.split("Edit(./a.txt)"), "the rule is named once").toHaveLength(2);
+    const other = await haft.run(["policy", "explain", "write", "path=b.txt", "content=x"]);
+    expect(other.stdout).toMatch(/^ask: "write" needs approval by default\.\n\n  deny rules +- +no rule matches\n/);
     const explained = await haft.run(["policy", "explain", "write", "path=a.txt", "content=x", "--json"]);
     expect(explained.code, "an explanation is no refusal").toBe(0);
     expect(json(explained.stdout)).toMatchObject({ verdict: { decision: "deny", rule: "Edit(./a.txt)" } });

@@ -54,6 +54,10 @@ const GATES: [string, Omit<HaftOptions, "clock">][] = [
   ["waits", { approvalWaitMs: 60_000 }],
 ];
 
+/** The library of a client may refuse it before it is sent. */
+const INVALID = (problem: string): RegExp =>
+  new RegExp(`the client's answer was not valid: ${problem}|could not be asked through this client|does not match`);
+
 describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
   describe.each(GATES)("before a gate that %s,", (_gate, options) => {
     test("shows the complete question, and the call runs once after an approval", async () => {
@@ -83,17 +87,26 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
     });
 
     test.each([
-      ["accepts an empty form", { action: "accept" as const, content: {} }],
-      ["accepts without a form", { action: "accept" as const }],
-      ["accepts with something else", accept({ decision: "yes", approved: "true" })],
-      ["dismisses it", { action: "cancel" as const }],
-    ])("has not approved when it %s", async (_how, response) => {
+      ["accepts an empty form", { action: "accept" as const, content: {} }, /./],
+      ["accepts without a form", { action: "accept" as const }, /./],
+      [
+        "accepts with something else",
+        accept({ decision: "yes", approved: "true" }),
+        INVALID("decision must be one of"),
+      ],
+      [
+        "accepts with a reason that is not text",
+        { action: "accept" as const, content: { decision: "deny", reason: true } },
+        INVALID("reason must be a"),
+      ],
+      ["dismisses it", { action: "cancel" as const }, /did not answer in this client/],
+    ])("has not approved when it %s", async (_how, response, said) => {
       const { haft, sent } = createWorld(options);
       const client = await connect(haft, { answer: () => response });
       const result = await client
         .callTool(CALL)
         .catch((error: Error) => ({ isError: true, content: [{ text: error.message }] }));
-      expect(result).toMatchObject({ isError: true });
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(said) }] });
       expect(sent).toEqual([]);
       expect(await haft.approvals.list("pending")).toHaveLength(1);
     });

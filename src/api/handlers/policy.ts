@@ -328,10 +328,10 @@ export async function explainCall(haft: Haft, request: ExplainRequest, user: str
         decision: allowed ? ("none" as const) : ("deny" as const),
         reason,
       })),
-      ...steps.map(({ name, outcome, stepVerdict }) => ({
+      ...steps.map(({ name, rules, stepVerdict }) => ({
         by: name,
         decision: stepVerdict?.decision ?? ("none" as const),
-        reason: stepVerdict?.reason ?? outcome,
+        reason: stepVerdict?.reason ?? (rules ? "no rule matches" : "does not apply"),
         key: stepVerdict?.key,
         values: stepVerdict?.values,
         rule: stepVerdict?.rule,

@@ -1,5 +1,6 @@
 import type { AuditEntry, AuditFilter } from "../../contracts/audit.ts";
 import type { ApiClient } from "../../contracts/index.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { defineCommand, type OptionSpecs, type OptionValues } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -122,7 +123,7 @@ const verify = defineCommand({
     const check = await client.audit.verify({ head, sinceCheckpoint });
     output.data(check, ({ ok, entries, head: now, broken, checkpoint }) => [
       ok
-        ? `${output.paint("green", "ok")}: ${entries} entries${checkpoint ? ` after entry ${checkpoint.seq}` : ""}, all unchanged; head ${now}`
+        ? `${output.paint("green", "ok")}: ${countOf(entries, "entry", "entries")}${checkpoint ? ` after entry ${checkpoint.seq}` : ""}, all unchanged; head ${now}`
         : `${output.paint("red", "BROKEN")} at entry ${broken?.id}: ${safeLine(broken?.reason ?? "")}`,
     ]);
     return check.ok ? EXIT.done : EXIT.failed;

@@ -3,6 +3,7 @@ import { access, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { countOf } from "../../core/results/count-of.ts";
 import { errorMessage } from "../../core/error.ts";
 import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
@@ -14,7 +15,7 @@ import { findPackage } from "../../io/files/package-folder.ts";
 import { findUnmigratedState, STATE_FILES, stateFolderOf } from "../../io/files/state-folder.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { countOf, showColumns } from "../layout.ts";
+import { showColumns } from "../layout.ts";
 import { safeLine, type Style } from "../output.ts";
 import { showImported } from "../show-imported.ts";
 
@@ -137,7 +138,7 @@ async function checkHost(
       try {
         onImported(await listImported(host));
         await checkServing(host);
-        return { state: "ok", found: `opens, with ${host.haft.tools().length} tools` };
+        return { state: "ok", found: `opens, with ${countOf(host.haft.tools().length, "tool")}` };
       } finally {
         await host.close();
       }
@@ -270,7 +271,10 @@ async function checkStore({ folder, env }: DoctorOptions, url: string | undefine
     const state = store.warnings.length > 0 ? "warning" : "ok";
     return {
       state,
-      found: [`${store.database.engine}, ${head.count} entries, all unchanged`, ...store.warnings].join("; "),
+      found: [
+        `${store.database.engine}, ${countOf(head.count, "entry", "entries")}, all unchanged`,
+        ...store.warnings,
+      ].join("; "),
     };
   } finally {
     await store.close();

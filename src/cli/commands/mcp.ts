@@ -1,4 +1,5 @@
 import type { McpPromptInfo, McpResourceInfo, McpServerInfo } from "../../contracts/mcp.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { ToolError } from "../../core/error.ts";
 import { clientConfig, isMcpClient, MCP_CLIENTS } from "../../mcp/server/client-config.ts";
 import { UsageError } from "../arguments.ts";
@@ -8,7 +9,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
 import { selectServers, waitForServers } from "../mcp-servers.ts";
-import { countOf, showColumns } from "../layout.ts";
+import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine } from "../output.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
@@ -179,7 +180,7 @@ function showServers(servers: readonly McpServerInfo[], { paint }: Output): stri
       paint(SERVER_STYLES[state as keyof typeof SERVER_STYLES] ?? "yellow", state),
       transport,
       era === undefined ? "" : `${era} ${protocolVersion ?? ""}`,
-      `${tools.length} tools`,
+      countOf(tools.length, "tool"),
       safeLine(error ?? origin ?? ""),
     ]),
     { paint, styles: ["bold"] },
@@ -271,7 +272,7 @@ const login = defineCommand({
           return EXIT.done;
         }
         const status = await host.mcp.finishSignIn(name, await callback.returned);
-        output.data(status, () => [`${safe(name)}: ${status.state}, ${status.tools.length} tools`]);
+        output.data(status, () => [`${safe(name)}: ${status.state}, ${countOf(status.tools.length, "tool")}`]);
         return status.state === "ready" ? EXIT.done : EXIT.unauthorized;
       } finally {
         await host.close();

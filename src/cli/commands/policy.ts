@@ -8,7 +8,7 @@ import { showColumns } from "../layout.ts";
 import { waitForTools } from "../mcp-servers.ts";
 import { safeLine, type Style } from "../output.ts";
 
-const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red", none: "dim" };
+const STYLES: Readonly<Record<string, Style>> = { allow: "green", ask: "yellow", deny: "red", "-": "dim" };
 
 const lint = defineCommand({
   examples: [["haft policy lint", "rules that do nothing, or not what they seem to do; exits with 1 on errors"]],
@@ -51,15 +51,15 @@ const explain = defineCommand({
     const explained = await client.policy.explain({ tool, input, mode, session });
     output.data(explained, ({ verdict, steps }) => [
       `${output.paint(STYLES[verdict.decision] ?? "dim", verdict.decision)}: ${safeLine(verdict.reason)}`,
-      ...(verdict.rule === undefined
+      ...(verdict.rule === undefined || verdict.reason.includes(verdict.rule)
         ? []
         : [`  rule ${safeLine(verdict.rule)}${verdict.origin === undefined ? "" : ` in ${safeLine(verdict.origin)}`}`]),
       "",
       ...showColumns(
         steps.map(({ by, decision, reason, rule, origin }) => [
           `  ${safeLine(by)}`,
-          decision,
-          safeLine([reason, rule, origin].filter(Boolean).join("  ")),
+          decision === "none" ? "-" : decision,
+          safeLine([reason, ...[rule, origin].filter((part) => part && !reason.includes(part))].join("  ")),
         ]),
         { paint: output.paint, styleOf: (cell, column) => (column === 1 ? STYLES[cell] : undefined) },
       ),

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
+import { countOf } from "../../core/results/count-of.ts";
 import type { ReplayReport } from "../../gate/record-and-replay.ts";
 import { UsageError } from "../arguments.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { countOf } from "../layout.ts";
 import { safeLine } from "../output.ts";
 
 export const record = defineCommand({

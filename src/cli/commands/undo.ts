@@ -50,6 +50,16 @@ export const undo = defineCommand({
   },
 });
 
+/** What the tool did. Its name is often the same word as the kind of the change. */
+const KINDS: Readonly<Record<ChangeInfo["kind"], string>> = {
+  write: "wrote",
+  delete: "deleted",
+  move: "moved",
+  make_directory: "made folder",
+  make_link: "made link",
+  set_mode: "set mode",
+};
+
 type UndoClient = Pick<ApiClient, "undo">;
 
 async function findLast(client: UndoClient): Promise<string> {
@@ -64,7 +74,7 @@ async function showDiffs(client: UndoClient, of: { call?: string; session?: stri
   const changes = await Promise.all(items.map(({ id }) => client.undo.get(id)));
   output.list({ items: changes }, (shown) =>
     shown.flatMap(({ path, kind, diff }) =>
-      diff === undefined ? [`${kind} ${safeLine(path)}`] : showDiff(diff, output),
+      diff === undefined ? [`${KINDS[kind]} ${safeLine(path)}`] : showDiff(diff, output),
     ),
   );
   return EXIT.done;
@@ -75,7 +85,7 @@ function showChanges(changes: readonly ChangeInfo[], { paint, columns }: Output)
     safeLine(callId),
     showTime(at),
     safeLine(toolName),
-    state === "done" ? kind : `${kind} (${state})`,
+    state === "done" ? KINDS[kind] : `${KINDS[kind]} (${state})`,
     safeLine(to === undefined ? path : `${path} → ${to}`),
   ]);
   return showColumns(rows, { paint, styles: ["bold", "dim", "cyan"], columns });

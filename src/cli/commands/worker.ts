@@ -1,6 +1,6 @@
+import { countOf } from "../../core/results/count-of.ts";
 import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
-import { countOf } from "../layout.ts";
 import { safe } from "../output.ts";
 import type { Tool } from "../../core/tool.ts";
 import { urlEngineOf } from "../../store/url-engines.ts";

@@ -1,6 +1,7 @@
 import type { Approval } from "../../calls/approval.ts";
 import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
 import { textOf } from "../../core/content.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { answerLine, type UserQuestion } from "../../core/questions/user-question.ts";
 import type { Preview } from "../../core/tool.ts";
 import { showSpan, showTime } from "../../core/clock.ts";
@@ -219,7 +220,12 @@ function argumentPart(name: string, value: unknown): ApprovalPart {
   if (text.length <= MAX_INLINE_LENGTH && !text.includes("\n")) {
     return { type: "fact", name, value: typeof value === "string" ? `"${showInline(text)}"` : showInline(text) };
   }
-  return { type: "text", name, value: `(${text.length} characters in ${text.split("\n").length} lines)`, text };
+  return {
+    type: "text",
+    name,
+    value: `(${text.length} characters in ${countOf(text.split("\n").length, "line")})`,
+    text,
+  };
 }
 
 function describeCaller({ caller: { session, agent, user, task, depth } }: ShownApproval): string {

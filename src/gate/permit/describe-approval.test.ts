@@ -63,7 +63,7 @@ describe("a question", () => {
     const command = `${"x".repeat(5000)} && rm -rf /`;
     expect(describeApproval(anApproval({ input: { command } })).join("\n")).toContain(`  | ${command}\n`);
     const shown = describeApproval(anApproval({ input: { text: command } })).join("\n");
-    expect(shown).toContain("(5012 characters in 1 lines)");
+    expect(shown).toContain("(5012 characters in 1 line)");
     expect(shown).toContain(`  | ${command}`);
   });
 

@@ -415,7 +415,8 @@ function pendingFor(call: Call, row: StoredCall): ToolResult {
 }
 
 function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
-  const by = rule === undefined ? "" : ` (rule ${rule}${origin === undefined ? "" : `, ${origin}`})`;
+  const by =
+    rule === undefined || reason.includes(rule) ? "" : ` (rule ${rule}${origin === undefined ? "" : `, ${origin}`})`;
   const from = rule === undefined && origin !== undefined ? ` (${origin})` : "";
   return new ToolPermissionError(
     toolOf(call).name,

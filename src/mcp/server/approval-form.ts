@@ -151,8 +151,11 @@ function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer |
   const { decision, reason: givenReason } = isObject(content) ? content : {};
   const reason = (typeof givenReason === "string" && givenReason.trim()) || undefined;
   if (action === "decline") return { approved: false, reason };
-  const choice = action === "accept" ? choicesOf(question).find((each) => each === decision) : undefined;
-  if (choice === undefined) return {};
+  if (action !== "accept" || decision === undefined) return {};
+  const choices = choicesOf(question);
+  const choice = choices.find((each) => each === decision);
+  if (choice === undefined) return { problem: `decision must be one of ${choices.join(", ")}` };
+  if (givenReason !== undefined && typeof givenReason !== "string") return { problem: "reason must be a text" };
   return choice === "deny"
     ? { approved: false, reason }
     : { approved: true, scope: choice, confirmUnshown: question.preview?.unshown !== undefined };
@@ -179,7 +182,10 @@ async function requestByForm({ form, round, signal, elsewhere }: FormOptions): P
   if (signal.aborted) abort();
   signal.addEventListener("abort", abort, { once: true });
   const requested = round
-    .push({ method: "elicitation/create", params: form }, { signal: controller.signal, timeoutMs: MAX_MS })
+    .push(
+      { method: "elicitation/create", params: form },
+      { signal: controller.signal, timeoutMs: MAX_MS, isUnchecked: true },
+    )
     .catch(() => undefined);
   const answered = elsewhere(controller.signal).then(
     () => "answered elsewhere" as const,

@@ -293,7 +293,7 @@ export interface Round {
   progress(update: Update): void;
   log(level: LoggingLevel, data: unknown): Promise<void>;
   /** Sends a request to the client over its connection. Only for legacy clients. */
-  push(request: InputRequest, options: { signal: AbortSignal; timeoutMs: number }): Promise<unknown>;
+  push(request: InputRequest, options: PushOptions): Promise<unknown>;
 }
 
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
@@ -326,15 +326,23 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
   };
 }
 
+interface PushOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+  /** The answer to a form is returned even if it does not match the form: the caller says what is wrong with it. */
+  isUnchecked?: boolean;
+}
+
 /** Sends a request to a legacy client over its connection. */
 export function pushToClient(
   server: Server,
   request: InputRequest,
-  { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number },
+  { signal, timeoutMs, isUnchecked }: PushOptions,
 ): Promise<unknown> {
   const options = { signal, timeout: timeoutMs };
   switch (request.method) {
     case "elicitation/create":
+      if (isUnchecked) return server.request(request, options);
       return server.elicitInput(request.params as ElicitRequestFormParams, options);
     case "sampling/createMessage":
       return server.createMessage(request.params, options);

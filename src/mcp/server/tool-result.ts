@@ -63,7 +63,12 @@ function pendingText(
   { kind, id, shown }: Omit<PendingInfo, "name">,
   address: string | undefined,
 ): string {
-  const why = shown ? "did not answer in this client" : "could not be asked through this client";
+  const isInvalid = kind === "approval" && shown?.problem !== undefined;
+  const why = isInvalid
+    ? `the client's answer was not valid: ${shown.problem}`
+    : shown
+      ? "did not answer in this client"
+      : "could not be asked through this client";
   switch (kind) {
     case "approval": {
       const console = address === undefined ? "" : ` in the console (${address}), or`;

@@ -1,6 +1,7 @@
 import type { BrowserContext, Dialog, Download, Page } from "playwright-core";
 import type { Caller } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
 import type { Files } from "../../io/files/files.ts";
@@ -161,7 +162,7 @@ function createOpenProfile(context: BrowserContext, files: Files, options: Profi
     const downloadTarget = { files: openProfile.files, folder: downloadFolder, maxBytes: maxDownloadBytes };
     try {
       const { path, bytes } = await saveDownload(download, downloadTarget);
-      addNote(`Downloaded ${path} (${bytes} bytes).`);
+      addNote(`Downloaded ${path} (${countOf(bytes, "byte")}).`);
     } catch (error) {
       addNote(`A download was not saved: ${errorMessage(error)}`);
     }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text as textBlock } from "../../core/content.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import { detectMediaType } from "../../io/files/media.ts";
@@ -36,7 +37,7 @@ export function createBase64EncodeTool() {
       const encoded = bytes.toString(encoding);
       return {
         content: [textBlock(encoded === "" ? "The text is empty, and so is its base64." : encoded)],
-        display: `${bytes.length} bytes as ${encoded.length} characters of ${encoding}`,
+        display: `${countOf(bytes.length, "byte")} as ${encoded.length} characters of ${encoding}`,
         details: { encoded },
       };
     },
@@ -73,7 +74,7 @@ export function createBase64DecodeTool() {
       const decoded = decodeUtf8(bytes);
       return {
         content: [textBlock(decoded === "" ? "The decoded text is empty." : decoded)],
-        display: `${bytes.length} bytes of text`,
+        display: `${countOf(bytes.length, "byte")} of text`,
         details: { decoded },
       };
     },
@@ -91,7 +92,7 @@ function decodeUtf8(bytes: Buffer): string {
     const rest = bytes.length > MAX_SHOWN_BYTES ? " …" : "";
     throw toolError(
       "bad_encoding",
-      `It decodes to ${bytes.length} bytes that are not UTF-8 text${mediaType ? `, but ${mediaType}` : ""}. ` +
+      `It decodes to ${countOf(bytes.length, "byte that is", "bytes that are")} not UTF-8 text${mediaType ? `, but ${mediaType}` : ""}. ` +
         `In hex: ${hex.match(/../g)?.join(" ")}${rest}`,
       {
         next: "To use them, decode them to a file with a command.",

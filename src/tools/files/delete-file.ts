@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import type { Preview } from "../../core/tool.ts";
@@ -82,8 +83,9 @@ async function previewDeletion(files: Files, path: string): Promise<Preview> {
   if (size > MAX_SHOWN_BYTES) return named(path, `the content of ${path} (${size} bytes)`);
   // A policy may allow the deletion of a file and forbid to read it.
   const content = await files.readWhole(path).catch(() => undefined);
-  if (!content) return named(path, `the content of ${path}, which may not be read (${size} bytes)`);
-  if (isBinary(content.bytes)) return named(path, `the content of ${path}, which is not text (${size} bytes)`);
+  if (!content) return named(path, `the content of ${path}, which may not be read (${countOf(size, "byte")})`);
+  if (isBinary(content.bytes))
+    return named(path, `the content of ${path}, which is not text (${countOf(size, "byte")})`);
   return previewChanges(title, [await describeChange(path, { before: decodeText(content.bytes).text, after: "" })]);
 }
 
@@ -105,7 +107,7 @@ async function previewFolder(
   }
   const isCounted = found.length < MAX_COUNTED;
   const count = `${isCounted ? found.length : `at least ${found.length}`} ${found.length === 1 ? "entry" : "entries"}`;
-  const head = found.length === 0 ? `${path}/ (empty)` : `${path}/ with ${count}, ${bytes} bytes:`;
+  const head = found.length === 0 ? `${path}/ (empty)` : `${path}/ with ${count}, ${countOf(bytes, "byte")}:`;
   const listed = found.toSorted().slice(0, MAX_LISTED);
   const omitted = found.length > listed.length ? `${found.length - listed.length} of ${count}` : undefined;
   return named([head, ...listed.map((entry) => `- ${entry}`)].join("\n"), omitted);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import { filesOf, type FileToolDependencies, PATH_ALIASES } from "./file-access.ts";
@@ -45,7 +46,7 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
           linkTarget: info.linkTarget,
         };
         const changed = new Date(info.modifiedMs).toISOString();
-        const what = `${allowed.show(info.real)}: ${info.type}, ${info.size} bytes, changed ${changed}`;
+        const what = `${allowed.show(info.real)}: ${info.type}, ${countOf(info.size, "byte")}, changed ${changed}`;
         return { content: what, display: what, details };
       } catch (error) {
         if (!(error instanceof ToolError) || error.code !== "path_not_found") throw error;

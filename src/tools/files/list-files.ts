@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { ForeignInput, integerOf } from "../../core/adopt/foreign-input.ts";
 import { toolError } from "../../core/error.ts";
@@ -337,7 +338,7 @@ class Listing {
     if (truncated) {
       notes.push(
         isOverview
-          ? `[${entries} entries are shown. Folders whose content is not listed show how many files they have: list one of them by path, or raise limit.]`
+          ? `[${countOf(entries, "entry is", "entries are")} shown. Folders whose content is not listed show how many files they have: list one of them by path, or raise limit.]`
           : `[Only the first ${entries} are shown. Narrow by path or pattern, or raise limit.]`,
       );
     }
@@ -426,7 +427,7 @@ export async function readFolder(
   const all = await files.listDirectory(path);
   const first = Math.max(1, offset);
   if (first > Math.max(1, all.length)) {
-    throw toolError("bad_range", `${path} has ${all.length} entries; there is no entry ${first}`, {
+    throw toolError("bad_range", `${path} has ${countOf(all.length, "entry", "entries")}; there is no entry ${first}`, {
       next: "Read with a smaller offset.",
     });
   }

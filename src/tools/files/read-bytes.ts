@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { countOf } from "../../core/results/count-of.ts";
 import { toolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { continueBy, resultTokensOf } from "../../core/results/next-call.ts";
@@ -36,9 +37,13 @@ function parseRange(range: string, shown: string, size: number): { first: number
   const first = Number(match?.[1]);
   const last = Math.min(size - 1, match?.[2] ? Number(match[2]) : size - 1);
   if (match && first <= last) return { first, last };
-  throw toolError("bad_range", `bytes ${JSON.stringify(range)} is not a range in ${shown}, which has ${size} bytes`, {
-    next: "Give the first and the last byte, counted from 0, such as 0-4095 or 4096-.",
-  });
+  throw toolError(
+    "bad_range",
+    `bytes ${JSON.stringify(range)} is not a range in ${shown}, which has ${countOf(size, "byte")}`,
+    {
+      next: "Give the first and the last byte, counted from 0, such as 0-4095 or 4096-.",
+    },
+  );
 }
 
 /** Undefined if it is not UTF-8. A character at the end that is not complete is left for the next range. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { textOf } from "../../core/content.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { type ErrorCode, toolError, ToolError } from "../../core/error.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
@@ -142,7 +143,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
       const { files: named } = await select(input);
       const allowed = filesOf({ files }, context);
       const shown = named.map((path) => (mayRead(allowed, path) ? path : `${path} (cannot be read)`));
-      return { title: `Read ${named.length} files`, content: [{ type: "text", text: shown.join("\n") }] };
+      return { title: `Read ${countOf(named.length, "file")}`, content: [{ type: "text", text: shown.join("\n") }] };
     },
     run: async (input, context) => {
       const { files: all, found, empty, cut } = await select(input);
@@ -162,7 +163,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
       const read = parts.length - failed.length;
       return {
         content: [...parts.map(({ file, text }) => `${headingOf(file.path)}${text}`), ...notes].join("\n"),
-        display: `Read ${read} of ${parts.length} files`,
+        display: `Read ${read} of ${countOf(parts.length, "file")}`,
         details: { files: parts.map(({ file }) => file), empty, cut },
       };
     },

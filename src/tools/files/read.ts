@@ -1,5 +1,6 @@
 import { join as joinPath, resolve } from "node:path";
 import { z } from "zod";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
@@ -234,10 +235,14 @@ function binary(
   { shown, mediaType, context }: { shown: string; mediaType: string | null; context: ToolContext },
 ): ToolError {
   const bytes = nextCall(context, "read", { path: shown, bytes: "0-" });
-  return toolError("not_regular_file", `${shown} is not text: ${mediaType ?? "binary data"}, ${size} bytes`, {
-    next: `Use exec with a program that understands it, or ${bytes} for its bytes.`,
-    data: { mediaType, size },
-  });
+  return toolError(
+    "not_regular_file",
+    `${shown} is not text: ${mediaType ?? "binary data"}, ${countOf(size, "byte")}`,
+    {
+      next: `Use exec with a program that understands it, or ${bytes} for its bytes.`,
+      data: { mediaType, size },
+    },
+  );
 }
 
 /** Max size of `details.content`, which does not cut long lines. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -76,7 +77,7 @@ export function createWriteTool({ files, reads, diagnostics, requireRead = true 
       });
       const changed = { file: outcome.info.real, before: present?.bytes, after: bytes };
       const found = await reportDiagnostics(diagnostics, [changed], { context, show: allowed.show.bind(allowed) });
-      const what = `${outcome.created ? "Created" : "Wrote"} ${shown} (${bytes.length} bytes)`;
+      const what = `${outcome.created ? "Created" : "Wrote"} ${shown} (${countOf(bytes.length, "byte")})`;
       return {
         content: `${present && change.shown ? `${what}\n${change.shown}` : `${what}.`}${found.text}`,
         display: `${what}, +${change.added} −${change.removed}`,

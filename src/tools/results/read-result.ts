@@ -1,5 +1,6 @@
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import { parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
@@ -52,7 +53,7 @@ export function createReadResultTool(kept: KeptResults) {
       const window = windowOf(text, { ...range, maxTokens: resultTokensOf(context) });
       const { firstLine, lastLine, totalLines, next } = window;
       if (lastLine < firstLine) {
-        throw toolError("bad_range", `${path} has ${totalLines} lines; there is no line ${firstLine}`, {
+        throw toolError("bad_range", `${path} has ${countOf(totalLines, "line")}; there is no line ${firstLine}`, {
           next: "Read with a smaller offset.",
         });
       }

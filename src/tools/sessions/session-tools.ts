@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import type { Clock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { failureOf, toFailure, ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
@@ -103,7 +104,7 @@ function createSessionsHistoryTool(access: SessionAccess) {
       const lines = entries.map((entry) => showEntry(entry, showTools)).filter((line) => line !== "");
       return {
         content: [text(lines.length === 0 ? "It has no messages yet." : lines.join("\n\n"))],
-        display: `${entries.length} entries of ${session.label ?? session.key}`,
+        display: `${countOf(entries.length, "entry", "entries")} of ${session.label ?? session.key}`,
         details: { session: describeSession(session), entries },
       };
     },

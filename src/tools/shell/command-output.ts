@@ -1,4 +1,5 @@
 import type { Caller } from "../../core/call.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { withDefaults } from "../../core/options.ts";
 import { resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -79,7 +80,9 @@ export function shortenOutput(output: LongOutput, limits: ReplyLimits): ShortOut
   const gapEnd = lines - countLines(back);
   const shownErrors = errors.filter(({ number }) => number >= gapAt && number <= gapEnd);
   const what =
-    gapEnd >= gapAt ? `lines ${gapAt} to ${gapEnd} of ${lines} (${bytes} bytes)` : `${bytes} bytes of line ${gapAt}`;
+    gapEnd >= gapAt
+      ? `lines ${gapAt} to ${gapEnd} of ${lines} (${countOf(bytes, "byte")})`
+      : `${countOf(bytes, "byte")} of line ${gapAt}`;
   const except = shownErrors.length === 0 ? "" : ", except lines that look like errors";
   return {
     truncated: true,
@@ -119,16 +122,12 @@ function costOf(lines: readonly NumberedLine[]): number {
 function showErrors(errors: readonly NumberedLine[], gapAt: number, gapEnd: number): string {
   let text = "";
   let next = gapAt;
-  const gap = (until: number): string => (until > next ? `[… ${countOf(until - next)} …]\n` : "");
+  const gap = (until: number): string => (until > next ? `[… ${countOf(until - next, "line")} …]\n` : "");
   for (const error of errors) {
     text += `${gap(error.number)}${error.text}\n`;
     next = error.number + 1;
   }
   return errors.length === 0 ? "" : text + gap(gapEnd + 1);
-}
-
-function countOf(lines: number): string {
-  return `${lines} ${lines === 1 ? "line" : "lines"}`;
 }
 
 /** Beginning and end within all limits. */

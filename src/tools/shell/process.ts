@@ -1,6 +1,7 @@
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { continueBy, nextCall } from "../../core/results/next-call.ts";
@@ -403,7 +404,7 @@ function describeNewOutput(
       missedBytes,
       durationMs: durationOf(news, now),
     },
-    display: `${id}: ${state}, ${bytes} bytes new`,
+    display: `${id}: ${state}, ${countOf(bytes, "byte")} new`,
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { checkKeys, keysOf } from "../../core/options.ts";
 import type { ToolOutput } from "../../core/result.ts";
@@ -287,7 +288,7 @@ async function readResponse(
   const shown = details.body === "" ? head : [...head, "", details.body];
   return {
     content: [wrapUntrusted(shown.join("\n"), url), ...notes].join("\n"),
-    display: `${method.toUpperCase()} ${url}: ${status}, ${body.length} bytes`,
+    display: `${method.toUpperCase()} ${url}: ${status}, ${countOf(body.length, "byte")}`,
     details,
   };
 }
@@ -303,5 +304,5 @@ function cutNote({ file, bodyEncoding, bytes }: HttpDetails): string {
     bodyEncoding === "text"
       ? `All of it is in ${file}: read that path, or grep in it.`
       : `It is stored as ${file}; read shows it if it is an image or a PDF.`;
-  return `${what} (${bytes} bytes). ${file === undefined ? "Request a smaller part of it." : rest}`;
+  return `${what} (${countOf(bytes, "byte")}). ${file === undefined ? "Request a smaller part of it." : rest}`;
 }

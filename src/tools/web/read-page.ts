@@ -1,3 +1,4 @@
+import { countOf } from "../../core/results/count-of.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
 import { decodeDeclared, isBinary } from "../../io/files/text-encoding.ts";
@@ -33,9 +34,13 @@ export async function readPage(
     return { ...base, ...pdf };
   }
   if (isBinary(body)) {
-    throw toolError("failed", `${url} is ${type || "binary data"} of ${body.length} bytes, which is not text.`, {
-      next: "http_get saves it as a file.",
-    });
+    throw toolError(
+      "failed",
+      `${url} is ${type || "binary data"} of ${countOf(body.length, "byte")}, which is not text.`,
+      {
+        next: "http_get saves it as a file.",
+      },
+    );
   }
   if (isMarkup(type, body)) {
     const html = decodeDeclared(body, charsetOf(type) ?? metaCharset(body)).text;
