@@ -6,6 +6,7 @@ WORKDIR /source
 COPY . .
 RUN node scripts/ensure-installed.mjs start \
   && node scripts/build.mjs \
+  && mkdir /archive \
   && npm pack --ignore-scripts --pack-destination /archive
 
 FROM node:22-slim
@@ -22,9 +23,11 @@ RUN npm init --yes >/dev/null \
   && mkdir -p /workspace /var/lib/haft \
   && chown node:node /workspace /var/lib/haft
 COPY --chmod=755 scripts/container-start.sh /usr/local/bin/container-start
+# The configuration folder has what a person trusts: on the volume, it outlives the container and workers share it.
 ENV NODE_ENV=production \
   PATH=/opt/haft/node_modules/.bin:$PATH \
-  HAFT_STATE_DIR=/var/lib/haft
+  HAFT_STATE_DIR=/var/lib/haft \
+  XDG_CONFIG_HOME=/var/lib/haft/config
 USER node
 WORKDIR /workspace
 VOLUME ["/workspace", "/var/lib/haft"]

@@ -36,7 +36,7 @@ export function notesOf(text, version) {
 /** The changelog with the Unreleased section as this release, and an empty Unreleased section above. */
 export function dateChangelog(text, version, date) {
   const [unreleased] = readReleases(text);
-  if (unreleased?.version !== undefined || unreleased.isEmpty())
+  if (unreleased === undefined || unreleased.version !== undefined || unreleased.isEmpty())
     throw new Error("The Unreleased section has no entries.");
   return text.replace(UNRELEASED, `${UNRELEASED}\n## ${version} - ${date}\n`);
 }
@@ -45,12 +45,19 @@ const read = (path) => readFileSync(join(ROOT, path), "utf8");
 
 function checkTag(tag) {
   const { version } = JSON.parse(read("package.json"));
+  refusePrerelease(version);
   if (tag !== `v${version}`) throw new Error(`The tag is ${tag}, but package.json has version ${version}.`);
   notesOf(read("CHANGELOG.md"), version);
   process.stdout.write(`${tag}: package.json and CHANGELOG.md agree.\n`);
 }
 
+/** `npm publish` would make it the version that everyone installs. */
+function refusePrerelease(version) {
+  if (version.includes("-")) throw new Error(`${version} is a prerelease. Release a version such as 0.3.0.`);
+}
+
 function prepare(version) {
+  refusePrerelease(version);
   const changelog = dateChangelog(read("CHANGELOG.md"), version, new Date().toISOString().slice(0, 10));
   const { status, stderr } = runNpm(["version", version, "--no-git-tag-version", "--workspaces=false"], ROOT);
   if (status !== 0) throw new Error(`npm version failed:\n${stderr}`);
@@ -63,7 +70,7 @@ function prepare(version) {
 function run([command = "", tag = ""]) {
   if (command === "check") return checkTag(tag);
   if (command === "notes") return void process.stdout.write(notesOf(read("CHANGELOG.md"), tag.replace(/^v/, "")));
-  if (/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(command)) return prepare(command);
+  if (/^\d+\.\d+\.\d+(-[\w.-]+)?$/.test(command)) return prepare(command);
   throw new Error(
     "Usage: npm run release -- VERSION (for example 0.3.0), or: node scripts/release.mjs check|notes TAG",
   );

@@ -123,6 +123,15 @@ describe("a server that runs", () => {
     for (const text of texts) expect(text).toMatch(/http:\/\/127\.0\.0\.1:4117\/mcp[^]*TOKEN/);
   });
 
+  test("needs a token, and the command says where it belongs", async () => {
+    const config = async (client: McpClientName) => haft.run(["mcp", "config", client, "--url", url]);
+    expect((await config("cursor")).stderr).toContain("Replace TOKEN with a token: haft token create");
+    const { stdout, stderr } = await config("codex");
+    expect(stdout).toContain('bearer_token_env_var = "HAFT_TOKEN"');
+    expect(stderr).toContain("Set HAFT_TOKEN to a token: haft token create");
+    expect(stderr).not.toContain("Replace");
+  });
+
   test("cannot be in the file of Claude Desktop, and the command says so", async () => {
     const refused = await haft.run(["mcp", "config", "claude-desktop", "--url", url]);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("takes no address") });

@@ -12,6 +12,7 @@ const SAMPLE =
 
 test("the changelog has a section for the version of the package", () => {
   expect(readReleases(CHANGELOG).map(({ version }) => version)).toContain(VERSION);
+  expect(CHANGELOG).toContain("\n## Unreleased\n");
   expect(notesOf(CHANGELOG, VERSION)).toContain("### Added\n");
 });
 
@@ -32,12 +33,14 @@ test.each([
   expect(read).toThrow(message);
 });
 
+const release = (...words: string[]) =>
+  execFileSync(process.execPath, [join(ROOT, "scripts", "release.mjs"), ...words], { encoding: "utf8", stdio: "pipe" });
+
 test("a tag must be the version of the package", () => {
-  const check = (tag: string) =>
-    execFileSync(process.execPath, [join(ROOT, "scripts", "release.mjs"), "check", tag], {
-      encoding: "utf8",
-      stdio: "pipe",
-    });
-  expect(check(`v${VERSION}`)).toContain("agree");
-  expect(() => check("v99.0.0")).toThrow(`The tag is v99.0.0, but package.json has version ${VERSION}`);
+  expect(release("check", `v${VERSION}`)).toContain("agree");
+  expect(() => release("check", "v99.0.0")).toThrow(`The tag is v99.0.0, but package.json has version ${VERSION}`);
+});
+
+test("a prerelease is refused", () => {
+  expect(() => release("99.0.0-beta.1")).toThrow("99.0.0-beta.1 is a prerelease");
 });

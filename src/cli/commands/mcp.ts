@@ -106,10 +106,12 @@ const config = defineCommand({
     const started = [...haftCommand(), "mcp", "--folder", folder];
     const found = clientConfig(client, url === undefined ? { command: started } : { url });
     if (!found) throw new UsageError(`The file of ${MCP_CLIENTS[client]} takes no address. Leave out --url.`);
-    const { file, text } = found;
+    const { file, text, tokenVariable } = found;
     output.data({ client, file, text }, () => [text]);
     output.info(file === undefined ? "Run this command." : `Add this to ${file}.`);
-    if (url !== undefined) output.info("Replace TOKEN, or set HAFT_TOKEN: haft token create NAME --scope read,call");
+    if (url === undefined) return;
+    const place = tokenVariable === undefined ? "Replace TOKEN with a token" : `Set ${tokenVariable} to a token`;
+    output.info(`${place}: haft token create NAME --scope read,call`);
   },
 });
 

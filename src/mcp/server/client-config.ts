@@ -21,6 +21,8 @@ export interface ClientConfig {
   /** Where it belongs. Undefined for a command. */
   file?: string;
   text: string;
+  /** The environment variable with the token. Undefined: `TOKEN` in the text stands for it. */
+  tokenVariable?: string;
   /** Opens the client, which asks the user to add it. */
   link?: string;
 }
@@ -51,14 +53,17 @@ export function clientConfig(client: McpClientName, to: McpConnection): ClientCo
       const link = started && vscodeLink(entry);
       return { file: ".vscode/mcp.json", text: json({ servers: { haft: entry } }), link };
     }
-    case "codex":
+    case "codex": {
+      // A JSON string without control characters is a TOML string.
+      const lines = started
+        ? `command = ${JSON.stringify(started.command)}\nargs = ${JSON.stringify(started.args)}`
+        : `url = ${JSON.stringify(url)}\nbearer_token_env_var = "HAFT_TOKEN"`;
       return {
         file: "~/.codex/config.toml",
-        // A JSON string without control characters is a TOML string.
-        text: started
-          ? `[mcp_servers.haft]\ncommand = ${JSON.stringify(started.command)}\nargs = ${JSON.stringify(started.args)}`
-          : `[mcp_servers.haft]\nurl = ${JSON.stringify(url)}\nbearer_token_env_var = "HAFT_TOKEN"`,
+        text: `[mcp_servers.haft]\n${lines}`,
+        tokenVariable: started ? undefined : "HAFT_TOKEN",
       };
+    }
     case "gemini":
       return {
         file: "~/.gemini/settings.json",

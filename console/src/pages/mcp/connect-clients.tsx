@@ -14,7 +14,8 @@ const words = defineWords({
     way: "How",
     pipes: "Started by the client",
     http: "This server, over HTTP",
-    token: "Replace TOKEN, or set HAFT_TOKEN: haft token create NAME --scope read,call",
+    token: "Replace TOKEN with a token: haft token create NAME --scope read,call",
+    variable: "Set HAFT_TOKEN to a token: haft token create NAME --scope read,call",
     none: "This client's file cannot contain an address: choose “Started by the client”.",
     add: "Add it with one click",
   },
@@ -26,7 +27,8 @@ const words = defineWords({
     way: "方式",
     pipes: "由客户端启动",
     http: "通过 HTTP 使用本服务器",
-    token: "将 TOKEN 替换为令牌，或设置 HAFT_TOKEN：haft token create NAME --scope read,call",
+    token: "将 TOKEN 替换为令牌：haft token create NAME --scope read,call",
+    variable: "将 HAFT_TOKEN 设为令牌：haft token create NAME --scope read,call",
     none: "该客户端的文件不支持地址：请选择“由客户端启动”。",
     add: "一键添加",
   },
@@ -41,7 +43,7 @@ export function ConnectClients() {
   const command = [...(server.command ?? ["haft"]), "mcp", "--folder", server.workspace];
   // The console is served at the root of the server.
   const url = new URL("mcp", document.baseURI).href;
-  const { file, text, link } = clientConfig(client, way === "pipes" ? { command } : { url }) ?? {};
+  const { file, text, link, tokenVariable } = clientConfig(client, way === "pipes" ? { command } : { url }) ?? {};
   return (
     <section className="panel" aria-label={w.title}>
       <header>
@@ -76,7 +78,9 @@ export function ConnectClients() {
           {text === undefined ? null : <CopyButton text={text} />}
         </div>
         {text === undefined ? <p>{w.none}</p> : <pre className="code">{text}</pre>}
-        {way === "http" && text !== undefined ? <p className="small muted">{w.token}</p> : null}
+        {way === "http" && text !== undefined ? (
+          <p className="small muted">{tokenVariable === undefined ? w.token : w.variable}</p>
+        ) : null}
       </div>
     </section>
   );
