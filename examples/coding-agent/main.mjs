@@ -14,7 +14,7 @@ const work = join(import.meta.dirname, "work");
 rmSync(work, { recursive: true, force: true });
 cpSync(join(import.meta.dirname, "project"), work, { recursive: true });
 
-// The `haft` of the installed package; after `npm install -g haft` the command is just "haft".
+// The `haft` of the installed package; after `npm link` the command is just "haft".
 const haft = join(dirname(fileURLToPath(import.meta.resolve("haft/package.json"))), "dist/cli/main.js");
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

@@ -39,7 +39,7 @@ for (let number = 1; number <= 12; number++) {
 }
 console.log(`${ids.length} jobs wait.`);
 
-// The `haft` of the installed package; after `npm install -g haft` the command is just "haft".
+// The `haft` of the installed package; after `npm link` the command is just "haft".
 const haft = join(dirname(fileURLToPath(import.meta.resolve("haft/package.json"))), "dist/cli/main.js");
 const workers = ["worker-1", "worker-2"].map((name) => {
   const words = ["worker", "--name", name, "--concurrency", "2", "--folder", folder, "--quiet"];
