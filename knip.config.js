@@ -56,7 +56,7 @@ export default {
         "marked",
         "@mermaid-js/tiny",
       ],
-      ignoreBinaries: ["vitest", "oxfmt", "mkfifo", "perl", "unshare", "redis-server"],
+      ignoreBinaries: ["vitest", "oxfmt", "mkfifo", "perl", "unshare", "redis-server", "openssl", "haft"],
     },
   },
   ignoreExportsUsedInFile: { interface: true, type: true },

@@ -18,8 +18,12 @@ if (code !== 0) process.exit(code);
 process.argv = [process.execPath, main, "serve", ...words];
 await import(new URL("../dist/cli/main.js", import.meta.url).href);
 
-/** Before the installation, which takes a minute. `haft serve` checks a folder behind options itself. */
-function refuseMissingFolder([folder, ...others]) {
+/**
+ * Before the installation, which takes a minute. `haft serve` checks a folder behind options itself.
+ * @param {string[]} words
+ */
+function refuseMissingFolder(words) {
+  const [folder, ...others] = words;
   if (folder === undefined || folder.startsWith("-") || others.includes("--sample")) return;
   const path = resolve(folder);
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;

@@ -23,7 +23,7 @@ export async function readProgram() {
 }
 
 /** Every `HAFT_…` in the files of a folder. */
-export function variablesIn(folder) {
+function variablesIn(folder) {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => /\.(?:ts|tsx|mjs|js)$/.test(name) && !name.includes("node_modules"))
     .flatMap((name) =>

@@ -11,7 +11,9 @@ export function startGroup(program, parameters, options) {
   return child;
 }
 
+/** @param {{ pid?: number | undefined }} child */
 export function killGroup({ pid }) {
+  if (pid === undefined) return;
   try {
     process.kill(-pid, "SIGKILL");
   } catch {

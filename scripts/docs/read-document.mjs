@@ -16,7 +16,7 @@ const FILES = [
 ];
 
 /** The documents of a folder, as paths with `/`. */
-export function listDocuments(root) {
+function listDocuments(root) {
   const inFolders = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
   );

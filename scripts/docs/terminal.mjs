@@ -9,7 +9,7 @@ import { killGroup, startGroup } from "./processes.mjs";
 
 /** A shell in which a pipe fails with its first part: not every `sh` has that. */
 const [SHELL = "sh", ...FLAGS] =
-  [["sh"], ["bash", "--posix"]].find(([name]) => spawnSync(name, ["-c", "set -o pipefail"]).status === 0) ?? [];
+  [["sh"], ["bash", "--posix"]].find(([name = "sh"]) => spawnSync(name, ["-c", "set -o pipefail"]).status === 0) ?? [];
 const HAS_PIPEFAIL = spawnSync(SHELL, ["-c", "set -o pipefail"]).status === 0;
 
 /** The commands of a block with their lines, counted from 0, and the exit code that `# exit 7` names. */

@@ -79,7 +79,7 @@ export async function openExample(name: string, { besideHaft = [] }: ExampleOpti
 }
 
 /** The command of an example in the table of examples/README.md. */
-export function commandOf(name: string): string {
+function commandOf(name: string): string {
   const table = readFileSync(join(ROOT, "examples", "README.md"), "utf8");
   const row = table.split("\n").find((line) => line.startsWith(`| [${name}]`));
   const command = /`([^`]+)` \|$/.exec(row ?? "")?.[1];
