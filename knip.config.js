@@ -56,7 +56,7 @@ export default {
         "marked",
         "@mermaid-js/tiny",
       ],
-      ignoreBinaries: ["vitest", "oxfmt", "mkfifo", "perl", "unshare", "redis-server", "openssl", "haft"],
+      ignoreBinaries: ["vitest", "oxfmt", "mkfifo", "perl", "unshare", "redis-server", "openssl"],
     },
   },
   ignoreExportsUsedInFile: { interface: true, type: true },

@@ -161,7 +161,7 @@ describe.skipIf(process.platform === "win32")("the program of the container", ()
       XDG_CONFIG_HOME: config.replace(volume ?? "", state),
     });
     const trust = (name: string, ...words: string[]) =>
-      execFileSync("haft", ["trust", ...words], { cwd: workspace, env: home(name), encoding: "utf8", stdio: "pipe" });
+      execFileSync(START, ["trust", ...words], { cwd: workspace, env: home(name), encoding: "utf8", stdio: "pipe" });
     expect(() => trust("server", "--list")).toThrow("Command failed");
     trust("server", "--yes");
     expect(trust("worker", "--list")).toMatch(/^trusted/);
