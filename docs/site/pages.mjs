@@ -30,6 +30,7 @@ export function findPages(root) {
   return pages;
 }
 
+/** @returns {string[]} */
 function markdownUnder(root, folder) {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .flatMap((entry) => {
