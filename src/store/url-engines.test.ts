@@ -11,7 +11,7 @@ test("the scheme of the address decides the engine", () => {
 test.each([
   ["mysql://haft:hush@db/haft", /begins with "mysql:".*postgres:\/\//s],
   ["haft:hush@db", /begins with "haft:"/],
-  ["/run/hush", /no URL/],
+  ["/run/hush", /not a valid URL/],
 ])("an address of no engine is refused without its password: %s", async (url, message) => {
   const error = await openStore({ url }).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: "invalid_input", message: expect.stringMatching(message) as string });
