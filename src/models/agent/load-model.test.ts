@@ -101,6 +101,6 @@ test.each([
 
 test("an invalid model is rejected when the agent is created", () => {
   const model = { specificationVersion: "v1" } as unknown as LanguageModel;
-  expect(() => createAgent({ haft: createTestHaft(), model })).toThrow(/no language model/);
+  expect(() => createAgent({ haft: createTestHaft(), model })).toThrow(/must be a language model/);
   expect(new MockLanguageModelV3().specificationVersion).toBe("v3");
 });
