@@ -52,5 +52,5 @@ function findIndentedCode(text) {
 }
 
 function leadingLines(raw) {
-  return /^\s*\n/.exec(raw)?.[0].split("\n").length ?? 1 - 1;
+  return (/^\s*\n/.exec(raw)?.[0].split("\n").length ?? 1) - 1;
 }

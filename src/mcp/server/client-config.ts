@@ -1,3 +1,5 @@
+import { quoteWord } from "../../io/shell/rebuilt-word.ts";
+
 /** The clients that a configuration can be printed for, with their names for people. */
 export const MCP_CLIENTS = {
   "claude-code": "Claude Code",
@@ -38,8 +40,8 @@ export function clientConfig(client: McpClientName, to: McpConnection): ClientCo
     case "claude-code":
       return {
         text: started
-          ? `claude mcp add haft -- ${[started.command, ...started.args].map(quoted).join(" ")}`
-          : `claude mcp add --transport http haft ${quoted(url)} --header "Authorization: Bearer ${TOKEN}"`,
+          ? `claude mcp add haft -- ${[started.command, ...started.args].map(quoteWord).join(" ")}`
+          : `claude mcp add --transport http haft ${quoteWord(url)} --header "Authorization: Bearer ${TOKEN}"`,
       };
     case "claude-desktop":
       return started && { file: "claude_desktop_config.json", text: json({ mcpServers: { haft: started } }) };
@@ -83,8 +85,4 @@ function vscodeLink(entry: object): string {
 
 function json(value: unknown): string {
   return JSON.stringify(value, null, 2);
-}
-
-function quoted(text: string): string {
-  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
