@@ -1,5 +1,7 @@
-import { toPlainData } from "./json.ts";
-import { TEXTS } from "./localized-text.ts";
+import { toPlainData } from "../json.ts";
+import { findSecrets, hideSpans } from "./find-secrets.ts";
+import { findNamedSecrets } from "./named-values.ts";
+import { TEXTS } from "../localized-text.ts";
 
 export interface MaskedValue {
   value: string;
@@ -10,10 +12,12 @@ export interface MaskedValue {
 export function maskSecret(name: string, value: string): MaskedValue {
   if (value === "") return { value, masked: false };
   const hidden = { value: `[hidden, ${value.length} characters]`, masked: true };
-  if (isSecretName(name) || SECRET_SHAPES.some((shape) => shape.test(value))) return hidden;
+  if (isSecretName(name) || HEADER_VALUE.test(value) || findSecrets(value).length > 0) return hidden;
   const withoutPasswords = value.replace(URL_PASSWORD, "$1[hidden]@");
   return { value: withoutPasswords, masked: withoutPasswords !== value };
 }
+
+const HEADER_VALUE = /^(?:Bearer|Basic) \S{8,}/i;
 
 /** Words that mean a secret only as whole words of a name, between underscores or at its ends. */
 const SECRET_WORD = new RegExp(
@@ -42,45 +46,11 @@ export function isSecretName(name: string): boolean {
   return isSecret;
 }
 
-const SECRET_SHAPES = [
-  /\bsk-[A-Za-z0-9_-]{16,}/,
-  /\b[sr]k_(?:live|test)_[A-Za-z0-9]{10,}/,
-  /\bgh[pousr]_[A-Za-z0-9]{20,}/,
-  /\bgithub_pat_\w{20,}/,
-  /\bglpat-[\w-]{16,}/,
-  /\bxox[abeoprs]-[\w-]{10,}/,
-  /\bxapp-[\w-]{10,}/,
-  /\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b/,
-  /\bAIza[\w-]{30,}/,
-  /\bya29\.[\w-]{20,}/,
-  /\bnpm_[A-Za-z0-9]{30,}/,
-  /\bpypi-[\w-]{16,}/,
-  /\bhf_[A-Za-z0-9]{20,}/,
-  /\bSG\.[\w-]{16,}\.[\w-]{16,}/,
-  /\bdop_v1_[a-f0-9]{32,}/,
-  /\bLTAI[A-Za-z0-9]{12,}/,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/,
-  /-----BEGIN [A-Z ]*PRIVATE KEY/,
-  /^(?:Bearer|Basic) \S{8,}/i,
-];
-
-/** In text a secret ends at the first character outside its alphabet; a multi-line key at its last line. */
-const SECRET_IN_TEXT = new RegExp(
-  [
-    "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\s\\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)",
-    "\\b(?:Bearer|Basic)\\s+[\\w.~+/=-]{8,}",
-    ...SECRET_SHAPES.filter(({ source }) => source.startsWith("\\b")).map(({ source }) => source),
-  ].join("|"),
-  "g",
-);
-const NAME =
-  "(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)[\\w-]{0,40}";
 const VALUE = "(?:\"[^\"\\n]{3,}\"|'[^'\\n]{3,}'|[^\\s\"'`,;&|)}\\]]{3,})";
-/** `PASSWORD=…`, `"api_key": "…"`, `X-Auth-Token: …`, `--token …`. */
-const NAMED_IN_TEXT = namedInText(NAME);
 
-function namedInText(name: string, flags = "gi"): RegExp {
-  return new RegExp(`(${name}["']?\\s*[=:]\\s*|--?(?:[\\w-]{1,40}-)?${name}\\s+)${VALUE}`, flags);
+/** `NAME=…`, `"name": "…"`, `--name …` for names that the owner has declared. */
+function namedInText(name: string): RegExp {
+  return new RegExp(`(${name}["']?\\s*[=:]\\s*|--?(?:[\\w-]{1,40}-)?${name}\\s+)${VALUE}`, "giu");
 }
 
 /** More names that mean a secret. */
@@ -101,7 +71,7 @@ export function secretNames(names: readonly string[]): SecretNames | undefined {
   if (known.length === 0) return undefined;
   const joined = new Set(known.map((words) => words.join("")));
   const anyOf = known.map((words) => words.join("[\\s_.-]?")).join("|");
-  const inText = namedInText(`(?<![\\p{L}\\p{N}])(?:${anyOf})`, "giu");
+  const inText = namedInText(`(?<![\\p{L}\\p{N}])(?:${anyOf})`);
   return {
     has: (name) => joined.has(wordsOf(name).join("")),
     hideIn: (text) => text.replace(inText, "$1[hidden]"),
@@ -111,14 +81,33 @@ export function secretNames(names: readonly string[]): SecretNames | undefined {
 /** The text with everything masked that looks like a secret. */
 export function hideSecrets(text: string): string {
   if (text.length < 8) return text;
-  let shown = text.replace(SECRET_IN_TEXT, "[hidden]");
-  // Each of these needs one of its characters, which most texts do not have.
-  if (/[=:-]/.test(shown)) shown = shown.replace(NAMED_IN_TEXT, "$1[hidden]");
-  if (shown.includes("://") && shown.includes("@")) shown = shown.replace(URL_PASSWORD, "$1[hidden]@");
-  return shown;
+  const spans = [...findSecrets(text), ...findNamedSecrets(text)];
+  const shown = hideSpans(text, spans);
+  return shown.includes("://") && shown.includes("@") ? shown.replace(URL_PASSWORD, "$1[hidden]@") : shown;
 }
 
-const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/?#@]{0,200}:)[^\s/?#@]{1,500}@/gi;
+/** The same data with the texts masked that look like secrets. Fields of a result, such as `tokens`, have other meanings. */
+export function hideSecretShapesIn<T>(value: T): T;
+export function hideSecretShapesIn(value: unknown): unknown {
+  if (typeof value === "string") return hideSecrets(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(hideSecretShapesIn);
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, hideSecretShapesIn(field)]));
+}
+
+/** The same data with secrets masked, by name or shape, and nothing cut. */
+export function hideSecretsIn(value: unknown, isSecret = false): unknown {
+  if (typeof value === "string") return isSecret && value !== "" ? "[hidden]" : hideSecrets(value);
+  if (typeof value !== "object" || value === null) return isSecret && typeof value === "number" ? "[hidden]" : value;
+  if (Array.isArray(value)) return value.map((item) => hideSecretsIn(item, isSecret));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key, hideSecretsIn(field, isSecret || isSecretName(key))]),
+  );
+}
+
+/** Not the words of an example, `user:password@host`, and not a variable. */
+const URL_PASSWORD =
+  /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:/?#@]{0,200}:)(?!(?:password|pass|[$<{][^@]*)@)[^\s/?#@]{1,500}@/gi;
 
 export interface RedactLimits {
   /** Max characters of one text. */
