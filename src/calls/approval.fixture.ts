@@ -23,7 +23,12 @@ export function aQuestion(more: Partial<StoredCall> = {}): StoredCall {
       suggestedRules: [],
       binding: { tool: "t", input: "i", preview: "p", cwd: "/w", environment: "e", limits: "l", policy: "p" },
       hash: "sha256:0",
-      made: { name: "rm", options: { id: `call_${n}` }, isDirect: false },
+      made: {
+        ...{ callId: `call_${n}`, toolName: "rm", toolVersion: "1.0.0" },
+        caller: { depth: 0 },
+        options: {},
+        idempotent: false,
+      },
       round: 1,
     },
     epoch: 0,

@@ -1,4 +1,4 @@
-import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { CallData, Caller, CallOptions, Verdict } from "../core/call.ts";
 import type { CallSummary } from "../core/call-summary.ts";
 import { toolError, type ToolError, ToolPermissionError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
@@ -13,17 +13,19 @@ import {
 import type { MaybePromise } from "../core/stage.ts";
 import type { Preview } from "../core/tool.ts";
 import { hashOf } from "./approval-binding.ts";
+import { unseenOf } from "./shown-question.ts";
 import type {
   Answer,
   ApprovalBinding,
   ApprovalScope,
   CallOutcome,
   CallState,
-  MadeCall,
+  GrantChoice,
+  Question,
   StoredCall,
 } from "./stored-call.ts";
 
-export type { ApprovalBinding, ApprovalScope, MadeCall };
+export type { ApprovalBinding, ApprovalScope };
 
 /** `approved` also while the call runs and after it. `changed`: what was shown is no longer true, and it is asked again. */
 export type ApprovalState = "pending" | "approved" | "denied" | "expired" | "cancelled" | "changed";
@@ -48,10 +50,14 @@ export interface Approval {
   verdict: Verdict;
   /** What the tool shows of its effect, such as a diff. */
   preview?: Preview;
+  /** One sentence: what of the call is not shown. If there is one, an approval needs `confirmUnshown`. */
+  unseen?: string;
   /** What the call is about, and its risk. Omitted in questions of earlier versions. */
   summary?: CallSummary;
   /** Rules that "session" and "always" would save; empty if only "once" is offered. */
   suggestedRules: readonly string[];
+  /** What can be granted besides this call, each in one sentence. Omitted in questions of earlier versions. */
+  grants?: readonly GrantChoice[];
   /** Questions of `ask_user` that the person answers. Omitted if the call needs a permission. */
   questions?: readonly UserQuestion[];
   /** What the answer is bound to. If it changes, the approval is asked again. */
@@ -59,7 +65,7 @@ export interface Approval {
   /** Hash of the binding. */
   hash: string;
   /** How the call was made, to run it after the answer. */
-  made: MadeCall;
+  made: CallData;
   /** In milliseconds since 1970. */
   askedAt: number;
   /** After this time nobody can answer. */
@@ -106,8 +112,10 @@ export interface ApprovalAnswer {
   rule?: string | readonly string[];
   /** The answers to the questions of the call, in their order. A yes without them is no answer. */
   answers?: readonly UserAnswer[];
-  /** Needed to approve a call whose effect cannot be shown (`preview.unshown`): the person knows that. */
+  /** Needed to approve a call of which something is not shown (`unseen`): the person was told, and said yes again. */
   confirmUnshown?: boolean;
+  /** Needed to save rules that allow more than was shown, if the risk is high: the person chose that. */
+  confirmBroader?: boolean;
   /** The interface that it came from. */
   via?: string;
   /** The rights of the person, if the interface knows them: without "approve" the answer is refused. */
@@ -136,6 +144,7 @@ export function toApproval(row: StoredCall): Approval {
     toolName,
     caller,
     ...shown,
+    unseen: unseenIn(question),
     askedAt: createdAt,
     // A job that waits for a worker does not expire; its question was answered.
     expiresAt: deadline ?? answeredAt ?? createdAt,
@@ -172,6 +181,7 @@ const ANSWER_KEYS = keysOf<ApprovalAnswer>({
   rule: true,
   answers: true,
   confirmUnshown: true,
+  confirmBroader: true,
   via: true,
   rights: true,
 });
@@ -197,14 +207,37 @@ export function readAnswer(row: StoredCall, answer: ApprovalAnswer): Answer {
     const why = questions ? "a dismissed question has no answers" : "the call needs approval, not answers";
     throw malformed(id, why);
   }
-  const { unshown } = row.question?.preview ?? {};
-  if (approved && unshown !== undefined && answer.confirmUnshown !== true) {
-    throw badAnswer(
-      `The effect of "${id}" cannot be shown: ${unshown}`,
-      "Set confirmUnshown to approve it anyway, or deny it.",
-    );
+  if (!approved) return { approved, ...given };
+  const read = { approved, ...given, ...readGrant(row, scope, answer.rule) };
+  const missing = missingConfirmation(row, answer);
+  if (missing) throw badAnswer(missing.why, missing.next);
+  return read;
+}
+
+/** The second step that a plain yes lacks: nobody approves what was not shown, or grants more than it, with one key. */
+export function missingConfirmation(
+  { id, question }: StoredCall,
+  { approved, scope = "once", rule, confirmUnshown, confirmBroader }: ApprovalAnswer,
+): { why: string; next: string } | undefined {
+  if (!question || question.questions || !approved) return undefined;
+  const unseen = unseenIn(question);
+  if (unseen !== undefined && confirmUnshown !== true) {
+    const next = `Look at all of it (\`haft approvals show ${id} --whole\`), then approve it with confirmUnshown, or deny it.`;
+    return { why: `"${id}" is not approved by a plain yes. ${unseen}`, next };
   }
-  return approved ? { approved, ...given, ...readGrant(row, scope, answer.rule) } : { approved, ...given };
+  if (scope === "once" || rule === undefined || confirmBroader === true) return undefined;
+  const { level } = question.summary?.risk ?? { level: "high" };
+  if (level !== "high" && level !== "critical") return undefined;
+  if (rulesOf(rule).every((each) => question.suggestedRules.includes(each))) return undefined;
+  return {
+    why: `The rule for "${id}" allows more than what was shown, and the risk is ${level}`,
+    next: `Approve it with confirmBroader, or leave out the rule to allow only: ${question.suggestedRules.join(", ")}.`,
+  };
+}
+
+/** Questions of earlier versions have only what their preview says. */
+function unseenIn({ unseen, preview }: Question): string | undefined {
+  return unseen ?? unseenOf(preview, undefined);
 }
 
 /** A yes is not an answer to a question, and an answer grants nothing. */
@@ -241,7 +274,7 @@ function readGrant(
   scope: ApprovalScope,
   given: ApprovalAnswer["rule"],
 ): Pick<Answer, "scope" | "rules" | "rulesEdited"> {
-  const { suggestedRules = [] } = question ?? {};
+  const { suggestedRules = [], grants = [] } = question ?? {};
   if (scope === "once") {
     if (given !== undefined)
       throw badAnswer(`A rule was given for "${id}", but the scope is "once"`, 'Give the scope "session" or "always".');
@@ -250,7 +283,8 @@ function readGrant(
   if (scope !== "session" && scope !== "always") {
     throw badAnswer(`"${String(scope)}" is not a scope of an approval`, 'Use "once", "session" or "always".');
   }
-  if (suggestedRules.length === 0) {
+  const isOffered = grants.some((grant) => grant.scope === scope && given && sameRules(grant.rules, rulesOf(given)));
+  if (suggestedRules.length === 0 && !isOffered) {
     throw badAnswer(`"${id}" can only be approved once: no rule matches calls like it`, 'Answer with "once".');
   }
   const rules = given === undefined ? suggestedRules : rulesOf(given);
@@ -267,6 +301,10 @@ function readGrant(
 /** Rules are shown, sent and stored as lines. */
 export function isOneLine(rule: string): boolean {
   return !/[\r\n\0\u2028\u2029]/.test(rule);
+}
+
+function sameRules(one: readonly string[], other: readonly string[]): boolean {
+  return canonicalJson(one) === canonicalJson(other);
 }
 
 function rulesOf(given: string | readonly string[]): readonly string[] {
@@ -314,7 +352,7 @@ export function isSameAnswer(row: StoredCall, { approved, scope, rule, answers }
     return given === answer.answersHash || given === hashOfAnswers(row, answer.answers);
   }
   if (scope !== undefined && scope !== answer.scope) return false;
-  return rule === undefined || canonicalJson(rulesOf(rule)) === canonicalJson(answer.rules);
+  return rule === undefined || sameRules(rulesOf(rule), answer.rules ?? []);
 }
 
 /** Why an answer did not count. */

@@ -2,6 +2,7 @@ import { type Approval, type ApprovalAnswer, type ApprovalState, toApproval } fr
 import type { Caller } from "../core/call.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Calls } from "./calls.ts";
+import { previewToText, type WholePreview } from "./shown-question.ts";
 import { storedResult } from "./stored-result.ts";
 
 /** Questions to people about calls, and their answers. A view of the stored calls. */
@@ -29,6 +30,16 @@ export class Approvals {
   async get(id: string): Promise<Approval | undefined> {
     const row = await this.#calls.get(id);
     return row?.question && toApproval(row);
+  }
+
+  /** All that would happen, for an approver. Only what was shown, if the question is answered or nothing was left out. */
+  async whole(id: string): Promise<WholePreview> {
+    const row = await this.#calls.get(id);
+    const kept = row && (await this.#calls.whole(id));
+    if (kept) return kept;
+    const { preview, input } = row?.question ?? {};
+    const text = preview ? previewToText(preview) : JSON.stringify(input ?? {}, undefined, 2);
+    return { text, missing: preview?.omitted };
   }
 
   /** Stores an answer and runs nothing: the process whose caller waits runs the call, or a server. */

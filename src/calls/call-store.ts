@@ -2,6 +2,7 @@ import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { QueuedJob } from "./job.ts";
 import { type JobRows, MemoryJobRows } from "./job-rows.ts";
+import type { WholePreview } from "./shown-question.ts";
 import type { StoredCall } from "./stored-call.ts";
 
 /** How many questions may wait. Counted per user and session, so one caller cannot lock out others. */
@@ -82,9 +83,18 @@ export interface CallStore {
   unfinished(): MaybePromise<StoredCall[]>;
   /** Whether the process still runs. */
   isAlive(processId: string): MaybePromise<boolean>;
+  /** Keeps what an open question does not show; false if there is no room. */
+  keepWhole(id: string, whole: WholePreview): MaybePromise<boolean>;
+  /** What was kept for the question. */
+  whole(id: string): MaybePromise<WholePreview | undefined>;
+  /** Deletes what was kept for the question. */
+  dropWhole(id: string): MaybePromise<void>;
   /** Deletes ended calls. */
   prune(before: { questions: number; keys: number }): MaybePromise<void>;
 }
+
+/** In characters. A caller must not fill the memory or the disk with what it asks about. */
+export const MAX_KEPT_WHOLES = 512 * 1024 * 1024;
 
 /** Whether a new row replaces this one. */
 export function isReplaced(before: StoredCall, after: StoredCall): boolean {
@@ -112,6 +122,7 @@ export class MemoryCallStore implements CallStore {
   readonly #open = new Map<string, StoredCall>();
   readonly #openByKey = new Map<string, StoredCall>();
   readonly #versions = new Map<string, number>();
+  readonly #wholes = new Map<string, WholePreview>();
   #ended = new Generation();
   #older = new Generation();
 
@@ -201,6 +212,22 @@ export class MemoryCallStore implements CallStore {
 
   isAlive(): boolean {
     return true;
+  }
+
+  keepWhole(id: string, whole: WholePreview): boolean {
+    let kept = whole.text.length;
+    for (const { text } of this.#wholes.values()) kept += text.length;
+    if (kept > MAX_KEPT_WHOLES) return false;
+    this.#wholes.set(id, whole);
+    return true;
+  }
+
+  whole(id: string): WholePreview | undefined {
+    return this.#wholes.get(id);
+  }
+
+  dropWhole(id: string): void {
+    this.#wholes.delete(id);
   }
 
   prune(): void {

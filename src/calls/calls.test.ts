@@ -6,7 +6,7 @@ import type { ApprovalAnswer } from "./approval.ts";
 import { Calls, type CallsOptions } from "./calls.ts";
 import type { StoredCall } from "./stored-call.ts";
 
-const tool = createTool({ name: "t", description: "", parameters: [], run: () => 1 });
+const tool = createTool({ name: "t", description: "", parameters: [], needsApproval: false, run: () => 1 });
 
 function openCalls(options: Partial<CallsOptions> = {}) {
   const clock = createFakeClock();
@@ -99,7 +99,9 @@ describe("a call whose effect cannot be shown", () => {
       holdMs: 0,
     });
     if ("full" in row) throw new Error("full");
-    await expect(calls.answer(row.id, { approved: true })).rejects.toThrow(/cannot be shown.*confirmUnshown/);
+    await expect(calls.answer(row.id, { approved: true })).rejects.toThrow(
+      /not approved by a plain yes.*confirmUnshown/s,
+    );
     expect(await calls.get(row.id)).toMatchObject({ state: "waiting" });
     expect(await calls.answer(row.id, { approved: true, confirmUnshown: true })).toMatchObject({ state: "approved" });
   });

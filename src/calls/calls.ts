@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { type Call, type CallOptions, toolOf, type ToolScope } from "../core/call.ts";
-import type { CallSummary } from "../core/call-summary.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
+import { type Call, type CallOptions, toCallData, toolOf, type ToolScope } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
-import type { UserQuestion } from "../core/questions/user-question.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { AnyTool, Preview } from "../core/tool.ts";
-import { bindingOf, type CallWorld, changesBetween, hashOf } from "./approval-binding.ts";
+import type { AnyTool } from "../core/tool.ts";
+import { bindingOf, changesBetween, hashOf } from "./approval-binding.ts";
 import { type Approval, type ApprovalAnswer, conflictOf, isSameAnswer, readAnswer, requireRight } from "./approval.ts";
 import {
   type CallStore,
@@ -19,6 +18,7 @@ import {
   type QuestionQuery,
 } from "./call-store.ts";
 import { redacted } from "./redact-ended.ts";
+import type { QuestionDraft, WholePreview } from "./shown-question.ts";
 import { replacedResult } from "./stored-result.ts";
 import {
   approve,
@@ -33,7 +33,6 @@ import {
   giveBack,
   hold,
   lose,
-  type MadeCall,
   type Question,
   release,
   requeue,
@@ -45,6 +44,7 @@ import {
   suspend,
   type Transition,
 } from "./stored-call.ts";
+import { type Listener, Waiters } from "./waiters.ts";
 
 export interface CallsOptions extends Partial<OpenLimits> {
   clock: Clock;
@@ -62,22 +62,6 @@ export interface LiveCall {
   tool: AnyTool;
   scope: ToolScope | undefined;
   input: unknown;
-}
-
-/** What a person is asked about a call. */
-export interface QuestionDraft {
-  world: CallWorld;
-  /** The arguments as they are stored and shown: plain data. */
-  input: unknown;
-  /** The preview as it is stored and shown; cut if it is too long. */
-  shown: Preview | undefined;
-  summary?: CallSummary;
-  suggestedRules: readonly string[];
-  questions?: readonly UserQuestion[];
-  /** How long the caller waits for the call; 0: not at all. */
-  holdMs: number;
-  /** If nobody answers within this time, the call is refused. */
-  answerMs?: number;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -98,31 +82,38 @@ export class Calls {
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #watch: RowWatch;
-  readonly #limits: OpenLimits;
-  readonly #lifetimeMs: number;
-  readonly #replayMs: number;
+  /** Read when they are used: a host may change them. */
+  readonly #options: CallsOptions;
   readonly #checkAnswer: CallsOptions["checkAnswer"];
-  readonly #live = new Map<string, LiveCall>();
+  readonly #live = new BoundedMap<string, LiveCall>(MAX_LIVE);
   readonly #denying = new Map<string, Promise<unknown>>();
   readonly #stored = new WeakMap<CallOptions, string>();
   readonly #claimed = new WeakMap<Call, StoredCall>();
   #prunedAt: number;
 
   constructor(options: CallsOptions) {
-    const { clock, lifetimeMs = DAY_MS, replayMs = 7 * DAY_MS } = options;
+    const { clock } = options;
+    this.#options = options;
     this.#store = options.store ?? new MemoryCallStore();
     this.#clock = clock;
-    this.#lifetimeMs = lifetimeMs;
-    this.#replayMs = replayMs;
-    this.#deadlines = new Deadlines(clock, lifetimeMs);
+    this.#deadlines = new Deadlines(clock, () => this.#lifetimeMs);
     this.#watch = new RowWatch(this.#store, clock);
     this.#store.onChange((id) => this.#watch.notify(id));
-    this.#limits = {
-      maxOpenPerSession: options.maxOpenPerSession ?? 200,
-      maxOpenPerUser: options.maxOpenPerUser ?? 1000,
-    };
     this.#checkAnswer = options.checkAnswer;
     this.#prunedAt = clock.monotonic();
+  }
+
+  get #limits(): OpenLimits {
+    const { maxOpenPerSession = 200, maxOpenPerUser = 1000 } = this.#options;
+    return { maxOpenPerSession, maxOpenPerUser };
+  }
+
+  get #lifetimeMs(): number {
+    return this.#options.lifetimeMs ?? DAY_MS;
+  }
+
+  get #replayMs(): number {
+    return this.#options.replayMs ?? 7 * DAY_MS;
   }
 
   /** Whether other processes may answer and run what was asked here. */
@@ -168,7 +159,7 @@ export class Calls {
         const left = until === undefined ? undefined : until - this.#clock.monotonic();
         if (isDone(row) || (left !== undefined && left <= 0)) return row;
         const untilDeadline = isUnstarted(row) ? this.#deadlines.remaining(row) : undefined;
-        await listener.next(smaller(left, untilDeadline), signal);
+        await listener.next({ maxMs: smaller(left, untilDeadline), signal });
       } finally {
         listener.stop();
       }
@@ -190,6 +181,20 @@ export class Calls {
   /** The question about this call: the current one if nothing has changed, otherwise a new one. */
   async ask(call: Call, draft: QuestionDraft, previous?: StoredCall): Promise<StoredCall | { full: number }> {
     const row = this.#newQuestion(call, draft);
+    const asked = await this.#ask(call, { row, draft, previous });
+    if (draft.whole && "id" in asked && asked.id === row.id) await this.#store.keepWhole(row.id, draft.whole);
+    return asked;
+  }
+
+  /** All that would happen, if a part of it is not in the question, and the question is open. */
+  async whole(id: string): Promise<WholePreview | undefined> {
+    return this.#store.whole(id);
+  }
+
+  async #ask(
+    call: Call,
+    { row, draft, previous }: { row: StoredCall; draft: QuestionDraft; previous: StoredCall | undefined },
+  ): Promise<StoredCall | { full: number }> {
     const current = previous ?? (row.key === undefined ? undefined : await this.#store.find(row.key));
     const isOther =
       !!current && (!this.isSame(current, call) || current.question?.binding.limits !== row.question?.binding.limits);
@@ -488,6 +493,8 @@ export class Calls {
   #changed(row: StoredCall | undefined): StoredCall | undefined {
     if (!row) return undefined;
     this.#deadlines.forget(row.id);
+    if (row.state === "ended" && row.question)
+      void Promise.resolve(this.#store.dropWhole(row.id)).catch(() => undefined);
     // A denied call is run once more, to get the denial.
     if (row.state === "ended" && row.outcome !== "denied") this.#live.delete(row.id);
     return row;
@@ -524,7 +531,7 @@ export class Calls {
   }
 
   #newQuestion(call: Call, draft: QuestionDraft): StoredCall {
-    const { world, input, shown, summary, suggestedRules, questions, holdMs, answerMs } = draft;
+    const { world, input, shown, unseen, summary, suggestedRules, grants, questions, holdMs, answerMs } = draft;
     const now = this.#clock.now();
     const binding = bindingOf(call, world);
     const question: Question = {
@@ -533,12 +540,21 @@ export class Calls {
       reason: world.verdict.reason,
       verdict: world.verdict,
       preview: shown,
+      unseen,
       summary,
       suggestedRules,
+      grants,
       questions,
       binding,
       hash: hashOf(binding),
-      made: { ...madeCallOf(call), folder: world.workspace, environment: world.overlay },
+      made: {
+        ...toCallData(call),
+        // The question itself has the verdict, and the input if it was not changed.
+        verdict: undefined,
+        input: call.sent,
+        folder: world.workspace,
+        environment: world.overlay,
+      },
       round: 1,
     };
     return {
@@ -581,10 +597,6 @@ export class Calls {
   }
 
   #trackLive(id: string, call: Call): void {
-    for (const oldest of this.#live.keys()) {
-      if (this.#live.size < MAX_LIVE) break;
-      this.#live.delete(oldest);
-    }
     this.#live.set(id, { tool: toolOf(call), scope: call.scope, input: call.sent ?? call.accepted });
   }
 
@@ -625,18 +637,6 @@ function isUnstarted({ state }: StoredCall): boolean {
   return state === "waiting" || state === "approved";
 }
 
-function madeCallOf({ id, requestedName, sent, options, caller, scope, isDirect }: Call): MadeCall {
-  const { signal: _signal, onUpdate: _onUpdate, onApprovalRequested: _onApprovalRequested, ...storable } = options;
-  const {
-    taskId: _task,
-    userId: _user,
-    isInConversation: _isInConversation,
-    userMessage: _message,
-    ...data
-  } = storable;
-  return { name: requestedName, input: sent, options: { ...data, id, caller }, scope: scope?.names(), isDirect };
-}
-
 /** Cannot be guessed: some interfaces let anybody answer who knows the id. */
 function newId(): string {
   // 90 random bits. Node makes UUIDs ahead, so one costs a fraction of a call to randomBytes.
@@ -658,10 +658,10 @@ const MAX_REMEMBERED = 50_000;
  */
 class Deadlines {
   readonly #clock: Clock;
-  readonly #maxMs: number;
-  readonly #deadlines = new Map<string, number>();
+  readonly #maxMs: () => number;
+  readonly #deadlines = new BoundedMap<string, number>(MAX_REMEMBERED);
 
-  constructor(clock: Clock, maxMs: number) {
+  constructor(clock: Clock, maxMs: () => number) {
     this.#clock = clock;
     this.#maxMs = maxMs;
   }
@@ -670,7 +670,7 @@ class Deadlines {
   remaining(row: StoredCall): number {
     const now = this.#clock.monotonic();
     let deadline = this.#deadlines.get(row.id);
-    if (deadline === undefined) this.#remember(row.id, (deadline = now + this.#leftByWallClock(row)));
+    if (deadline === undefined) this.#deadlines.set(row.id, (deadline = now + this.#leftByWallClock(row)));
     return deadline - now;
   }
 
@@ -682,26 +682,13 @@ class Deadlines {
     const wall = this.#clock.now();
     // Asked or answered in the future: the clock was set back, and the real age is unknown.
     if (wall < Math.max(createdAt, answeredAt) - SKEW_MS) return 0;
-    return Math.min(deadline - wall, this.#maxMs);
-  }
-
-  #remember(id: string, deadline: number): void {
-    if (this.#deadlines.size >= MAX_REMEMBERED) {
-      // Half of them at once: deleting the first entry of a Map again and again is slow.
-      for (const oldest of this.#deadlines.keys()) {
-        if (this.#deadlines.size <= MAX_REMEMBERED / 2) break;
-        this.#deadlines.delete(oldest);
-      }
-    }
-    this.#deadlines.set(id, deadline);
+    return Math.min(deadline - wall, this.#maxMs());
   }
 }
 
 /** Wakes callers that wait for a row: at once if this process changes it, otherwise when the next look finds a change. */
-class RowWatch {
+class RowWatch extends Waiters {
   readonly #store: CallStore;
-  readonly #clock: Clock;
-  readonly #listeners = new Map<string, Set<() => void>>();
   #seen: ReadonlyMap<string, number> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
@@ -710,41 +697,21 @@ class RowWatch {
   isClosed = false;
 
   constructor(store: CallStore, clock: Clock) {
+    super(clock);
     this.#store = store;
-    this.#clock = clock;
   }
 
-  notify(id: string): void {
-    for (const wake of this.#listeners.get(id) ?? []) wake();
-  }
-
-  listen(id: string): { next(maxMs: number | undefined, signal?: AbortSignal): Promise<void>; stop(): void } {
-    let wake!: () => void;
-    const woken = new Promise<void>((resolve) => (wake = resolve));
-    const listeners = this.#listeners.get(id) ?? new Set();
-    this.#listeners.set(id, listeners.add(wake));
-    return {
-      next: async (maxMs, signal) => {
-        const timer = maxMs === undefined ? undefined : this.#clock.after(maxMs, wake);
-        signal?.addEventListener("abort", wake, { once: true });
-        if (signal?.aborted) wake();
-        this.#lookLater();
-        await woken;
-        timer?.cancel();
-        signal?.removeEventListener("abort", wake);
-      },
-      stop: () => {
-        listeners.delete(wake);
-        if (listeners.size === 0 && this.#listeners.get(id) === listeners) this.#listeners.delete(id);
-      },
-    };
+  override listen(id: string): Listener {
+    const { next, stop } = super.listen(id);
+    const look = (): void => this.#lookLater();
+    return { next: (wait) => (look(), next(wait)), stop };
   }
 
   close(): void {
     this.isClosed = true;
     clearTimeout(this.#timer);
     this.#unwatch?.();
-    for (const id of this.#listeners.keys()) this.notify(id);
+    for (const id of this.ids) this.notify(id);
   }
 
   #lookLater(): void {
@@ -761,7 +728,7 @@ class RowWatch {
     if (this.#isLooking) return;
     this.#isLooking = true;
     clearTimeout(this.#timer);
-    const ids = [...this.#listeners.keys()];
+    const { ids } = this;
     try {
       const versions = ids.length === 0 ? new Map<string, number>() : await this.#store.versions(ids);
       for (const [id, version] of versions) if (this.#seen.get(id) !== version) this.notify(id);
@@ -773,7 +740,7 @@ class RowWatch {
     this.#timer = undefined;
     // Something changed while it looked.
     if (this.#isStale && !this.isClosed) return this.#look();
-    if (this.#listeners.size > 0) return this.#lookLater();
+    if (this.ids.length > 0) return this.#lookLater();
     this.#unwatch?.();
     this.#unwatch = undefined;
   }

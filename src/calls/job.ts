@@ -1,4 +1,4 @@
-import type { Caller, CallOptions, Verdict } from "../core/call.ts";
+import type { CallData } from "../core/call.ts";
 import { firstLine } from "../core/content.ts";
 import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
@@ -11,26 +11,9 @@ export type JobState = "delayed" | "queued" | "running" | "completed" | "failed"
 
 export const JOB_STATES: readonly JobState[] = ["delayed", "queued", "running", "completed", "failed", "cancelled"];
 
-/** What a worker needs to run the call in its second pass. Plain JSON. */
-export interface JobCall {
-  callId: string;
-  toolName: string;
-  toolVersion: string;
-  /** As the caller sent it: the worker validates again. */
-  input: unknown;
-  caller: Caller;
-  /** `policy` also contains the limits of the caller's toolkit. */
-  options: Pick<CallOptions, "mode" | "allowedPaths" | "policy" | "timeoutMs">;
-  /** Of the caller. If omitted, the id of the job is the key. */
-  idempotencyKey?: string;
-  /** The decision of the first pass. The worker applies deny rules again, and never asks. */
-  verdict: Verdict;
-  /** Whether the call may safely run again. */
-  idempotent: boolean;
-}
-
 export interface JobRequest {
-  call: JobCall;
+  /** Its input is plain JSON. */
+  call: CallData;
   /** Requests with the same key share a job. A job that was cancelled before it ran releases its key. */
   key?: string;
   /** The row of the call, if a person approved it: it becomes the row of the job. */
@@ -61,7 +44,7 @@ export interface QueuedJob {
 /** A durable background call, as its row says. */
 export interface Job {
   id: string;
-  call: JobCall;
+  call: CallData;
   state: JobState;
   priority: number;
   createdAt: number;
@@ -144,14 +127,14 @@ export function jobNewsOf(
  * An ended job as it is queued again. It is another call, with another row, id and key: its result must not be confused with
  * the first one.
  */
-export function nextRound(row: StoredCall, now: number): { request: JobCall; job: QueuedJob } | undefined {
+export function nextRound(row: StoredCall, now: number): { request: CallData; job: QueuedJob } | undefined {
   const { request, job } = row;
   if (!request || !job) return undefined;
   const { id, seq, priority, attempts } = job;
   const round = job.round + 1;
   const first = (name: string): string => (job.round > 1 ? name.slice(0, -`#${job.round}`.length) : name);
   const { callId, idempotencyKey } = request;
-  const call: JobCall = {
+  const call: CallData = {
     ...request,
     callId: `${first(callId)}#${round}`,
     idempotencyKey: idempotencyKey === undefined ? undefined : `${first(idempotencyKey)}#${round}`,

@@ -1,5 +1,5 @@
 import type { CallSummary } from "../core/call-summary.ts";
-import { redactSecrets } from "../core/mask-secrets.ts";
+import { hideSecretShapesIn, redactSecrets } from "../core/secrets/mask-secrets.ts";
 import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { Preview } from "../core/tool.ts";
 import type { RowChange } from "./call-store.ts";
@@ -16,7 +16,12 @@ export function redacted(transition: Transition, now: number): RowChange {
     const summed = summary ? (redactSecrets(summary) as CallSummary) : undefined;
     const questions = row.question.questions && (redactSecrets(row.question.questions) as readonly UserQuestion[]);
     const redacted = { input: redactSecrets(input), preview: shown, summary: summed, questions, made: rest };
-    const question = { ...row.question, ...redacted };
+    const { reason, verdict, suggestedRules, grants } = row.question;
+    const question = {
+      ...row.question,
+      ...redacted,
+      ...hideSecretShapesIn({ reason, verdict, suggestedRules, grants }),
+    };
     const answer = changes.answer ?? row.answer;
     // A call with an unknown outcome may be started again.
     if (!answer?.answers || changes.outcome === "unknown") return { ...changes, question };

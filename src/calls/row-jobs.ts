@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { CallData } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
@@ -11,7 +12,6 @@ import {
   failedJob,
   hasEnded,
   type Job,
-  type JobCall,
   jobNewsOf,
   type JobLogLine,
   type JobRequest,
@@ -292,7 +292,7 @@ export class RowJobs implements JobQueue, JobSource {
     return { id, seq: 0, priority, runAt: now + delayMs, attempt: 0, attempts, round: 1 };
   }
 
-  #rowOf(request: JobCall, job: QueuedJob, key: string | undefined, createdAt = this.clock.now()): StoredCall {
+  #rowOf(request: CallData, job: QueuedJob, key: string | undefined, createdAt = this.clock.now()): StoredCall {
     const { callId, toolName, toolVersion, input, caller, idempotent } = request;
     return {
       id: job.round === 1 ? job.id : `${job.id}#${job.round}`,
@@ -327,7 +327,7 @@ export class RowJobs implements JobQueue, JobSource {
     const queued = { request: call, job: { ...this.#newJob(request), id } };
     const join: Transition = ({ state, job }) =>
       state === "suspended" && !job ? { ...queued, state: "approved", result: undefined } : undefined;
-    const { approvalId } = call.verdict;
+    const approvalId = call.verdict?.approvalId;
     if (approvalId !== undefined && (await this.#change(approvalId, join))) return;
     // The key under which an earlier version stored its start, so that it does not start twice.
     const key = callKey(call.caller, call.idempotencyKey ?? `job:${id}`);
@@ -449,11 +449,11 @@ export class RowJobs implements JobQueue, JobSource {
   }
 }
 
-function lostClaim({ toolName }: JobCall): ToolError {
+function lostClaim({ toolName }: CallData): ToolError {
   return toolError("conflict", `"${toolName}" was taken over before it became a job`, { next: "Ask for its result." });
 }
 
-function madeWithoutJob({ toolName }: JobCall): ToolError {
+function madeWithoutJob({ toolName }: CallData): ToolError {
   return toolError("conflict", `"${toolName}" is already running under this call id, without a job`, {
     next: "Make the call again to get its result.",
   });

@@ -1,9 +1,9 @@
-import type { Caller, CallOptions, RetryPlan, Verdict } from "../core/call.ts";
+import type { CallData, Caller, RetryPlan, Verdict } from "../core/call.ts";
 import type { CallSummary } from "../core/call-summary.ts";
 import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
-import type { JobCall, QueuedJob } from "./job.ts";
+import type { QueuedJob } from "./job.ts";
 
 /**
  * `waiting` for a person · `approved`, and not started; a job waits so for a worker · `running` in the process `owner` ·
@@ -31,23 +31,17 @@ export interface ApprovalBinding {
   policy: string;
 }
 
-/** A call as it was made, as data: enough to run it in another process. */
-export interface MadeCall {
-  name: string;
-  /** What was sent, if a hook changed it to the input that is shown. */
-  input?: unknown;
-  options: Omit<
-    CallOptions,
-    "signal" | "onUpdate" | "onApprovalRequested" | "isInConversation" | "userMessage" | "taskId" | "userId"
-  >;
-  /** The tool names of its toolkit, if it was made in one. */
-  scope?: readonly string[];
-  /** Whether the tool object was called, not a name. */
-  isDirect: boolean;
-  /** The workspace folder of the runtime that it was made in. */
-  folder?: string;
-  /** What its session has set in the environment of commands. */
-  environment?: Readonly<Record<string, string>>;
+/** Rules that a person may save with an approval. The first of each scope allows no more than what was shown. */
+export interface GrantChoice {
+  scope: "session" | "always";
+  rules: readonly string[];
+  /** Who may do what, with which values, until when. */
+  sentence: string;
+  /** The key of the sentence and its values, for other languages. */
+  key: string;
+  values: Readonly<Record<string, string | number>>;
+  /** It allows more than what was shown. */
+  isBroader: boolean;
 }
 
 /** What a person is shown, and what the answer is bound to. */
@@ -59,15 +53,20 @@ export interface Question {
   verdict: Verdict;
   /** Cut if it is too long. */
   preview?: Preview;
+  /** What of the call is not shown. An approval then needs `confirmUnshown`. */
+  unseen?: string;
   /** The subject and the risk. Omitted in questions of earlier versions. */
   summary?: CallSummary;
   suggestedRules: readonly string[];
+  /** What can be granted besides this call. Omitted in questions of earlier versions. */
+  grants?: readonly GrantChoice[];
   /** Of a tool that asks questions: what the person answers. Omitted if the call needs a permission. */
   questions?: readonly UserQuestion[];
   binding: ApprovalBinding;
   /** Hash of the binding. */
   hash: string;
-  made: MadeCall;
+  /** The call, to run it after the answer. */
+  made: CallData;
   /** The question that this one replaces, and what changed since. */
   replaces?: { id: string; changes: readonly string[] };
   /** 1, plus one for each replaced question. */
@@ -110,7 +109,7 @@ export interface StoredCall {
   question?: Question;
   answer?: Answer;
   /** A background call: what a worker runs, and how it is queued. */
-  request?: JobCall;
+  request?: CallData;
   job?: QueuedJob;
   /** The process whose caller waits, and until when it promises to; of a job the process whose worker took it. It runs the call. */
   holder?: string;
@@ -232,7 +231,7 @@ export function giveBack(me: string, epoch: number): Transition {
 }
 
 /** An approved call that starts here becomes a job: a worker runs it. */
-export function enqueue(me: string, epoch: number, queued: { request: JobCall; job: QueuedJob }): Transition {
+export function enqueue(me: string, epoch: number, queued: { request: CallData; job: QueuedJob }): Transition {
   return (row) => {
     if (!isRunBy(row, me, epoch)) return undefined;
     const waits = { state: "approved", owner: undefined, epoch: epoch - 1, begunAt: undefined } as const;

@@ -53,16 +53,10 @@ export interface Verdict {
   approvalId?: string;
 }
 
-/** Options of one call, beyond the tool and its input. */
-export interface CallOptions {
-  /** The provider's or the caller's id of this call; generated if omitted. */
-  id?: string;
+/** Options that are stored with a call that runs later or elsewhere. Plain JSON. */
+export interface StoredOptions {
   /** Calls with the same key, caller and input are one call. Default: `id`, if given. `false` means no key. */
   idempotencyKey?: string | false;
-  /** On whose behalf the call is made. */
-  caller?: Partial<Caller>;
-  /** Aborts the call. */
-  signal?: AbortSignal;
   /** The time limit, capped by the runtime. */
   timeoutMs?: number;
   /** Narrows the paths that file tools may touch in this call; never widens. */
@@ -71,14 +65,32 @@ export interface CallOptions {
   mode?: CallMode;
   /** Further policies for this call; each can only narrow. */
   policy?: CallPolicy | readonly CallPolicy[];
-  /** Called with each partial result. */
-  onUpdate?: (update: Update) => void;
-  /** Called when approval is needed, before the call waits or is answered `pending`; the approval request waits for it. */
-  onApprovalRequested?: (approvalId: string) => Promise<void> | void;
   /** `true`: answer at once and run later, as tools of mode `background` do. `false`: wait for such a tool. */
   background?: boolean | BackgroundOptions;
   /** The caller makes no further call: `exec` waits for the end of its command and never moves it to the background. */
   waitForEnd?: boolean;
+}
+
+/** Options that become the id and the caller of the call, and are stored as such. */
+export interface IdentityOptions {
+  /** The provider's or the caller's id of this call; generated if omitted. */
+  id?: string;
+  /** On whose behalf the call is made. */
+  caller?: Partial<Caller>;
+  /** As `caller.task`. */
+  taskId?: string;
+  /** As `caller.user`. */
+  userId?: string;
+}
+
+/** Options that end with the process that made the call. */
+export interface ProcessOptions {
+  /** Aborts the call. */
+  signal?: AbortSignal;
+  /** Called with each partial result. */
+  onUpdate?: (update: Update) => void;
+  /** Called when approval is needed, before the call waits or is answered `pending`; the approval request waits for it. */
+  onApprovalRequested?: (approvalId: string) => Promise<void> | void;
   /** The user's message that the call serves. Tool search learns from it only if `learnFrom` is "messages". Not stored with the call. */
   userMessage?: string;
   /**
@@ -86,11 +98,10 @@ export interface CallOptions {
    * file that has not changed since that call. Default: not known.
    */
   isInConversation?: (callId: string) => boolean;
-  /** As `caller.task`. */
-  taskId?: string;
-  /** As `caller.user`. */
-  userId?: string;
 }
+
+/** Options of one call, beyond the tool and its input. A new one belongs to one of the three: the compiler insists. */
+export interface CallOptions extends StoredOptions, IdentityOptions, ProcessOptions {}
 
 /** When a background call runs, relative to others. */
 export interface BackgroundOptions {
@@ -122,24 +133,27 @@ export interface RetryPlan {
   counts: boolean;
 }
 
-const OPTION_KEYS = keysOf<CallOptions>({
-  id: true,
+const STORED_OPTIONS: Readonly<Record<keyof StoredOptions, true>> = {
   idempotencyKey: true,
-  caller: true,
-  signal: true,
   timeoutMs: true,
   allowedPaths: true,
   mode: true,
   policy: true,
-  onUpdate: true,
-  onApprovalRequested: true,
   background: true,
   waitForEnd: true,
-  userMessage: true,
-  isInConversation: true,
+};
+const OTHER_OPTIONS: Readonly<Record<keyof (IdentityOptions & ProcessOptions), true>> = {
+  id: true,
+  caller: true,
   taskId: true,
   userId: true,
-});
+  signal: true,
+  onUpdate: true,
+  onApprovalRequested: true,
+  userMessage: true,
+  isInConversation: true,
+};
+const OPTION_KEYS = keysOf<CallOptions>({ ...STORED_OPTIONS, ...OTHER_OPTIONS });
 const CALLER_KEYS = keysOf<Caller>({
   session: true,
   agent: true,
@@ -172,18 +186,11 @@ export function badOptions(options: CallOptions): ToolError | undefined {
   return problem === undefined ? undefined : toolError("invalid_input", problem);
 }
 
-/** A call as data, for its second pass, later or in another process. */
-export interface CallToContinue {
-  name: string;
-  /** As sent. */
-  input: unknown;
-  options: Omit<
-    CallOptions,
-    "signal" | "onUpdate" | "onApprovalRequested" | "isInConversation" | "userMessage" | "taskId" | "userId"
-  >;
-  /** Tool names of its toolkit. Not a part of its policy, because the approval's fingerprint must not change. */
-  toolkit?: readonly string[];
-  verdict: Verdict;
+/** The options that are stored with the call. */
+function keptOptions(options: CallOptions): StoredOptions {
+  const kept: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(options)) if (key in STORED_OPTIONS) kept[key] = value;
+  return kept;
 }
 
 export interface CallPolicy {
@@ -252,22 +259,24 @@ export interface GivenAnswer {
   by?: string;
   via?: string;
   reason?: string;
+  /** Of a question that does not show everything: the person was told, and said yes again. */
+  confirmUnshown?: boolean;
 }
 
-/** One request on its way through the gate. Stages read it and fill it in. */
+/** One request on its way through the gate. Everybody may read it; `StageFields` says which stage sets what. */
 export interface Call {
   /** Of this call; unique in its conversation. */
   readonly id: string;
   /** The requested name; `resolve` replaces it if the input means another tool. */
-  requestedName: string;
+  readonly requestedName: string;
   /** Set if the caller chose an id: two calls with the same key are one call. */
   readonly idempotencyKey: string | undefined;
   /** The first part of the keys of its nested calls; the same when the call continues later. No other call has it. */
   readonly stepKey: string;
   /** On whose behalf it is made. */
-  readonly caller: Caller;
+  readonly caller: Readonly<Caller>;
   /** The caller's options. */
-  readonly options: CallOptions;
+  readonly options: Readonly<CallOptions>;
   /** The toolkit that it was made in. */
   readonly scope: ToolScope | undefined;
   /** The parent call. */
@@ -285,21 +294,21 @@ export interface Call {
   /** For durations. */
   readonly startedMonotonic: number;
   /** Set by `resolve`, or at creation if a tool object was called. */
-  tool: AnyTool | undefined;
+  readonly tool: AnyTool | undefined;
   /** Set by `validate` if the input has the names of one. */
-  dialect: string | undefined;
+  readonly dialect: string | undefined;
   /** Raw until `validate`, then the schema's output. */
-  input: unknown;
+  readonly input: unknown;
   /** Set by `validate`: our copy of the sent input, repaired, before the schema's transformations. */
-  accepted: unknown;
+  readonly accepted: unknown;
   /** The value of `accepted` before a hook replaced it: repetitions of the call are compared with this. */
-  sent: unknown;
+  readonly sent: unknown;
   /** Set by `permit`; for a call that was refused earlier, the reason. */
-  verdict: Verdict | undefined;
+  readonly verdict: Verdict | undefined;
   /** Metadata for the result that stages add; undefined if there is none. */
-  facts: Record<string, unknown> | undefined;
+  readonly facts: Readonly<Record<string, unknown>> | undefined;
   /** Set when the call was answered: later events do not change the answer. */
-  answered: boolean;
+  readonly answered: boolean;
   /** Of a call that may change something: computed when it is read first. */
   readonly risk: RiskLevel | undefined;
   /** Whether a tool object was called, not a name. */
@@ -307,22 +316,40 @@ export interface Call {
   /** Whether the tool's code was started: before that, nothing has happened. */
   readonly began: boolean;
   /** Whether a call that it made has begun and may have changed something. */
-  hasNestedEffects: boolean;
+  readonly hasNestedEffects: boolean;
   /** Shared with the calls that it makes, if a tool has set one. */
-  budget: CallBudget | undefined;
+  readonly budget: CallBudget | undefined;
   /** Set by `admit`: the resources that the call uses. */
-  locks: readonly string[] | undefined;
+  readonly locks: readonly string[] | undefined;
   /** Set by `admit`: how long the call waited for a slot or a lock. */
-  queuedMs: number;
+  readonly queuedMs: number;
   /** Set by `permit` once a person has answered. */
-  asked: AskedCall | undefined;
+  readonly asked: AskedCall | undefined;
   /** Kept by `admit`: whether the call occupies a slot. */
-  holdsSlot: boolean;
+  readonly holdsSlot: boolean;
   /** Set if the call must end early: the reason. */
-  aborted: ToolError | undefined;
+  readonly aborted: ToolError | undefined;
   /** Called when the call is aborted while a stage waits. */
-  onAbort: ((why: ToolError) => void) | undefined;
+  readonly onAbort: ((why: ToolError) => void) | undefined;
 }
+
+/** The fields that each part of the gate keeps on a call. What the caller gave, and what others keep, it only reads. */
+export interface StageFields {
+  resolve: "requestedName" | "tool" | "input";
+  visible: "verdict";
+  validate: "input" | "accepted" | "dialect";
+  response: "input";
+  /** The hooks of a host, which may replace the input. */
+  hooks: "input" | "sent" | "verdict";
+  permit: "verdict" | "asked";
+  admit: "locks" | "queuedMs" | "holdsSlot";
+  /** Tools that make other calls. */
+  nested: "budget" | "hasNestedEffects";
+}
+
+/** A call as the stage gets it: it can set its own fields, and what stops it while it waits. */
+export type CallIn<Stage extends keyof StageFields> = Settable<StageFields[Stage] | "onAbort">;
+type Settable<Fields extends keyof Call> = Omit<Call, Fields> & { -readonly [Field in Fields]: Call[Field] };
 
 /** When a person was asked about a call, how long the answer took, and what it is. */
 export interface AskedCall {
@@ -344,7 +371,8 @@ export function elapsedMs({ startedMonotonic, asked }: Call, monotonic: number):
 
 /** Adds to the result's metadata. */
 export function note(call: Call, fact: string, value: unknown): void {
-  (call.facts ??= {})[fact] = value;
+  const own: { facts: Record<string, unknown> | undefined } = call;
+  (own.facts ??= {})[fact] = value;
 }
 
 /** The tool of a resolved call. */
@@ -355,7 +383,7 @@ export function toolOf(call: Call): AnyTool {
 
 /** Whether nobody could follow what the call leaves running. The worker of a job waits too. */
 export function waitsForEnd({ options, secondPass }: Call): boolean {
-  return options.waitForEnd ?? secondPass?.kind === "job";
+  return options.waitForEnd || secondPass?.kind === "job";
 }
 
 /** Ids must only be unique, not secret: the prefix differs by process, the counter within one. */
@@ -376,10 +404,7 @@ export function nextCallId(): string {
 }
 
 /** Rebuilds a toolkit from its names, for a call that continues after its process or toolkit is gone. */
-export function rebuildScope(
-  names: readonly string[],
-  registry: { get(name: string): AnyTool | undefined },
-): ToolScope {
+function rebuildScope(names: readonly string[], registry: { get(name: string): AnyTool | undefined }): ToolScope {
   const admitted = new Set(names);
   return {
     get(name) {
@@ -403,30 +428,111 @@ export function authorityOf({ caller, scope, options }: Call): CallAuthority {
   return structuredClone({ caller, mode, policy: layers.length > 0 ? layers : undefined, allowedPaths });
 }
 
-/** A call as data. It keeps its id, also a generated one: its second pass is recognized by it. */
-export function continuationOf(call: Call): CallToContinue {
-  const {
-    signal: _signal,
-    onUpdate: _onUpdate,
-    onApprovalRequested: _onApprovalRequested,
-    userMessage: _userMessage,
-    isInConversation: _isInConversation,
-    taskId: _task,
-    userId: _user,
-    ...options
-  } = call.options;
-  const tool = toolOf(call);
+/** For a stage that may wait forever: ends when the caller aborts, or at shutdown. */
+export function abortable<T>(call: Call, awaited: Promise<T>): Promise<T> {
+  const own: CallIn<never> = call;
+  const aborted = new Promise<never>((_resolve, reject) => (own.onAbort = reject));
+  return Promise.race([awaited, aborted]).finally(() => (own.onAbort = undefined));
+}
+
+/** A call as data: enough to run it later, or in another process. Plain JSON if its input is. */
+export interface CallData {
+  callId: string;
+  /** The tool that the call resolved to. */
+  toolName: string;
+  toolVersion: string;
+  /** The name that was called. Omitted by earlier versions. */
+  requestedName?: string;
+  /** Whether the tool object was called, not a name. */
+  isDirect?: boolean;
+  /** As the caller sent it: it is validated again. Of a question only if it differs from what is shown. */
+  input?: unknown;
+  caller: Caller;
+  options: StoredOptions;
+  /** The key under which it runs again. Default: that of the options. */
+  idempotencyKey?: string;
+  /** Tool names of its toolkit. Not a part of its policy, because the approval's fingerprint must not change. */
+  toolkit?: readonly string[];
+  /** What was decided before. A current deny rule still applies. Of a question it is the question's own. */
+  verdict?: Verdict;
+  /** Whether it may safely run again. */
+  idempotent: boolean;
+  /** The workspace folder of the runtime that asked about it. */
+  folder?: string;
+  /** What its session has set in the environment of commands. */
+  environment?: Readonly<Record<string, string>>;
+}
+
+const NO_OBJECTION: Verdict = { decision: "allow", by: "tool", reason: "No rule denies it or requires approval." };
+
+/** It keeps its id, also a generated one: its second pass is recognized by it. */
+export function toCallData(call: Call): CallData {
+  const { name, version, idempotent } = toolOf(call);
   return {
-    name: `${tool.name}@${tool.version}`,
+    callId: call.id,
+    toolName: name,
+    toolVersion: version,
+    requestedName: call.requestedName,
+    isDirect: call.isDirect,
     input: call.sent ?? call.accepted,
-    options: { ...options, id: call.id, idempotencyKey: call.stepKey, caller: call.caller },
-    toolkit: call.scope ? [...call.scope.names()] : undefined,
-    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "it was running" },
+    caller: call.caller,
+    options: keptOptions(call.options),
+    idempotencyKey: call.idempotencyKey,
+    toolkit: call.scope && [...call.scope.names()],
+    verdict: call.verdict ?? NO_OBJECTION,
+    idempotent,
   };
 }
 
-/** For a stage that may wait forever: ends when the caller aborts, or at shutdown. */
-export function abortable<T>(call: Call, awaited: Promise<T>): Promise<T> {
-  const aborted = new Promise<never>((_resolve, reject) => (call.onAbort = reject));
-  return Promise.race([awaited, aborted]).finally(() => (call.onAbort = undefined));
+/** What runs the call again. The process adds its own options. */
+export interface CallToRun {
+  /** With its version. */
+  name: string;
+  input: unknown;
+  options: CallOptions;
+  scope: ToolScope | undefined;
+  verdict: Verdict;
+}
+
+export function fromCallData(data: CallData, registry: Parameters<typeof rebuildScope>[1]): CallToRun {
+  const { callId: id, toolName, toolVersion, caller, options, toolkit } = data;
+  return {
+    name: `${toolName}@${toolVersion}`,
+    input: data.input,
+    options: { ...options, id, caller, idempotencyKey: data.idempotencyKey ?? options.idempotencyKey },
+    scope: toolkit && rebuildScope(toolkit, registry),
+    verdict: data.verdict ?? NO_OBJECTION,
+  };
+}
+
+/** What earlier versions stored with questions (`scope`) and with programs (`toolkit`, and a name with its version). */
+export interface EarlierCallData extends Pick<
+  CallData,
+  "input" | "toolkit" | "verdict" | "isDirect" | "folder" | "environment"
+> {
+  name: string;
+  options: StoredOptions & { id?: string; caller?: Partial<Caller> };
+  scope?: readonly string[];
+}
+
+/** Reads what any version stored. `tool`: what the row of the call says about its tool. */
+export function readCallData(
+  stored: CallData | EarlierCallData,
+  tool?: Pick<CallData, "toolName" | "toolVersion">,
+): CallData {
+  if ("callId" in stored) return stored;
+  const { name, options, scope, toolkit = scope, ...rest } = stored;
+  const { id: callId = "", caller, ...kept } = options;
+  const [named = name, version = ""] = name.split("@");
+  return {
+    ...rest,
+    callId,
+    toolName: tool?.toolName ?? named,
+    toolVersion: tool?.toolVersion ?? version,
+    requestedName: name,
+    caller: { depth: 0, ...caller },
+    options: kept,
+    toolkit,
+    idempotent: false,
+  };
 }

@@ -12,18 +12,21 @@ function recordingTools() {
     name: "add",
     description: "",
     parameters: z.object({ n: z.number(), by: z.number().default(1) }),
+    needsApproval: false,
     run: ({ n, by }) => (runs.push(`add ${n}`), { n: n + by }),
   });
   const double = createTool({
     name: "double",
     description: "",
     parameters: z.object({ n: z.number() }),
+    needsApproval: false,
     run: ({ n }) => (runs.push(`double ${n}`), { n: n * 2 }),
   });
   const broken = createTool({
     name: "broken",
     description: "",
     parameters: z.looseObject({}),
+    needsApproval: false,
     run: () => {
       runs.push("broken");
       throw new Error("it broke");

@@ -27,8 +27,11 @@ export function createChain<const P extends SchemaSource>({
   ...config
 }: ChainConfig<P>): ToolOf<P, SchemaSource, Promise<ToolOutput>> {
   if (steps.length === 0) throw new TypeError(`Chain "${config.name}" needs at least one step.`);
+  // The chain itself only makes calls, and each of them is judged.
+  const isSilent = config.permission === undefined && config.needsApproval === undefined;
   return createTool({
     ...config,
+    needsApproval: isSilent ? false : config.needsApproval,
     run: (input: unknown, context: ToolContext) => runSteps(steps, input, context),
   } as ToolConfig<P, SchemaSource, Promise<ToolOutput>>);
 }

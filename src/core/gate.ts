@@ -1,11 +1,11 @@
 import {
   type BatchCall,
   type Call,
+  type CallData,
   type Caller,
   type CallOptions,
-  type CallToContinue,
+  fromCallData,
   type GivenAnswer,
-  rebuildScope,
   type SecondPass,
   type ToolScope,
 } from "./call.ts";
@@ -45,6 +45,8 @@ export interface CallQuestion {
   /** Of the approval. */
   id: string;
   reason: string;
+  /** What of the call is not shown. An approval then needs `confirmUnshown`. */
+  unseen?: string;
   state: "pending" | "approved" | "denied" | "expired" | "cancelled" | "changed";
   /** The person who answered. */
   answeredBy?: string;
@@ -143,11 +145,11 @@ export function provideDefaultGate(open: () => Gate): void {
 /** The second pass of a call that was kept as data, in the toolkit that it was made in. */
 export function continueCall(
   gate: Gate,
-  registry: Parameters<typeof rebuildScope>[1],
-  { name, input, options, toolkit, verdict }: CallToContinue,
+  registry: Parameters<typeof fromCallData>[1],
+  data: CallData,
   pass: Pick<SecondPass, "kind" | "id">,
 ): Promise<ToolResult> {
-  const scope = toolkit && rebuildScope(toolkit, registry);
+  const { name, input, options, scope, verdict } = fromCallData(data, registry);
   return gate.execute(name, input, options, { scope, secondPass: { ...pass, verdict } });
 }
 

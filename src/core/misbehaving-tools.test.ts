@@ -214,7 +214,9 @@ function isPlainJson(result: ToolResult): boolean {
 describe("a tool that misbehaves", () => {
   test.each(NAMES)("and %s still returns one plain result", async (name) => {
     const { body, status, code } = MISBEHAVIOURS[name]!;
-    const haft = createHaft({ tools: [createTool({ name: "bad", description: "", parameters: [], run: body })] });
+    const haft = createHaft({
+      tools: [createTool({ name: "bad", description: "", parameters: [], needsApproval: false, run: body })],
+    });
     haft.on("*", () => {});
     const result = await haft.execute("bad");
     const expected = { status: status ?? (code ? "failed" : result.status), ...(code ? { error: { code } } : {}) };
@@ -231,9 +233,15 @@ describe("a tool that misbehaves", () => {
       fc.asyncProperty(fc.array(fc.constantFrom(...NAMES, "good"), { minLength: 1, maxLength: 30 }), async (names) => {
         const clock = createFakeClock();
         const tools = Object.entries(MISBEHAVIOURS).map(([, { body }], i) =>
-          createTool({ name: `tool_${i}`, description: "", parameters: [], run: body }),
+          createTool({ name: `tool_${i}`, description: "", parameters: [], needsApproval: false, run: body }),
         );
-        const good = createTool({ name: "good", description: "", parameters: [], run: () => "good" });
+        const good = createTool({
+          name: "good",
+          description: "",
+          parameters: [],
+          needsApproval: false,
+          run: () => "good",
+        });
         const haft = createHaft({ tools: [...tools, good], clock });
         const toolName = (name: string): string => (name === "good" ? "good" : `tool_${NAMES.indexOf(name)}`);
         const results = await Promise.all(names.map((name) => haft.execute(toolName(name))));
@@ -259,7 +267,7 @@ describe("a tool that misbehaves", () => {
     const before = timers();
     const haft = createHaft({
       tools: Object.values(MISBEHAVIOURS).map(({ body }, i) =>
-        createTool({ name: `tool_${i}`, description: "", parameters: [], run: body }),
+        createTool({ name: `tool_${i}`, description: "", parameters: [], needsApproval: false, run: body }),
       ),
     });
     await Promise.all(NAMES.map((_, i) => haft.execute(`tool_${i}`)));
@@ -275,8 +283,14 @@ describe("a tool that never settles", () => {
       clock,
       concurrency: { maxConcurrent: 1 },
       tools: [
-        createTool({ name: "hangs", description: "", parameters: [], run: () => new Promise(() => {}) }),
-        createTool({ name: "good", description: "", parameters: [], run: () => "good" }),
+        createTool({
+          name: "hangs",
+          description: "",
+          parameters: [],
+          needsApproval: false,
+          run: () => new Promise(() => {}),
+        }),
+        createTool({ name: "good", description: "", parameters: [], needsApproval: false, run: () => "good" }),
       ],
     });
     const hanging = haft.execute("hangs");
@@ -297,6 +311,7 @@ describe("a tool that never settles", () => {
           name: "late",
           description: "",
           parameters: [],
+          needsApproval: false,
           run: () => new Promise((_done, fail) => void clock.after(40_000, () => fail(new Error("too late")))),
         }),
       ],
@@ -323,6 +338,7 @@ describe("a tool that never settles", () => {
           name: "chatty",
           description: "",
           parameters: [],
+          needsApproval: false,
           run(_input: unknown, context: ToolContext) {
             clock.after(40_000, () => context.update("too late"));
             return new Promise(() => {});
@@ -373,7 +389,15 @@ describe("a tool that yields forever", () => {
       },
     };
     const haft = createHaft({
-      tools: [createTool({ name: "self", description: "", parameters: [], run: () => endless as unknown })],
+      tools: [
+        createTool({
+          name: "self",
+          description: "",
+          parameters: [],
+          needsApproval: false,
+          run: () => endless as unknown,
+        }),
+      ],
     });
     const result = await haft.execute("self", {}, { timeoutMs: 100 });
     expect(result.status).toBe("failed");
@@ -397,7 +421,9 @@ describe("a tool that returns too much", () => {
     ["a list with ten million holes", () => Array.from({ length: 10_000_000 })],
     ["a display of many megabytes", () => ({ content: "short", display: "x".repeat(50_000_000) })],
   ] as [string, Body][])("as %s is answered within bounds", async (_what, run) => {
-    const haft = createHaft({ tools: [createTool({ name: "big", description: "", parameters: [], run })] });
+    const haft = createHaft({
+      tools: [createTool({ name: "big", description: "", parameters: [], needsApproval: false, run })],
+    });
     const result = await haft.execute("big");
     const bytes = result.content.reduce(
       (sum, block) => sum + (block.type === "text" ? Buffer.byteLength(block.text) : 0),

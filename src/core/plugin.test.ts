@@ -11,6 +11,7 @@ const definition = (name: string, more: object = {}) => ({
   name,
   description: "",
   parameters: [],
+  permission: "auto" as const,
   run: () => `${name} ran`,
   ...more,
 });
@@ -27,6 +28,7 @@ describe("a plugin", () => {
           label: "Seed",
           description: "",
           parameters: { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+          needsApproval: false,
           execute(
             toolCallId: string,
             params: { a: string },
@@ -94,7 +96,8 @@ describe("a plugin", () => {
     await haft.use(plugin((api) => void api.registerTool(definition("a")), tools("a")));
     await haft.use(
       plugin(
-        (api) => void api.registerTool({ id: "by_id", description: "", parameters: [], run: () => 1 }),
+        (api) =>
+          void api.registerTool({ id: "by_id", description: "", parameters: [], needsApproval: false, run: () => 1 }),
         tools("by_id"),
       ),
     );
@@ -110,7 +113,7 @@ describe("a plugin", () => {
     const finished = createTool({ ...definition("b"), origin: { type: "builtin" } });
     const [own] = await haft.use(plugin((api) => void api.registerTool(finished)));
     expect(own!.origin).toEqual({ type: "plugin", plugin: "acme" });
-    expect(await haft.execute("b", {})).toMatchObject({ details: "b ran" });
+    expect(await haft.execute("b", {})).toMatchObject({ status: "pending" });
     expect(finished.origin).toEqual({ type: "builtin" });
   });
 

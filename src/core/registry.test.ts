@@ -7,7 +7,14 @@ import type { SchemaSource } from "../schema/infer.ts";
 
 type Config = Partial<ToolConfig<SchemaSource, SchemaSource, unknown>>;
 const make = (name: string, config: Config = {}): AnyTool =>
-  createTool({ name, description: `The ${name} tool`, parameters: [], run: () => name, ...config } as never);
+  createTool({
+    name,
+    description: `The ${name} tool`,
+    parameters: [],
+    permission: "auto",
+    run: () => name,
+    ...config,
+  } as never);
 const builtin: ToolOrigin = { type: "builtin" };
 const mcp = (server = "s"): ToolOrigin => ({ type: "mcp", server });
 
@@ -23,7 +30,9 @@ describe("registering", () => {
     const registry = new ToolRegistry();
     const tool = make("a");
     expect(registry.register(tool)).toBe(tool);
-    expect(registry.register({ name: "b", description: "", parameters: [], run: () => 1 }).name).toBe("b");
+    expect(
+      registry.register({ name: "b", description: "", parameters: [], needsApproval: false, run: () => 1 }).name,
+    ).toBe("b");
     expect(names(registry.registerMany([make("c"), make("d")]))).toEqual(["c", "d"]);
     expect(names(registry.list())).toEqual(["a", "b", "c", "d"]);
     expect([registry.has("a"), registry.has("z"), registry.get("z")]).toEqual([true, false, undefined]);
@@ -112,6 +121,7 @@ describe("an MCP tool", () => {
       category: "network",
       origin: mcp(),
       parameters: [],
+      needsApproval: false,
       run: () => 1,
     });
     expect(names(registry.list({ tag: "sky" }))).toEqual(["weather_forecast"]);

@@ -11,11 +11,19 @@ const read = createTool({
   parameters: [],
   run: () => "read",
 });
-const write = createTool({ name: "write", description: "", kind: "write", parameters: [], run: () => "wrote" });
+const write = createTool({
+  name: "write",
+  description: "",
+  kind: "write",
+  parameters: [],
+  needsApproval: false,
+  run: () => "wrote",
+});
 const whoami = createTool({
   name: "whoami",
   description: "",
   parameters: [],
+  needsApproval: false,
   run: (_i: unknown, { caller }: ToolContext) => caller,
 });
 
@@ -68,7 +76,13 @@ describe("an agent's toolkit", () => {
     const { toolkit } = start();
     expect(await toolkit.execute(read)).toMatchObject({ details: "read" });
     expect(await toolkit.execute(write)).toMatchObject({ error: { code: "tool_not_found" } });
-    const other = createTool({ name: "read", description: "", parameters: [], run: () => "another" });
+    const other = createTool({
+      name: "read",
+      description: "",
+      parameters: [],
+      needsApproval: false,
+      run: () => "another",
+    });
     expect(await toolkit.execute(other)).toMatchObject({ error: { code: "tool_not_found" } });
   });
 
@@ -79,6 +93,7 @@ describe("an agent's toolkit", () => {
         name: "proxy",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: (_i: unknown, c: ToolContext) => c.call("write"),
       }),
     );

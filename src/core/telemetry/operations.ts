@@ -11,6 +11,8 @@ import {
   tracer,
   withSpan,
 } from "./open-telemetry.ts";
+import { hideSecrets } from "../secrets/mask-secrets.ts";
+import { disarmText } from "../untrusted-text.ts";
 
 // Operations by the conventions of OpenTelemetry for generative AI: names of spans, attributes, metrics and events.
 
@@ -29,9 +31,18 @@ export interface Operation {
 export interface OperationOutcome {
   attributes?: Attributes;
   tokens?: { input: number; output: number } | undefined;
-  error?: { type: string; message: string } | undefined;
+  /** The message of a tool is content of a call. It is left out. */
+  error?: { type: string; message?: string } | undefined;
   /** The name of the event to log. Content is never logged. */
   event?: string;
+}
+
+const MAX_LENGTH = 200;
+
+/** A text that a caller or a model may have chosen, for spans and logs: one short line without secrets and hidden characters. */
+export function reportedText(text: string): string {
+  const line = disarmText(hideSecrets(text.slice(0, 4 * MAX_LENGTH))).replace(/\s+/g, " ");
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH)}…` : line;
 }
 
 /** Runs an operation in a span of its own, and reports its duration, tokens and end. */
@@ -42,9 +53,9 @@ export async function traceOperation<T>(
 ): Promise<T> {
   if (!hasOpenTelemetry()) return run();
   const { name, subject, kind, clock } = operation;
-  const attributes = { "gen_ai.operation.name": name, ...operation.attributes };
+  const attributes = { "gen_ai.operation.name": name, ...reportedAttributes(operation.attributes) };
   const parent = activeContext();
-  const span = attempt(() => tracer()?.startSpan(`${name} ${subject}`, { kind, attributes }, parent));
+  const span = attempt(() => tracer()?.startSpan(`${name} ${reportedText(subject)}`, { kind, attributes }, parent));
   const context = span ? withSpan(parent, span) : parent;
   const began = clock.monotonic();
   const end = (outcome: OperationOutcome): void => {
@@ -55,7 +66,7 @@ export async function traceOperation<T>(
     const usage = tokens && { "gen_ai.usage.input_tokens": tokens.input, "gen_ai.usage.output_tokens": tokens.output };
     const all = { ...outcome.attributes, ...usage, "error.type": error?.type };
     span?.setAttributes(all);
-    if (error) span?.setStatus({ code: STATUS_ERROR, message: error.message });
+    if (error) span?.setStatus({ code: STATUS_ERROR, message: error.message && reportedText(error.message) });
     span?.end();
     if (event) logEvent(event, { ...attributes, ...all }, { error, context });
   };
@@ -68,6 +79,12 @@ export async function traceOperation<T>(
     attempt(() => end({ error: { type, message: thrown instanceof Error ? thrown.message : String(thrown) } }));
     throw thrown;
   }
+}
+
+export function reportedAttributes(attributes: Attributes): Attributes {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, typeof value === "string" ? reportedText(value) : value]),
+  );
 }
 
 /** Ids would give a metric a series for each of them. */
@@ -124,7 +141,7 @@ export function logEvent(
     eventName,
     severityNumber: error ? ERROR : INFO,
     severityText: error ? "ERROR" : "INFO",
-    body: error?.message,
+    body: error?.message && reportedText(error.message),
     attributes,
     context,
   });
