@@ -8,14 +8,21 @@ import type { SchemaSource } from "../schema/infer.ts";
 
 type Config = ToolConfig<SchemaSource, SchemaSource, unknown>;
 const make = (config: Partial<Config>): AnyTool =>
-  createTool({ name: "subject", description: "What it does", parameters: [], run: () => 1, ...config } as Config);
+  createTool({
+    name: "subject",
+    description: "Does it",
+    parameters: [],
+    permission: "auto",
+    run: () => 1,
+    ...config,
+  } as Config);
 
 describe("createTool", () => {
   test("sets defaults, with the strictest kind", () => {
     expect(make({})).toMatchObject({
       name: "subject",
       title: "subject",
-      description: { short: "What it does" },
+      description: { short: "Does it" },
       kind: "execute",
       category: "custom",
       tags: [],
@@ -29,7 +36,7 @@ describe("createTool", () => {
       idempotent: false,
       origin: { type: "own" },
     });
-    expect(make({}).permission({})).toBe("auto");
+    expect(make({ permission: undefined }).permission({})).toBeUndefined();
   });
 
   test.each([

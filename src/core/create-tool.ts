@@ -15,8 +15,11 @@ import {
   type AnyTool,
   attachBody,
   bodyOf,
+  type BuiltInFacts,
+  saysNothing,
   neverAsks,
   type Preview,
+  statesOnlyKind,
   type TaintLabel,
   type Tool,
   type ToolBody,
@@ -71,6 +74,7 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   const outputSource = config.output ?? config.outputSchema;
   const shared = config.concurrency ? config.concurrency === "shared" : config.isConcurrencySafe !== false;
 
+  const origin: ToolOrigin = config.builtIn ? { type: "builtin" } : (config.origin ?? { type: "own" });
   const title = config.title ?? config.displayName ?? config.label ?? name;
   const fields: Omit<AnyTool, ToolMethods> = {
     name,
@@ -93,12 +97,13 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     cache: config.cache ? cacheOf(name, kind, config.cache) : undefined,
     labels: [...(config.labels ?? [])],
     idempotent: config.idempotent ?? kind === ToolKind.ReadOnly,
-    origin: { ...(config.origin ?? { type: "own" as const }) },
+    origin: { ...origin },
+    builtIn: config.builtIn,
     convertInput: config.convertInput,
     redirect: config.redirect,
     locks: config.locks,
     labelsOf: config.labelsOf,
-    permission: permissionOf(name, config.permission),
+    permission: permissionOf(name, { ...config, origin }),
     signature: config.signature ?? config.extractSignatureContent,
     rule: config.rule ?? config.abstractPermissionRule,
     preview: previewOf(config.preview as Tool["preview"], config.validate as Check | undefined, title),
@@ -109,6 +114,9 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   const run = body as ToolBody;
   return finish(fields, check ? afterCheck(check as Check, run) : run) as ToolOf<P, O, R>;
 }
+
+/** A configuration whose input type is not known. */
+type AnyConfig = ToolConfig<SchemaSource, SchemaSource, unknown>;
 
 type ToolMethods = "getFunctionDeclaration" | "toCallParams" | "build" | "execute";
 
@@ -150,7 +158,10 @@ export function attributeTool(
   tool: AnyTool,
   changes: Pick<AnyTool, "origin"> & Partial<Pick<AnyTool, "category">>,
 ): AnyTool {
-  return finish({ ...tool, ...changes }, bodyOf(tool));
+  // Only a built-in tool runs unasked without saying so.
+  const isUnsaid = tool.origin.type === "builtin" && tool.permission === neverAsks && !tool.isReadOnly;
+  const permission = isUnsaid ? saysNothing : tool.permission;
+  return finish({ ...tool, ...changes, builtIn: undefined, permission }, bodyOf(tool));
 }
 
 export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown>>({
@@ -178,8 +189,10 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   labelsOf: true,
   idempotent: true,
   origin: true,
+  builtIn: true,
   locks: true,
   permission: true,
+  needsApproval: true,
   signature: true,
   rule: true,
   preview: true,
@@ -244,9 +257,17 @@ async function requireValid(check: Check, input: unknown): Promise<void> {
   if (problem) throw toolError("invalid_input", `Parameter validation failed: ${problem}`);
 }
 
+/** The input as the tool's functions get it. Waits for schemas that are asynchronous: those of plugins with their own process. */
+export async function validatedInput(tool: AnyTool, params: unknown): Promise<unknown> {
+  const validation = await tool.parameters.validate(withCanonicalNames(tool, params));
+  if (validation.issues) throw invalidInput(tool, validation.issues);
+  return validation.value;
+}
+
 function buildInvocation(tool: AnyTool, params: unknown): ReturnType<AnyTool["build"]> {
   const validation = tool.parameters.validate(withCanonicalNames(tool, params));
   if (validation instanceof Promise) {
+    validation.catch(() => undefined);
     throw new ToolError(tool.name, "This tool's schema is asynchronous: call `execute`, which waits for it.");
   }
   if (validation.issues) throw invalidInput(tool, validation.issues);
@@ -280,14 +301,47 @@ function invalidInput(tool: AnyTool, issues: readonly SchemaIssue[]): ToolValida
   return new ToolValidationError(tool.name, formatIssues(issues), formatIssues(issues).join("; "));
 }
 
+/** A tool that does not say whether it asks: a built-in or read-only one runs, policy decides about any other. */
 function permissionOf(
   name: string,
-  setting: ToolPermission | ((input: never) => MaybePromise<ToolPermission>) | undefined,
+  config: Pick<AnyConfig, "permission" | "needsApproval" | "kind" | "origin">,
 ): AnyTool["permission"] {
-  if (typeof setting === "function") return setting as AnyTool["permission"];
-  if (setting === undefined || setting === ToolPermission.AUTO) return neverAsks;
-  if (setting === ToolPermission.CONFIRM) return alwaysAsks;
-  throw new TypeError(`Tool "${name}" has permission ${JSON.stringify(setting)}; use "auto", "confirm" or a function.`);
+  const stated = statedPermission(name, config);
+  if (typeof stated === "function") return stated;
+  if (stated !== undefined) return stated === ToolPermission.AUTO ? neverAsks : alwaysAsks;
+  if (config.kind === ToolKind.ReadOnly || config.origin?.type === "builtin") return neverAsks;
+  return config.kind === undefined ? saysNothing : statesOnlyKind;
+}
+
+/** What a configuration says in `permission` or `needsApproval`. Throws if they contradict each other. */
+export function statedPermission(
+  name: string,
+  { permission, needsApproval }: Pick<AnyConfig, "permission" | "needsApproval">,
+): AnyConfig["permission"] {
+  const isKnown = permission === undefined || Object.values<unknown>(ToolPermission).includes(permission);
+  if (!isKnown && typeof permission !== "function") {
+    const given = JSON.stringify(permission);
+    throw new TypeError(`Tool "${name}" has permission ${given}; use "auto", "confirm" or a function.`);
+  }
+  if (needsApproval === undefined) return permission;
+  const asked = readNeedsApproval(name, needsApproval);
+  if (permission === undefined || permission === asked) return asked;
+  throw new TypeError(
+    `Tool "${name}" has both \`permission\` and \`needsApproval\`, which may disagree. Keep one of them.`,
+  );
+}
+
+function readNeedsApproval(name: string, setting: NonNullable<AnyConfig["needsApproval"]>): AnyConfig["permission"] {
+  const toPermission = (asks: unknown): ToolPermission =>
+    asks === false ? ToolPermission.AUTO : ToolPermission.CONFIRM;
+  if (typeof setting === "boolean") return toPermission(setting);
+  if (typeof setting !== "function") {
+    throw new TypeError(`Tool "${name}" has needsApproval ${JSON.stringify(setting)}; use true, false or a function.`);
+  }
+  return (input) => {
+    const asks = setting(input);
+    return asks instanceof Promise ? asks.then(toPermission) : toPermission(asks);
+  };
 }
 
 function aliasesOf(
@@ -341,7 +395,7 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   parameters?: P;
   /** The schema of `details`; the tool's output is validated. */
   output?: O;
-  /** Default: `execute`, the strictest. */
+  /** What it may do to the world. Default: `execute`, the strictest. Only `readonly` runs without approval by default. */
   kind?: ToolKind;
   /** Its key, or a label in any known language. Default: `custom`. */
   category?: string;
@@ -379,15 +433,22 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   idempotent?: boolean;
   /** Where it comes from. Default: own. */
   origin?: ToolOrigin;
+  /** Only for the tools of Haft itself: makes the origin `builtin`. */
+  builtIn?: BuiltInFacts;
   /** The resources that a call uses; two calls that share one never overlap. */
   locks?(input: InferOutput<P>): MaybePromise<readonly string[]>;
-  /** Whether a call asks a person if no rule decides. Default: `auto`. */
+  /**
+   * Whether a call needs the approval of a person if no rule decides. Default: false for read-only tools, true for all others,
+   * unless the runtime's `defaultPermission` is `auto`.
+   */
   // A method's type: its parameter is bivariant, so a configuration with any schema can be registered.
-  permission?: ToolPermission | { of(input: InferOutput<P>): MaybePromise<ToolPermission> }["of"];
+  needsApproval?: boolean | { of(input: InferOutput<P>): MaybePromise<boolean> }["of"];
+  /** As `needsApproval`: `confirm` is true, `auto` is false. */
+  permission?: ToolPermission | { of(input: InferOutput<P>): MaybePromise<ToolPermission | undefined> }["of"];
   /** What rules match: the command, the path, the host. */
   signature?(input: InferOutput<P>): MaybePromise<string | Signature>;
   /** The rule that "always allow" would save. */
-  rule?(input: InferOutput<P>): string;
+  rule?(input: InferOutput<P>): string | undefined;
   /** What an approver sees before deciding. */
   preview?(input: InferOutput<P>, context: ToolContext): Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */

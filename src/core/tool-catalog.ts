@@ -14,6 +14,8 @@ export class ToolCatalogue {
   readonly #aliases = new Map<string, string>();
   /** Names and aliases in lower case with `_`, mapped to canonical names. */
   readonly #folded = new Map<string, Set<string>>();
+  /** Folded names of the program's own tools. A built-in tool gives up an alias that one of them has as its name. */
+  readonly #ownNames = new Set<string>();
 
   get size(): number {
     return this.#entries.size;
@@ -32,7 +34,8 @@ export class ToolCatalogue {
     const entry = this.#entries.get(tool.name);
     if (entry) entry.versions.push(tool);
     else this.#entries.set(tool.name, { preferred: tool, versions: [tool] });
-    this.#indexNames(tool);
+    if (this.#folded.has(fold(tool.name))) this.#indexAll();
+    else this.#indexNames(tool);
     return { displaced };
   }
 
@@ -46,9 +49,7 @@ export class ToolCatalogue {
     if (entry.versions.length === 0) this.#entries.delete(tool.name);
     else if (gone.includes(entry.preferred)) entry.preferred = entry.versions[0]!;
     if (entry.split?.arms.some((arm) => gone.includes(arm.tool))) delete entry.split;
-    this.#aliases.clear();
-    this.#folded.clear();
-    for (const { versions } of this.#entries.values()) versions.forEach((version) => this.#indexNames(version));
+    this.#indexAll();
     return gone;
   }
 
@@ -132,9 +133,23 @@ export class ToolCatalogue {
     return alike?.size === 1 ? alike.values().next().value : undefined;
   }
 
+  #indexAll(): void {
+    this.#aliases.clear();
+    this.#folded.clear();
+    this.#ownNames.clear();
+    for (const { preferred } of this.#entries.values()) this.#noteOwn(preferred);
+    for (const { versions } of this.#entries.values()) versions.forEach((version) => this.#indexNames(version));
+  }
+
+  #noteOwn({ name, origin }: AnyTool): void {
+    if (origin.type === "own") this.#ownNames.add(fold(name));
+  }
+
   #indexNames(tool: AnyTool): void {
-    for (const alias of tool.aliases) this.#aliases.set(alias, tool.name);
-    for (const name of [tool.name, ...tool.aliases]) {
+    this.#noteOwn(tool);
+    const aliases = tool.aliases.filter((alias) => tool.origin.type !== "builtin" || !this.#ownNames.has(fold(alias)));
+    for (const alias of aliases) this.#aliases.set(alias, tool.name);
+    for (const name of [tool.name, ...aliases]) {
       const key = fold(name);
       this.#folded.set(key, (this.#folded.get(key) ?? new Set()).add(tool.name));
     }
@@ -149,6 +164,7 @@ export class ToolCatalogue {
     for (const name of [tool.name, ...tool.aliases]) {
       for (const owner of this.#folded.get(fold(name)) ?? []) {
         const present = this.#entries.get(owner)!.preferred;
+        if (takesAlias(tool, present, name) || takesAlias(present, tool, name)) continue;
         const isSameOrigin = originKey(present) === originKey(tool);
         if (isSameOrigin && (owner === tool.name || !this.#isNameOf(owner, name))) continue;
         if (present.origin.type !== "mcp" || tool.origin.type === "mcp") throw refusal(tool, name, present);
@@ -161,6 +177,12 @@ export class ToolCatalogue {
   #isNameOf(owner: string, name: string): boolean {
     return owner === name || this.#aliases.get(name) === owner;
   }
+}
+
+/** Whether `name` is that of a program's own tool, and only an alias of the built-in one: then both can be there. */
+function takesAlias(own: AnyTool, builtin: AnyTool, name: string): boolean {
+  const isBetween = own.origin.type === "own" && builtin.origin.type === "builtin";
+  return isBetween && fold(own.name) === fold(name) && fold(builtin.name) !== fold(name);
 }
 
 /** The name of the tool that a call used, in the tool's own spelling. */

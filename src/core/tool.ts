@@ -55,10 +55,18 @@ export interface Preview {
   facts?: LocalizedText[];
   /** The diff, or another description of the effect. */
   content: Content[];
-  /** What `content` leaves out, such as "12 of 4000 changed lines". The input of the call has all of it. */
+  /** What a command printed while it was previewed. Text of others: it is shown apart, so it cannot imitate the effect. */
+  output?: string;
+  /** Of the whole effect, also of what `content` leaves out. */
+  counts?: { files: number; added: number; removed: number };
+  /** The same replacement on many lines. Also in the difference. */
+  replacements?: { before: string; after: string; lines: number }[];
+  /** What `content` and `output` leave out, such as "12 of 4000 changed lines". The approval then needs a separate confirmation. */
   omitted?: string;
   /** Why the effect cannot be shown at all. The approval then needs a separate confirmation. */
   unshown?: string;
+  /** All of it as text, if something is omitted. Kept for approvers, and not part of the question itself. */
+  whole?: string;
 }
 
 /** How a tool is shown to one family of models. */
@@ -94,6 +102,25 @@ export type ToolOrigin =
   | { type: "plugin"; plugin: string }
   /** `user`: the owner of the client; only this user's calls can use the tool. */
   | { type: "client"; client: string; user?: string };
+
+/**
+ * What other parts of Haft know about a built-in tool. All values are literals, because `npm run tools:update` reads them from
+ * the source for `tools/built-in-tools.ts`.
+ */
+export interface BuiltInFacts {
+  /** The title and the short description in Chinese. */
+  zh: { title: string; short: string };
+  /** The tools of other programs that do the same: their settings narrow this one too. Empty lists if none does. */
+  sameAs: { opencode: readonly string[]; gemini: readonly string[] };
+  /** Whether tool search always shows it. */
+  isCore?: boolean;
+  /** Whether it may call any tool, or read from MCP servers. */
+  usesOtherTools?: boolean;
+  /** Other programs' names for it, in lists of tools and in rules. */
+  knownAs?: readonly string[];
+  /** Other programs' names for it that mean something else outside rules. */
+  knownInRules?: readonly string[];
+}
 
 /** What a call may bring into a session or send out of it; policy combines them. */
 export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
@@ -142,6 +169,8 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   readonly idempotent: boolean;
   /** Where it comes from. */
   readonly origin: ToolOrigin;
+  /** Only of a built-in tool. */
+  readonly builtIn?: BuiltInFacts;
 
   /**
    * Replaces parameters of other clients by the tool's own, in the input itself, before validation. `calledAs` is the name
@@ -161,12 +190,12 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   locks?(input: Input): MaybePromise<readonly string[]>;
   /** The labels of this call, a part of `labels`; given the result, the labels that it brought. */
   labelsOf?(input: Input, result?: ToolResult): readonly TaintLabel[];
-  /** Whether this call asks a person if no rule decides. A promise makes the call wait for it. */
-  permission(input: Input): MaybePromise<ToolPermission>;
+  /** Whether this call asks a person if no rule decides. Undefined: the tool does not say. A promise makes the call wait for it. */
+  permission(input: Input): MaybePromise<ToolPermission | undefined>;
   /** What rules match: the command, the paths, the addresses, or only text. A promise makes the call wait for it. */
   signature?(input: Input): MaybePromise<string | Signature>;
   /** The reusable rule that "always allow" would save; "" = never reusable. */
-  rule?(input: Input): string;
+  rule?(input: Input): string | undefined;
   /** What an approver sees before deciding. */
   preview?(input: Input, context: ToolContext): Promise<Preview>;
 
@@ -247,6 +276,16 @@ export function neverAsks(): ToolPermission {
 /** The permission of a tool that always asks. */
 export function alwaysAsks(): ToolPermission {
   return ToolPermission.CONFIRM;
+}
+
+/** The permission of a tool that states neither a kind nor a permission: policy decides, and asks by default. */
+export function saysNothing(): undefined {
+  return undefined;
+}
+
+/** The permission of a tool that changes things, states its kind, and no permission. */
+export function statesOnlyKind(): undefined {
+  return undefined;
 }
 
 let shared: WeakMap<object, ToolBody> | undefined;

@@ -12,7 +12,7 @@ import { adopt, type AdoptOptions, type ForeignTool } from "./adopt.ts";
 const recipient = { type: "object", properties: { to: { type: "string" } }, required: ["to"] } as const;
 
 async function call(tool: object, input: unknown, options: AdoptOptions = {}): Promise<ToolResult> {
-  const haft = createHaft();
+  const haft = createHaft({ defaultPermission: "auto" });
   const { name } = haft.register(adopt(tool as ForeignTool, options));
   return haft.execute(name, input, { id: "call-1" });
 }
@@ -35,7 +35,7 @@ describe("an AgentTool gets its own arguments", () => {
   });
 
   test("and its updates, content and details arrive", async () => {
-    const haft = createHaft();
+    const haft = createHaft({ defaultPermission: "auto" });
     haft.register({
       ...base,
       parameters: Type.Object({ to: Type.String() }),
@@ -230,7 +230,7 @@ describe("approvals of other systems are kept", () => {
           execute: async () => ran(),
         } as ForeignTool),
     ],
-  ])("%s", async (_system, make) => {
+  ])("%s", async (system, make) => {
     const ran = vi.fn();
     const asks = createHaft({ tools: [make(ran, true)] });
     expect(await asks.execute("pay", { amount: 1 })).toMatchObject({
@@ -242,13 +242,25 @@ describe("approvals of other systems are kept", () => {
     expect(ran).not.toHaveBeenCalled();
     expect(await decides.execute("pay", { amount: 50 })).toMatchObject({ status: "completed" });
     const free = createHaft({ tools: [make(ran, false)] });
-    expect(await free.execute("pay", { amount: 200 })).toMatchObject({ status: "completed" });
-    expect(ran).toHaveBeenCalledTimes(2);
+    // Its SDK hides whether a tool says false or nothing.
+    const isKnown = system !== "OpenAI Agents";
+    expect(await free.execute("pay", { amount: 200 })).toMatchObject({ status: isKnown ? "completed" : "pending" });
+    expect(ran).toHaveBeenCalledTimes(isKnown ? 2 : 1);
+    const silent = createHaft({ tools: [make(ran, undefined)] });
+    expect(await silent.execute("pay", { amount: 50 })).toMatchObject({ status: "pending" });
+    const wayOut = { defaultPermission: "auto" } as const;
+    expect(await createHaft({ ...wayOut, tools: [make(ran, undefined)] }).execute("pay", { amount: 50 })).toMatchObject(
+      {
+        status: "completed",
+      },
+    );
+    expect(await createHaft({ ...wayOut, tools: [make(ran, true)] }).execute("pay", { amount: 50 })).toMatchObject({
+      status: "pending",
+    });
   });
 
   test.each([
     ["two settings that disagree", { needsApproval: false, requireApproval: true, run: () => "ran" }],
-    ["a permission that is laxer", { permission: "auto", needsApproval: true, run: () => "ran" }],
     [
       "a method of a class",
       new (class {
@@ -371,6 +383,94 @@ describe("approvals of other systems are kept", () => {
   });
 });
 
+describe("a foreign tool that does not say what it does", () => {
+  const schema = z.object({});
+  const silent: [string, object][] = [
+    ["AgentTool", { name: "x", description: "d", parameters: [], execute: async (_toolCallId: string) => "ran" }],
+    ["a plain object", { name: "x", description: "d", parameters: [], run: () => "ran" }],
+    [
+      "a class with getParameters",
+      new (class {
+        name = "x";
+        description = "d";
+        getParameters = () => [];
+        execute = async (_params: object) => "ran";
+      })(),
+    ],
+    ["AI SDK", aiTool({ inputSchema: schema, execute: async () => "ran" })],
+    ["LangChain", langChainTool(async () => "ran", { name: "x", description: "d", schema })],
+    ["OpenAI Agents", agentsTool({ name: "x", description: "d", parameters: schema, execute: async () => "ran" })],
+    [
+      "Mastra",
+      {
+        [Symbol("mastra.core.tool.Tool")]: true,
+        id: "x",
+        description: "d",
+        inputSchema: schema,
+        requireApproval: false,
+        execute: async () => "ran",
+      },
+    ],
+    ["TanStack AI", { __toolSide: "server", name: "x", description: "d", inputSchema: schema, execute: () => "ran" }],
+    ["Genkit", Object.assign(async () => "ran", { __action: { name: "x", description: "d", inputSchema: schema } })],
+    ["LlamaIndex", { metadata: { name: "x", description: "d", parameters: schema }, call: () => "ran" }],
+    [
+      "Google ADK",
+      {
+        name: "x",
+        description: "d",
+        requireConfirmation: false,
+        _getDeclaration: () => ({ parameters: { type: "OBJECT", properties: {} } }),
+        runAsync: async () => "ran",
+      },
+    ],
+    [
+      "Claude Agent SDK",
+      {
+        name: "x",
+        description: "d",
+        inputSchema: {},
+        handler: async () => ({ content: [{ type: "text", text: "ran" }] }),
+      },
+    ],
+  ];
+
+  test("a tool of Mastra that says it is destructive asks, also if its own function does not", async () => {
+    const tool = {
+      [Symbol("mastra.core.tool.Tool")]: true,
+      id: "x",
+      description: "d",
+      inputSchema: schema,
+      requireApproval: true,
+      needsApprovalFn: () => false,
+      mcp: { annotations: { destructiveHint: true } },
+      execute: async () => "ran",
+    };
+    const haft = createHaft({ tools: [adopt(tool)] });
+    expect(await haft.execute("x", {})).toMatchObject({ status: "pending" });
+  });
+
+  test.each(silent)("asks, unless `adopt` is told what it does: %s", async (_system, tool) => {
+    const run = (options: AdoptOptions): Promise<ToolResult> =>
+      createHaft({ tools: [adopt(tool as ForeignTool, { name: "x", ...options })] }).execute("x", {});
+    expect(await run({})).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    expect(await run({ kind: "write" })).toMatchObject({ status: "pending" });
+    expect(await run({ kind: "readonly" })).toMatchObject({ status: "completed" });
+    expect(await run({ needsApproval: false })).toMatchObject({ status: "completed" });
+    expect(await run({ kind: "readonly", needsApproval: true })).toMatchObject({ status: "pending" });
+  });
+
+  test("keeps a yes that `adopt` would lift", async () => {
+    const tool = { inputSchema: schema, execute: async () => "ran" };
+    expect(() => adopt({ ...tool, needsApproval: true }, { name: "x", needsApproval: false })).toThrow(/cannot lift/);
+    const decides = adopt({ ...tool, needsApproval: () => true }, { name: "x", needsApproval: false });
+    expect(await createHaft({ tools: [decides] }).execute("x", {})).toMatchObject({ status: "pending" });
+    expect(() =>
+      adopt({ name: "x", description: "d", parameters: [], permission: "auto", needsApproval: true, run: () => 1 }),
+    ).toThrow(/both `permission` and `needsApproval`/);
+  });
+});
+
 describe("a setting that cannot be kept is refused", () => {
   const one = (): number => 1;
 
@@ -415,9 +515,8 @@ describe("tools of frameworks run", () => {
     async function* count({ to }: { to: number }) {
       for (let at = 1; at <= to; at += 1) yield at;
     }
-    const haft = createHaft({
-      tools: [adopt(aiTool({ inputSchema: z.object({ to: z.number() }), execute: count }), { name: "count" })],
-    });
+    const counting = aiTool({ inputSchema: z.object({ to: z.number() }), needsApproval: false, execute: count });
+    const haft = createHaft({ tools: [adopt(counting, { name: "count" })] });
     const updates: unknown[] = [];
     expect(
       await haft.execute("count", { to: 3 }, { onUpdate: (update) => void updates.push(update.details) }),

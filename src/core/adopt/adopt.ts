@@ -1,9 +1,9 @@
-import { createTool, type ToolConfig } from "../create-tool.ts";
+import { createTool, statedPermission, type ToolConfig } from "../create-tool.ts";
 import { errorMessage } from "../error.ts";
 import { checkKeys } from "../options.ts";
 import type { SchemaSource } from "../../schema/infer.ts";
-import { type AnyTool, isTool } from "../tool.ts";
-import { ADOPT_KEYS, type AdoptOptions, type Convention, type Fields, isFunction } from "./convention.ts";
+import { type AnyTool, isTool, type ToolKind, ToolPermission } from "../tool.ts";
+import { ADOPT_KEYS, type AdoptOptions, type Convention, type Fields, isFunction, strictest } from "./convention.ts";
 import {
   adkTool,
   aiSDKTool,
@@ -25,7 +25,14 @@ export type { AdoptOptions } from "./convention.ts";
  * Agent SDK, MCP, or one of the design documents. Only the members that tell them apart.
  */
 export type ForeignTool =
-  | { name: string; description: string; parameters: object; execute: (...args: never[]) => unknown }
+  | {
+      name: string;
+      description: string;
+      parameters: object;
+      kind?: ToolKind;
+      needsApproval?: boolean | ((input: never) => unknown);
+      execute: (...args: never[]) => unknown;
+    }
   | { inputSchema: unknown }
   | { invoke: object }
   | { handler: object }
@@ -83,12 +90,29 @@ function adoptedConfig(tool: unknown, options: AdoptOptions): ToolConfig<SchemaS
     if (config.name === undefined) {
       throw new TypeError("It has no name: pass one as `adopt(tool, { name })`.");
     }
-    return config;
+    return { ...config, permission: withOption(config, options.needsApproval) };
   } catch (cause) {
     if (convention === haftTool) throw cause;
     const name = options.name ?? nameOf(fields);
     throw new TypeError(`The ${convention.title} tool "${name}" cannot be adopted: ${errorMessage(cause)}`, { cause });
   }
+}
+
+/** What the tool says about approval, and what `adopt` was told where the tool says nothing. */
+function withOption(
+  config: ToolConfig<SchemaSource, SchemaSource, unknown>,
+  needsApproval: AdoptOptions["needsApproval"],
+): typeof config.permission {
+  const { permission } = config;
+  if (needsApproval === undefined) return permission;
+  if (typeof needsApproval !== "boolean") {
+    return strictest(permission, statedPermission(config.name ?? "", { needsApproval }));
+  }
+  if (needsApproval) return ToolPermission.CONFIRM;
+  if (permission === ToolPermission.CONFIRM)
+    throw new TypeError("It needs approval itself; `needsApproval: false` cannot lift that.");
+  if (typeof permission !== "function") return ToolPermission.AUTO;
+  return async (input: unknown) => (await permission(input)) ?? ToolPermission.AUTO;
 }
 
 function recognise(tool: Fields): Convention {

@@ -23,13 +23,22 @@ export interface AdoptOptions {
   name?: string;
   /** What it may do to the world. Default: what the tool declares, else `execute`. */
   kind?: ToolKind;
+  /** Whether its calls need approval, if the tool does not say. It cannot lift what the tool itself says. */
+  needsApproval?: AdoptedConfig["needsApproval"];
   /** What the framework would pass to the tool as its context. */
   context?: unknown;
   /** Makes the calls of an MCP definition, for example `client.callTool`. */
   call?: (name: string, input: unknown, options: { signal: AbortSignal }) => unknown;
 }
 
-export const ADOPT_KEYS = keysOf<AdoptOptions>({ as: true, name: true, kind: true, context: true, call: true });
+export const ADOPT_KEYS = keysOf<AdoptOptions>({
+  as: true,
+  name: true,
+  kind: true,
+  needsApproval: true,
+  context: true,
+  call: true,
+});
 
 /** How the tools of one system look, and what they mean. */
 export interface Convention {
@@ -81,9 +90,18 @@ export function approvalOf(
   setting: unknown,
   ask: (decide: Callback, input: unknown) => unknown,
 ): AdoptedConfig["permission"] {
-  if (setting === undefined || setting === null || setting === false) return undefined;
+  if (setting === undefined || setting === null) return undefined;
+  if (setting === false) return ToolPermission.AUTO;
   if (!isFunction(setting)) return ToolPermission.CONFIRM;
   return async (input: unknown) => ((await ask(setting, input)) ? ToolPermission.CONFIRM : ToolPermission.AUTO);
+}
+
+/** As `approvalOf`, for a system that writes `false` into tools that do not say it. */
+export function approvalIfStated(
+  setting: unknown,
+  ask: (decide: Callback, input: unknown) => unknown,
+): AdoptedConfig["permission"] {
+  return setting === false ? undefined : approvalOf(setting, ask);
 }
 
 /** Asks if one of the settings asks: a tool may have several, and none may be lost. */

@@ -9,6 +9,7 @@ import { type ToolContext, ToolPermission } from "../tool.ts";
 import {
   type AdoptedConfig,
   type AdoptOptions,
+  approvalIfStated,
   approvalOf,
   checkForeignKeys,
   commonFields,
@@ -22,6 +23,7 @@ import {
   readModelOutput,
   report,
   shapeSchema,
+  strictest,
   textField,
 } from "./convention.ts";
 import { isNamedAISDKTool, isNamelessTool } from "./plain-tools.ts";
@@ -195,7 +197,7 @@ export const openAIAgentsTool: Convention = {
       parameters: rawInput(tool["parameters"]),
       strict: tool["strict"] === true ? true : undefined,
       limits: typeof timeoutMs === "number" ? { timeoutMs } : undefined,
-      permission: approvalOf(tool["needsApproval"], (decide, input) => decide(run, input, "")),
+      permission: agentsApproval(tool["needsApproval"], run),
       async run(input: unknown, { callId, signal }: ToolContext) {
         const { isEnabled = true } = tool;
         if (!(isFunction(isEnabled) ? await isEnabled(run) : isEnabled))
@@ -210,6 +212,12 @@ export const openAIAgentsTool: Convention = {
     };
   },
 };
+
+/** The SDK puts a function without parameters into tools that say true, false or nothing. Its no says nothing. */
+function agentsApproval(setting: unknown, run: object): AdoptedConfig["permission"] {
+  if (!isFunction(setting) || setting.length > 0) return approvalOf(setting, (decide, input) => decide(run, input, ""));
+  return async () => ((await setting()) === true ? ToolPermission.CONFIRM : undefined);
+}
 
 /** `createTool` of Mastra. */
 export const mastraTool: Convention = {
@@ -230,8 +238,10 @@ export const mastraTool: Convention = {
       ...declared,
       parameters: rawInput(tool["inputSchema"]),
       strict: strict === true ? true : undefined,
-      permission:
-        approvalOf(needsApprovalFn ?? requireApproval, (decide, input) => decide(input, ask)) ?? declared.permission,
+      permission: strictest(
+        approvalIfStated(needsApprovalFn ?? requireApproval, (decide, input) => decide(input, ask)),
+        declared.permission,
+      ),
       async run(input: unknown, { callId, signal }: ToolContext) {
         const output = await execute(input, {
           abortSignal: signal,
@@ -326,7 +336,7 @@ export const adkTool: Convention = {
     return {
       ...commonFields(tool, options),
       parameters: rawInput(adkParameters(tool)),
-      permission: approvalOf(requireConfirmation, (decide, input) => decide(input, undefined)),
+      permission: approvalIfStated(requireConfirmation, (decide, input) => decide(input, undefined)),
       async run(input: unknown, { signal }: ToolContext) {
         // Only if the gate has asked about this call. A tool that asks by itself must not take silence for a yes.
         const isAsked = isFunction(requireConfirmation) ? await requireConfirmation(input) : requireConfirmation;
@@ -412,7 +422,7 @@ export const mcpTool: Convention = {
     return {
       ...commonFields(tool, options),
       parameters: tool["inputSchema"] as JsonSchema,
-      permission: options.kind === "readonly" ? undefined : ToolPermission.CONFIRM,
+      permission: options.kind === "readonly" || options.needsApproval === false ? undefined : ToolPermission.CONFIRM,
       run: (input: unknown, { signal }: ToolContext) => call(name, input, { signal }),
     } satisfies AdoptedConfig;
   },

@@ -2,7 +2,7 @@
 import type { SchemaSource } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { text } from "../content.ts";
-import { CONFIG_KEYS } from "../create-tool.ts";
+import { CONFIG_KEYS, statedPermission } from "../create-tool.ts";
 import { checkKeys, keysOf } from "../options.ts";
 import { didYouMean } from "../nearest-name.ts";
 import { type ToolContext, ToolKind } from "../tool.ts";
@@ -20,7 +20,6 @@ import {
 
 /** Keys that mean the same as one of `createTool`. */
 const SYNONYMS = [
-  "needsApproval",
   "requireApproval",
   "isReadOnly",
   "validateParams",
@@ -115,16 +114,23 @@ function toConfig(members: Fields, options: AdoptOptions): AdoptedConfig {
   const { needsApproval, requireApproval, isReadOnly, getFunctionDeclaration, build: _build, ...others } = members;
   const { validateParams, validate_params, ...rest } = others;
   const shared = rest as Fields as unknown as AdoptedConfig;
-  const asks = (setting: unknown) => approvalOf(approvalSetting(setting), (decide, input) => decide(input));
+  const name = options.name ?? shared.name ?? shared.id;
+  const asked = needsApproval === null ? undefined : approvalSetting(needsApproval);
   return {
     ...shared,
-    name: options.name ?? shared.name ?? shared.id,
+    name,
     kind: kindOf(shared.kind, isReadOnly, options),
     parameters: parametersOf(shared, getFunctionDeclaration),
     inputSchema: undefined,
     schema: undefined,
     params: undefined,
-    permission: strictest(shared.permission, asks(needsApproval), asks(requireApproval)),
+    permission: strictest(
+      statedPermission(String(name), {
+        permission: shared.permission,
+        needsApproval: asked as AdoptedConfig["needsApproval"],
+      }),
+      approvalOf(approvalSetting(requireApproval), (decide, input) => decide(input)),
+    ),
     validate: shared.validate ?? ((validateParams ?? validate_params) as AdoptedConfig["validate"]),
   };
 }
