@@ -58,3 +58,11 @@ export interface TokenCounter {
   /** How many tokens a text has. */
   count(text: string): number;
 }
+
+/** Text of others, each line with a prefix: it cannot imitate the lines around it. */
+export function quoteText(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => `| ${line}`.trimEnd())
+    .join("\n");
+}

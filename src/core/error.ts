@@ -1,63 +1,71 @@
 import { toPlainData } from "./json.ts";
 
+const MODEL = { actor: "model", retryable: false } as const;
+const POLICY = { actor: "policy", retryable: false } as const;
+const CALLER = { actor: "caller", retryable: false } as const;
+const TOOL = { actor: "tool", retryable: false } as const;
+const TOOL_LATER = { actor: "tool", retryable: true } as const;
+const RUNTIME_LATER = { actor: "runtime", retryable: true } as const;
+const RUNTIME = { actor: "runtime", retryable: false } as const;
+
 /**
  * Every failure of a call has one of these codes. The table says who must act (`actor`) and whether the same call
  * may succeed later without a change (`retryable`); prompts and retries use nothing else.
  */
 export const ERROR_CODES = {
   // The model must change the call.
-  tool_not_found: { actor: "model", retryable: false },
-  invalid_input: { actor: "model", retryable: false },
-  input_too_large: { actor: "model", retryable: false },
-  path_not_found: { actor: "model", retryable: false },
-  path_exists: { actor: "model", retryable: false },
-  is_directory: { actor: "model", retryable: false },
-  not_directory: { actor: "model", retryable: false },
-  not_regular_file: { actor: "model", retryable: false },
-  not_empty: { actor: "model", retryable: false },
-  too_large: { actor: "model", retryable: false },
-  bad_range: { actor: "model", retryable: false },
-  bad_pattern: { actor: "model", retryable: false },
-  bad_patch: { actor: "model", retryable: false },
-  bad_encoding: { actor: "model", retryable: false },
-  no_match: { actor: "model", retryable: false },
-  ambiguous: { actor: "model", retryable: false },
-  no_change: { actor: "model", retryable: false },
-  overlap: { actor: "model", retryable: false },
-  elided: { actor: "model", retryable: false },
-  not_read: { actor: "model", retryable: false },
-  stale: { actor: "model", retryable: false },
-  unknown_process: { actor: "model", retryable: false },
-  dependency_failed: { actor: "model", retryable: false },
-  no_answer: { actor: "model", retryable: false },
+  tool_not_found: MODEL,
+  invalid_input: MODEL,
+  input_too_large: MODEL,
+  path_not_found: MODEL,
+  path_exists: MODEL,
+  is_directory: MODEL,
+  not_directory: MODEL,
+  not_regular_file: MODEL,
+  not_empty: MODEL,
+  too_large: MODEL,
+  bad_range: MODEL,
+  bad_pattern: MODEL,
+  bad_patch: MODEL,
+  bad_encoding: MODEL,
+  no_match: MODEL,
+  ambiguous: MODEL,
+  no_change: MODEL,
+  overlap: MODEL,
+  elided: MODEL,
+  not_read: MODEL,
+  stale: MODEL,
+  unknown_process: MODEL,
+  dependency_failed: MODEL,
+  no_answer: MODEL,
   // Policy or a person denied it, or approval is missing.
-  denied: { actor: "policy", retryable: false },
-  path_denied: { actor: "policy", retryable: false },
-  name_denied: { actor: "policy", retryable: false },
-  plan_mode: { actor: "policy", retryable: false },
-  approval_denied: { actor: "policy", retryable: false },
-  approval_expired: { actor: "policy", retryable: false },
+  denied: POLICY,
+  path_denied: POLICY,
+  name_denied: POLICY,
+  plan_mode: POLICY,
+  approval_denied: POLICY,
+  approval_expired: POLICY,
   // The program that made the call must act.
-  cancelled: { actor: "caller", retryable: false },
-  conflict: { actor: "caller", retryable: false },
-  too_deep: { actor: "caller", retryable: false },
-  replay_mismatch: { actor: "caller", retryable: false },
+  cancelled: CALLER,
+  conflict: CALLER,
+  too_deep: CALLER,
+  replay_mismatch: CALLER,
   // The tool, or a service that it uses, failed.
-  failed: { actor: "tool", retryable: false },
-  exit_code: { actor: "tool", retryable: false },
-  bad_output: { actor: "tool", retryable: false },
-  timeout: { actor: "tool", retryable: true },
-  unavailable: { actor: "tool", retryable: true },
-  io_error: { actor: "tool", retryable: true },
+  failed: TOOL,
+  exit_code: TOOL,
+  bad_output: TOOL,
+  timeout: TOOL_LATER,
+  unavailable: TOOL_LATER,
+  io_error: TOOL_LATER,
   // The runtime could not accept or finish the call.
-  busy: { actor: "runtime", retryable: true },
-  deadlock: { actor: "runtime", retryable: true },
-  shutdown: { actor: "runtime", retryable: true },
-  not_recorded: { actor: "runtime", retryable: true },
-  unknown_outcome: { actor: "runtime", retryable: false },
-  missing_package: { actor: "runtime", retryable: false },
-  internal: { actor: "runtime", retryable: false },
-} as const satisfies Record<string, { actor: "model" | "policy" | "caller" | "tool" | "runtime"; retryable: boolean }>;
+  busy: RUNTIME_LATER,
+  deadlock: RUNTIME_LATER,
+  shutdown: RUNTIME_LATER,
+  not_recorded: RUNTIME_LATER,
+  unknown_outcome: RUNTIME,
+  missing_package: RUNTIME,
+  internal: RUNTIME,
+} as const;
 
 /** One of the closed table of codes. */
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,3 +1,5 @@
+import { GRANT_TEXTS } from "./questions/grant-texts.ts";
+
 /**
  * Sentences for people that interfaces translate: each has a key, and values for its placeholders. The English text is
  * written here once; the console has the Chinese text of every key.
@@ -117,6 +119,7 @@ export const TEXTS = {
   "preview.ran":
     "It ran in a copy of the workspace, without network: exit code {exitCode}. Approve to apply {changes}; the command does not run again.",
   "preview.guarded": "{text}",
+  "preview.usedDenied": "It tried to use {paths}, which a rule denies: it saw nothing there, also not after approval.",
   "preview.temporaryFiles": "Temporary files in /tmp: {count}.",
   "preview.output": "Its output is below.",
   "preview.noOutput": "It printed nothing.",
@@ -127,6 +130,8 @@ export const TEXTS = {
   "preview.look": "It runs confined: it writes nothing, reads no secrets and has no network.",
   "preview.confined": "It runs confined to the workspace, without network.",
   "preview.confinedHosts": "It runs confined to the workspace, with network access only to {hosts}.",
+
+  ...GRANT_TEXTS,
 
   "verdict.taint":
     '"{tool}" acts on the outside, and this session has read untrusted text ({untrusted}) and sensitive data ({sensitive}): the text may contain instructions to send that data',
@@ -149,7 +154,14 @@ export const TEXTS = {
   "verdict.toolAllows": '"{tool}" does not need approval for this.',
   "verdict.question": "The agent asks you a question.",
   "verdict.toolAsks": '"{tool}" needs approval by default.',
-  "verdict.startsOthers": "{program} may start other programs, and the rule {rule} ({origin}) denies some.",
+  "verdict.undeclared":
+    '"{tool}" does not say what it does. If it only reads, declare kind: "readonly"; if it needs no approval, needsApproval: false.',
+  "verdict.undeclaredAgain": '"{tool}" does not say what it does.',
+  "verdict.defaultAllows": '"{tool}" does not say that it needs approval, and defaultPermission is "auto".',
+  "verdict.startsOthers":
+    "{program} may start other programs, and the rule {rule} ({origin}) denies some. A rule that names this exact command allows it.",
+  "verdict.startsAsked":
+    "{program} may start other programs, and the rule {rule} ({origin}) asks about some. A rule that names this exact command allows it.",
   "verdict.noValue": "The call has no value to compare, and the rule {rule} ({origin}) may apply.",
   "verdict.hidden":
     "What it does is only known when it runs, and the rule {rule} ({origin}) may apply. Write the full command, without variables, patterns or programs that run others.",

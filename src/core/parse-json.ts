@@ -1,4 +1,5 @@
 import { toolError, type ToolError } from "./error.ts";
+import { losesDigits } from "./results/exact-numbers.ts";
 
 /**
  * Parses JSON strictly. JSON.parse does the parsing; the scan before it finds what JSON.parse accepts: a key
@@ -94,8 +95,7 @@ function checkNumber(token: string): void {
   const value = Number(token);
   if (Number.isNaN(value)) return;
   if (!Number.isFinite(value)) throw notAccepted(`the number ${token.slice(0, 40)} is too large`, "");
-  const isInteger = /^-?\d+$/.test(token);
-  if (isInteger && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token)) {
+  if (losesDigits(token)) {
     throw notAccepted(`the number ${token.slice(0, 40)} would lose digits; send it as a string`, "");
   }
 }

@@ -72,6 +72,8 @@ export interface ResultMetadata {
   version?: string;
   /** The arm of a weighted split that ran. */
   arm?: string;
+  /** A person's answers are in it: for that person, their agent and administrators. See `hideAnswers`. */
+  isPrivate?: boolean;
   /** The result was known: from an equal call id, or from the tool's cache. */
   known?: "replay" | "cache";
   [fact: string]: unknown;
@@ -91,6 +93,12 @@ export interface ToolOutput<Details = unknown> {
   error?: ToolFailure;
   /** The answer comes later, from a person, a job or a client. */
   pending?: PendingResult["pending"];
+}
+
+/** A result as others may see it: without what a person has answered. */
+export function hideAnswers<R extends ToolResult>(result: R): R {
+  if (!result.metadata.isPrivate) return result;
+  return { ...result, content: [], display: "", details: undefined, metadata: { ...result.metadata, cut: true } };
 }
 
 /** A value as JSON text for the model, and unchanged for programs. */

@@ -75,6 +75,11 @@ export interface CommandName {
   exactOnly: boolean;
   /** A rule with `*` allows it only if it spells out these words: options that write elsewhere, execute or are unknown. */
   spelled?: readonly string[];
+  /**
+   * It may start other programs, as these words say. If there are deny or ask rules about commands, a rule with `*` must
+   * spell them out as well: `npm run build *`, not `npm run *`.
+   */
+  starts?: readonly string[];
 }
 
 export function signatureOf(tool: AnyTool, input: unknown): MaybePromise<Signature | undefined> {

@@ -24,5 +24,11 @@ function isHeld(token: string): boolean {
   if (!Number.isFinite(value)) return false;
   const digits = token.replace(/[eE].*$/, "").replace(/^-?[0.]*|\./g, "");
   if (digits.length <= SAFE_DIGITS || String(value) === token) return true;
-  return /^-?\d+$/.test(token) && BigInt(value) === BigInt(token);
+  return /^-?\d+$/.test(token) && !losesDigits(token);
+}
+
+/** Whether JavaScript cannot hold this whole number exactly. */
+export function losesDigits(token: string): boolean {
+  const value = Number(token);
+  return /^-?\d+$/.test(token) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token);
 }

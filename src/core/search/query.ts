@@ -28,8 +28,9 @@ const frequentShare = 0.05;
 const nearWordWeight = 0.5;
 const halfWeight = 0.6;
 const minHalfLength = 3;
-/** The search for similar words is the slow part of a query. */
+/** The search for similar words is the slow part of a query. Longer words are similar to none. */
 const maxNearLookups = 6;
+const maxNearLength = 40;
 
 /** Parses a query; text beyond the limit is ignored. */
 export function readQuery(query: string, vocabulary: Vocabulary): Query {
@@ -54,7 +55,8 @@ export function readQuery(query: string, vocabulary: Vocabulary): Query {
       if (frequency === 0 || (known && frequency > frequent)) continue;
       raise(words, synonym, weight * (known ? synonymWeight : substituteWeight));
     }
-    if (known || synonyms.length > 0 || weight < 1 || lookups >= maxNearLookups) continue;
+    if (known || synonyms.length > 0 || weight < 1 || lookups >= maxNearLookups || word.length > maxNearLength)
+      continue;
     lookups++;
     const halves = halvesOf(word, vocabulary);
     for (const half of halves) raise(words, half, halfWeight);
@@ -82,7 +84,14 @@ function raise(words: Map<string, number>, word: string, weight: number): void {
   if ((words.get(word) ?? 0) < weight) words.set(word, weight);
 }
 
-function identifiersIn(text: string): string[] {
+/** The pattern takes a time that grows with the square of a word's length. */
+const maxIdentifierLength = 128;
+
+function identifiersIn(query: string): string[] {
+  const text = query
+    .split(/\s+/)
+    .filter(({ length }) => length <= maxIdentifierLength)
+    .join(" ");
   const pieces = text.match(/[\p{L}\p{N}]+(?:[_.\-/:]+[\p{L}\p{N}]+)+|\p{L}*\p{Ll}\p{Lu}[\p{L}\p{N}]*/gu) ?? [];
   return [...new Set(pieces)].slice(0, 16);
 }

@@ -20,6 +20,17 @@ const office = {
 };
 
 describe("createSearchIndex", () => {
+  it.each(["abcdefghij".repeat(100), "数据库".repeat(333), "aB".repeat(500)])(
+    "reads a long word quickly: %.10s",
+    (query) => {
+      const index = indexOf(office);
+      const started = performance.now();
+      for (let i = 0; i < 50; i++) index.search(query);
+      // It took about 100 ms for each.
+      expect(performance.now() - started).toBeLessThan(2_000);
+    },
+  );
+
   it("finds by every field", () => {
     const index = indexOf(office);
     for (const [query, id] of [

@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../stage.ts";
-import { hideSecrets } from "../mask-secrets.ts";
+import { hideSecrets } from "../secrets/mask-secrets.ts";
 
 /** What the calls of one user have taught about one tool. */
 export interface ToolUse {

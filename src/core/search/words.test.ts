@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { foldCase, scanWords, wordsOf } from "./words.ts";
+import { foldCase, scanWords } from "./words.ts";
 
-describe("wordsOf", () => {
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  scanWords(text, (word) => words.push(word));
+  return words;
+}
+
+describe("the words of a text", () => {
   it.each([
     ["readFile", ["read", "file"]],
     ["ReadFile", ["read", "file"]],

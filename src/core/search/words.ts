@@ -16,13 +16,6 @@ export interface ScanOptions {
   readonly joinAll?: boolean;
 }
 
-/** The index words of a text, including joined forms. */
-export function wordsOf(text: string): string[] {
-  const words: string[] = [];
-  scanWords(text, (word) => words.push(word));
-  return words;
-}
-
 /** Lower case, without accents and compatibility forms; the same for every spelling of a letter. */
 export function foldCase(text: string): string {
   return foldAccents(text).toLowerCase();
