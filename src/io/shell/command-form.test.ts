@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { type CommandForm, matchForm } from "./command-form.ts";
+import { literal } from "./rebuilt-word.ts";
 
 const form: CommandForm = {
   options: "-abc -n:number -e:pattern -f:path -U? -# --all --lines:number --color? --file:path",
   operands: { kind: "path", first: "pattern", firstUnless: ["-e"], max: 3 },
-  writes: "-o --output",
 };
-const use = (...words: string[]) => matchForm(form, words);
+const use = (...words: string[]) => matchForm(form, words.map(literal));
 const paths = (...words: string[]) => {
   const verdict = use(...words);
   return "use" in verdict ? verdict.use.paths : verdict.refused;
@@ -41,11 +41,5 @@ describe("matchForm", () => {
     [["1", "2", "3", "4"], "more than 3"],
   ])("refuses %j", (words, why) => {
     expect(use(...words)).toMatchObject({ refused: expect.stringContaining(why) });
-  });
-
-  test("reports whether the refused option would write", () => {
-    expect(use("-ao", "x")).toMatchObject({ writes: true });
-    expect(use("--output=x")).toMatchObject({ writes: true });
-    expect(use("-d")).toMatchObject({ writes: false });
   });
 });

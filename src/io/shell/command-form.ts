@@ -10,13 +10,7 @@ import { certainPath, literal, quoteWord, type RebuiltWord, withoutGlob } from "
  */
 export interface CommandForm {
   options?: string;
-  /** Further options that are harmless only if the kernel hides secrets and refuses writes. */
-  confined?: string;
   operands: OperandRule;
-  /** Options that make the program write. They are refused like others, but the verdict says that it writes. */
-  writes?: string;
-  /** The program descends into folders: always, or with one of these options. */
-  recursive?: true | string;
   /**
    * How the program reads short options. `late`: in a cluster, the values are the next words, in order. `words`: each
    * option is a word of its own, whatever its length. Default: as getopt does.
@@ -42,32 +36,22 @@ export interface OperandRule {
 export interface FormUse {
   options: { name: string; value?: string }[];
   operands: string[];
+  /** The same before and after `--`, as words. */
+  words: { before: readonly RebuiltWord[]; after: readonly RebuiltWord[] };
   /** Operands and option values that name files or folders. */
   paths: string[];
-  /** Whether the program descends into the folders in `paths`. */
-  recursive: boolean;
   /** The rebuilt arguments for a shell: one option a word, `--` before the operands. */
   argv: string[];
 }
 
 /** `at` is the position of a refused option among the words. */
-export type FormVerdict = { use: FormUse } | { refused: string; writes: boolean; at?: number };
-
-export interface MatchOptions {
-  /** The command runs where the kernel hides secrets and refuses writes. */
-  isConfined?: boolean;
-}
+export type FormVerdict = { use: FormUse } | { refused: string; at?: number };
 
 /** Parses the arguments as the program does, and refuses what the form does not list. */
-export function matchForm(
-  form: CommandForm,
-  given: readonly (string | RebuiltWord)[],
-  { isConfined = false }: MatchOptions = {},
-): FormVerdict {
-  const words = given.map((word) => (typeof word === "string" ? literal(word) : word));
-  const known = optionsOf(form, isConfined);
-  const use: FormUse = { options: [], operands: [], paths: [], recursive: form.recursive === true, argv: [] };
-  const refuse = (refused: string, option = ""): FormVerdict => ({ refused, writes: known.writes.has(option) });
+export function matchForm(form: CommandForm, words: readonly RebuiltWord[]): FormVerdict {
+  const known = optionsOf(form);
+  const use: FormUse = { options: [], operands: [], words: { before: [], after: [] }, paths: [], argv: [] };
+  const refuse = (refused: string): FormVerdict => ({ refused });
   const operands: RebuiltWord[] = [];
   const afterDashes: RebuiltWord[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -93,7 +77,7 @@ export function matchForm(
     for (const option of isLong ? [splitLong(word.value)] : splitShort(word.value, known, form.style)) {
       const takes = known.takes.get(option.name);
       if (takes === undefined) {
-        return { ...refuse(`the option ${option.name} is not on its read-only list`, option.name), at };
+        return { refused: `the option ${option.name} is not on its read-only list`, at };
       }
       if (takes === "nothing" || takes === "maybe") {
         if (takes === "nothing" && option.value !== undefined) return refuse(`${option.name} takes no value`);
@@ -108,7 +92,7 @@ export function matchForm(
       const isUnclear = separate !== undefined && /^-./.test(value) && takes !== "pattern" && takes !== "number";
       if (isUnclear || separate?.splits) return refuse(`the value of ${option.name} is unclear`);
       const meant = separate ?? (word.kind === "expansion" ? { ...word, value } : literal(value));
-      const problem = takeValue(takes, withoutGlob(meant), use, isConfined);
+      const problem = takeValue(takes, withoutGlob(meant), use);
       if (problem) return refuse(problem);
       use.options.push({ name: option.name, value });
       if (word.kind === "expansion") use.argv.push(word.text);
@@ -117,19 +101,15 @@ export function matchForm(
     }
   }
   use.operands = [...operands, ...afterDashes].map(({ value }) => value);
+  use.words = { before: operands, after: afterDashes };
   const problem =
-    takeOperands(form.operands, { operands, afterDashes, use, isConfined }) ??
+    takeOperands(form.operands, { operands, afterDashes, use }) ??
     emitOperands(form, operands, afterDashes, use) ??
     form.check?.(use);
-  if (problem) return refuse(problem);
-  if (typeof form.recursive === "string") {
-    const names = form.recursive.split(" ");
-    use.recursive = use.options.some(({ name }) => names.includes(name));
-  }
-  return { use };
+  return problem ? refuse(problem) : { use };
 }
 
-const VALUE_KINDS = ["text", "number", "path", "glob", "pattern", "revision"] as const;
+const VALUE_KINDS = ["text", "number", "path", "pattern", "revision"] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
 type Takes = ValueKind | "nothing" | "maybe";
@@ -137,25 +117,22 @@ type Takes = ValueKind | "nothing" | "maybe";
 interface KnownOptions {
   takes: Map<string, Takes>;
   digits: boolean;
-  writes: ReadonlySet<string>;
 }
 
-const cache = { plain: new WeakMap<CommandForm, KnownOptions>(), confined: new WeakMap<CommandForm, KnownOptions>() };
+const known = new WeakMap<CommandForm, KnownOptions>();
 
-function optionsOf(form: CommandForm, isConfined: boolean): KnownOptions {
-  const known = isConfined ? cache.confined : cache.plain;
+function optionsOf(form: CommandForm): KnownOptions {
   const cached = known.get(form);
   if (cached) return cached;
   const takes = new Map<string, Takes>();
-  const listed = isConfined ? `${form.options ?? ""} ${form.confined ?? ""}` : (form.options ?? "");
-  for (const word of listed.split(/\s+/).filter(Boolean)) {
+  for (const word of (form.options ?? "").split(/\s+/).filter(Boolean)) {
     const [, name = "", kindName, maybe] = /^(--?[^:?]+)(?::(\w+)|(\?))?$/.exec(word) ?? [];
     const kind = VALUE_KINDS.find((each) => each === kindName);
     const isWord = name.startsWith("--") || form.style === "words";
     if (kind || maybe || isWord) takes.set(name, kind ?? (maybe ? "maybe" : "nothing"));
     else for (const letter of name.slice(1)) takes.set(`-${letter}`, "nothing");
   }
-  const options = { takes, digits: takes.delete("-#"), writes: new Set(form.writes?.split(" ")) };
+  const options = { takes, digits: takes.delete("-#") };
   known.set(form, options);
   return options;
 }
@@ -205,10 +182,9 @@ interface Operands {
   operands: readonly RebuiltWord[];
   afterDashes: readonly RebuiltWord[];
   use: FormUse;
-  isConfined: boolean;
 }
 
-function takeOperands(rule: OperandRule, { operands, afterDashes, use, isConfined }: Operands): string | undefined {
+function takeOperands(rule: OperandRule, { operands, afterDashes, use }: Operands): string | undefined {
   const all = [...operands, ...afterDashes];
   const { length } = all;
   const { kind } = rule;
@@ -220,7 +196,7 @@ function takeOperands(rule: OperandRule, { operands, afterDashes, use, isConfine
   for (const [at, operand] of all.entries()) {
     const expected = (at === 0 ? first : undefined) ?? kind;
     const meant = expected === "revision" && at >= operands.length ? "path" : expected;
-    const problem = takeValue(meant, operand, use, isConfined);
+    const problem = takeValue(meant, operand, use);
     if (problem) return problem;
   }
   if (rule.orWorkingFolder && length <= (first ? 1 : 0)) use.paths.push(".");
@@ -245,7 +221,7 @@ function emitOperands(
   return undefined;
 }
 
-function takeValue(kind: ValueKind, word: RebuiltWord, use: FormUse, isConfined: boolean): string | undefined {
+function takeValue(kind: ValueKind, word: RebuiltWord, use: FormUse): string | undefined {
   const { value } = word;
   switch (kind) {
     case "number":
@@ -260,19 +236,21 @@ function takeValue(kind: ValueKind, word: RebuiltWord, use: FormUse, isConfined:
       if (word.kind === "literal") use.paths.push(...pathsInRevision(value));
       else use.paths.push(...[certainPath(word)].filter((path) => path !== undefined));
       return undefined;
-    case "glob":
-      // A glob for hidden files makes search programs read them, including secrets.
-      return !isConfined && /(?:^|[/{,!])\.|\.\./.test(value) ? `the pattern ${value} names hidden files` : undefined;
     case "text":
     case "pattern":
       return undefined;
   }
 }
 
-/** `HEAD:src/a.ts` names a file, and so may every word that is not a range of commits. */
+/** `HEAD:src/a.ts` and `:0:src/a.ts` name a file, and so may every word that is not a range of commits. */
 function pathsInRevision(value: string): string[] {
-  const colon = value.indexOf(":");
-  if (colon >= 0) return [value.slice(colon + 1)].filter(Boolean);
+  // A colon may also stand in a search for a commit, so each could be the one before the path.
+  const parts = value.split(":");
+  if (parts.length > 1)
+    return parts
+      .slice(1)
+      .map((_, at) => parts.slice(at + 1).join(":"))
+      .filter(Boolean);
   const climbs = value.startsWith("/") || value.split("/").includes("..");
   return value.includes("..") && !climbs ? [] : [value];
 }

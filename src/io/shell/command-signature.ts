@@ -1,4 +1,5 @@
 import { isAbsolute, join } from "node:path";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { CommandName, CommandPart, CommandReading, HiddenParts } from "../../core/signature.ts";
 import {
   carriesCommand,
@@ -10,9 +11,11 @@ import {
   TRANSPARENT_WRAPPERS,
 } from "./command-wrappers.ts";
 import {
+  COMMAND_LIMITS,
   type CommandRedirection,
   type CommandWord,
   type Construct,
+  isOpenWord,
   parseCommand,
   type ParsedCommand,
   type SeenCommand,
@@ -20,13 +23,13 @@ import {
   unwrapArgv,
   unwrapCommand,
 } from "./parse-command.ts";
-import { notCovered } from "./prefix-forms.ts";
+import { namingWords, notCovered } from "./prefix-forms.ts";
 import { startsNothing } from "./starts-nothing.ts";
 import { isSafeEnvName } from "./shell-environment.ts";
 
-/** Longer commands always need approval: no rule matches them. */
-const MAX_CHARACTERS = 10_000;
 const MAX_CACHED = 256;
+/** Each file is looked up on the disk. */
+const MAX_PATHS = 200;
 
 /** With one of these, the simple commands do not describe everything that happens. No allow rule matches. */
 const OPAQUE_CONSTRUCTS: readonly Construct[] = [
@@ -39,16 +42,14 @@ const OPAQUE_CONSTRUCTS: readonly Construct[] = [
 
 const NOTHING_HIDDEN: HiddenParts = { commands: [], reads: [], changes: [] };
 
-const cache = new Map<string, CommandReading>();
+const cache = new BoundedMap<string, CommandReading>(MAX_CACHED);
 
 /** A command as permission rules see it. Recent results are cached. */
 export function readCommand(text: string): CommandReading {
   const cached = cache.get(text);
   if (cached) return cached;
   const reading = read(text);
-  if (text.length > MAX_CHARACTERS) return reading;
-  const [oldest] = cache.keys();
-  if (cache.size >= MAX_CACHED && oldest !== undefined) cache.delete(oldest);
+  if (text.length > COMMAND_LIMITS.characters) return reading;
   cache.set(text, reading);
   return reading;
 }
@@ -57,6 +58,8 @@ export interface CommandCircumstances {
   directory?: string | undefined;
   env?: Readonly<Record<string, string>> | undefined;
   stdin?: string | undefined;
+  /** Whether the shell finds another file under this name than the system's program. Default: never. */
+  isReplaced?: (program: string) => boolean;
 }
 
 const DELETING = new Set(["rm", "rmdir", "unlink", "shred", "trash"]);
@@ -79,17 +82,35 @@ export function countDeletions(text: string): number | "unknown" {
 }
 
 /** Reads a command together with its working directory, variables and standard input. */
-export function readCommandWith(text: string, { directory, env, stdin }: CommandCircumstances): CommandReading {
+export function readCommandWith(
+  text: string,
+  { directory, env, stdin, isReplaced }: CommandCircumstances,
+): CommandReading {
   let reading = readCommand(text);
+  const replaced = isReplaced ? unwrapCommand(text).commands.filter(({ name }) => isReplaced(name)) : [];
+  if (replaced.length > 0) {
+    const hides = { ...NOTHING_HIDDEN, ...reading.hides };
+    const names = new Set(replaced.map(({ name }) => name));
+    const programs = [...new Set([...(hides.programs ?? []), ...names])];
+    // What a rule for the system's program says does not hold for this one.
+    const parts = reading.parts.map((part) => ({
+      ...part,
+      forms: part.forms.map((form) => (names.has(part.program) && !form.starts ? { ...form, exactOnly: true } : form)),
+    }));
+    reading = { ...reading, parts, hides: { ...hides, programs } };
+  }
   if (directory !== undefined) reading = { ...reading, directory };
   for (const name of Object.keys(env ?? {})) {
     const { closed } = commandPart({ source: "", words: [], assignments: [`${name}=`], redirections: [] });
     if (closed) reading = { ...reading, undetermined: closed };
     if (carriesCommand(name)) reading = { ...reading, hides: { ...NOTHING_HIDDEN, ...reading.hides, commands: [""] } };
   }
-  if (stdin !== undefined && reading.parts.some(({ program }) => SHELLS.has(program))) {
-    const seen = [...reading.seen, ...readCommand(stdin).seen];
-    reading = { ...reading, seen, undetermined: "a shell runs its standard input" };
+  if (stdin !== undefined && stdin !== "") {
+    const isShell = reading.parts.some(({ program }) => SHELLS.has(program));
+    const seen = isShell ? [...reading.seen, ...readCommand(stdin).seen] : reading.seen;
+    // Code for an interpreter, names for `xargs`, a patch: a rule knows only the text of the command.
+    const undetermined = isShell ? "a shell runs its standard input" : "a rule does not cover its standard input";
+    reading = { ...reading, seen, undetermined };
   }
   return reading;
 }
@@ -105,7 +126,9 @@ function read(text: string): CommandReading {
     commands.flatMap(({ open }, at) => (named[at]?.touches[list] ? open : []));
   const hides: HiddenParts = {
     commands: [...new Set(openings)],
-    programs: [...new Set(commands.filter((command) => !startsNothing(command)).map(({ name }) => name))],
+    programs: [
+      ...new Set(commands.filter((command) => !startsNothing(command)).map(({ argv: [program = ""] }) => program)),
+    ],
     reads: [...openInputs, ...openOf("reads"), ...reads.unknown],
     changes: [...openOutputs, ...openOf("changes"), ...changes.unknown],
   };
@@ -114,24 +137,21 @@ function read(text: string): CommandReading {
     (construct && `it has a ${construct}`) ??
     unknown ??
     (outputs.length > 0 && changesFolder(commands) ? "it changes its folder and redirects to a file" : undefined);
-  const problem = problemOf(parsed);
+  const isMany = Math.max(reads.paths.length, changes.paths.length, inputs.length, outputs.length) > MAX_PATHS;
+  const problem =
+    parsed.problem?.reason ?? (isMany ? `The command names over ${MAX_PATHS} files: too many to check.` : undefined);
   return {
     text,
     parts: parsed.commands.map(commandPart),
     seen: [...new Set([...seenIn(parsed), ...commands.flatMap(namesOf), ...(problem ? crudePieces(text) : [])])],
-    reads: reads.paths,
-    changes: changes.paths,
-    inputs,
-    outputs,
+    reads: reads.paths.slice(0, MAX_PATHS),
+    changes: changes.paths.slice(0, MAX_PATHS),
+    inputs: inputs.slice(0, MAX_PATHS),
+    outputs: outputs.slice(0, MAX_PATHS),
     hides: Object.values(hides).some((list) => list.length > 0) ? hides : undefined,
     closed,
     problem,
   };
-}
-
-function problemOf({ text, problem }: ParsedCommand): string | undefined {
-  if (problem) return problem.reason;
-  return text.length > MAX_CHARACTERS ? `The command is longer than ${MAX_CHARACTERS} characters.` : undefined;
 }
 
 /** The texts that rules match: the whole text, and each command with and without its assignments. */
@@ -207,7 +227,7 @@ function commandPart({ words, assignments }: SimpleCommand): CommandPart {
   const runs = innerCommands(words.slice(-(forms.at(-1)?.words ?? 0)));
   return {
     program: normalizeProgramName(first.value),
-    forms: forms.map(({ text, exactOnly, spelled }) => ({ text, exactOnly, spelled })),
+    forms: forms.map(({ words: _words, ...form }) => form),
     runs,
     closed,
   };
@@ -227,22 +247,36 @@ function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
+/** No rule is meant for what more wrappers run. */
+const MAX_WRAPPERS = 8;
+
 function formsOf(words: readonly CommandWord[]): (CommandName & { words: number })[] {
   const forms: (CommandName & { words: number })[] = [];
   let rest = words;
   for (;;) {
-    const inner = innerWords(rest);
+    const inner = forms.length < MAX_WRAPPERS ? innerWords(rest) : undefined;
     const text = rest.map(({ source }) => source).join(" ");
     const { exactOnly, spelled } = notCovered(rest);
     forms.push({
       text,
-      exactOnly: exactOnly || inner !== undefined || isOpaque(rest),
+      exactOnly: exactOnly || inner !== undefined || forms.length === MAX_WRAPPERS || isOpaque(rest),
       spelled: spelled.length > 0 ? spelled : undefined,
+      starts: startsOf(rest),
       words: rest.length,
     });
     if (inner === undefined) return forms;
     rest = inner;
   }
+}
+
+/** The words that say what it starts; undefined if it starts nothing. */
+function startsOf(words: readonly CommandWord[]): string[] | undefined {
+  const argv = words.map(({ value }) => value);
+  const name = normalizeProgramName(argv[0] ?? "");
+  const open = words.filter(isOpenWord).map(({ value }) => value);
+  if (startsNothing({ name, argv, open, literal: open.length === 0, within: [] })) return undefined;
+  // A program that is given by its path is itself what is started.
+  return argv[0]?.includes("/") ? [] : namingWords(name, words.slice(1));
 }
 
 /** The words of the wrapped command; undefined if they are not certain. */
@@ -318,6 +352,7 @@ function operandOf(word: string): string[] {
   return word.startsWith("-") || word === "" ? [] : [word];
 }
 
+const MAX_MOVED = 1000;
 const MOVES = new Set(["cd", "pushd", "popd", "chdir"]);
 
 /**
@@ -335,7 +370,7 @@ function movedPaths(paths: string[], commands: readonly SeenCommand[]): { paths:
   const isKnown = moves.every(
     ({ open }, at) => open.length === 0 && targets[at]?.length === 1 && targets[at]?.[0] !== "-",
   );
-  if (!isKnown || usesEnvChdir) return { paths, unknown: relative };
+  if (!isKnown || usesEnvChdir || moves.length * relative.length > MAX_MOVED) return { paths, unknown: relative };
   let through = "";
   const folders = targets.flatMap(([target = ""]) => {
     through = isAbsolute(target) || target.startsWith("~") ? target : join(through, target);

@@ -1,4 +1,4 @@
-import { parse, type Statement } from "unbash";
+import type { Statement } from "unbash";
 import { type CommandStep, rankOf, type RiskLevel } from "../../core/call-summary.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
 import { gitSubcommand, SHELLS } from "./command-wrappers.ts";
@@ -32,7 +32,8 @@ type Step = Pick<CommandStep, "text" | "operator">;
 
 function splitSteps(text: string): Step[] {
   const whole = [{ text: text.trim() }];
-  if (parseCommand(text).problem) return whole;
+  const { problem, script } = parseCommand(text);
+  if (problem || !script) return whole;
   const found: { from: number; to: number; operator?: Step["operator"] }[] = [];
   const add = (node: Statement["command"], operator: Step["operator"]): void => {
     if (node.type === "AndOr" || (node.type === "Pipeline" && node.prefixes.length === 0)) {
@@ -41,7 +42,7 @@ function splitSteps(text: string): Step[] {
     } else found.push({ from: node.pos, to: node.end, operator });
   };
   let operator: Step["operator"];
-  for (const { command, background } of parse(text).commands) {
+  for (const { command, background } of script.commands) {
     add(command, operator);
     operator = background ? "&" : ";";
   }

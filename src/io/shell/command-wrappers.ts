@@ -1,3 +1,5 @@
+import { isDeniedEnvName } from "./shell-environment.ts";
+
 /** A program that runs the command given in its arguments. */
 interface WrapperForm {
   /** Options that take the next word, or have their value attached. */
@@ -163,10 +165,34 @@ export function readWrapper(name: string, words: readonly string[], stdin?: stri
   }
 }
 
+/** Of one wrapper. With more, some are missing, and the wrapper is not certain. */
+const MAX_READINGS = 8;
+
+interface WrapperOptions {
+  values: ReadonlySet<string>;
+  flags: ReadonlySet<string>;
+  texts: ReadonlySet<string>;
+  runsNothing: ReadonlySet<string>;
+}
+
+const optionsOfForm = new WeakMap<WrapperForm, WrapperOptions>();
+
+function optionsOf(form: WrapperForm): WrapperOptions {
+  const known = optionsOfForm.get(form);
+  if (known) return known;
+  const listed = (text = ""): ReadonlySet<string> => new Set(text.split(/\s+/).filter(Boolean));
+  const options = {
+    values: listed(form.values),
+    flags: listed(form.flags),
+    texts: listed(form.textOption),
+    runsNothing: listed(form.runsNothing),
+  };
+  optionsOfForm.set(form, options);
+  return options;
+}
+
 function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands {
-  const values = new Set(form.values?.split(/\s+/));
-  const flags = new Set(form.flags?.split(/\s+/));
-  const textOptions = new Set(form.textOption?.split(" "));
+  const { values, flags, texts: textOptions, runsNothing } = optionsOf(form);
   const result: WrappedCommands = { commands: [], texts: [], certain: !form.adds };
   let at = 0;
   for (; at < words.length; at++) {
@@ -176,11 +202,14 @@ function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands 
       break;
     }
     if (!word.startsWith("-")) break;
-    if (form.runsNothing?.split(" ").includes(word)) return { commands: [], texts: [], certain: true };
+    if (runsNothing.has(word)) return { commands: [], texts: [], certain: true };
     const option = splitOption(word, values);
     if (values.has(option.name)) {
       const value = option.value ?? words[++at] ?? "";
-      if (textOptions.has(option.name)) result.texts.push(value);
+      if (textOptions.has(option.name)) {
+        if (result.texts.length < MAX_READINGS) result.texts.push(value);
+        else result.certain = false;
+      }
       // env -S splits its value into words and puts them before the rest.
       if (option.name === "-S" || option.name === "--split-string") {
         return { commands: [], texts: [[value, ...words.slice(at + 1)].join(" ")], certain: false };
@@ -188,10 +217,12 @@ function readForm(form: WrapperForm, words: readonly string[]): WrappedCommands 
     } else if (!areFlags(word, option.name, flags)) {
       result.certain = false;
       // An unknown option may or may not take the next word: include both readings.
-      result.commands.push(words.slice(at + 2));
+      if (result.commands.length < MAX_READINGS) result.commands.push(words.slice(at + 2));
     }
   }
-  while (form.assignments && /^[A-Za-z_]\w*=/.test(words[at] ?? "")) at++;
+  for (; form.assignments && /^[A-Za-z_]\w*=/.test(words[at] ?? ""); at++) {
+    if (carriesCommand(words[at] ?? "")) result.certain = false;
+  }
   const command = words.slice(at + (form.operands ?? 0));
   if (result.texts.length === 0) result.texts.push(...textAfter(words.slice(at), textOptions));
   if (form.joined) result.texts.push(command.join(" "));
@@ -222,6 +253,7 @@ function areFlags(word: string, name: string, flags: ReadonlySet<string>): boole
 /** bash reads all options first, `-xc` like `-x -c`; with `-c` the first operand is the text. */
 function readShell(words: readonly string[], stdin: string | undefined): WrappedCommands {
   let readsText = false;
+  let certain = true;
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] ?? "";
@@ -231,7 +263,10 @@ function readShell(words: readonly string[], stdin: string | undefined): Wrapped
     }
     if (!/^[-+]./.test(word)) break;
     if (["--rcfile", "--init-file"].includes(word)) at++;
-    if (word.startsWith("--")) continue;
+    if (word.startsWith("--")) {
+      certain &&= PLAIN_SHELL_OPTIONS.has(word);
+      continue;
+    }
     if (word.startsWith("-") && word.includes("c")) readsText = true;
     if (/[oO]$/.test(word)) at++;
   }
@@ -240,11 +275,14 @@ function readShell(words: readonly string[], stdin: string | undefined): Wrapped
     const texts = first === undefined ? [] : [first];
     // Positional parameters put further words into the text.
     const carries = rest.length > 0 && /\$(?:[\d@*{]|\$)/.test(first ?? "");
-    return { commands: carries ? [rest] : [], texts, certain: !carries };
+    return { commands: carries ? [rest] : [], texts, certain: certain && !carries };
   }
-  if (first !== undefined) return { commands: [], texts: [], certain: true };
-  return { commands: [], texts: stdin === undefined ? [] : [stdin], certain: stdin !== undefined };
+  if (first !== undefined) return { commands: [], texts: [], certain };
+  return { commands: [], texts: stdin === undefined ? [] : [stdin], certain: certain && stdin !== undefined };
 }
+
+/** Others may name a file that the shell runs first. */
+const PLAIN_SHELL_OPTIONS = new Set("--login --norc --noprofile --noediting --posix --restricted --verbose".split(" "));
 
 function readFind(words: readonly string[]): WrappedCommands | undefined {
   const commands: string[][] = [];
@@ -284,11 +322,12 @@ const COMMAND_OPTION =
 const GIT_RUNS = /^(?:-c|--config-env|--exec-path)(?:=|$)|^(?:-x|--exec|--extcmd|--upload-pack|--receive-pack)(?:=|$)/;
 /** Variables whose value programs run as a command, or use to find programs. */
 const COMMAND_VARIABLE =
-  /COMMAND|PAGER|EDITOR|VISUAL|SHELL|ENV$|ASKPASS|^LD_|OPTIONS$|OPTS?$|PATH$|^GIT_|BROWSER|^IFS$|^PS\d|^BASH_/;
+  /COMMAND|PAGER|EDITOR|VISUAL|SHELL|ENV$|ASKPASS|^LD_|^DYLD_|OPTIONS$|OPTS?$|PATH$|^GIT_|BROWSER|^IFS$|^PS\d|^BASH_/;
 
-/** Whether a variable of this name may contain a command. */
+/** Whether a variable of this name may contain a command, or the place of settings that do. */
 export function carriesCommand(assignment: string): boolean {
-  return COMMAND_VARIABLE.test(assignment.split(/\+?=/)[0] ?? "");
+  const name = assignment.split(/\+?=/)[0] ?? "";
+  return COMMAND_VARIABLE.test(name) || (name === name.toUpperCase() && isDeniedEnvName(name));
 }
 
 /**
@@ -337,9 +376,10 @@ function packageCommand(name: string, rest: readonly string[]): string[] {
   if (!isRun && !PACKAGE_RUNNER.test(name)) return [];
   const after = rest.slice(isRun ? 1 : 0);
   // An option may or may not take the next word: include every word that may be the program.
-  return after.flatMap((word, at) =>
-    !word.startsWith("-") && (at === 0 || after[at - 1]?.startsWith("-")) ? [`${after.slice(at).join(" ")} `] : [],
+  const starts = after.flatMap((word, at) =>
+    !word.startsWith("-") && (at === 0 || after[at - 1]?.startsWith("-")) ? [at] : [],
   );
+  return starts.length > MAX_READINGS ? [""] : starts.map((at) => `${after.slice(at).join(" ")} `);
 }
 
 /** Wrappers that run their command unchanged: a rule for the command also applies with the wrapper. */
@@ -355,8 +395,10 @@ export const TRANSPARENT_WRAPPERS: ReadonlySet<string> = new Set([
   "xargs",
 ]);
 
-/** Wrappers that change how their command runs: a prefix rule for them would say nothing about it. */
+/** Wrappers that change how their command runs, and programs that choose the names of the files that they write. */
 export const NO_PREFIX_RULES: ReadonlySet<string> = new Set([
+  "split",
+  "csplit",
   "watch",
   "setsid",
   "ionice",

@@ -81,9 +81,10 @@ describe("parseCommand", () => {
     ["x".repeat(COMMAND_LIMITS.characters + 1), "tooComplex"],
     ["a;".repeat(COMMAND_LIMITS.commands + 2), "tooComplex"],
     ["a ".repeat(COMMAND_LIMITS.nodes + 1), "tooComplex"],
+    [`echo '${";".repeat(COMMAND_LIMITS.separators + 1)}'`, "tooComplex"],
     ["(".repeat(60) + "ls" + ")".repeat(60), "tooComplex"],
     ["echo " + "$(".repeat(300), "tooComplex"],
-    ["{".repeat(100_000), "tooComplex"],
+    ["{".repeat(COMMAND_LIMITS.braces + 1), "tooComplex"],
     ['{" "'.repeat(30_000), "tooComplex"],
   ])("reports that it did not read example %# to the end", (text, kind) => {
     expect(parseCommand(text).problem?.kind).toBe(kind);
@@ -91,5 +92,12 @@ describe("parseCommand", () => {
 
   test("keeps the commands before a limit, so deny rules still apply", () => {
     expect(words("rm x; " + "a;".repeat(COMMAND_LIMITS.commands + 2))[0]).toEqual(["rm", "x"]);
+  });
+
+  test("keeps the first words of a command that is over the limit", () => {
+    const parsed = parseCommand("git push " + "a ".repeat(COMMAND_LIMITS.nodes));
+    expect(parsed.problem?.kind).toBe("tooComplex");
+    expect(parsed.commands[0]?.words.map(({ value }) => value).slice(0, 3)).toEqual(["git", "push", "a"]);
+    expect(parsed.commands[0]?.words.length).toBeLessThan(50);
   });
 });

@@ -4,6 +4,7 @@ import {
   forEachChild,
   parse,
   type Redirection,
+  type Script,
   type SyntaxNode,
   type Word,
 } from "unbash";
@@ -16,6 +17,7 @@ import {
   SHELLS,
   type WrappedCommands,
 } from "./command-wrappers.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { findHiddenCharacter } from "./terminal-text.ts";
 
 /** Syntax beyond a chain of literal words. */
@@ -73,38 +75,58 @@ export interface ParsedCommand {
   /** All redirections, also of groups and loops. */
   redirections: CommandRedirection[];
   constructs: ReadonlySet<Construct>;
+  /** The syntax tree, unless the text was not parsed at all. */
+  script?: Script;
   /** Set if the text could not be read to the end; `commands` then has what was read. */
   problem?: { kind: "empty" | "malformed" | "tooComplex"; reason: string };
 }
 
+/**
+ * A text beyond one of these is not analysed, so a person decides. Callers send hostile texts, and every check of a
+ * command runs on the thread that serves everybody: the limits keep all checks together in milliseconds.
+ */
 export const COMMAND_LIMITS = {
-  /** Linux limits a single argument to this, so `bash -c` could not run more. */
-  characters: 128 * 1024,
-  nodes: 20_000,
+  characters: 10_000,
+  /** Words, operators and other parts of the syntax tree. */
+  nodes: 1000,
   depth: 48,
-  commands: 500,
-  // The parser rescans the text after each of these: without a limit a few kilobytes keep it busy for minutes.
-  openers: 256,
-  bracesTimesCharacters: 20_000_000,
+  commands: 60,
+  /** Characters that may end a command, also quoted ones: they are counted before the text is parsed. */
+  separators: 1000,
+  // The parser reads the rest of the text again after each of these.
+  openers: 128,
+  braces: 128,
 };
 
 const OPENER = /\$[({[]|[<>@?*+!]\(|`|<</g;
+const MAX_CACHED = 16;
+const cache = new BoundedMap<string, ParsedCommand>(MAX_CACHED);
 
-/** Parses bash text. Never throws and never guesses: `problem` reports what could not be read. */
+/**
+ * Parses bash text. Never throws and never guesses: `problem` reports what could not be read. The last results are cached,
+ * because one call is parsed by many checks.
+ */
 export function parseCommand(text: string): ParsedCommand {
+  const cached = cache.get(text);
+  if (cached) return cached;
   const reading: Reading = { commands: [], redirections: [], constructs: new Set(), nodes: 0 };
   reading.problem = findTextProblem(text);
+  let script: Script | undefined;
   if (findHiddenCharacter(text)) reading.constructs.add("hidden character");
   if (!reading.problem) {
     try {
-      readNode(parse(text), text, reading, 0);
+      script = parse(text);
+      readNode(script, text, reading, 0);
     } catch {
       // The parser is recursive and may overflow the stack.
       reading.problem = tooComplex("is nested too deeply");
     }
   }
   const { commands, redirections, constructs, problem } = reading;
-  return { text, commands, redirections, constructs, problem };
+  const parsed: ParsedCommand = { text, commands, redirections, constructs, script, problem };
+  if (text.length > COMMAND_LIMITS.characters) return parsed;
+  cache.set(text, parsed);
+  return parsed;
 }
 
 interface Reading {
@@ -126,7 +148,9 @@ function findTextProblem(text: string): ParsedCommand["problem"] {
   }
   const openers = text.match(OPENER)?.length ?? 0;
   const braces = text.match(/\{/g)?.length ?? 0;
-  if (openers > COMMAND_LIMITS.openers || braces * text.length > COMMAND_LIMITS.bracesTimesCharacters) {
+  const separators = text.match(/[;&|\n]/g)?.length ?? 0;
+  if (separators > COMMAND_LIMITS.separators) return tooManyParts();
+  if (openers > COMMAND_LIMITS.openers || braces > COMMAND_LIMITS.braces) {
     return tooComplex("has too many expansions or brackets");
   }
   return undefined;
@@ -134,6 +158,15 @@ function findTextProblem(text: string): ParsedCommand["problem"] {
 
 function tooComplex(what: string): { kind: "tooComplex"; reason: string } {
   return { kind: "tooComplex", reason: `The command ${what}. That is too complex to analyse.` };
+}
+
+function tooManyParts(): ParsedCommand["problem"] {
+  return tooComplex(`has over ${COMMAND_LIMITS.nodes} parts`);
+}
+
+/** The start of a command that is over the limit: enough for the rules that name it, and quick to check. */
+function headOf(node: Command): Command {
+  return { ...node, prefix: node.prefix.slice(0, 20), suffix: node.suffix.slice(0, 20) };
 }
 
 /** Positions of the node refer to `source`. Nested backquotes have their own source. */
@@ -149,9 +182,12 @@ function readNode(node: SyntaxNode, source: string, reading: Reading, depth: num
       childSource = node.source ?? source;
       break;
     }
-    case "Command":
-      reading.commands.push(readSimpleCommand(node, source));
+    case "Command": {
+      const isLong = node.prefix.length + node.suffix.length >= COMMAND_LIMITS.nodes - reading.nodes;
+      reading.commands.push(readSimpleCommand(isLong ? headOf(node) : node, source));
+      if (isLong) reading.problem = tooManyParts();
       break;
+    }
     case "Redirect":
     case "HereString":
     case "HereDoc":
@@ -165,7 +201,7 @@ function readNode(node: SyntaxNode, source: string, reading: Reading, depth: num
 
 function isOverLimit(reading: Reading, depth: number): boolean {
   if (reading.problem?.kind === "tooComplex") return true;
-  if (reading.nodes >= COMMAND_LIMITS.nodes) reading.problem = tooComplex(`has over ${COMMAND_LIMITS.nodes} parts`);
+  if (reading.nodes >= COMMAND_LIMITS.nodes) reading.problem = tooManyParts();
   else if (depth > COMMAND_LIMITS.depth) reading.problem = tooComplex("is nested too deeply");
   else if (reading.commands.length > COMMAND_LIMITS.commands) {
     reading.problem = tooComplex(`consists of over ${COMMAND_LIMITS.commands} commands`);
@@ -214,7 +250,10 @@ function noteConstruct(node: SyntaxNode, constructs: Set<Construct>): void {
   if (node.type === "ParameterExpansion" && node.operation?.type === "Transform") constructs.add("prompt expansion");
 }
 
-/** A subscript or an arithmetic expression is evaluated, and the value may contain a command: `a[$(x)]`. */
+/**
+ * A subscript or an arithmetic expression is evaluated, and the value may contain a command: `a[$(x)]`. So may the value of
+ * a variable that programs read.
+ */
 function evaluatesWords(node: SyntaxNode): boolean {
   switch (node.type) {
     case "TestUnary":
@@ -224,7 +263,16 @@ function evaluatesWords(node: SyntaxNode): boolean {
     case "ArithmeticWord":
       return !isNumber(node.value);
     case "ParameterExpansion":
+      if (node.operation?.type === "Slice") {
+        const { offset, length } = node.operation;
+        if (![offset, length].every((word) => word === undefined || /^\s*-?\d*$/.test(word.text))) return true;
+      }
+      if (node.operation?.type === "Default" && node.operation.operator.endsWith("=") && carriesCommand(node.parameter))
+        return true;
       return node.index !== undefined || node.prefix === "!";
+    case "For":
+    case "Select":
+      return carriesCommand(node.name.text);
     case "Assignment":
       return node.index !== undefined;
     default:
@@ -363,30 +411,34 @@ export interface UnwrappedCommand {
 }
 
 const MAX_DEPTH = 8;
-const MAX_COMMANDS = 1000;
+/** Of all commands together. A wrapper repeats the words of the command in it. */
+const MAX_WORDS = 3000;
+
+interface Unwrapping extends UnwrappedCommand {
+  words: number;
+}
 
 /** Finds the commands in chains, substitutions and wrappers (sudo, env, xargs, `bash -c`, `find -exec`), for deny rules. */
 export function unwrapCommand(text: string | ParsedCommand): UnwrappedCommand {
-  const seen: UnwrappedCommand = { commands: [], complete: true, openings: [] };
-  addText(typeof text === "string" ? parseCommand(text) : text, seen, []);
+  const parsed = typeof text === "string" ? parseCommand(text) : text;
+  const known = unwrapped.get(parsed);
+  if (known) return known;
+  const seen: Unwrapping = { commands: [], complete: true, openings: [], words: 0 };
+  addText(parsed, seen, []);
+  unwrapped.set(parsed, seen);
   return seen;
 }
 
+const unwrapped = new WeakMap<ParsedCommand, UnwrappedCommand>();
+
 /** The same for an argv list, which needs no shell. */
 export function unwrapArgv(argv: readonly string[]): UnwrappedCommand {
-  const seen: UnwrappedCommand = { commands: [], complete: true, openings: [] };
+  const seen: Unwrapping = { commands: [], complete: true, openings: [], words: 0 };
   addArgv({ argv, literal: true, open: new Set() }, seen, []);
   return seen;
 }
 
-/** The names of the programs that a text runs, including wrappers; empty if the text is not valid bash. */
-export function commandRoots(text: string | ParsedCommand): string[] {
-  const parsed = typeof text === "string" ? parseCommand(text) : text;
-  if (parsed.problem || parsed.constructs.has("prompt expansion")) return [];
-  return unwrapCommand(parsed).commands.map(({ argv }) => argv[0]?.split(/[\\/]/).findLast(Boolean) ?? "");
-}
-
-function addText(parsed: ParsedCommand, seen: UnwrappedCommand, within: readonly string[]): void {
+function addText(parsed: ParsedCommand, seen: Unwrapping, within: readonly string[]): void {
   if (parsed.problem || parsed.constructs.has("prompt expansion")) {
     seen.complete = false;
     seen.openings.push("");
@@ -395,7 +447,7 @@ function addText(parsed: ParsedCommand, seen: UnwrappedCommand, within: readonly
   for (const command of parsed.commands) addSimple(command, seen, within);
 }
 
-function addSimple(command: SimpleCommand, seen: UnwrappedCommand, within: readonly string[]): void {
+function addSimple(command: SimpleCommand, seen: Unwrapping, within: readonly string[]): void {
   const { words, assignments, redirections } = command;
   if (assignments.some(carriesCommand)) seen.openings.push("");
   if (words.length === 0) return;
@@ -419,13 +471,14 @@ interface Words {
   stdin?: string | undefined;
 }
 
-function addArgv(words: Words, seen: UnwrappedCommand, within: readonly string[]): void {
+function addArgv(words: Words, seen: Unwrapping, within: readonly string[]): void {
   const { argv, literal, open, stdin } = words;
   const [program = "", ...rest] = argv;
   const name = normalizeProgramName(program);
   if (open.has(program)) seen.openings.push("");
   if (name === "") return;
-  if (within.length >= MAX_DEPTH || seen.commands.length >= MAX_COMMANDS) {
+  seen.words += argv.length;
+  if (within.length >= MAX_DEPTH || seen.words > MAX_WORDS) {
     seen.complete = false;
     seen.openings.push("");
     return;
@@ -484,7 +537,7 @@ function hasText(program: string, words: readonly string[]): boolean {
 }
 
 /** Whether the shell may expand the word: a variable, a glob, braces, a substitution. */
-function isOpenWord({ literal, source }: CommandWord): boolean {
+export function isOpenWord({ literal, source }: CommandWord): boolean {
   if (literal || source === "[" || source === "{}") return false;
   // `~/` always expands to the same home folder.
   return /[$`*?[{(~]/.test(source.replace(/^~\//, ""));

@@ -1,9 +1,10 @@
 import { type CommandForm, matchForm } from "./command-form.ts";
-import { gitSubcommand, normalizeProgramName } from "./command-wrappers.ts";
-import type { CommandWord } from "./parse-command.ts";
-import { AWK, LOOK_FORMS, READ_ONLY_FORMS, SED } from "./read-only-forms.ts";
+import { gitSubcommand, normalizeProgramName, readWrapper, SHELLS } from "./command-wrappers.ts";
+import { type CommandWord, isOpenWord } from "./parse-command.ts";
+import { AWK, READ_ONLY_FORMS, SED } from "./read-only-forms.ts";
 import { GIT_FORMS } from "./read-only-git.ts";
 import { literal, type RebuiltWord } from "./rebuilt-word.ts";
+import { isBuiltin, isPlainBuiltin } from "./starts-nothing.ts";
 
 /** What of a command a `*` in an allow rule may not stand for. */
 export interface NotCovered {
@@ -20,8 +21,14 @@ export interface NotCovered {
 export function notCovered(words: readonly CommandWord[]): NotCovered {
   const [program, ...rest] = words;
   const name = normalizeProgramName(program?.value ?? "");
-  const given = rest.map((word) => ({ word, meant: meaningOf(word) }));
+  if (isBuiltin(name)) {
+    const [values, open] = [rest, rest.filter(isOpenWord)].map((list) => list.map(({ value }) => value));
+    return { exactOnly: !isPlainBuiltin(name, values ?? [], open), spelled: [] };
+  }
+  const started = startedBy(name, rest);
+  if (started) return started;
   const known = formOf(name, rest);
+  const given = (known ? rest.slice(0, known.end) : rest).map((word) => ({ word, meant: meaningOf(word) }));
   if (!known) {
     const isOpen = given.some(({ meant }) => mayBecomeOption(meant));
     return {
@@ -35,20 +42,52 @@ export function notCovered(words: readonly CommandWord[]): NotCovered {
     const verdict = matchForm(
       { ...known.form, endsOptions: false },
       left.map(({ meant }) => meant),
-      { isConfined: true },
     );
     if ("use" in verdict) break;
     const { at } = verdict;
     const refused = at === undefined ? undefined : left[at];
-    if (at === undefined || !refused) return { exactOnly: true, spelled: [] };
+    if (at === undefined || !refused || spelled.length >= MAX_SPELLED) return { exactOnly: true, spelled: [] };
     spelled.push(refused.word.source);
     left = left.toSpliced(at, 1);
   }
   // The words after `--` go to another program, such as the test runner.
-  const dashes = rest.findIndex(({ value }) => value === "--");
-  const passedOn = dashes < 0 || name === "git" ? [] : rest.slice(dashes + 1).filter(({ value }) => isRisky(value));
+  const dashes = known.end ?? rest.findIndex(({ value }) => value === "--");
+  const passedOn =
+    dashes < 0 || name === "git" || name === "ssh" ? [] : rest.slice(dashes).filter(({ value }) => isRisky(value));
   return { exactOnly: false, spelled: [...spelled, ...passedOn.map(({ source }) => source)] };
 }
+
+/**
+ * For a program that runs the command in its words: the rule must name that command's program, and the options before it.
+ * Undefined if it runs nothing. Shells and programs that run their command unchanged have their own checks.
+ */
+function startedBy(name: string, rest: readonly CommandWord[]): NotCovered | undefined {
+  if (SHELLS.has(name) || name === "find" || name === "fd" || name === "fdfind") return undefined;
+  const inner = readWrapper(
+    name,
+    rest.map(({ value }) => value),
+  );
+  if (!inner || (inner.certain && inner.commands.length + inner.texts.length === 0)) return undefined;
+  const [command, ...others] = inner.commands;
+  if (!command || others.length > 0 || inner.texts.length > 0) {
+    const options = rest.filter(({ value }) => value.startsWith("-"));
+    return { exactOnly: options.length === 0, spelled: options.map(({ source }) => source) };
+  }
+  const before = rest.slice(0, rest.length - command.length + 1);
+  return { exactOnly: before.some(({ literal: known }) => !known), spelled: before.map(({ source }) => source) };
+}
+
+/** The words that say what a program starts: a script, a subcommand, a target, and the name of a script after `run`. */
+export function namingWords(name: string, rest: readonly CommandWord[]): string[] {
+  const operands = rest.filter(({ value }) => !value.startsWith("-")).map(({ source }) => source);
+  const [first = ""] = operands;
+  const sub = `${name} ${first}`;
+  if (PREFIX_FORMS.has(name) && !NEEDS_OPERAND.has(name)) return [];
+  return operands.slice(0, NEEDS_OPERAND.has(sub) || /^(?:run|exec|x|dlx|task)$/.test(first) ? 2 : 1);
+}
+
+/** No rule spells out more options. */
+const MAX_SPELLED = 16;
 
 /** How many words of a command a suggested rule keeps before its `*`; undefined if it should be the whole command. */
 export function prefixLength(command: string): number | undefined {
@@ -73,7 +112,14 @@ export function prefixExamples(prefix: string): { covered: string[]; not: string
   };
 }
 
-function formOf(name: string, rest: readonly CommandWord[]): { form: CommandForm; skip: number } | undefined {
+interface KnownForm {
+  form: CommandForm;
+  skip: number;
+  /** Where the words of the program end and those of a script or of another machine begin. */
+  end?: number;
+}
+
+function formOf(name: string, rest: readonly CommandWord[]): KnownForm | undefined {
   const values = rest.map(({ value }) => value);
   if (name === "git") {
     const skip = values.length - gitSubcommand(values).length;
@@ -87,9 +133,137 @@ function formOf(name: string, rest: readonly CommandWord[]): { form: CommandForm
   }
   const sub = PREFIX_FORMS.get(`${name} ${values[0] ?? ""}`);
   if (sub) return { form: sub, skip: 1 };
-  const form = PREFIX_FORMS.get(name) ?? SCRIPTS.get(name) ?? LOOK_FORMS.get(name) ?? READ_ONLY_FORMS.get(name);
+  const own = OPTION_FORMS.get(name) ?? OPTION_FORMS.get(name.replace(/[\d.]+$/, ""));
+  if (own) return { form: own.form, skip: 0, end: own.operands && endOf(values, own.form, own.operands) };
+  const form = PREFIX_FORMS.get(name) ?? SCRIPTS.get(name) ?? READ_ONLY_FORMS.get(name);
   return form && { form, skip: 0 };
 }
+
+/** After how many words the program has this many operands. */
+function endOf(values: readonly string[], { options = "" }: CommandForm, operands: number): number | undefined {
+  const takesValue = new Set(options.match(/(?<=\s|^)--?[\w-]+(?=:)/g));
+  let left = operands;
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at] ?? "";
+    if (takesValue.has(value)) at++;
+    else if ((!value.startsWith("-") || value === "-") && --left === 0) return at + 1;
+  }
+  return undefined;
+}
+
+const anything = { kind: "text" } as const;
+
+/** Settings of ssh that only decide how it connects. */
+const SAFE_SSH_SETTING =
+  /^(?:StrictHostKeyChecking|BatchMode|ConnectTimeout|ConnectionAttempts|ServerAlive\w+|LogLevel|Port|User|Compression|AddressFamily|IdentitiesOnly|PasswordAuthentication|PreferredAuthentications|RequestTTY)[= ]/i;
+
+const sshSettings: CommandForm["check"] = ({ options }) =>
+  options.some(({ name, value = "" }) => name === "-o" && !SAFE_SSH_SETTING.test(value))
+    ? "a setting may start a program"
+    : undefined;
+
+/** A value that names a file to send, or a format that writes one. */
+const curlValues: CommandForm["check"] = ({ options, operands }) => {
+  if (operands.some((word) => /^file:/i.test(word))) return "it reads a file";
+  return options.some(({ value = "" }) => /^@|=[@<]|%output/.test(value)) ? "a value names a file" : undefined;
+};
+
+/**
+ * Options that a `*` covers for programs that reach other machines, run scripts or copy files: those that neither write a
+ * file nor start a program. `operands`: after so many, the words belong to a script or to another machine.
+ */
+const OPTION_FORMS: ReadonlyMap<string, { form: CommandForm; operands?: number }> = new Map<
+  string,
+  { form: CommandForm; operands?: number }
+>([
+  [
+    "curl",
+    {
+      form: {
+        options: `-sSfLiIvkgGN46# -X:text -H:text -A:text -e:text -m:text -d:text -F:text -w:text -r:text --silent --show-error
+          --fail --fail-with-body --location --include --head --verbose --insecure --globoff --get --no-buffer --compressed
+          --ipv4 --ipv6 --http1.1 --http2 --request:text --header:text --user-agent:text --referer:text --max-time:text
+          --connect-timeout:text --retry:number --retry-delay:number --retry-all-errors --data:text --data-raw:text
+          --data-urlencode:text --data-binary:text --json:text --form:text --write-out:text --range:text --url:text
+          --max-redirs:number --version --help`,
+        operands: anything,
+        check: curlValues,
+      },
+    },
+  ],
+  [
+    "wget",
+    {
+      form: {
+        options: `-qvSncd46 -t:number -T:number -U:text --quiet --no-verbose --server-response --spider --continue --timeout:number
+          --tries:number --user-agent:text --header:text --max-redirect:number --method:text --no-cache --version`,
+        operands: anything,
+      },
+    },
+  ],
+  [
+    "ssh",
+    {
+      form: { options: "-46CqvTtnxV -l:text -p:number -i:text -o:text", operands: anything, check: sshSettings },
+      operands: 2,
+    },
+  ],
+  [
+    "scp",
+    { form: { options: "-46CrpqvB -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
+  ],
+  [
+    "sftp",
+    { form: { options: "-46Crpqv -P:number -i:text -l:number -o:text", operands: anything, check: sshSettings } },
+  ],
+  [
+    "rsync",
+    {
+      form: {
+        options: `-avrzunhPtlpgoDHxciqLRsW --archive --verbose --recursive --compress --update --dry-run --human-readable --progress
+          --partial --times --links --perms --checksum --itemize-changes --stats --quiet --exclude:text --include:text
+          --info:text --bwlimit:text --timeout:number --max-size:text --min-size:text`,
+        operands: anything,
+      },
+    },
+  ],
+  [
+    "node",
+    {
+      form: {
+        options: `-v -h -c -i --version --help --check --test --test-only --test-name-pattern:text --watch --enable-source-maps
+          --no-warnings --trace-warnings --trace-uncaught --no-deprecation --trace-deprecation --experimental-strip-types
+          --max-old-space-size:number --stack-trace-limit:number --expose-gc --unhandled-rejections:text`,
+        operands: anything,
+      },
+      operands: 1,
+    },
+  ],
+  ["python", { form: { options: "-uBsEIqvVbhO -W:text --version --help", operands: anything }, operands: 1 }],
+  ["ruby", { form: { options: "-cvwh --version --help", operands: anything }, operands: 1 }],
+  ["perl", { form: { options: "-cvwWtTh --version --help", operands: anything }, operands: 1 }],
+  ["php", { form: { options: "-lvhim --version --help", operands: anything }, operands: 1 }],
+  ["man", { form: { options: "-kfwaK -s:text", operands: anything } }],
+  [
+    "cp",
+    {
+      form: {
+        options: `-aArRpnvufidxPLHT --archive --recursive --no-clobber --verbose --force --interactive --parents --preserve?
+          --no-dereference --dereference --update? --no-target-directory --reflink?`,
+        operands: { kind: "path" },
+      },
+    },
+  ],
+  [
+    "mv",
+    {
+      form: {
+        options: "-fnvuiT --force --no-clobber --verbose --update? --interactive --no-target-directory",
+        operands: { kind: "path" },
+      },
+    },
+  ],
+]);
 
 const SCRIPTS: ReadonlyMap<string, CommandForm> = new Map([
   ["sed", SED],
@@ -126,8 +300,6 @@ function isRisky(word: string): boolean {
   if (/^-[oOcexXI](?![a-z]*[-\w]{3})/.test(word) || RISKY_OPTION.test(word)) return true;
   return /=(?:\/|~|\.\.\/|.*\/\.\.\/)/.test(word);
 }
-
-const anything = { kind: "text" } as const;
 
 /** npm passes the words after `--` to the script. */
 const npmRun: CommandForm = {

@@ -1,8 +1,8 @@
-import type { CommandForm, FormUse, FormVerdict, OperandRule } from "./command-form.ts";
+import type { CommandForm, FormUse, OperandRule } from "./command-form.ts";
 
 // Sources of the lists: the manuals of GNU coreutils, findutils, grep, sed, diffutils, ripgrep, jq and tree. Left out on
-// purpose: options that write (-o, -i), run a helper (--pre, --compress-program), read a list of further files
-// (--files0-from), follow forever (tail -f) or show secrets (hidden files in ripgrep).
+// purpose: options that write (-o, -i), run a helper (--pre, --compress-program) or read a list of further files
+// (--files0-from).
 
 const paths: OperandRule = { kind: "path" };
 const pathsOrHere: OperandRule = { kind: "path", orWorkingFolder: true };
@@ -16,20 +16,38 @@ const grep: CommandForm = {
     --files-with-matches --files-without-match --ignore-case --no-ignore-case --invert-match --line-number
     --line-regexp --no-filename --no-messages --null --null-data --only-matching --quiet --silent --recursive
     --dereference-recursive --text --with-filename --word-regexp --initial-tab --label:text
-    --include:glob --exclude:text --exclude-dir:text`,
-  confined: "-d:text -D:text --directories:text --devices:text --binary-files:text --exclude-from:path --line-buffered",
+    --include:text --exclude:text --exclude-dir:text
+    -d:text -D:text --directories:text --devices:text --binary-files:text --exclude-from:path --line-buffered`,
   operands: { kind: "path", first: "pattern", firstUnless: ["-e", "-f", "--regexp", "--file"], min: 0 },
-  recursive: "-r -R --recursive --dereference-recursive",
   check: needsPattern,
 };
 
 const checksum: CommandForm = {
-  options: "-btz --binary --tag --text --zero",
-  confined: "-cw --check --quiet --status --strict --warn --ignore-missing -a:text -l:number",
+  options: `-btz --binary --tag --text --zero
+    -cw --check --quiet --status --strict --warn --ignore-missing -a:text -l:number`,
   operands: paths,
 };
 
-/** Programs that only read, with the arguments that they may have. */
+const list: CommandForm = {
+  options: `-aAbBdDfFgGhHiIlLmMnoOrRsStTuUxX1@ --all --git --header --icons? --level:number --long --oneline --recurse --reverse
+    --sort:text --tree --color? --group-directories-first --git-ignore --only-dirs --time-style:text`,
+  operands: pathsOrHere,
+};
+const fd: CommandForm = {
+  options: `-0aAHILsSijplgFuv1 -d:number -E:text -e:text -t:text -c:text --hidden --no-ignore --absolute-path --case-sensitive
+    --ignore-case --glob --fixed-strings --extension:text --exclude:text --type:text --max-depth:number --min-depth:number
+    --max-results:number --follow --full-path --list-details --size:text --changed-within:text --changed-before:text
+    --color:text --print0`,
+  operands: { kind: "path", first: "pattern" },
+};
+const bat: CommandForm = {
+  options:
+    "-Anpu -l:text -r:text --plain --number --language:text --line-range:text --style:text --color:text --theme:text --paging:text",
+  operands: paths,
+};
+const decompress: CommandForm = { options: "-cdfkqvl --stdout --decompress --list --quiet", operands: paths };
+
+/** Programs that only read, with the arguments that they may have. The kernel hides secrets and refuses writes. */
 export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   [
     "ls",
@@ -40,7 +58,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         --hide:text --ignore:text --ignore-backups --indicator-style:text --quoting-style:text --sort:text --time:text
         --time-style:text --width:number --dereference`,
       operands: pathsOrHere,
-      recursive: "-R --recursive",
     },
   ],
   [
@@ -60,8 +77,8 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   [
     "tail",
     {
-      options: "-qvz -# -n:number -c:number --lines:number --bytes:number --quiet --silent --verbose --zero-terminated",
-      confined: "-fF -s:number --follow? --retry --sleep-interval:number",
+      options: `-qvz -# -n:number -c:number --lines:number --bytes:number --quiet --silent --verbose --zero-terminated
+        -fF -s:number --follow? --retry --sleep-interval:number`,
       operands: paths,
     },
   ],
@@ -75,27 +92,26 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   [
     "rg",
     {
-      options: `-FHINPSUabchilnopqsvwx0 -A:number -B:number -C:number -M:number -d:number -e:pattern -f:path -g:glob -j:number
+      options: `-FHINPSUabchilnopqsvwx0 -A:number -B:number -C:number -M:number -d:number -e:pattern -f:path -g:text -j:number
         -m:number -r:pattern -t:text -T:text --after-context:number --before-context:number --context:number
         --byte-offset --case-sensitive --color:text --column --count --count-matches --crlf --files
-        --files-with-matches --files-without-match --file:path --fixed-strings --glob:glob --iglob:glob --heading
+        --files-with-matches --files-without-match --file:path --fixed-strings --glob:text --iglob:text --heading
         --no-heading --ignore-case --include-zero --invert-match --json --line-number --no-line-number --line-regexp
         --max-columns:number --max-columns-preview --max-count:number --max-depth:number --max-filesize:number
         --multiline --multiline-dotall --no-config --no-filename --no-messages --null --null-data --one-file-system
         --only-matching --passthru --path-separator:text --pcre2 --pretty --quiet --regexp:pattern --replace:pattern
         --smart-case --sort:text --sortr:text --stats --text --threads:number --trim --type:text --type-list
-        --type-not:text --vimgrep --with-filename --word-regexp --version`,
-      confined: `-uL -. -E:text --hidden --no-hidden --follow --no-follow --no-ignore --no-ignore-dot --no-ignore-vcs
+        --type-not:text --vimgrep --with-filename --word-regexp --version
+        -uL -. -E:text --hidden --no-hidden --follow --no-follow --no-ignore --no-ignore-dot --no-ignore-vcs
         --no-ignore-parent --no-ignore-global --unrestricted --encoding:text --engine:text --field-match-separator:text
         --glob-case-insensitive --ignore-file:path --no-ignore-files --no-ignore-exclude --no-pcre2-unicode --sort-files
-        --block-buffered --line-buffered --no-unicode --auto-hybrid-regex --max-depth:number --iglob:text`,
+        --block-buffered --line-buffered --no-unicode --auto-hybrid-regex`,
       operands: {
         kind: "path",
         first: "pattern",
         firstUnless: ["-e", "-f", "--regexp", "--file", "--files", "--type-list"],
         orWorkingFolder: true,
       },
-      recursive: true,
     },
   ],
   [
@@ -105,7 +121,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         --general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --reverse --sort:text --version-sort
         --check? --key:text --merge --stable --field-separator:text --unique --zero-terminated`,
       operands: paths,
-      writes: "-o --output",
     },
   ],
   [
@@ -143,7 +158,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
         --recursive --report-identical-files --side-by-side --strip-trailing-cr --suppress-common-lines --text
         --width:number --normal`,
       operands: { kind: "path", max: 2 },
-      recursive: "-r --recursive",
     },
   ],
   [
@@ -170,7 +184,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       options: `-0abcDhHklLmPsSx -d:number -t:text --all --apparent-size --bytes --total --human-readable --max-depth:number
         --si --summarize --exclude:text --time? --null --one-file-system --separate-dirs`,
       operands: pathsOrHere,
-      recursive: true,
     },
   ],
   [
@@ -197,7 +210,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
     {
       options: "-jnRu -d:text -I? -r:path --date:text --iso-8601? --reference:path --rfc-3339:text --rfc-email --utc",
       operands: { kind: "text", max: 1 },
-      writes: "-s --set",
       // Any other operand sets the clock.
       check: ({ operands }) => (operands.every((word) => word.startsWith("+")) ? undefined : "it would set the clock"),
     },
@@ -212,8 +224,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       options: `-aACdDfFghiJlnNpqrsStuvXx -I:text -L:number -P:text --charset:text --dirsfirst --du --filelimit:number
         --gitignore --matchdirs --noreport --prune --sort:text --si --timefmt:text`,
       operands: pathsOrHere,
-      writes: "-o",
-      recursive: true,
       style: "late",
     },
   ],
@@ -228,7 +238,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
       options: `-a -b -C -E -e -i -p -ps -plain -u -d -autoskip -bits -capitalize -EBCDIC -include -postscript -uppercase
         -c:number -g:number -l:number -s:number -cols:number -groupsize:number -len:number -seek:number`,
       operands: { kind: "path", max: 1 },
-      writes: "-r -revert",
       style: "words",
       endsOptions: false,
     },
@@ -239,212 +248,6 @@ export const READ_ONLY_FORMS: ReadonlyMap<string, CommandForm> = new Map<string,
   ["sha512sum", checksum],
   ["b2sum", checksum],
   ["cksum", { operands: paths }],
-]);
-
-function needsPattern({ operands, options }: FormUse): string | undefined {
-  const given = options.some(({ name }) => ["-e", "-f", "--regexp", "--file"].includes(name));
-  return given || operands.length > 0 ? undefined : "it has no pattern";
-}
-
-type Reader = (words: readonly string[]) => FormVerdict;
-
-/** Programs whose arguments are not options and operands. */
-export const EXPRESSION_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
-  ["echo", () => useOf([])],
-  // The printf of bash evaluates the name after -v. Printing needs no option.
-  ["printf", ([format = "-"]) => (format.startsWith("-") ? refuse("it has no format") : useOf([]))],
-  ["test", readTest],
-  ["find", readFind],
-]);
-
-/**
- * Programs that may print their version. Left out: those that files of a project can replace or extend (yarn and pnpm,
- * cargo and rustc under rustup, go with a toolchain line, gradle and other wrappers).
- */
-export const VERSION_QUERIES: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
-  ["node", ["-v", "--version"]],
-  ["npm", ["-v", "--version"]],
-  ["python", ["-V", "--version"]],
-  ["python3", ["-V", "--version"]],
-  ["ruby", ["-v", "--version"]],
-  ["java", ["-version", "--version"]],
-  ...["bash", "clang", "cmake", "curl", "docker", "gcc", "jq", "make", "psql", "sqlite3", "tar"].map(
-    (name) => [name, ["--version"]] as const,
-  ),
-]);
-
-function readTest(words: readonly string[]): FormVerdict {
-  const [operator = "", operand, ...rest] = words;
-  if (operand === undefined || rest.length > 0) return refuse("only a single test of one file or text is read-only");
-  if (/^-[edfhLrswx]$/.test(operator)) return useOf([operand]);
-  return /^-[nz]$/.test(operator) ? useOf([]) : refuse(`the test ${operator} is not on its read-only list`);
-}
-
-const FIND_WITHOUT_VALUE = new Set(
-  `-a -and -o -or -not ! , ( ) -d -daystart -depth -empty -executable -false -follow -ignore_readdir_race -ls -mount -nogroup
-   -noleaf -nouser -print -print0 -prune -quit -readable -true -warn -nowarn -writable -xdev`.split(/\s+/),
-);
-const FIND_WITH_TEXT = new Set(
-  `-amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth
-   -mindepth -mmin -mtime -name -path -perm -printf -regex -regextype -size -type -uid -used -user -wholename -xtype`.split(
-    /\s+/,
-  ),
-);
-const FIND_WITH_PATH = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
-const FIND_WRITES = new Set(["-delete", "-fls", "-fprint", "-fprint0", "-fprintf"]);
-
-/** The expressions of find that read: without a value, with a text, with the name of a file. */
-export const FIND_EXPRESSIONS = {
-  plain: FIND_WITHOUT_VALUE,
-  text: FIND_WITH_TEXT,
-  path: FIND_WITH_PATH,
-  writes: FIND_WRITES,
-};
-
-function readFind(words: readonly string[]): FormVerdict {
-  const paths: string[] = [];
-  let at = 0;
-  while (["-H", "-L", "-P"].includes(words[at] ?? "")) at++;
-  for (let word = words[at]; word !== undefined && !/^[-!(),]/.test(word); word = words[++at]) paths.push(word);
-  if (paths.length === 0) paths.push(".");
-  for (; at < words.length; at++) {
-    const word = words[at] ?? "";
-    if (FIND_WITHOUT_VALUE.has(word)) continue;
-    if (!FIND_WITH_TEXT.has(word) && !FIND_WITH_PATH.has(word)) {
-      return { refused: `the expression ${word} is not on its read-only list`, writes: FIND_WRITES.has(word) };
-    }
-    const value = words[++at];
-    if (value === undefined) return refuse(`${word} lacks its value`);
-    if (FIND_WITH_PATH.has(word)) paths.push(value);
-  }
-  return useOf(paths, true);
-}
-
-function useOf(paths: string[], recursive = false): FormVerdict {
-  const use: FormUse = { options: [], operands: [], paths, recursive, argv: [] };
-  return { use };
-}
-
-function refuse(refused: string): FormVerdict {
-  return { refused, writes: false };
-}
-
-export const SED: CommandForm = {
-  options: "-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix",
-  confined: "-l:number --debug --line-length:number --unbuffered --zero-terminated",
-  operands: { kind: "path", first: "pattern", firstUnless: ["-e", "--expression"] },
-  writes: "-i --in-place",
-  check: (use) =>
-    checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
-};
-
-export const AWK: CommandForm = {
-  options: "-F:pattern",
-  confined: "-v:text",
-  operands: { kind: "path", first: "pattern" },
-  check: (use) =>
-    checkScripts(use, [], isReadingAwk, "its script does more than print") ??
-    (use.operands.slice(1).some((word) => word.includes("=")) ? "it sets a variable" : undefined),
-};
-
-export const JQ: CommandForm = {
-  options: `-acCejMnrsS --ascii-output --color-output --compact-output --exit-status --indent:number --join-output
-    --monochrome-output --null-input --raw-input --raw-output --slurp --sort-keys --tab -R`,
-  operands: { kind: "path", first: "pattern" },
-  check: (use) => checkScripts(use, [], isHarmlessJq, "its filter reads the environment or other files"),
-};
-
-/** Programs whose first operand is a script. Only harmless scripts are accepted. */
-export const SCRIPTED_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  ["sed", SED],
-  [
-    "awk",
-    {
-      ...AWK,
-      check: (use) =>
-        checkScripts(use, [], isPrintOnlyAwk, "its script does more than print fields") ?? AWK.check?.(use),
-    },
-  ],
-  ["jq", JQ],
-]);
-
-/** Keeps the regular expressions below fast. */
-const MAX_SCRIPT_LENGTH = 1000;
-
-function checkScripts(
-  { options, operands }: FormUse,
-  scriptOptions: readonly string[],
-  isHarmless: (script: string) => boolean,
-  otherwise: string,
-): string | undefined {
-  const given = options.filter(({ name }) => scriptOptions.includes(name)).map(({ value }) => value ?? "");
-  const scripts = given.length > 0 ? given : operands.slice(0, 1);
-  if (scripts.length === 0) return "it has no script";
-  return scripts.every((script) => script.length <= MAX_SCRIPT_LENGTH && isHarmless(script)) ? undefined : otherwise;
-}
-
-// A line number, the last line or a regular expression; slashes and backslashes inside would need a real sed parser.
-const SED_ADDRESS = String.raw`(?:\d+|\$|/[^/\\\n[\]]*/)`;
-const SED_RANGE = String.raw`(?:${SED_ADDRESS}(?:,(?:[+~]?\d+|${SED_ADDRESS}))?)?`;
-const SED_COMMAND = new RegExp(String.raw`^${SED_RANGE} *(?:! *)?(?:[pd=]|[qQ]\d*)$`);
-// The delimiter occurs exactly three times, and the flags exclude `e` (run) and `w` (write).
-const SED_REPLACE = new RegExp(
-  String.raw`^${SED_RANGE} *s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIi0-9]*$`,
-);
-
-export function isHarmlessSed(script: string): boolean {
-  if (SED_REPLACE.test(script)) return !hasEscapedDelimiter(script);
-  return script.split(";").every((command) => SED_COMMAND.test(command.trim()));
-}
-
-/** Programs treat an escaped delimiter differently, so it is not certain where the flags begin. */
-function hasEscapedDelimiter(script: string): boolean {
-  return /\\[/|#,@]/.test(script);
-}
-
-const AWK_FIELD = String.raw`(?:\$(?:\d+|NF)|NR|NF|"[\w :,.|;-]*")`;
-const PRINT_ONLY_AWK = new RegExp(
-  String.raw`^(?:NR *(?:==|>|<|>=|<=) *\d+ *)?(?:\{ *print(?: +${AWK_FIELD}(?: *(?:, *)?${AWK_FIELD})*)? *(?:; *)?\})?$`,
-);
-
-function isPrintOnlyAwk(script: string): boolean {
-  return script !== "" && PRINT_ONLY_AWK.test(script);
-}
-
-/** No system, pipe, redirection, getline or extension; strings and comparisons may contain their characters. */
-function isReadingAwk(script: string): boolean {
-  const code = script.replace(/"(?:[^"\\\n]|\\.)*"/g, '""').replace(/([(,~!;{&|]|^)\s*\/(?:[^/\\\n]|\\.)+\//g, "$1//");
-  if (/["@]/.test(code.replaceAll('""', ""))) return false;
-  if (/\b(?:system|getline|close|fflush)\b/.test(code) || /(?<!\|)\|(?!\|)/.test(code)) return false;
-  return !/\bprintf?\b[^;}\n]*>/.test(code);
-}
-
-/** jq runs nothing, but a filter can leak the environment and files that it names. */
-export function isHarmlessJq(filter: string): boolean {
-  return !/\b(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog_args/.test(filter);
-}
-
-const list: CommandForm = {
-  options: `-aAbBdDfFgGhHiIlLmMnoOrRsStTuUxX1@ --all --git --header --icons? --level:number --long --oneline --recurse --reverse
-    --sort:text --tree --color? --group-directories-first --git-ignore --only-dirs --time-style:text`,
-  operands: pathsOrHere,
-};
-const fd: CommandForm = {
-  options: `-0aAHILsSijplgFuv1 -d:number -E:text -e:text -t:text -c:text --hidden --no-ignore --absolute-path --case-sensitive
-    --ignore-case --glob --fixed-strings --extension:text --exclude:text --type:text --max-depth:number --min-depth:number
-    --max-results:number --follow --full-path --list-details --size:text --changed-within:text --changed-before:text
-    --color:text --print0`,
-  operands: { kind: "path", first: "pattern" },
-};
-const bat: CommandForm = {
-  options:
-    "-Anpu -l:text -r:text --plain --number --language:text --line-range:text --style:text --color:text --theme:text --paging:text",
-  operands: paths,
-};
-const decompress: CommandForm = { options: "-cdfkqvl --stdout --decompress --list --quiet", operands: paths };
-
-/** Programs that only read where the kernel hides secrets and refuses writes; see `READ_ONLY_FORMS` for all others. */
-export const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   ["sleep", { operands: { kind: "text", min: 1 } }],
   ["printenv", { options: "-0 --null", operands: text }],
   [
@@ -452,7 +255,6 @@ export const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comm
     {
       options: "-ezr -n:number -i:text --echo --head-count:number --input-range:text",
       operands: paths,
-      writes: "-o --output",
     },
   ],
   ["fmt", { options: "-cstu -w:number -p:text", operands: paths }],
@@ -469,10 +271,7 @@ export const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comm
   ["expr", { operands: text }],
   ["bc", { options: "-lqs", operands: paths }],
   ["cal", { options: "-13jmwy", operands: text }],
-  [
-    "iconv",
-    { options: "-cls -f:text -t:text --from-code:text --to-code:text --list", operands: paths, writes: "-o --output" },
-  ],
+  ["iconv", { options: "-cls -f:text -t:text --from-code:text --to-code:text --list", operands: paths }],
   ["strings", { options: "-af -n:number -t:text -e:text --all --bytes:number", operands: paths }],
   ["nm", { options: "-ACDgnPprSu --demangle? --dynamic --extern-only --undefined-only", operands: paths }],
   ["readelf", { options: "-adehlnrsSWV --all --headers --dynamic --symbols --sections --wide", operands: paths }],
@@ -523,7 +322,6 @@ export const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comm
       options:
         "-rPMCNeos -p:text -I:number --unwrapScalar --prettyPrint --no-colors --output-format:text --input-format:text",
       operands: { kind: "path", first: "pattern" },
-      writes: "-i --inplace",
       endsOptions: false,
       check: ({ operands }) =>
         /\b(?:load\w*|env\w*|strenv|system|eval)\b/.test(operands[0] ?? "")
@@ -555,8 +353,103 @@ export const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, Comm
       check: ({ options }) => (options.some(({ name }) => name === "-b") ? undefined : "it needs a terminal"),
     },
   ],
-  ["pwd", { options: "-LP", operands: nothing }],
 ]);
+
+function needsPattern({ operands, options }: FormUse): string | undefined {
+  const given = options.some(({ name }) => ["-e", "-f", "--regexp", "--file"].includes(name));
+  return given || operands.length > 0 ? undefined : "it has no pattern";
+}
+
+const FIND_WITHOUT_VALUE = new Set(
+  `-a -and -o -or -not ! , ( ) -d -daystart -depth -empty -executable -false -follow -ignore_readdir_race -ls -mount -nogroup
+   -noleaf -nouser -print -print0 -prune -quit -readable -true -warn -nowarn -writable -xdev`.split(/\s+/),
+);
+const FIND_WITH_TEXT = new Set(
+  `-amin -atime -cmin -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth
+   -mindepth -mmin -mtime -name -path -perm -printf -regex -regextype -size -type -uid -used -user -wholename -xtype`.split(
+    /\s+/,
+  ),
+);
+const FIND_WITH_PATH = new Set(["-newer", "-anewer", "-cnewer", "-samefile"]);
+const FIND_WRITES = new Set(["-delete", "-fls", "-fprint", "-fprint0", "-fprintf"]);
+
+/** The expressions of find that read: without a value, with a text, with the name of a file. */
+export const FIND_EXPRESSIONS = {
+  plain: FIND_WITHOUT_VALUE,
+  text: FIND_WITH_TEXT,
+  path: FIND_WITH_PATH,
+  writes: FIND_WRITES,
+};
+
+export const SED: CommandForm = {
+  options: `-nErsuz -e:pattern --quiet --silent --expression:pattern --regexp-extended --separate --null-data --posix
+    -l:number --debug --line-length:number --unbuffered --zero-terminated`,
+  operands: { kind: "path", first: "pattern", firstUnless: ["-e", "--expression"] },
+  check: (use) =>
+    checkScripts(use, ["-e", "--expression"], isHarmlessSed, "its script is not a plain print or replace"),
+};
+
+export const AWK: CommandForm = {
+  options: "-F:pattern -v:text",
+  operands: { kind: "path", first: "pattern" },
+  check: (use) =>
+    checkScripts(use, [], isReadingAwk, "its script does more than print") ??
+    (use.operands.slice(1).some((word) => word.includes("=")) ? "it sets a variable" : undefined),
+};
+
+export const JQ: CommandForm = {
+  options: `-acCejMnrsS --ascii-output --color-output --compact-output --exit-status --indent:number --join-output
+    --monochrome-output --null-input --raw-input --raw-output --slurp --sort-keys --tab -R`,
+  operands: nothing,
+  endsOptions: false,
+};
+
+/** Keeps the regular expressions below fast. */
+const MAX_SCRIPT_LENGTH = 1000;
+
+function checkScripts(
+  { options, operands }: FormUse,
+  scriptOptions: readonly string[],
+  isHarmless: (script: string) => boolean,
+  otherwise: string,
+): string | undefined {
+  const given = options.filter(({ name }) => scriptOptions.includes(name)).map(({ value }) => value ?? "");
+  const scripts = given.length > 0 ? given : operands.slice(0, 1);
+  if (scripts.length === 0) return "it has no script";
+  return scripts.every((script) => script.length <= MAX_SCRIPT_LENGTH && isHarmless(script)) ? undefined : otherwise;
+}
+
+// A line number, the last line or a regular expression; slashes and backslashes inside would need a real sed parser.
+const SED_ADDRESS = String.raw`(?:\d+|\$|/[^/\\\n[\]]*/)`;
+const SED_RANGE = String.raw`(?:${SED_ADDRESS}(?:,(?:[+~]?\d+|${SED_ADDRESS}))?)?`;
+const SED_COMMAND = new RegExp(String.raw`^${SED_RANGE} *(?:! *)?(?:[pd=]|[qQ]\d*)$`);
+// The delimiter occurs exactly three times, and the flags exclude `e` (run) and `w` (write).
+const SED_REPLACE = new RegExp(
+  String.raw`^${SED_RANGE} *s([/|#,@])(?:(?!\1)[^\\\n]|\\[^\n])*\1(?:(?!\1)[^\\\n]|\\[^\n])*\1[gpIi0-9]*$`,
+);
+
+export function isHarmlessSed(script: string): boolean {
+  if (SED_REPLACE.test(script)) return !hasEscapedDelimiter(script);
+  return script.split(";").every((command) => SED_COMMAND.test(command.trim()));
+}
+
+/** Programs treat an escaped delimiter differently, so it is not certain where the flags begin. */
+function hasEscapedDelimiter(script: string): boolean {
+  return /\\[/|#,@]/.test(script);
+}
+
+/** No system, pipe, redirection, getline or extension; strings and comparisons may contain their characters. */
+function isReadingAwk(script: string): boolean {
+  const code = script.replace(/"(?:[^"\\\n]|\\.)*"/g, '""').replace(/([(,~!;{&|]|^)\s*\/(?:[^/\\\n]|\\.)+\//g, "$1//");
+  if (/["@]/.test(code.replaceAll('""', ""))) return false;
+  if (/\b(?:system|getline|close|fflush)\b/.test(code) || /(?<!\|)\|(?!\|)/.test(code)) return false;
+  return !/\bprintf?\b[^;}\n]*>/.test(code);
+}
+
+/** jq runs nothing, but a filter can leak the environment and files that it names. */
+export function isHarmlessJq(filter: string): boolean {
+  return !/\b(?:env|ENV|import|include|modulemeta|get_search_list)\b|__prog_args/.test(filter);
+}
 
 function printsArchive({ options }: FormUse): string | undefined {
   const isPrinted = options.some(({ name }) => ["-c", "--stdout", "-l", "--list"].includes(name));

@@ -49,9 +49,23 @@ test.each([
   expect(existsSync(join(folder, "STARTED"))).toBe(false);
 });
 
+test("git whatchanged, which newer versions refuse, starts no helper either", () => {
+  const rebuilt = rebuildCommand("git whatchanged -p", { cwd: folder, programPath: (name) => name });
+  expect(rebuilt).toMatchObject({ text: expect.stringContaining("whatchanged --no-ext-diff --no-textconv") });
+});
+
 test("hardened git gives the same results", () => {
   expect(run("git status --short")).toBe(" M a.txt\n?? helper.sh\n");
   expect(run("git diff --stat")).toContain("1 insertion");
   expect(run("git log --format=%s")).toBe("first\n");
   expect(run("git show HEAD:a.txt")).toBe("one\n");
+  expect(run("git worktree list --porcelain")).toContain("worktree ");
+  expect(run("git reflog show -n1 --date=iso")).toContain("first");
+});
+
+test("a stash is shown with the options of its command, and starts no helper", () => {
+  bash("git config diff.x.textconv ./helper.sh; echo '*.txt diff=x' > .gitattributes; git stash -q");
+  expect(run("git stash show -p")).toContain("+two");
+  expect(run("git stash list -p --format=%gd")).toMatch(/^stash@\{0\}[^]*\+two/);
+  expect(existsSync(join(folder, "STARTED"))).toBe(false);
 });

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type CommandForm, type FormVerdict, matchForm, type OperandRule } from "./command-form.ts";
+import { type CommandForm, type FormUse, matchForm, type OperandRule } from "./command-form.ts";
 import { literal, type RebuiltWord } from "./rebuilt-word.ts";
 
 const revisions: OperandRule = { kind: "revision" };
@@ -9,7 +9,7 @@ const nothing: OperandRule = { kind: "none" };
 
 // Left out on purpose: --output (writes); --ext-diff, --textconv, --show-signature, -O, --open-files-in-pager, --exec
 // and --upload-pack (run helpers); --no-index (reads anywhere).
-const DIFF = `-abBpRsuwz -D -U:number -M? -C? -S:pattern -G:pattern --abbrev? --binary --check --color? --no-color
+const DIFF = `-abBpRsuwz -D -U? -M? -C? -S:pattern -G:pattern --abbrev? --binary --check --color? --no-color
   --color-moved? --color-words --compact-summary --cc --diff-algorithm:text --diff-filter:text --dirstat? --exit-code
   --find-copies? --find-renames? --full-index --function-context --histogram --ignore-all-space --ignore-blank-lines
   --ignore-cr-at-eol --ignore-space-at-eol --ignore-space-change --ignore-submodules? --minimal --name-only --name-status
@@ -26,7 +26,8 @@ const LOG = `${DIFF} -# -c -g -i -m -n:number -E -F -P -L:text --abbrev-commit -
   --simplify-merges --since:text --skip:number --source --sparse --tags? --topo-order --until:text --walk-reflogs`;
 const FORMAT = "--format:text --pretty?";
 
-const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
+/** The subcommands that only read, by name. */
+export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   [
     "status",
     {
@@ -35,9 +36,9 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
       operands: { kind: "path" },
     },
   ],
-  ["diff", { options: `${DIFF} --cached --staged --merge-base`, operands: revisions, writes: "--output" }],
-  ["log", { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck }],
-  ["show", { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck }],
+  ["diff", { options: `${DIFF} --cached --staged --merge-base`, operands: revisions }],
+  ["log", { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck }],
+  ["show", { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck }],
   [
     "shortlog",
     {
@@ -68,8 +69,6 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
       options: `-arvi --all --color? --no-color --column? --no-column --contains:text --no-contains:text --format:text
         --ignore-case --list --merged? --no-merged? --points-at:text --remotes --show-current --sort:text --verbose`,
       operands: names,
-      writes:
-        "-d -D -m -M -c -C -f -u --delete --move --copy --force --set-upstream-to --unset-upstream --edit-description",
       check: ({ operands, options }) =>
         operands.length === 0 || options.some(({ name }) => name === "--list") ? undefined : "it would create a branch",
     },
@@ -79,15 +78,12 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
     {
       options: "-l -n? --list --contains:text --points-at:text --sort:text --merged? --no-merged? --format:text",
       operands: names,
-      writes: "-a -d -f -s --annotate --delete --force --sign",
       check: ({ operands, options }) =>
         operands.length === 0 || options.some(({ name }) => name === "-l" || name === "--list")
           ? runsNoSignatureCheck({ options })
           : "it would create a tag",
     },
   ],
-  ["remote", { options: "-v --verbose", operands: nothing }],
-  ["stash", { operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") }],
   [
     "worktree",
     { options: "-v --porcelain", operands: { kind: "text", min: 1, max: 1 }, check: onlySubcommand("list") },
@@ -144,14 +140,7 @@ const FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
   ["check-ignore", { options: "-nqvz --no-index --non-matching --quiet --verbose", operands: { kind: "path" } }],
   ["count-objects", { options: "-vH", operands: nothing }],
   ["version", { options: "--build-options", operands: nothing }],
-]);
-
-/** Forms that are harmless only in a sandbox that writes nothing. */
-const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm>([
-  [
-    "whatchanged",
-    { options: `${LOG} ${FORMAT}`, operands: revisions, writes: "--output", check: runsNoSignatureCheck },
-  ],
+  ["whatchanged", { options: `${LOG} ${FORMAT}`, operands: revisions, check: runsNoSignatureCheck }],
   [
     "remote",
     {
@@ -184,10 +173,7 @@ const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm
       },
     },
   ],
-  [
-    "symbolic-ref",
-    { options: "-q --short --quiet", operands: { kind: "text", min: 1, max: 1 }, writes: "-d --delete -m" },
-  ],
+  ["symbolic-ref", { options: "-q --short --quiet", operands: { kind: "text", min: 1, max: 1 } }],
   [
     "for-each-ref",
     {
@@ -223,36 +209,7 @@ const LOOK_FORMS: ReadonlyMap<string, CommandForm> = new Map<string, CommandForm
   ],
 ]);
 
-/** The subcommands that only read, by name. */
-export const GIT_FORMS: ReadonlyMap<string, CommandForm> = new Map([...FORMS, ...LOOK_FORMS]);
-
-const WRITING = new Set(
-  `add am apply branch checkout cherry-pick clean clone commit config fetch filter-branch gc init merge mv notes prune pull
-   push rebase remote repack replace reset restore revert rm sparse-checkout stash submodule switch tag update-index
-   update-ref worktree`.split(/\s+/),
-);
-
-/** Checks the arguments of `git`. Valid only for a repository whose configuration is trusted: see `rebuildGit`. */
-export function readGit(words: readonly string[]): FormVerdict {
-  const { subcommand, rest } = splitGit(words);
-  if (words.length === 1 && (words[0] === "--version" || words[0] === "-v")) {
-    return { use: { options: [], operands: [], paths: [], recursive: false, argv: [] } };
-  }
-  const form = FORMS.get(subcommand);
-  if (!form) {
-    const what = subcommand.startsWith("-") ? "the global option" : "the subcommand";
-    return {
-      refused: `${what} ${subcommand || "(none)"} is not on its read-only list`,
-      writes: WRITING.has(subcommand),
-    };
-  }
-  const verdict = matchForm(form, rest);
-  // A subcommand that can write is treated as writing, unless its form is on the list.
-  if ("refused" in verdict && WRITING.has(subcommand)) return { ...verdict, writes: true };
-  return verdict;
-}
-
-const RUNS_DIFF_HELPERS = new Set(["blame", "diff", "log", "show"]);
+const RUNS_DIFF_HELPERS = new Set(["blame", "diff", "log", "show", "whatchanged"]);
 
 /** With this environment and `HARDENED_CONFIG`, git starts no helper that the repository's configuration names. */
 export const HARDENED_GIT_ENV = {
@@ -272,6 +229,7 @@ const HARDENED_CONFIG = [
   "diff.external=",
   // A submodule has its own configuration.
   "diff.ignoreSubmodules=all",
+  "diff.submodule=short",
   "gpg.program=/bin/false",
   "gpg.openpgp.program=/bin/false",
   "gpg.ssh.program=/bin/false",
@@ -280,45 +238,69 @@ const HARDENED_CONFIG = [
   "protocol.allow=never",
 ];
 
-function hardenedStart(subcommand: string): string[] {
-  const helpers = RUNS_DIFF_HELPERS.has(subcommand) ? ["--no-ext-diff", "--no-textconv"] : [];
+const NO_DIFF_HELPERS = ["--no-ext-diff", "--no-textconv"];
+
+/** The arguments of git up to those of the subcommand. */
+export function hardenedStart(subcommand: string): string[] {
+  const helpers = RUNS_DIFF_HELPERS.has(subcommand) ? NO_DIFF_HELPERS : [];
   return ["--no-pager", ...HARDENED_CONFIG.flatMap((setting) => ["-c", setting]), subcommand, ...helpers];
+}
+
+/** A command of git as it was understood. */
+export interface GitUse extends Pick<FormUse, "options" | "words"> {
+  subcommand: string;
+  /** Where it runs, relative to the working folder. */
+  folder: string;
+}
+
+/** Commands that compare with the files of the work tree. */
+export const TAKES_EXCLUSIONS: ReadonlySet<string> = new Set(["diff", "diff-files", "diff-index"]);
+
+/** The words that leave out paths from the top of the repository. */
+export function exclusionsOf({ subcommand }: GitUse, paths: readonly string[]): string[] {
+  if (!TAKES_EXCLUSIONS.has(subcommand)) return [];
+  return paths.map((path) => literal(`:(exclude,top,literal)${path}`).text);
 }
 
 /** The arguments of git for a shell, hardened: no setting of the repository starts a program, except filters. */
 export function rebuildGit(
   words: readonly RebuiltWord[],
-): { words: string[]; paths: string[] } | { refused: string; writes: boolean } {
+): { words: string[]; paths: string[]; use: GitUse } | { refused: string } {
   const folders: RebuiltWord[] = [];
   let at = 0;
   for (; ["--no-pager", "-P", "-C"].includes(words[at]?.value ?? ""); at++) {
     if (words[at]?.value !== "-C") continue;
     const folder = words[++at];
-    if (folder?.kind !== "literal") return { refused: "its folder is only known at run time", writes: false };
+    if (folder?.kind !== "literal") return { refused: "its folder is only known at run time" };
     folders.push(folder);
   }
   const [first, ...rest] = words.slice(at);
   const subcommand = first?.kind === "literal" ? first.value : "";
   const form = GIT_FORMS.get(subcommand);
-  if (!form)
-    return {
-      refused: `the subcommand ${subcommand || "(none)"} is not on its read-only list`,
-      writes: WRITING.has(subcommand),
-    };
-  const verdict = matchForm({ ...form, endsOptions: false }, rest, { isConfined: true });
-  if ("refused" in verdict) return { refused: verdict.refused, writes: verdict.writes || WRITING.has(subcommand) };
+  if (!form) return { refused: `the subcommand ${subcommand || "(none)"} is not on its read-only list` };
+  const verdict = matchForm({ ...form, endsOptions: false }, rest);
+  if ("refused" in verdict) return verdict;
   const { argv, paths } = verdict.use;
   const moves = folders.flatMap(({ text }) => ["-C", text]);
   const start = hardenedStart(subcommand).map((word) => literal(word).text);
   // Paths are relative to the last folder.
   const base = folders.map(({ value }) => value).join("/");
   const named = base === "" ? paths : [base, ...paths.map((path) => (path.startsWith("/") ? path : `${base}/${path}`))];
-  return { words: [...moves, ...start, ...argv], paths: named };
+  const { options, words: operands } = verdict.use;
+  const use = { subcommand, options, words: operands, folder: base === "" ? "." : base };
+  const args = HAS_COMMANDS.has(subcommand) ? commandFirst(subcommand, argv, operands) : argv;
+  return { words: [...moves, ...start, ...args], paths: named, use };
 }
 
-function splitGit(words: readonly string[]): { subcommand: string; rest: readonly string[] } {
-  const [subcommand = "", ...rest] = words[0] === "--no-pager" ? words.slice(1) : words;
-  return { subcommand, rest };
+/** Their first operand is a command, and options are those of the command. */
+const HAS_COMMANDS = new Set(["notes", "reflog", "remote", "stash", "worktree"]);
+
+function commandFirst(subcommand: string, argv: readonly string[], { before, after }: GitUse["words"]): string[] {
+  const [command] = before;
+  if (command === undefined) return [...argv];
+  const at = argv.length - before.length - (after.length > 0 ? after.length + 1 : 0);
+  const helpers = subcommand === "stash" ? NO_DIFF_HELPERS : [];
+  return [command.text, ...helpers, ...argv.toSpliced(at, 1)];
 }
 
 function runsNoSignatureCheck({

@@ -6,26 +6,18 @@ import {
   isHarmlessJq,
   isHarmlessSed,
   JQ,
-  LOOK_FORMS,
   NPM_FORMS,
   PIP_FORMS,
   printsVersion,
   READ_ONLY_FORMS,
   SED,
 } from "./read-only-forms.ts";
-import { HARDENED_GIT_ENV, rebuildGit } from "./read-only-git.ts";
+import { type GitUse, HARDENED_GIT_ENV, rebuildGit } from "./read-only-git.ts";
 import { literal, type RebuiltWord, withoutGlob } from "./rebuilt-word.ts";
 import { isDeniedEnvName, isSafeEnvName } from "./shell-environment.ts";
 
 /** Why a command needs approval. */
-export class NotReadOnly extends Error {
-  readonly writes: boolean;
-
-  constructor(reason: string, writes = false) {
-    super(reason);
-    this.writes = writes;
-  }
-}
+export class NotReadOnly extends Error {}
 
 export interface CommandOptions {
   /** A program starts it, not the shell: builtins and assignments are not possible. */
@@ -44,6 +36,8 @@ export interface ReaderContext {
   enter(folder: string): void;
   /** The quoted absolute path of a program. */
   program(name: string): string;
+  /** Notes a command of git: what it prints depends on the repository. Returns words that it needs in addition. */
+  git(use: GitUse): readonly string[];
 }
 
 type Words = readonly RebuiltWord[];
@@ -63,14 +57,12 @@ export function readProgram([first, ...words]: Words, context: ReaderContext, op
   }
   const reader = READERS.get(name);
   if (reader) return reader(words, context, options);
-  const form = LOOK_FORMS.get(name) ?? READ_ONLY_FORMS.get(name);
-  if (!form) throw new NotReadOnly(`${name} is not on the list of read-only programs`);
-  return readForm(name, form, words, context);
+  return readForm(name, formOf(name), words, context);
 }
 
 function readForm(name: string, form: CommandForm, words: Words, context: ReaderContext, before = ""): string {
-  const verdict = matchForm(form, words, { isConfined: true });
-  if ("refused" in verdict) throw new NotReadOnly(`${name}: ${verdict.refused}`, verdict.writes);
+  const verdict = matchForm(form, words);
+  if ("refused" in verdict) throw new NotReadOnly(`${name}: ${verdict.refused}`);
   for (const path of verdict.use.paths) context.path(path);
   return [context.program(name), ...(before ? [before] : []), ...verdict.use.argv].join(" ");
 }
@@ -145,7 +137,7 @@ const READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ]);
 
 function formOf(name: string): CommandForm {
-  const form = LOOK_FORMS.get(name) ?? READ_ONLY_FORMS.get(name);
+  const form = READ_ONLY_FORMS.get(name);
   if (!form) throw new NotReadOnly(`${name} is not on the list of read-only programs`);
   return form;
 }
@@ -323,10 +315,7 @@ function readFind(words: Words, context: ReaderContext): string {
     if (FIND_EXPRESSIONS.plain.has(word.value)) continue;
     const takesPath = FIND_EXPRESSIONS.path.has(word.value);
     if (!takesPath && !FIND_EXPRESSIONS.text.has(word.value)) {
-      throw new NotReadOnly(
-        `find: the expression ${word.value} is not on its read-only list`,
-        FIND_EXPRESSIONS.writes.has(word.value),
-      );
+      throw new NotReadOnly(`find: the expression ${word.value} is not on its read-only list`);
     }
     const value = words[++at];
     if (!value || value.kind === "expansion") throw new NotReadOnly(`find: the value of ${word.value} is unclear`);
@@ -338,10 +327,17 @@ function readFind(words: Words, context: ReaderContext): string {
 
 function readGitCommand(words: Words, context: ReaderContext, { isStarted }: CommandOptions): string {
   const argv = rebuildGit(words);
-  if ("refused" in argv) throw new NotReadOnly(`git: ${argv.refused}`, argv.writes);
+  if ("refused" in argv) throw new NotReadOnly(`git: ${argv.refused}`);
   for (const path of argv.paths) context.path(path);
+  const excluded = context.git(argv.use);
   const settings = Object.entries(HARDENED_GIT_ENV).map(([name, value]) => `${name}=${value}`);
-  return [...(isStarted ? [context.program("env")] : []), ...settings, context.program("git"), ...argv.words].join(" ");
+  return [
+    ...(isStarted ? [context.program("env")] : []),
+    ...settings,
+    context.program("git"),
+    ...argv.words,
+    ...excluded,
+  ].join(" ");
 }
 
 /** With --sandbox, GNU sed refuses scripts that run, read or write. */
@@ -349,7 +345,7 @@ function readSed(words: Words, context: ReaderContext): string {
   const scripts = scriptsOf(words, /^(?:-e|--expression)$/, /^(?:-e|--expression=)(.+)$/s, /^-[lF]$/);
   const isHarmless = scripts.every((word) => word.kind === "literal" && isHarmlessSed(word.value));
   if (isHarmless) return readForm("sed", SED, words, context);
-  if (scripts.some(({ value }) => mayRunSed(value))) throw new NotReadOnly("sed: its script may run or write", true);
+  if (scripts.some(({ value }) => mayRunSed(value))) throw new NotReadOnly("sed: its script may run or write");
   return readForm("sed", { ...SED, check: undefined }, words, context, "--sandbox");
 }
 
@@ -404,12 +400,7 @@ function readJq(words: Words, context: ReaderContext): string {
     throw new NotReadOnly("jq: its filter reads the environment or other files");
   }
   const options = rest.filter(({ value }) => value.startsWith("-"));
-  const verdict = readForm(
-    "jq",
-    { ...JQ, operands: { kind: "none" }, endsOptions: false, check: undefined },
-    options,
-    context,
-  );
+  const verdict = readForm("jq", JQ, options, context);
   for (const file of files) if (file.kind === "literal") context.path(file.value);
   return `${verdict}${settings.map((word) => ` ${word}`).join("")} ${filter?.text ?? "."}${textsOf(files)}`;
 }
@@ -433,7 +424,7 @@ function readSubcommand(name: string, forms: ReadonlyMap<string, CommandForm>, s
   return ([first, ...words], context, { isStarted }) => {
     const form = isLiteral(first) ? forms.get(first.value) : undefined;
     if (!form || !first) throw new NotReadOnly(`${name}: the subcommand is not on its read-only list`);
-    const verdict = matchForm(form, words, { isConfined: true });
+    const verdict = matchForm(form, words);
     if ("refused" in verdict) throw new NotReadOnly(`${name} ${first.value}: ${verdict.refused}`);
     const before = settings === "" ? [] : [...(isStarted ? [context.program("env")] : []), settings];
     return [...before, context.program(name), first.text, ...verdict.use.argv].join(" ");

@@ -5,7 +5,6 @@ import {
   type Command,
   type HereDoc,
   type ParameterExpansionPart,
-  parse,
   type Redirection,
   type Script,
   type Statement,
@@ -17,6 +16,7 @@ import {
 import { expandBraces } from "../files/glob-pattern.ts";
 import { literalWord, parseCommand } from "./parse-command.ts";
 import { type CommandOptions, NotReadOnly, type ReaderContext, readProgram } from "./read-only-programs.ts";
+import { exclusionsOf, type GitUse } from "./read-only-git.ts";
 import { literal, quoteWord, type RebuiltWord } from "./rebuilt-word.ts";
 import { isDeniedEnvName, isSafeEnvName } from "./shell-environment.ts";
 
@@ -29,6 +29,8 @@ export interface RebuildOptions {
   roots?: readonly string[];
   /** Whether programs and data of the system may be read too. Default: true. */
   readsSystem?: boolean;
+  /** Files that the sandbox hides, from the top of the repository: without them git takes no notice of that. */
+  hiddenFromGit?: readonly string[];
 }
 
 export interface RebuiltCommand {
@@ -36,6 +38,8 @@ export interface RebuiltCommand {
   text: string;
   /** Absolute paths of the files and folders that it names, without those of the system. */
   paths: string[];
+  /** Its commands of git, with absolute folders. What they print depends on the repository. */
+  git: GitUse[];
 }
 
 /**
@@ -46,12 +50,12 @@ export interface RebuiltCommand {
  * by its absolute path. A mistake of the parser can change the result, but it hides nothing.
  */
 export function rebuildCommand(text: string, options: RebuildOptions): RebuiltCommand | { refused: string } {
-  const { problem, constructs } = parseCommand(text);
-  if (problem) return { refused: problem.reason };
+  const { problem, constructs, script } = parseCommand(text);
+  if (problem || !script) return { refused: problem?.reason ?? "It was not parsed." };
   if (constructs.has("hidden character")) return { refused: "It has a hidden character." };
   const rebuilder = new Rebuilder(options);
   try {
-    return { text: rebuilder.script(parse(text)), paths: [...rebuilder.paths] };
+    return { text: rebuilder.script(script), paths: [...rebuilder.paths], git: rebuilder.uses };
   } catch (error) {
     if (error instanceof NotReadOnly) return { refused: error.message };
     throw error;
@@ -76,6 +80,7 @@ const SPECIAL_PARAMETER = /^[0-9?#@*]$/;
 
 class Rebuilder implements ReaderContext {
   readonly paths = new Set<string>();
+  readonly uses: GitUse[] = [];
   readonly #options: RebuildOptions;
   /** The folder at this place of the text: `cd` changes it. */
   #folder: string;
@@ -93,9 +98,9 @@ class Rebuilder implements ReaderContext {
 
   /** The text of `bash -c`, which a subshell can run. */
   subscript(text: string): string {
-    const { problem } = parseCommand(text);
-    if (problem) throw new NotReadOnly(problem.reason);
-    return this.#nested(() => `( ${this.script(parse(text))} )`);
+    const { problem, script } = parseCommand(text);
+    if (problem || !script) throw new NotReadOnly(problem?.reason ?? "it was not parsed");
+    return this.#nested(() => `( ${this.script(script)} )`);
   }
 
   command(words: readonly RebuiltWord[], options: CommandOptions = {}): string {
@@ -117,6 +122,11 @@ class Rebuilder implements ReaderContext {
   enter(folder: string): void {
     this.path(folder);
     this.#folder = resolve(this.#folder, folder);
+  }
+
+  git(use: GitUse): readonly string[] {
+    this.uses.push({ ...use, folder: resolve(this.#folder, use.folder) });
+    return exclusionsOf(use, this.#options.hiddenFromGit ?? []);
   }
 
   program(name: string): string {
@@ -252,7 +262,7 @@ class Rebuilder implements ReaderContext {
     const isDuplicate = (operator === ">&" || operator === "<&") && /^\d$/.test(target.value);
     const isDiscarded = operator !== "<&" && /^\/dev\/(?:null|stdout|stderr)$/.test(target.value);
     if (target.kind !== "literal" || !(isDuplicate || isDiscarded)) {
-      throw new NotReadOnly("it redirects to a file", true);
+      throw new NotReadOnly("it redirects to a file");
     }
     return `${number}${operator}${target.text}`;
   }

@@ -10,6 +10,8 @@ const INTERPRETER =
   /^(?:(?:ba|da|z|k|mk|a|fi|tc|c)?sh|node|nodejs|deno|bun|tsx|ts-node|python[\d.]*|pypy\d*|ruby|perl[\d.]*|php[\d.]*|lua[\d.]*|luajit|rscript|julia|awk|gawk|mawk|sed|make|gmake|java|groovy|osascript|pwsh|powershell|tclsh|expect|source|\.)$/i;
 
 const MAX_FILES = 32;
+/** Each may be in several folders. */
+const MAX_NAMED = 200;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -48,7 +50,7 @@ function scriptsOf(command: string, cwd: string): string[] {
   const inputs = parsed.redirections.flatMap(({ operator, target }) =>
     operator === "<" && target ? [target.value] : [],
   );
-  const named = [...words, ...inputs].filter((word) => word !== "" && !word.startsWith("-"));
+  const named = [...words, ...inputs].filter((word) => word !== "" && !word.startsWith("-")).slice(0, MAX_NAMED);
   return [...new Set(named.flatMap((word) => folders.map((folder) => resolve(folder, word))))];
 }
 
