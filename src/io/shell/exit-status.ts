@@ -1,6 +1,7 @@
 import { constants } from "node:os";
 
-export type KillReason = "timeout" | "aborted" | "killed";
+/** `limit`: it used more than it may; see `TreeLimits`. */
+export type KillReason = "timeout" | "aborted" | "killed" | "limit";
 
 /** How a process ended and why. */
 export interface Exit {

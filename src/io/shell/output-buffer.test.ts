@@ -135,3 +135,19 @@ test("a listener is called for every chunk until it unsubscribes, and a throwing
   expect(received).toBe(2);
   expect(output.totalBytes).toBe(3);
 });
+
+test("a skipped part is counted, cuts the spill, and never joins what is before and after it", async () => {
+  const spill = memorySpill();
+  const output = createOutputBuffer({ maxBytes: 40, separateStreams: true, openSpill: () => spill.open() });
+  feed(output, "first\nsecond\n");
+  output.skip({ bytes: 1000, newlines: 10 }, "stdout");
+  feed(output, "last\n");
+  await output.close();
+  const { stdout, ...snapshot } = output.snapshot();
+  expect(snapshot).toMatchObject({ head: "first\nseco", tail: "last\n", totalBytes: 1018, totalLines: 13 });
+  expect(snapshot.omittedBytes).toBe(1018 - "first\nseco".length - "last\n".length);
+  expect(stdout).toMatchObject({ head: "first", tail: "last\n", totalBytes: 1018 });
+  expect(snapshot.spill).toMatchObject({ status: "closed", complete: false, bytes: 13 });
+  expect(spill.text()).toBe("first\nsecond\n");
+  expect(output.lines({ limit: 1 }).lines).toEqual([{ number: 13, text: expect.stringContaining("last") }]);
+});

@@ -1,5 +1,5 @@
 import { errorMessage } from "../../core/error.ts";
-import { ErrorLines } from "./error-lines.ts";
+import { countNewlines, ErrorLines } from "./error-lines.ts";
 
 export type StreamName = "stdout" | "stderr";
 
@@ -11,6 +11,12 @@ export interface OutputOptions {
   /** Called when the output exceeds the memory; the sink then gets everything from the first byte. */
   openSpill?: OpenSpill;
   maxSpillBytes?: number;
+}
+
+/** A part of the output that was not read. */
+export interface SkippedOutput {
+  bytes: number;
+  newlines: number;
 }
 
 export interface OutputText {
@@ -43,6 +49,8 @@ export interface OutputSince {
 export interface OutputBuffer {
   /** The chunk must not change afterwards. If a promise is returned, read nothing more before it resolves. */
   append(chunk: Buffer, stream?: StreamName): Promise<void> | undefined;
+  /** Counts output that is neither kept nor spilled. */
+  skip(part: SkippedOutput, stream: StreamName): void;
   readonly totalBytes: number;
   /** No more output will come. */
   readonly closed: boolean;
@@ -122,6 +130,14 @@ export function createOutputBuffer(options: OutputOptions = {}): OutputBuffer {
       notify();
       return pressure;
     },
+    skip({ bytes, newlines: skippedLines }, stream) {
+      received[stream] += bytes;
+      newlines += skippedLines;
+      unfinished[stream] = Buffer.alloc(0);
+      spill ??= openSpill();
+      spill?.cut();
+      for (const copy of [all, separate?.[stream]]) copy?.skip(bytes);
+    },
     get totalBytes() {
       return all.totalBytes;
     },
@@ -195,6 +211,8 @@ function readSince(bytes: HeadTailBytes, cursor: number): OutputSince {
  */
 export interface HeadTailBytes {
   push(chunk: Uint8Array): void;
+  /** Bytes that follow here and are not kept. */
+  skip(bytes: number): void;
   /** Whether `length` more bytes still fit without losing any. */
   fits(length: number): boolean;
   readonly totalBytes: number;
@@ -208,7 +226,7 @@ export interface HeadTailBytes {
 const FIRST_ALLOCATION = 4096;
 
 export function createHeadTailBytes(maxBytes: number): HeadTailBytes {
-  const headMax = Math.floor(maxBytes / 2);
+  let headMax = Math.floor(maxBytes / 2);
   const tailMax = maxBytes - headMax;
   let head: Buffer = Buffer.alloc(0);
   let headLength = 0;
@@ -242,6 +260,12 @@ export function createHeadTailBytes(maxBytes: number): HeadTailBytes {
         headLength += toHead;
       }
       if (toHead < chunk.length) pushTail(chunk.subarray(toHead));
+    },
+    skip(bytes) {
+      totalBytes += bytes;
+      headMax = headLength;
+      tailStart = 0;
+      tailLength = 0;
     },
     fits: (length) => totalBytes + length <= maxBytes,
     get totalBytes() {
@@ -330,7 +354,8 @@ function splitLines(text: string): string[] {
 
 /** Receives output that does not fit in memory, for example a file. */
 export interface SpillSink {
-  write(chunk: Buffer): void | Promise<void>;
+  /** May return how many bytes it took: if not all, it takes no more. */
+  write(chunk: Buffer): void | Promise<number | void>;
   close(): Promise<{ ref: string }>;
 }
 
@@ -346,6 +371,8 @@ export type SpillState =
 interface SpillWriter {
   /** Accepts the chunk immediately. If a promise is returned, send nothing more before it resolves. */
   write(chunk: Buffer): Promise<void> | undefined;
+  /** What follows is not written. */
+  cut(): void;
   close(): Promise<SpillState>;
   readonly state: SpillState;
 }
@@ -370,9 +397,13 @@ export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWrite
         const batch = Buffer.concat(waiting);
         waiting = [];
         sink ??= await open();
-        await sink.write(batch);
+        const taken = (await sink.write(batch)) ?? batch.length;
         waitingBytes -= batch.length;
-        if (state.status === "open") state.bytes += batch.length;
+        if (state.status === "open") state.bytes += taken;
+        if (taken === batch.length) continue;
+        complete = false;
+        waiting = [];
+        waitingBytes = 0;
       }
     } catch (error) {
       fail(error);
@@ -399,13 +430,16 @@ export function createSpillWriter(open: OpenSpill, maxBytes: number): SpillWrite
       writing ??= writeWaiting();
       return waitingBytes > HIGH_WATER_BYTES ? writing : undefined;
     },
+    cut() {
+      complete = false;
+    },
     async close() {
       while (writing) await writing;
       if (state.status !== "open") return state;
       try {
         sink ??= await open();
         const { ref } = await sink.close();
-        state = { status: "closed", ref, bytes: accepted, complete };
+        state = { status: "closed", ref, bytes: state.bytes, complete };
       } catch (error) {
         fail(error);
       }
@@ -438,24 +472,4 @@ function sequenceLength(lead: number): number {
   if (lead >= 0xf0 && lead <= 0xf4) return 4;
   if (lead >= 0xe0) return lead < 0xf0 ? 3 : 1;
   return lead >= 0xc2 ? 2 : 1;
-}
-
-const NO_WORDS = new Int32Array(0);
-
-/** Four bytes at a time: this reads every byte of all output, and byte by byte it would take most of the run time. */
-export function countNewlines(bytes: Uint8Array): number {
-  const { length } = bytes;
-  let count = 0;
-  let at = 0;
-  for (; at < length && (bytes.byteOffset + at) % 4 !== 0; at++) if (bytes[at] === NEWLINE) count++;
-  // If the bytes end before the first word boundary, an Int32Array from there would throw.
-  const words = length - at < 4 ? NO_WORDS : new Int32Array(bytes.buffer, bytes.byteOffset + at, (length - at) >> 2);
-  for (let index = 0; index < words.length; index++) {
-    // A byte of `other` is zero for a newline. Its top bit then stays clear and is counted.
-    const other = (words[index] ?? 0) ^ 0x0a0a0a0a;
-    const hits = ~(((other & 0x7f7f7f7f) + 0x7f7f7f7f) | other) & 0x80808080;
-    count += Math.imul(hits >>> 7, 0x01010101) >>> 24;
-  }
-  for (at += words.length * 4; at < length; at++) if (bytes[at] === NEWLINE) count++;
-  return count;
 }

@@ -22,6 +22,8 @@ interface TreeMember {
   /** Dead but not yet reaped by its parent. */
   zombie: boolean;
   stopped: boolean;
+  threads: number;
+  residentPages: number;
 }
 
 /** The tree of a process that was just started. `mark` is described at `TreeRoot`. */
@@ -78,6 +80,8 @@ export function readProcess(pid: number): TreeMember | undefined {
     startTime: fields[19] ?? "",
     zombie: fields[0] === "Z" || fields[0] === "X",
     stopped: fields[0] === "T" || fields[0] === "t",
+    threads: Number(fields[17]),
+    residentPages: Number(fields[21]),
   };
 }
 
@@ -117,7 +121,7 @@ export interface KillOptions {
 
 const POLL_MS = 10;
 const KILL_ROUNDS = 100;
-const SUPERVISOR_ROUNDS = 100;
+const SUPERVISOR_MS = 1000;
 const FREEZE_ROUNDS = 100;
 
 /** Kills the whole tree. Resolves when it is gone, with the ids of processes that could not be killed. */
@@ -133,6 +137,9 @@ export async function killProcessTree(root: TreeRoot, options: KillOptions): Pro
 }
 
 async function killMembers(root: TreeRoot, { graceMs, sendHangup, isSupervised }: KillOptions): Promise<number[]> {
+  // Without waiting, before a search that takes long if they are many.
+  if (isSupervised && graceMs === 0 && readProcess(root.pid)?.startTime === root.startTime)
+    signalProcess(root.pid, "SIGQUIT");
   // Recorded before the first signal: once a parent is dead, its children are re-parented.
   const known = new Map<number, TreeMember>();
   const living = (): TreeMember[] => {
@@ -141,11 +148,11 @@ async function killMembers(root: TreeRoot, { graceMs, sendHangup, isSupervised }
   };
   const requested = living();
   for (const signal of firstSignals(sendHangup)) signalMembers(requested, root.pid, signal);
-  for (let waited = 0; waited < graceMs && requested.some(isAlive); waited += POLL_MS) await sleep(POLL_MS);
+  await waitWhile(() => requested.some(isAlive), graceMs);
   const supervisor = isSupervised ? requested.find(({ pid }) => pid === root.pid) : undefined;
   if (supervisor && isAlive(supervisor)) {
     signalProcess(supervisor.pid, "SIGQUIT");
-    for (let round = 0; round < SUPERVISOR_ROUNDS && isAlive(supervisor); round++) await sleep(POLL_MS);
+    await waitWhile(() => isAlive(supervisor), SUPERVISOR_MS);
   }
   // Looked up again in each round: a process may have forked in between.
   for (let round = 0; round < KILL_ROUNDS; round++) {
@@ -155,6 +162,12 @@ async function killMembers(root: TreeRoot, { graceMs, sendHangup, isSupervised }
     await sleep(POLL_MS);
   }
   return living().map((member) => member.pid);
+}
+
+/** By the clock: on a busy machine a pause takes longer than it should. */
+async function waitWhile(condition: () => boolean, maxMs: number): Promise<void> {
+  const until = performance.now() + maxMs;
+  while (performance.now() < until && condition()) await sleep(POLL_MS);
 }
 
 function firstSignals(sendHangup: boolean): NodeJS.Signals[] {
@@ -263,7 +276,7 @@ async function killGroup(pid: number, { graceMs, sendHangup }: KillOptions): Pro
     }
   };
   for (const signal of firstSignals(sendHangup)) signalGroup(pid, signal);
-  for (let waited = 0; waited < graceMs && exists(); waited += POLL_MS) await sleep(POLL_MS);
+  await waitWhile(exists, graceMs);
   for (let round = 0; round < KILL_ROUNDS && exists(); round++) {
     signalGroup(pid, "SIGKILL");
     await sleep(POLL_MS);
@@ -275,4 +288,108 @@ async function killOnWindows(pid: number): Promise<number[]> {
   const taskkill = spawn("taskkill", ["/pid", String(pid), "/T", "/F"], { stdio: "ignore", windowsHide: true });
   await once(taskkill, "close").catch(() => undefined);
   return [];
+}
+
+/** What a process and its descendants may use together. */
+export interface TreeLimits {
+  /** Threads count too, as for the kernel's own limits. */
+  processes: number;
+  memoryBytes: number;
+  /** Time between two looks, at least. More for what runs long. Default: 100. */
+  pauseMs?: number;
+}
+
+/** Time between two looks, at least, and as a multiple of the time that one took. */
+const MIN_PAUSE_MS = 100;
+const PAUSE_FACTOR = 20;
+/** How often the processes of the machine are counted, which costs microseconds: if there are many more, it looks now. */
+const COUNT_MS = 20;
+/** A machine with less free memory than this share is short of it. */
+const SCARCE_SHARE = 0.25;
+
+/**
+ * Watches a tree until the returned function is called, and reports once if it exceeds a limit. The kernel limits
+ * single processes at once; sums it limits only by means that need rights which few processes have. Linux only.
+ */
+export function watchTree(root: TreeRoot, limits: TreeLimits, onExceeded: (what: string) => void): () => void {
+  if (process.platform !== "linux") return () => undefined;
+  const freeAtStart = machineMemory()?.free;
+  const tasksAtStart = machineTasks();
+  const { pauseMs = MIN_PAUSE_MS } = limits;
+  let nextLook = performance.now() + pauseMs;
+  const timer = setInterval(() => {
+    const startedAt = performance.now();
+    if (startedAt < nextLook && machineTasks() - tasksAtStart < limits.processes) return;
+    const what = exceeded(root, limits, freeAtStart);
+    nextLook = performance.now() + Math.max(pauseMs, PAUSE_FACTOR * (performance.now() - startedAt));
+    if (what === undefined) return;
+    clearInterval(timer);
+    onExceeded(what);
+  }, COUNT_MS).unref();
+  return () => clearInterval(timer);
+}
+
+/** How many processes and threads the machine has; 0 if it is not known. */
+export function machineTasks(): number {
+  try {
+    return Number(/\/(\d+) /.exec(readFileSync("/proc/loadavg", "latin1"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+function exceeded(root: TreeRoot, limits: TreeLimits, freeAtStart: number | undefined): string | undefined {
+  try {
+    const members = findProcessTree(root);
+    const processes = members.reduce((sum, { threads }) => sum + threads, 0);
+    if (processes > limits.processes) return `more than ${limits.processes} processes`;
+    const memory = `more than ${Math.round(limits.memoryBytes / 2 ** 20)} MiB of memory`;
+    const resident = members.reduce((sum, { residentPages }) => sum + residentPages, 0) * pageBytes();
+    // Pages that processes share are resident in each of them.
+    if (resident > limits.memoryBytes) {
+      const shares = members.reduce((sum, { pid, residentPages }) => sum + shareOf(pid, residentPages), 0);
+      if (shares > limits.memoryBytes) return memory;
+    }
+    // What no process has mapped, such as buffers of pipes and sockets, only the machine knows.
+    const now = machineMemory();
+    const taken = now && freeAtStart !== undefined ? freeAtStart - now.free : 0;
+    return now && taken > limits.memoryBytes && now.free < now.total * SCARCE_SHARE ? memory : undefined;
+  } catch {
+    // /proc cannot be read now, for example without a free file descriptor.
+    return undefined;
+  }
+}
+
+/** Its memory, with shared pages divided among those who share them. */
+function shareOf(pid: number, residentPages: number): number {
+  try {
+    const [, kilobytes] = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "latin1")) ?? [];
+    if (kilobytes !== undefined) return Number(kilobytes) * 1024;
+  } catch {
+    // It ended, or this kernel does not have the file.
+  }
+  return residentPages * pageBytes();
+}
+
+function machineMemory(): { free: number; total: number } | undefined {
+  try {
+    const text = readFileSync("/proc/meminfo", "latin1");
+    const [total, free] = ["MemTotal", "MemAvailable"].map(
+      (name) => Number(text.match(`${name}:\\s+(\\d+)`)?.[1]) * 1024,
+    );
+    return total && free ? { free, total } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+let knownPageBytes: number | undefined;
+
+/** Node does not tell the size of a page: its own memory in bytes and in pages does. */
+function pageBytes(): number {
+  if (knownPageBytes === undefined) {
+    const [, pages] = readFileSync("/proc/self/statm", "latin1").split(" ").map(Number);
+    knownPageBytes = 2 ** Math.round(Math.log2(process.memoryUsage.rss() / (pages ?? 1)));
+  }
+  return knownPageBytes;
 }

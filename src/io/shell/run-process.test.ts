@@ -153,6 +153,31 @@ describe("a kill", () => {
     expect(isRunning(process.pid)).toBe(false);
   });
 
+  test("by time limit does not wait for what a stubborn command goes on printing", async () => {
+    const written: number[] = [];
+    const sink = { write: (chunk: Buffer) => void written.push(chunk.length), close: async () => ({ ref: "s" }) };
+    const stubborn = "trap '' TERM; while :; do yes; done";
+    const process = await run(stubborn, { timeoutMs: 1000, output: { separateStreams: true, openSpill: () => sink } });
+    const exit = await process.wait();
+    expect(exit).toMatchObject({ reason: "timeout", survivors: [] });
+    // It took many seconds when every line was examined and read. A busy machine needs some.
+    expect(exit.durationMs).toBeLessThan(6000);
+    const { head, tail, omittedBytes, totalBytes, spill } = process.output.snapshot();
+    expect(head.length + omittedBytes + tail.length).toBe(totalBytes);
+    const bytes = written.reduce((sum, length) => sum + length, 0);
+    expect(spill).toMatchObject({ status: "closed", bytes, complete: bytes === totalBytes });
+  });
+
+  test("comes if everything that it started together uses too much", async () => {
+    const limits = { processes: 20, memoryBytes: 2 ** 40 };
+    const process = await run("for i in $(seq 30); do sleep 60 & done; wait", { limits });
+    expect(await process.wait()).toMatchObject({
+      reason: "limit",
+      hint: "It used more than 20 processes.",
+      survivors: [],
+    });
+  });
+
   test("lets a command clean up first", async () => {
     const process = await run("trap 'echo cleaned; exit 3' TERM; echo ready; while :; do sleep 0.05; done");
     await outputMatching(process, /ready/);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { toolError } from "../../core/error.ts";
 import { spawnOnFiles } from "./spawn-on-files.ts";
 import type { Child, ChildEvents, Launch } from "./spawn-process.ts";
-import { killProcessTree, signalGroup, treeRoot, type TreeRoot } from "./process-tree.ts";
+import { killProcessTree, signalGroup, type TreeLimits, treeRoot, type TreeRoot, watchTree } from "./process-tree.ts";
 import { findShell } from "./find-program.ts";
 import { createOutputBuffer, type OutputBuffer, type OutputOptions } from "./output-buffer.ts";
 import { describeEnd, type Exit, type KillReason, type ProcessEnd } from "./exit-status.ts";
@@ -18,12 +18,14 @@ export type StartOptions = ({ argv: readonly string[] } | { shellCommand: string
   timeoutMs?: number;
   /** Kills the process while it is in the foreground; see `sendToBackground`. */
   signal?: AbortSignal;
-  /** Time between SIGTERM and SIGKILL. Default: 2 s. */
+  /** Time between SIGTERM and SIGKILL. Default: 2 s; after a time limit at most 250 ms. */
   graceMs?: number;
   /** How long output is still read after the end if a background child keeps it open. Default: 100 ms. */
   drainMs?: number;
   /** What happens to background children when the process ends by itself. Default: leave. */
   leftBehind?: "leave" | "kill";
+  /** It is killed if it and everything it started use more. Default: no limit. */
+  limits?: TreeLimits;
   /** The program is the launcher of the sandbox; see `KillOptions`. */
   isSupervised?: boolean;
   output?: OutputOptions;
@@ -31,6 +33,9 @@ export type StartOptions = ({ argv: readonly string[] } | { shellCommand: string
 
 /** Max time between the last SIGKILL and the system's report of the end. */
 const REPORT_MS = 1000;
+/** A call returns within a second of its time limit: so long a command may clean up, and its last output is read. */
+const TIMEOUT_GRACE_MS = 250;
+const LAST_OUTPUT_MS = 150;
 const MARK_NAME = "HAFT_PROCESS";
 
 /** Starts a program in its own process group. Rejects if it cannot be started; `wait` reports how it ends. */
@@ -89,10 +94,12 @@ class RunningProcess {
   readonly #startedAt: number;
   readonly #root: TreeRoot;
   readonly #timer: NodeJS.Timeout | undefined;
+  readonly #stopLimits: (() => void) | undefined;
   readonly #killed = deferred<number[]>();
   readonly #finished: Promise<Exit>;
   #killing = false;
   #killReason: KillReason | undefined;
+  #exceeded: string | undefined;
   #exit: Exit | undefined;
 
   constructor({ options, child, output, state, startedAt, root }: RunningOptions) {
@@ -104,10 +111,16 @@ class RunningProcess {
     this.#state = state;
     this.#startedAt = startedAt;
     this.#root = root;
-    const { timeoutMs, signal } = options;
+    const { timeoutMs, signal, limits } = options;
     // Node fires a timer longer than 24 days immediately, so such a limit means none.
     const isLimited = timeoutMs !== undefined && timeoutMs < 2 ** 31;
     this.#timer = isLimited ? setTimeout(() => void this.kill("timeout"), timeoutMs) : undefined;
+    this.#stopLimits =
+      limits &&
+      watchTree(root, limits, (what) => {
+        this.#exceeded ??= what;
+        void this.kill("limit");
+      });
     signal?.addEventListener("abort", this.#onAbort, { once: true });
     this.#finished = this.#finish();
     // It may have been aborted during the start.
@@ -182,13 +195,15 @@ class RunningProcess {
   readonly #onAbort = (): void => void this.kill("aborted");
 
   #killTree(): Promise<number[]> {
-    const { graceMs = 2000, isSupervised } = this.#options;
+    const { isSupervised } = this.#options;
+    const graceMs = Math.min(this.#options.graceMs ?? 2000, maxGraceOf(this.#killReason));
     this.#child.stopThrottling();
     return killProcessTree(this.#root, { graceMs, sendHangup: this.terminal, isSupervised });
   }
 
   #stopWatching(): void {
     clearTimeout(this.#timer);
+    this.#stopLimits?.();
     this.sendToBackground();
   }
 
@@ -206,13 +221,30 @@ class RunningProcess {
     await this.output.close();
     const durationMs = performance.now() - this.#startedAt;
     const leftBehind = !allRead && !this.#killing;
-    this.#exit = { ...describeEnd(end, this.#killReason), durationMs, leftBehind, survivors };
+    const how = describeEnd(end, this.#killReason);
+    if (this.#exceeded !== undefined) how.hint = `It used ${this.#exceeded}.`;
+    this.#exit = { ...how, durationMs, leftBehind, survivors };
     return this.#exit;
   }
 
   /** Reads until the output is closed, or until `drainMs` have passed and reading is not paused. True if all was read. */
   async #drain(): Promise<boolean> {
     const { drainMs = 100 } = this.#options;
+    // What a command that was stopped has printed may take long to read: the rest is omitted, and its size is known.
+    const skipping = this.#killReason
+      ? setTimeout(
+          () => this.#child.skipOutput?.((skipped, stream) => this.output.skip(skipped, stream)),
+          LAST_OUTPUT_MS,
+        )
+      : undefined;
+    try {
+      return await this.#readAll(drainMs);
+    } finally {
+      clearTimeout(skipping);
+    }
+  }
+
+  async #readAll(drainMs: number): Promise<boolean> {
     for (;;) {
       if (await settlesWithin(drainMs, this.#state.closed.promise)) return true;
       // A busy event loop fires the timer before it reads the output: let it read once.
@@ -223,6 +255,11 @@ class RunningProcess {
 }
 
 export type { RunningProcess };
+
+function maxGraceOf(reason: KillReason | undefined): number {
+  if (reason === "limit") return 0;
+  return reason === "timeout" ? TIMEOUT_GRACE_MS : Number.POSITIVE_INFINITY;
+}
 
 function launchOf(options: StartOptions): Launch & { mark: string } {
   const { cwd, stdin = "closed" } = options;

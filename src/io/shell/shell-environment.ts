@@ -1,5 +1,6 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
-import { maskSecret } from "../../core/mask-secrets.ts";
+import { maskSecret } from "../../core/secrets/mask-secrets.ts";
 
 interface ShellEnvironmentOptions {
   /** The environment of the host. Only listed names are inherited; see `isInherited`. */
@@ -91,23 +92,17 @@ export interface SessionEnvironmentsOptions extends Pick<ShellEnvironmentOptions
 export function createSessionEnvironments(options: SessionEnvironmentsOptions): SessionEnvironments {
   const { host, passOn = [], maxSessions = 256 } = options;
   // In order of last use. Reading adds no entry, so sessions that only read evict nobody.
-  const overlays = new Map<string | undefined, EnvOverlay>();
-
-  const touch = (session: string | undefined, overlay: EnvOverlay): EnvOverlay => {
-    overlays.delete(session);
-    overlays.set(session, overlay);
-    return overlay;
-  };
+  const overlays = new BoundedMap<string | undefined, EnvOverlay>(maxSessions);
 
   return {
     of(session) {
-      const overlay = touch(session, overlays.get(session) ?? createEnvOverlay());
-      if (overlays.size > maxSessions) overlays.delete(overlays.keys().next().value);
+      const overlay = overlays.get(session) ?? createEnvOverlay();
+      overlays.set(session, overlay);
       return overlay;
     },
     environmentOf(session, { terminal = false } = {}) {
       const overlay = overlays.get(session);
-      if (overlay) touch(session, overlay);
+      if (overlay) overlays.set(session, overlay);
       return shellEnvironment({ host, passOn, terminal, overlay });
     },
   };

@@ -16,7 +16,8 @@ import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { StreamName } from "./output-buffer.ts";
+import { countNewlines } from "./error-lines.ts";
+import type { SkippedOutput, StreamName } from "./output-buffer.ts";
 import { outputFolder } from "./output-folder.ts";
 import { freezeTree, groupIsAlive, treeRoot } from "./process-tree.ts";
 import { type Child, type ChildEvents, type Launch, spawnChild, spawnOnPipes } from "./spawn-process.ts";
@@ -47,6 +48,9 @@ const MIN_FREE_BYTES = 64 * 1024 * 1024;
 /** A larger file is emptied after it was read. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 const MAX_READ_BYTES = 256 * 1024;
+const SKIP_BYTES = 4 * 1024 * 1024;
+/** Numbers of lines behind a gap of several hundred megabytes are too low. */
+const MAX_COUNTING_MS = 80;
 /** Reads in a row before other work of the host gets its turn. */
 const READS_PER_TURN = 4;
 /** Only a fallback: the system reports changes earlier. */
@@ -121,6 +125,21 @@ class OutputFile {
     const length = readSync(this.descriptor, buffer, 0, buffer.length, this.#position);
     this.#position += length;
     return length > 0 ? buffer.subarray(0, length) : undefined;
+  }
+
+  /** Goes to the last `keep` bytes. Undefined if no more are left. */
+  skip(keep: number): SkippedOutput | undefined {
+    const bytes = this.size - this.#position - keep;
+    if (bytes <= 0) return undefined;
+    const buffer = Buffer.allocUnsafe(SKIP_BYTES);
+    const until = performance.now() + MAX_COUNTING_MS;
+    let newlines = 0;
+    for (let at = 0; at < bytes && performance.now() < until; at += SKIP_BYTES) {
+      const length = Math.min(bytes - at, SKIP_BYTES);
+      newlines += countNewlines(buffer.subarray(0, readSync(this.descriptor, buffer, 0, length, this.#position + at)));
+    }
+    this.#position += bytes;
+    return { bytes, newlines };
   }
 
   /** Frees the disk. What was not read is lost. */
@@ -244,6 +263,15 @@ class ChildOnFiles implements Child {
 
   hasUnreadOutput(): boolean {
     return STREAMS.some((stream) => this.#files[stream].hasUnreadBeforeMark);
+  }
+
+  skipOutput(skipped: (part: SkippedOutput, stream: StreamName) => void): void {
+    for (const stream of STREAMS) {
+      const part = this.#files[stream].skip(MAX_READ_BYTES);
+      if (part) skipped(part, stream);
+    }
+    this.#paused = false;
+    this.#schedule();
   }
 
   stopThrottling(): void {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { errorCode, toolError, type ToolError } from "../../core/error.ts";
-import type { StreamName } from "./output-buffer.ts";
+import type { SkippedOutput, StreamName } from "./output-buffer.ts";
 
 export async function spawnOnPipes(launch: Launch, events: ChildEvents): Promise<Child> {
   const child = await spawnChild(launch);
@@ -124,6 +124,8 @@ export interface Child {
   stopThrottling(): void;
   /** Whether output that was written before the exit was not yet reported. */
   hasUnreadOutput(): boolean;
+  /** Reports what was not read yet as skipped, except the end. From now on nothing waits for the spill. */
+  skipOutput?(skipped: (part: SkippedOutput, stream: StreamName) => void): void;
   /** Whether a program has emptied its output by opening it by path. Output may be missing then. */
   readonly outputEmptied?: boolean;
   /** Closes our ends and lets the host exit. The child keeps running. */

@@ -78,3 +78,20 @@ test("a sink that fails while writing is closed, and a waiting writer continues"
   expect(await writer.close()).toEqual({ status: "failed", message: "disk full" });
   expect(closes).toBe(1);
 });
+
+test("a sink that takes no more cuts the output, and its state says so", async () => {
+  const written: string[] = [];
+  const sink: SpillSink = {
+    write: async (chunk) => {
+      written.push(chunk.subarray(0, 3).toString());
+      return Math.min(3, chunk.length);
+    },
+    close: async () => ({ ref: "memory" }),
+  };
+  const writer = createSpillWriter(async () => sink, 1000);
+  void writer.write(Buffer.from("abcde"));
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  void writer.write(Buffer.from("fgh"));
+  expect(await writer.close()).toEqual({ status: "closed", ref: "memory", bytes: 3, complete: false });
+  expect(written).toEqual(["abc"]);
+});

@@ -154,3 +154,8 @@ function spellOut(character: string): string {
 function hexCode(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16);
 }
+
+/** A file name that a person decides by: in quotes unless it is plain, so it cannot look like two lines, a link or a note. */
+export function showName(name: string): string {
+  return showHiddenCharacters(/^[\p{L}\p{N}._/@+~-]+$/u.test(name) ? name : JSON.stringify(name));
+}
