@@ -23,6 +23,7 @@ enum {
   ENTRY_EXECUTE = -1,         /* become PROGRAM */
   ENTRY_SUPERVISE = -2,       /* fork: the child continues, this process waits for it and ends like it */
   ENTRY_SUPERVISE_ALL = -3,   /* the same, and kills every process that it may signal when the child has ended */
+  ENTRY_SUPERVISE_REPORT = -4, /* like SUPERVISE, then copies what descriptor 0 of the arguments has to descriptor 1 */
 };
 
 /* The table is mapped here, so its author knows the address of every byte in it. Below 2^39 for small arm64 kernels. */
@@ -46,7 +47,7 @@ enum { SIGQUIT = 3, SIGKILL = 9, SIGTERM = 15, SIGCHLD = 17 };
 #if defined(__x86_64__)
 
 enum {
-  CALL_WRITE = 1, CALL_CLOSE = 3, CALL_LSEEK = 8, CALL_MMAP = 9, CALL_RT_SIGPROCMASK = 14, CALL_GETPID = 39,
+  CALL_READ = 0, CALL_WRITE = 1, CALL_CLOSE = 3, CALL_LSEEK = 8, CALL_MMAP = 9, CALL_RT_SIGPROCMASK = 14, CALL_GETPID = 39,
   CALL_CLONE = 56, CALL_EXECVE = 59, CALL_WAIT4 = 61, CALL_KILL = 62, CALL_RT_SIGTIMEDWAIT = 128, CALL_PRCTL = 157,
   CALL_EXIT_GROUP = 231, CALL_OPENAT = 257,
 };
@@ -69,7 +70,8 @@ __asm__(".globl _start\n_start:\n  mov %rsp, %rdi\n  and $-16, %rsp\n  call laun
 #elif defined(__aarch64__)
 
 enum {
-  CALL_OPENAT = 56, CALL_CLOSE = 57, CALL_LSEEK = 62, CALL_WRITE = 64, CALL_EXIT_GROUP = 94, CALL_KILL = 129,
+  CALL_OPENAT = 56, CALL_CLOSE = 57, CALL_LSEEK = 62, CALL_READ = 63, CALL_WRITE = 64, CALL_EXIT_GROUP = 94,
+  CALL_KILL = 129,
   CALL_RT_SIGPROCMASK = 135, CALL_RT_SIGTIMEDWAIT = 137, CALL_PRCTL = 167, CALL_GETPID = 172, CALL_CLONE = 220,
   CALL_EXECVE = 221, CALL_MMAP = 222, CALL_WAIT4 = 260,
 };
@@ -125,14 +127,23 @@ static void __attribute__((noreturn)) end_like(int status) {
   leave(128 + signal);
 }
 
+/* Ends with one byte, so a reader knows that nothing is missing. The source must not block. */
+static void copy_report(Address source, Address target) {
+  static char part[4096];
+  for (Word bytes; (bytes = call(CALL_READ, source, (Address)part, sizeof part, 0, 0, 0)) > 0;)
+    call(CALL_WRITE, target, (Address)part, (Address)bytes, 0, 0, 0);
+  call(CALL_WRITE, target, (Address) "", 1, 0, 0, 0);
+}
+
 /*
  * Forks. The child returns and runs the rest of the table. The parent stays until the child has ended.
  * SIGTERM is passed on, SIGQUIT kills. Other signals do nothing here: a terminal sends them to the child as well.
  *
  * `reach` is the child, or every process. "Every process" is only safe if the kernel limits whom this process may
  * signal: in a Landlock domain with scoped signals, or as process 1 of a process namespace.
+ * `report` has the two descriptors of ENTRY_SUPERVISE_REPORT, or is 0.
  */
-static void supervise(int everything) {
+static void supervise(int everything, const Address *report) {
   Address all = ~0UL;
   Address before = 0;
   call(CALL_RT_SIGPROCMASK, SIG_BLOCK, (Address)&all, (Address)&before, SIGNAL_SET_BYTES, 0, 0);
@@ -153,6 +164,7 @@ static void supervise(int everything) {
       if (ended <= 0) break;
       if (ended != child) continue;
       if (everything) call(CALL_KILL, EVERY_PROCESS, SIGKILL, 0, 0, 0, 0);
+      if (report) copy_report(report[0], report[1]);
       end_like(status);
     }
   }
@@ -185,10 +197,13 @@ __attribute__((used, noreturn)) void launch(Address *stack) {
         result = call(CALL_EXECVE, (Address)arguments[2], (Address)(arguments + 2), (Address)environment, 0, 0, 0);
         refuse(CANNOT_EXECUTE, result);
       case ENTRY_SUPERVISE:
-        supervise(0);
+        supervise(0, 0);
         continue;
       case ENTRY_SUPERVISE_ALL:
-        supervise(1);
+        supervise(1, 0);
+        continue;
+      case ENTRY_SUPERVISE_REPORT:
+        supervise(0, a);
         continue;
     }
     result = call(entry->number, a[0], a[1], a[2], a[3], a[4], a[5]);

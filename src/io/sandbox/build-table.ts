@@ -1,7 +1,7 @@
-import { CallTable, type TableAddress } from "./call-table.ts";
+import { type CallArgument, CallTable, type TableAddress } from "./call-table.ts";
 import { ACCESS, addLandlock, type PathRule, scopeSignals } from "./landlock.ts";
 import { assembleFilter, encodeFilter, FAMILY, type SystemCallRules } from "./seccomp.ts";
-import { type Architecture, O_CLOEXEC, requiredCall, type SystemCall } from "./system-calls.ts";
+import { type Architecture, O_CLOEXEC, O_NOFOLLOW, O_PATH, requiredCall, type SystemCall } from "./system-calls.ts";
 
 /** What a confined program may do, in terms of the kernel. All paths are real. */
 export interface TableRules {
@@ -14,6 +14,10 @@ export interface TableRules {
   memoryBytes: number;
   /** Max size of a file that it writes. Default: no limit. */
   fileBytes?: number;
+  /** Nobody has approved it: it gets no memory that cannot be attributed to it, and ends first if memory runs out. */
+  isUnasked?: boolean;
+  /** Max processes of its user, with all that run already. Does not bind root. Default: no limit. */
+  userProcesses?: number;
   /** Whether it is killed when the process that started it ends. */
   endsWithParent?: boolean;
   namespaces?: NamespaceRules;
@@ -35,6 +39,20 @@ export interface Overlay {
   work: string;
 }
 
+/** What is shown instead of hidden paths, each an empty file or folder of its own. */
+export interface WatchedPlaceholders {
+  binds: readonly Bind[];
+  /** The file that gets an event for each placeholder that was used; see `readReport`. */
+  report: string;
+}
+
+/** A folder of which only some paths are shown. Everything else in it is absent. */
+export interface CoveredFolder {
+  path: string;
+  /** What is shown below it, with everything that is mounted there. */
+  shown: readonly (Pick<Bind, "from" | "to"> & { isFolder: boolean })[];
+}
+
 export interface NamespaceRules {
   /** Mounted first, in this order. */
   overlays?: readonly Overlay[];
@@ -45,12 +63,18 @@ export interface NamespaceRules {
   readOnly: readonly string[];
   hiddenFiles: readonly string[];
   hiddenFolders: readonly string[];
+  /** An empty file that is shown for hidden files. */
+  placeholder?: string;
+  watched?: WatchedPlaceholders;
+  covered?: CoveredFolder;
   /** Mounted in this order. */
   binds: readonly Bind[];
+  /** Whether it sees the processes of the machine instead of only its own. */
+  seesProcesses?: boolean;
   ownNetwork: boolean;
   /** The process whose network it joins instead; see `SharedNetwork`. */
   joinedNetwork?: number;
-  /** Max processes of the namespace; root is not limited. */
+  /** Max processes of the namespace; for root only if the namespace has numbers of its own, see `Machine`. */
   processes: number;
 }
 
@@ -61,6 +85,8 @@ export interface Machine {
   abi: number;
   uid: number;
   gid: number;
+  /** Whether each namespace of processes has its own highest number (Linux 6.14). Before, it is that of the machine. */
+  hasOwnProcessNumbers?: boolean;
 }
 
 /** Calls that must fail in a confined process. */
@@ -82,7 +108,14 @@ const SIGKILL = 9;
 const CAPABILITIES_OF_ROOT = 0x1f;
 const LAST_CAPABILITY = 40;
 const CAPABILITY_VERSION = 0x20080522;
-const RLIMIT = { file: 1, data: 2, core: 4, processes: 6 } as const;
+const RLIMIT = { file: 1, data: 2, core: 4, processes: 6, openFiles: 7 } as const;
+/** Each may hold a buffer in the kernel. */
+const MAX_OPEN_FILES = 4096;
+/** The part of `memoryBytes` that may be in /dev/shm, and the number of files there. */
+const SHARED_MEMORY_PART = 1 / 8;
+const MAX_SHARED_FILES = 65_536;
+/** The kernel gives no lower number again once it has reached the highest one. */
+const RESERVED_NUMBERS = 300;
 /** Too small for a file. Only with 1, and not with 0, the kernel also starts no program that collects core files. */
 const NO_CORE = 1;
 const SECCOMP_SET_MODE_FILTER = 1;
@@ -97,23 +130,28 @@ export function buildTable(
   const builder = new TableBuilder(machine);
   builder.closeDescriptors();
   const { endsWithParent = false } = rules;
-  if (rules.namespaces) builder.enterNamespaces(rules.namespaces, { endsWithParent });
+  if (rules.isUnasked) builder.endFirst();
+  if (rules.namespaces) builder.enterNamespaces(rules.namespaces, { endsWithParent, memoryBytes: rules.memoryBytes });
   else if (endsWithParent) builder.endWithParent();
   builder.limit(RLIMIT.data, rules.memoryBytes);
   builder.limit(RLIMIT.core, NO_CORE);
   if (rules.fileBytes !== undefined) builder.limit(RLIMIT.file, rules.fileBytes);
+  if (rules.userProcesses !== undefined) builder.limit(RLIMIT.processes, rules.userProcesses);
+  if (rules.isUnasked) builder.limit(RLIMIT.openFiles, MAX_OPEN_FILES);
   builder.dropPrivileges();
   const ownNetwork = rules.namespaces?.ownNetwork === true;
   builder.restrictFiles(rules.paths, { network: ownNetwork || rules.network === "open" });
+  const ownProcesses = rules.namespaces !== undefined && rules.namespaces.seesProcesses !== true;
   // With namespaces process 1 kills what is left; else the scope of signals (ABI 6) limits whom the launcher can kill.
-  if (supervise && !rules.namespaces && machine.abi >= 6) {
+  if (supervise && !ownProcesses && machine.abi >= 6) {
     builder.superviseFromOutside();
     if (endsWithParent) builder.endWithParent();
   }
   builder.filterCalls({
     metadata: rules.metadata,
+    memoryFiles: !rules.isUnasked,
     socketFamilies: ownNetwork || rules.network === "open" ? [FAMILY.ipv4, FAMILY.ipv6, FAMILY.netlink] : [],
-    signals: rules.namespaces !== undefined || machine.abi >= 6 || rules.metadata,
+    signals: ownProcesses || machine.abi >= 6 || rules.metadata,
     landlockChecksTruncation: machine.abi >= 3,
   });
   if (selfTest) builder.tryForbidden(selfTest, rules);
@@ -182,7 +220,15 @@ class TableBuilder {
     this.table.call(this.#number("prctl"), [PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0]);
   }
 
-  enterNamespaces(rules: NamespaceRules, { endsWithParent }: { endsWithParent: boolean }): void {
+  /** If memory runs out, the kernel ends this first. */
+  endFirst(): void {
+    this.#tryWrite("/proc/self/oom_score_adj", "1000");
+  }
+
+  enterNamespaces(
+    rules: NamespaceRules,
+    { endsWithParent, memoryBytes }: { endsWithParent: boolean; memoryBytes: number },
+  ): void {
     const { table } = this;
     const isRoot = this.#machine.uid === 0;
     const joined = rules.joinedNetwork;
@@ -190,7 +236,9 @@ class TableBuilder {
     const network = rules.ownNetwork && joined === undefined ? NEW.network : 0;
     // For root a user namespace would make files of other users unusable.
     const users = isRoot || joined !== undefined ? 0 : NEW.users;
-    table.call(this.#number("unshare"), [NEW.mounts | NEW.ipc | NEW.processes | users | network]);
+    const processes = rules.seesProcesses ? 0 : NEW.ipc | NEW.processes;
+    if (rules.watched) this.#watch(rules.watched);
+    table.call(this.#number("unshare"), [NEW.mounts | processes | users | network]);
     if (users !== 0) this.#mapUser(3);
     if (!isRoot) this.limit(RLIMIT.processes, rules.processes);
     this.#mount({ to: "/", flags: MOUNT.recursive | MOUNT.private });
@@ -199,6 +247,8 @@ class TableBuilder {
     this.#setReadOnly("/");
     for (const path of rules.writable) this.#bind(path, path);
     for (const path of rules.writable) this.#setWritable(path, AT_RECURSIVE);
+    // Before the binds, which take it along and may cover the placeholders.
+    this.#hide(rules);
     for (const { from, to, isReadOnly } of rules.binds) {
       this.#bind(from, to);
       if (isReadOnly) this.#setReadOnly(to);
@@ -210,19 +260,28 @@ class TableBuilder {
       this.#bind(path, path);
       this.#setReadOnly(path);
     }
-    for (const path of rules.hiddenFiles) this.#mount({ from: "/dev/null", to: path, flags: MOUNT.bind });
-    for (const path of rules.hiddenFolders) this.#mountEmpty(path, MOUNT.readOnly, "mode=555,size=4k");
+    if (rules.covered) this.#cover(rules.covered);
     // Otherwise the memory of other programs could be read there.
-    this.#mountEmpty("/dev/shm", 0, "mode=1777");
+    const sharedBytes = Math.floor(memoryBytes * SHARED_MEMORY_PART);
+    const options = `mode=1777,size=${sharedBytes},nr_inodes=${MAX_SHARED_FILES}`;
+    table.try(this.#number("mount"), this.#emptyFolder("/dev/shm", 0, options));
     if (network !== 0) this.#startLoopback(3);
     if (endsWithParent) this.endWithParent();
-    table.supervise();
+    if (rules.seesProcesses) {
+      this.#enterWorkingFolderAgain();
+      return;
+    }
+    if (rules.watched) {
+      table.superviseAndReport(EVENTS_DESCRIPTOR, REPORT_DESCRIPTOR);
+      for (const descriptor of [EVENTS_DESCRIPTOR, REPORT_DESCRIPTOR]) table.call(this.#number("close"), [descriptor]);
+    } else table.supervise();
     // If the launcher is killed, process 1 and with it every process of the namespace is.
     this.endWithParent();
     // Fails in containers that cover parts of /proc. The old one stays then.
     const proc = table.text("proc");
     const procFlags = MOUNT.noSetuid | MOUNT.noDevices | MOUNT.noExecute;
     table.try(this.#number("mount"), [proc, table.text("/proc"), proc, procFlags, 0]);
+    if (isRoot && this.#machine.hasOwnProcessNumbers) this.#limitNumbers(rules.processes);
     table.superviseAll();
     this.#enterWorkingFolderAgain();
   }
@@ -331,6 +390,20 @@ class TableBuilder {
     table.call(this.#number("close"), [descriptor]);
   }
 
+  /** The limits of a user do not bind root; the numbers of a namespace do. The two supervisors count as well. */
+  #limitNumbers(processes: number): void {
+    this.#tryWrite("/proc/sys/kernel/ns_last_pid", `${RESERVED_NUMBERS}`);
+    this.#tryWrite("/proc/sys/kernel/pid_max", `${RESERVED_NUMBERS + processes - 2}`);
+  }
+
+  /** With descriptor 3 as the next free one. */
+  #tryWrite(path: string, text: string): void {
+    const { table } = this;
+    table.call(this.#number("openat"), [AT_FDCWD, table.text(path), O_CLOEXEC | O_WRONLY, 0], { skipOnError: 2 });
+    table.try(this.#number("write"), [3, table.text(text), text.length]);
+    table.call(this.#number("close"), [3]);
+  }
+
   #joinNetwork(process: number): void {
     const { table } = this;
     const isRoot = this.#machine.uid === 0;
@@ -390,11 +463,78 @@ class TableBuilder {
     this.table.call(this.#number("mount_setattr"), [AT_FDCWD, this.table.text(path), flags, attributes, 32]);
   }
 
-  #mountEmpty(path: string, flags: number, options: string): void {
+  /** The arguments of the call that mounts one. */
+  #emptyFolder(path: string, flags: number, options: string): CallArgument[] {
     const { table } = this;
     const type = table.text("tmpfs");
-    const allFlags = flags | MOUNT.noSetuid | MOUNT.noDevices;
-    table.try(this.#number("mount"), [type, table.text(path), type, allFlags, table.text(options)]);
+    return [type, table.text(path), type, flags | MOUNT.noSetuid | MOUNT.noDevices, table.text(options)];
+  }
+
+  /** Before the mounts, which cover the placeholders. The launcher itself reads the events, outside the command's reach. */
+  #watch({ binds, report }: WatchedPlaceholders): void {
+    const { table } = this;
+    table.call(this.#number("inotify_init1"), [O_CLOEXEC | O_NONBLOCK]);
+    for (const { from } of binds) table.call(this.#number("inotify_add_watch"), [3, table.text(from), FIRST_USE]);
+    this.#moveDescriptor(EVENTS_DESCRIPTOR);
+    const flags = O_CLOEXEC | O_WRONLY | O_CREAT | O_TRUNC;
+    table.call(this.#number("openat"), [AT_FDCWD, table.text(report), flags, 0o600]);
+    this.#moveDescriptor(REPORT_DESCRIPTOR);
+  }
+
+  /** The first free descriptor is needed again. */
+  #moveDescriptor(to: number): void {
+    this.table.call(this.#number("fcntl"), [3, F_DUPFD_CLOEXEC, to]);
+    this.table.call(this.#number("close"), [3]);
+  }
+
+  #hide({ watched, hiddenFiles, hiddenFolders, placeholder }: NamespaceRules): void {
+    const { table } = this;
+    for (const { from, to, isReadOnly } of watched?.binds ?? []) {
+      this.#ifExists(to, () => {
+        this.#mount({ from, to, flags: MOUNT.bind });
+        if (isReadOnly) this.#setReadOnly(to);
+        else this.#setWritable(to, 0);
+      });
+    }
+    for (const path of hiddenFiles) {
+      this.#ifExists(path, () => {
+        this.#mount({ from: placeholder, to: path, flags: MOUNT.bind });
+        this.#setReadOnly(path);
+      });
+    }
+    // Last: one of them may hold the placeholders.
+    for (const path of hiddenFolders)
+      this.#ifExists(path, () =>
+        table.call(this.#number("mount"), this.#emptyFolder(path, MOUNT.readOnly, "mode=555,size=4k")),
+      );
+  }
+
+  /** What is gone needs no mount. One that fails for another reason stops the launcher. */
+  #ifExists(path: string, add: () => void): void {
+    const { table } = this;
+    const flags = O_PATH | O_CLOEXEC | O_NOFOLLOW[this.#machine.architecture];
+    table.skippable(this.#number("openat"), [AT_FDCWD, table.text(path), flags, 0], () => {
+      add();
+      table.call(this.#number("close"), [3]);
+    });
+  }
+
+  /** Built elsewhere and then moved: what is shown is below the folder that it covers. */
+  #cover({ path, shown }: CoveredFolder): void {
+    const { table } = this;
+    table.call(this.#number("mount"), this.#emptyFolder(STAGE, 0, "mode=755,size=1m"));
+    for (const { from, to, isFolder } of shown) {
+      const below = to.slice(path.length + 1).split("/");
+      const places = below.map((_, index) => table.text([STAGE, ...below.slice(0, index + 1)].join("/")));
+      for (const [index, place] of places.entries()) {
+        if (index < places.length - 1 || isFolder) table.try(this.#number("mkdirat"), [AT_FDCWD, place, 0o755]);
+        else table.try(this.#number("mknodat"), [AT_FDCWD, place, REGULAR_FILE | 0o644, 0]);
+      }
+      this.#ifExists(from, () => this.#bind(from, [STAGE, ...below].join("/")));
+    }
+    this.#mount({ from: STAGE, to: path, flags: MOUNT.move });
+    const attributes = table.words(MOUNT.readOnly, 0, 0, 0);
+    table.call(this.#number("mount_setattr"), [AT_FDCWD, table.text(path), 0, attributes, 32]);
   }
 
   #startLoopback(descriptor: number): void {
@@ -417,6 +557,17 @@ class TableBuilder {
 
 const O_WRONLY = 1;
 const O_CREAT = 0x40;
+const O_TRUNC = 0x200;
+const O_NONBLOCK = 0x800;
+const F_DUPFD_CLOEXEC = 1030;
+const REGULAR_FILE = 0o100000;
+/** Above those that the table uses for a moment. */
+const EVENTS_DESCRIPTOR = 21;
+const REPORT_DESCRIPTOR = 22;
+/** Opened, changed, or an entry made or removed; reported once. */
+const FIRST_USE = 0x800003e6;
+/** It gets an empty folder of its own afterwards. */
+const STAGE = "/dev/shm";
 const STREAM = 1;
 const SOL_SOCKET = 1;
 const SCM_RIGHTS = 1;
@@ -432,6 +583,7 @@ const MOUNT = {
   noDevices: 4,
   noExecute: 8,
   bind: 0x1000,
+  move: 0x2000,
   recursive: 0x4000,
   private: 0x40000,
 } as const;

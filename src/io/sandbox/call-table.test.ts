@@ -55,6 +55,6 @@ test("a profile for macOS denies after it allows: the last rule decides (not tes
   expect(place('(deny file-write* (subpath "/work/.git/hooks"))')).toBeGreaterThan(
     place('(allow file-read* file-write* (subpath "/work"))'),
   );
-  expect(place('(deny file-read* file-write* (subpath "/work/.env"))')).toBe(lines.length - 1);
+  expect(place('(deny file-read* file-write* process-exec (subpath "/work/.env"))')).toBe(lines.length - 1);
   expect(profile).not.toContain("network");
 });

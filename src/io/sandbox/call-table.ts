@@ -13,6 +13,7 @@ const STOP = -1;
 const EXECUTE = -1;
 const SUPERVISE = -2;
 const SUPERVISE_ALL = -3;
+const SUPERVISE_REPORT = -4;
 
 /** A place in the data of the table. */
 export class TableAddress {
@@ -62,6 +63,15 @@ export class CallTable {
     this.call(number, args, { skipOnError: 0 });
   }
 
+  /** Adds a call, and calls that run only if it succeeded. */
+  skippable(number: number, args: readonly CallArgument[], add: () => void): void {
+    const entry: Entry = { number, args };
+    this.#entries.push(entry);
+    const before = this.#entries.length;
+    add();
+    entry.skipOnError = this.#entries.length - before;
+  }
+
   /** Adds a call that must fail. `impossible` is a call that always fails. */
   refuse(number: number, args: readonly CallArgument[], impossible: number): void {
     this.call(number, args, { skipOnError: 1 });
@@ -77,6 +87,11 @@ export class CallTable {
   /** From here on a child continues. The launcher waits for it and ends like it. */
   supervise(): void {
     this.call(SUPERVISE, []);
+  }
+
+  /** The same. In the end the launcher copies everything that can be read from one descriptor to the other. */
+  superviseAndReport(from: number, to: number): void {
+    this.call(SUPERVISE_REPORT, [from, to]);
   }
 
   /** The same, and kills every process that it may signal. Only in a namespace or a domain that limits these. */

@@ -103,9 +103,9 @@ class EffectCollector {
     requireRecordable(now, old);
     if (now.isDirectory()) {
       const wasFolder = old?.isDirectory() === true;
-      const after: EntryState = { kind: "directory", mode: modeOf(now) };
+      const after: EntryState = { kind: "directory", mode: this.#modeOf(now) };
       const before = lower === undefined || !old ? ABSENT : this.#describe(lower, old);
-      if (!wasFolder || modeOf(old) !== modeOf(now)) this.#add({ path, before, after });
+      if (!wasFolder || this.#modeOf(old) !== this.#modeOf(now)) this.#add({ path, before, after });
       const isOpaque = isInOpaque || this.#opaque.has(upper);
       this.#folder({ upper, lower: wasFolder ? lower : undefined, path }, { isOpaque: wasFolder && isOpaque });
       return;
@@ -123,7 +123,7 @@ class EffectCollector {
       return;
     }
     const bytes = this.#read(upper, now);
-    const after: EntryState = { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: modeOf(now) };
+    const after: EntryState = { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: this.#modeOf(now) };
     const isSame = before.kind === "file" && before.hash === after.hash;
     if (isSame && before.mode === after.mode && old?.mtimeMs === now.mtimeMs) return;
     const effect = this.#add({ path, before, after, modified: now.mtimeMs });
@@ -139,11 +139,16 @@ class EffectCollector {
   }
 
   #describe(path: string, info: Stats): EntryState {
-    if (info.isDirectory()) return { kind: "directory", mode: modeOf(info) };
+    if (info.isDirectory()) return { kind: "directory", mode: this.#modeOf(info) };
     if (info.isSymbolicLink()) return { kind: "symlink", target: readlinkSync(path) };
     if (!info.isFile()) return { kind: "other" };
     const bytes = this.#read(path, info);
-    return { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: modeOf(info) };
+    return { kind: "file", hash: hashOf(bytes), size: bytes.length, mode: this.#modeOf(info) };
+  }
+
+  /** Temporary files are not shown, so none becomes setuid, setgid or sticky. */
+  #modeOf({ mode }: Stats): number {
+    return mode & (this.#isTemporary ? 0o777 : 0o7777);
   }
 
   #add(effect: Omit<Effect, "isTemporary">): Effect {
@@ -174,10 +179,6 @@ function requireRecordable(now: Stats, old: Stats | undefined): void {
   if (!isOrdinary) throw new UnrecordableEffect("it works with sockets, pipes or devices in the workspace");
   const isOwned = old ? old.uid === now.uid && old.gid === now.gid : now.uid === process.geteuid?.();
   if (!isOwned) throw new UnrecordableEffect("it changes owners of files");
-}
-
-function modeOf(info: Stats): number {
-  return info.mode & 0o7777;
 }
 
 function stateOf(path: string): Stats | undefined {

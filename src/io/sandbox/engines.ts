@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
+import { release } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorCode } from "../../core/error.ts";
@@ -108,8 +109,15 @@ export function findMachine(runner: TableRunner, tables: TableFolder): { machine
   const { uid, gid } = currentUser();
   // The exit code is the version. 125 is the launcher's own error.
   if (result.status !== null && result.status >= 1 && result.status < 100)
-    return { machine: { architecture, abi: result.status, uid, gid } };
+    return { machine: { architecture, abi: result.status, uid, gid, hasOwnProcessNumbers: isKernelSince(6, 14) } };
   return { why: describeFailure(result) };
+}
+
+function isKernelSince(major: number, minor: number): boolean {
+  const [ownMajor = 0, ownMinor = 0] = release()
+    .split(".")
+    .map((part) => Number.parseInt(part, 10));
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
 }
 
 /** Root and ordinary users need other rules. */
@@ -201,6 +209,8 @@ export interface BubblewrapRules {
   readOnly: readonly string[];
   hiddenFiles: readonly string[];
   hiddenFolders: readonly string[];
+  /** An empty file that is shown for hidden files. */
+  placeholder?: string;
   ownNetwork: boolean;
   terminal: boolean;
   cwd: string;
@@ -226,7 +236,7 @@ export function bubblewrapCommand(rules: BubblewrapRules): string[] {
     ...rules.write.flatMap((path) => ["--bind-try", path, path]),
     ...rules.pinned.flatMap((path) => ["--bind-try", path, path]),
     ...rules.readOnly.flatMap((path) => ["--ro-bind-try", path, path]),
-    ...rules.hiddenFiles.flatMap((path) => ["--ro-bind", "/dev/null", path]),
+    ...rules.hiddenFiles.flatMap((path) => ["--ro-bind", rules.placeholder ?? "/dev/null", path]),
     ...rules.hiddenFolders.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
     ...["--ro-bind", table, TABLE_INSIDE, "--ro-bind", launcher, LAUNCHER_INSIDE, "--chdir", cwd, "--"],
     ...[LAUNCHER_INSIDE, TABLE_INSIDE],
@@ -260,7 +270,7 @@ export function seatbeltCommand(rules: SeatbeltRules): string[] {
     ...section("allow file-read*", rules.read),
     ...section("allow file-read* file-write*", rules.write),
     ...section("deny file-write*", rules.readOnly),
-    ...section("deny file-read* file-write*", rules.closed),
+    ...section("deny file-read* file-write* process-exec", rules.closed),
     ...(rules.network ? ["(allow network*)"] : []),
   ];
   return [SEATBELT, "-p", profile.join("\n")];

@@ -27,3 +27,12 @@ test("names what was changed, created and deleted, with the reason", () => {
   ]);
   expect(changes.find(({ path }) => path === "package.json")?.why).toMatch(/package managers/);
 });
+
+test("reads a worktree of git, where .git is a file", () => {
+  const workspace = temporaryFolder();
+  writeFileSync(join(workspace, ".git"), "gitdir: /elsewhere\n");
+  writeFileSync(join(workspace, "package.json"), "before");
+  const files = new ExecutedFiles(workspace);
+  writeFileSync(join(workspace, "package.json"), "after!");
+  expect(files.changes().map(({ path }) => path)).toEqual(["package.json"]);
+});

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { EXECUTED_NAMES } from "../files/executed-names.ts";
 import { expandBraces } from "../files/glob-pattern.ts";
@@ -44,7 +44,7 @@ export class ExecutedFiles {
 
   #add(found: Map<string, string>, path: string, depth: number): void {
     if (found.size >= MAX_ENTRIES) return;
-    const info = lstatSync(join(this.#workspace, path), { throwIfNoEntry: false });
+    const info = infoOf(join(this.#workspace, path));
     if (!info) return;
     if (!info.isDirectory()) return void found.set(path, `${info.ino} ${info.size} ${info.mtimeMs} ${info.ctimeMs}`);
     if (depth >= MAX_DEPTH) return;
@@ -64,6 +64,15 @@ const NAMES: ReadonlyMap<string, string> = new Map(
 function whyOf(path: string): string {
   for (const [name, why] of NAMES) if (path === name || path.startsWith(`${name}/`)) return why;
   return "";
+}
+
+/** Nothing is below a file: in a worktree of git, `.git` is one. */
+function infoOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }
 
 function namesIn(folder: string): string[] {

@@ -7,6 +7,8 @@ import type { ProgramAccess } from "./program-sandbox.ts";
 export interface RefusalContext {
   access: ProgramAccess;
   program: string;
+  /** As its entry names it, with the arguments. */
+  command: readonly string[];
   workspace: string;
   home: string;
   readable: readonly string[];
@@ -29,7 +31,9 @@ export function explainRefusal(output: string, context: RefusalContext): string 
   const text = output.slice(-MAX_TEXT);
   return (
     refusedStart(text, context) ??
+    missingFile(text, context) ??
     refusedSocket(text) ??
+    refusedBrowser(text) ??
     refusedPath(text, context) ??
     refusedHost(text, context) ??
     withheldVariable(text, context)
@@ -48,11 +52,34 @@ function refusedStart(text: string, { program, access, home }: RefusalContext): 
   return allow(`to execute ${shown(program, { home })}`, listLine("read", access.read, folder));
 }
 
+/** A program that does not exist was not refused. Node names the whole path of its own script. */
+function missingFile(text: string, { home, workspace }: RefusalContext): string | undefined {
+  for (const [, given = ""] of text.matchAll(/Cannot find module '(\/[^'\n]+)'/g)) {
+    if (lstatSync(given, { throwIfNoEntry: false })) continue;
+    return `The file ${shown(given, { home, workspace })} does not exist. Correct its path in the entry.`;
+  }
+  return undefined;
+}
+
+/** A browser has a sandbox of its own, which does not start inside this one. */
+function refusedBrowser(text: string): string | undefined {
+  const isBrowser =
+    /browserType\.launch|Failed to launch the browser|(?:chrome|chromium|firefox|webkit)\b[^\n]{0,200}(?:not found|executable|sandbox|denied|EACCES|EPERM)|(?:EACCES|EPERM|EROFS|denied)[^\n]{0,200}(?:ms-playwright|puppeteer|chromium|google-chrome)/i;
+  return isBrowser.test(text) ? unconfinedBrowser() : undefined;
+}
+
+/** Servers that start a browser, by their packages. The first thing that a browser is refused has nothing of a browser in it. */
+const BROWSER_SERVER = /playwright|puppeteer|selenium|chrome-devtools|browser-?(?:mcp|use|base)/i;
+
+function unconfinedBrowser(): string {
+  return allow("the browser that it starts", '"sandbox": false');
+}
+
 /** Connections through a file, such as the one of Docker, lead to programs outside the sandbox. */
 function refusedSocket(text: string): string | undefined {
   const [, socket] =
     /(?:connect (?:EACCES|EPERM) |dial unix |unix:\/\/)(\/[^\s'":]+)/.exec(text) ??
-    /(?:EACCES|EPERM|denied)[^\n]{0,200}?(\/[^\s'":]+\.sock)\b/i.exec(text) ??
+    /(?:EACCES|EPERM|denied)[^\n]{0,200}?(\/[^\s'":]{1,200}\.sock)\b/i.exec(text) ??
     [];
   return socket === undefined ? undefined : allow(`to connect to ${socket}`, '"sandbox": false');
 }
@@ -66,6 +93,7 @@ const PATH_ERRORS: readonly RegExp[] = [
   /['"`‘](?<path>[/~.][^'"`’\n]*)['"`’]:? (?:\[Errno \d+\] )?(?:Permission denied|Operation not permitted|Read-only file system)/gi,
   /(?:^|[\s(])(?<path>[/~][^\s'":]+): (?:Permission denied|Operation not permitted|Read-only file system)/gim,
   /code E(?:ACCES|PERM|ROFS)[\s\S]{0,400}?\b(?:error|ERR!) path (?<path>\/\S+)/g,
+  // It exists, or `missingFile` would have said so.
   /Cannot find (?:module|package) '(?<path>\/[^'\n]+)'/g,
 ];
 
@@ -93,6 +121,9 @@ function explainPath(path: string, call: string | undefined, context: RefusalCon
   const isSecret = isSecretName(isInside(path, workspace) ? path.slice(workspace.length) : path);
   const isReadable = isIn(readable) && !isSecret;
   const isWrite = info === undefined || isReadable || (call !== undefined && WRITING_CALLS.has(call));
+  if (isWrite && !isInside(path, workspace) && BROWSER_SERVER.test(context.command.join(" ")))
+    return unconfinedBrowser();
+  if (isWrite && isCode(path)) return adviseOtherPlace(path, context);
   const isShallow = (folder: string): boolean => isInside(home, folder) || folder.split("/").length < 3;
   const target = ((): string => {
     if (isSecret || info?.isDirectory()) return path;
@@ -104,6 +135,26 @@ function explainPath(path: string, call: string | undefined, context: RefusalCon
   const line = listLine(name, access[name], shown(target, { home, workspace }));
   const warning = isSecret ? " (a place for keys or passwords)" : "";
   return allow(`to ${name} ${shown(path, { home, workspace })}${warning}`, line);
+}
+
+/** Installed packages: a program that may change its own code is not confined. */
+function isCode(path: string): boolean {
+  return /\/(?:node_modules|site-packages|dist-packages|_npx|\.cache\/uv)\//.test(path);
+}
+
+/** The variables of servers that write beside their own code unless they are told another place. */
+const PLACES: readonly { server: RegExp; variable: string; file: string }[] = [
+  { server: /\/server-memory\//, variable: "MEMORY_FILE_PATH", file: "memory.jsonl" },
+];
+
+function adviseOtherPlace(path: string, { home, workspace, access }: RefusalContext): string {
+  const refused = `The sandbox refused to write ${shown(path, { home, workspace })}, which is in the server's own code.`;
+  const known = PLACES.find(({ server }) => server.test(path));
+  const line = listLine("write", access.write, ".");
+  if (!known) return `${refused} Give it another place in its settings, and allow that, for example: ${line}`;
+  const { variable, file } = known;
+  const env = `"env": {"${variable}": ${JSON.stringify(`${workspace}/${file}`)}}`;
+  return `${refused} Give it another place. Add to its entry: ${env}, ${line}`;
 }
 
 const NETWORK_ERRORS: readonly RegExp[] = [

@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 
 function guard(isProtected = false): Guard {
-  const scan = new WorkspaceScan(createPathPolicy({ workspace: folder }));
+  const scan = new WorkspaceScan({ policy: createPathPolicy({ workspace: folder }) });
   scan.refresh();
   const guarded = [...scan.guarded, ...guardedInRepositories(scan.repositories)];
   return new Guard({

@@ -88,6 +88,14 @@ export function readableSystem({ home, path }: { home: string; path: string }): 
   return [...new Set(wanted.flatMap(realFolderOrFile))];
 }
 
+/** The names in the home folder under which programs look for what they may read or write. They may be links. */
+export function namesInHome({ home, path }: { home: string; path: string }): string[] {
+  const wanted = [...READABLE_IN_HOME, ...CACHES].map((name) => join(home, name));
+  return [...new Set([...wanted, ...toolFolders({ home, path })])].filter(
+    (name) => name !== home && isInside(name, home),
+  );
+}
+
 /** Existing caches of package managers. */
 export function packageCaches(home: string): string[] {
   return CACHES.map((name) => join(home, name)).flatMap(realFolderOrFile);
@@ -128,7 +136,7 @@ function isProject(folder: string): boolean {
   }
 }
 
-function realFolderOrFile(path: string): string[] {
+export function realFolderOrFile(path: string): string[] {
   try {
     return [realpathSync.native(path)];
   } catch {
@@ -179,5 +187,13 @@ export function worktreeRepository(workspace: string): string[] {
     return isRepository ? [common] : [];
   } catch {
     return [];
+  }
+}
+
+/** The folder that the names of git begin at; undefined if there is no repository. */
+export function repositoryTop(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (lstatSync(join(at, ".git"), { throwIfNoEntry: false })) return at;
+    if (at === dirname(at)) return undefined;
   }
 }

@@ -138,6 +138,7 @@ export class ProgramSandbox {
         explainRefusal(output, {
           access,
           program,
+          command: launch.command,
           workspace,
           home: this.#home,
           readable: [...system(), ...read, ...writable],

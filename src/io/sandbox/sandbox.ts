@@ -4,24 +4,42 @@ import { dirname, isAbsolute, join } from "node:path";
 import { toolError } from "../../core/error.ts";
 import { type LocalizedText, localizedText } from "../../core/localized-text.ts";
 import type { Files } from "../files/files.ts";
-import { isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
+import { deniedOutside, isDeniedByOwner, isInside, isSecretName, type PathPolicy } from "../files/path-policy.ts";
 import { outputFolder } from "../shell/output-folder.ts";
-import { type Bind, buildTable, type NamespaceRules, outputRule, type TableRules } from "./build-table.ts";
+import { machineTasks, type TreeLimits } from "../shell/process-tree.ts";
+import {
+  type Bind,
+  buildTable,
+  type CoveredFolder,
+  type NamespaceRules,
+  outputRule,
+  type TableRules,
+} from "./build-table.ts";
+import { findDeniedFiles } from "./denied-programs.ts";
 import { bubblewrapCommand, type EngineName, seatbeltCommand, type TableFolder } from "./engines.ts";
 import { ExecutedFiles } from "./executed-files.ts";
 import { Guard, type GuardReport, guardedInRepositories } from "./guard.ts";
 import type { ClosedPaths } from "./landlock.ts";
 import {
   type ConfinementProfile,
+  namesInHome,
   packageCaches,
   pathRules,
   readableSystem,
+  realFolderOrFile,
   systemSecrets,
   worktreeRepository,
 } from "./profiles.ts";
 import { type Engine, type FoundEngines, machineEngines, tableFolderPath, usableFolder } from "./self-test.ts";
 import { SharedNetwork, type SandboxProxy } from "./shared-network.ts";
-import { MAX_VIEW_FILE_BYTES, mountsInside, type ViewEffects, ViewFolder } from "./view.ts";
+import {
+  type HiddenUse,
+  MAX_VIEW_FILE_BYTES,
+  mountsInside,
+  removeAbandonedViews,
+  type ViewEffects,
+  ViewFolder,
+} from "./view.ts";
 import { WorkspaceScan } from "./workspace-scan.ts";
 
 export type { ConfinementProfile } from "./profiles.ts";
@@ -57,8 +75,6 @@ export interface ProgramRules extends Pick<ConfineOptions, "cwd" | "terminal" | 
   ownFolders?: readonly string[];
   /** Its own folder for temporary files. Default: the one that commands share. */
   temporary?: string;
-  /** Whether it is killed when this process ends, also by SIGKILL. Linux only. */
-  endsWithParent?: boolean;
   /** For the network `hosts`: who serves its connections. The same object for the same hosts. */
   proxy?: SandboxProxy;
 }
@@ -68,16 +84,22 @@ export interface ConfinedCommand {
   readonly command: readonly string[];
   /** Variables that it needs in addition. */
   readonly env: Readonly<Record<string, string>>;
+  /** What it and everything it starts may use together. The process that starts it sees to that. */
+  readonly limits?: TreeLimits;
+  /** Real paths that are shown as empty, and the home folder if most of it is not shown. */
+  readonly hidden: { readonly paths: readonly string[]; readonly home?: string };
   /** After the command and everything it started has ended: restores guarded files that changed, and reports them. */
   finish(): Promise<GuardReport>;
 }
 
 /** A run in a copy of everything that a command in `work` may write, without network. */
-export interface CommandView extends Pick<ConfinedCommand, "command" | "env"> {
+export interface CommandView extends Pick<ConfinedCommand, "command" | "env" | "limits"> {
   /** Whether it fills the disk. Kill it then. */
   readonly isTooLarge: boolean;
   /** After the command and everything it started has ended. Throws `UnrecordableEffect`. */
   collect(): ViewEffects;
+  /** What was hidden from it and it opened or tried to change. Undefined if that is not known. */
+  used(output: string): HiddenUse | undefined;
   /** Removes the copy. */
   close(): Promise<void>;
 }
@@ -98,10 +120,17 @@ export interface Sandbox {
   confine(profile: ConfinementProfile, command: readonly string[], options: ConfineOptions): Promise<ConfinedCommand>;
   /** Shows what a command would do in `work`. `why` says why that cannot be shown, as "this machine has no overlays". */
   openView(command: readonly string[], options: ConfineOptions): Promise<CommandView | { why: string }>;
+  /** From now on no command can execute, read or copy these programs. `names` is asked at each start. */
+  denyPrograms(names: () => readonly string[]): void;
   /** The folder that commands in `work` are shown as /tmp. */
   readonly temporaryFolder: string;
   /** The same for a program with rules of its own. It runs in the engine of `work`. */
   confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand>;
+  /**
+   * The same for a program that nobody has approved, such as a language server of the workspace: it sees and uses no more
+   * than a command in `look`. The command line differs if the rules do, so a running one can be compared with it.
+   */
+  confineUnasked(command: readonly string[], options: { cwd: string }): Promise<ConfinedCommand>;
   /** Removes the scratch folder. */
   close(): void;
 }
@@ -110,9 +139,9 @@ export interface SandboxOptions {
   files: Pick<Files, "policy" | "narrow">;
   /** Commands that stay in the sandbox run without approval. */
   autoAllow?: boolean;
-  /** Max memory of each process. Default: 4 GiB. */
+  /** Max memory of each process, and of a command that runs without approval in all. Default: 4 GiB. */
   memoryBytes?: number;
-  /** Max processes of a command; not for root, and only with namespaces. Default: 512. */
+  /** Max processes of a command that runs without approval; with namespaces, of every command. Default: 512. */
   processes?: number;
   /** The hosts that commands may reach. If omitted, or without namespaces, there is no network. */
   proxy?: SandboxProxy;
@@ -142,8 +171,12 @@ interface Plan {
   read: readonly string[];
   write: readonly string[];
   closed: ClosedPaths;
-  /** Closed paths inside writable ones. */
+  /** Closed paths that are shown as empty, if the engine has mounts. */
   hidden: readonly string[];
+  /** Folders that may not be renamed: what is denied in them would get another name. */
+  pinned?: readonly string[];
+  /** Whether the home folder is shown without everything that it may not read. */
+  coversHome?: boolean;
   /** Paths inside writable ones that are only read. */
   readOnly: readonly string[];
   metadata: boolean;
@@ -151,8 +184,9 @@ interface Plan {
   cwd: string;
   terminal: boolean;
   temporary?: string;
-  endsWithParent?: boolean;
   proxy?: SandboxProxy;
+  /** A program that nobody has approved; see `isUnasked`. */
+  isUnaskedProgram?: boolean;
   /** Everything that it may write is an overlay of this view. */
   view?: ViewFolder;
 }
@@ -166,14 +200,16 @@ interface TableInput {
 }
 
 class WorkspaceSandbox implements Sandbox {
-  readonly autoAllow: boolean;
+  /** Read when they are used: a host may change them. */
   readonly #options: SandboxOptions;
   readonly #home: string;
   readonly #scan: WorkspaceScan;
   /** Of named folders outside the workspace, by path. */
   readonly #scans = new Map<string, WorkspaceScan>();
   readonly #tablePaths = new Map<string, { path: string; times: string }>();
+  readonly #views = new Set<ViewFolder>();
   readonly #networks = new Map<SandboxProxy, SharedNetwork>();
+  readonly #deniedPrograms: (() => readonly string[])[] = [];
   #found: FoundEngines | undefined;
   #tables: TableFolder | undefined;
   #scratch: string | undefined;
@@ -182,9 +218,14 @@ class WorkspaceSandbox implements Sandbox {
 
   constructor(options: SandboxOptions) {
     this.#options = options;
-    this.autoAllow = options.autoAllow ?? false;
     this.#home = options.home ?? homedir();
-    this.#scan = new WorkspaceScan(options.files.policy);
+    this.#scan = new WorkspaceScan(options.files);
+    // What a process left that was killed. Nobody has to wait for it.
+    setImmediate(() => attempt(() => removeAbandonedViews(viewsIn(tableFolderPath())))).unref();
+  }
+
+  get autoAllow(): boolean {
+    return this.#options.autoAllow ?? false;
   }
 
   get engines(): Sandbox["engines"] {
@@ -222,15 +263,29 @@ class WorkspaceSandbox implements Sandbox {
   ): Promise<ConfinedCommand> {
     const engine = this.#engineOf(profile);
     const { policy } = this.#options.files.narrow(options.allowedPaths);
-    if (profile === "work") {
-      this.#scan.refresh();
-      return this.#start(engine, command, this.#workPlan(policy, options));
-    }
+    if (profile === "work")
+      return this.#start(engine, command, this.#withoutDenied(this.#workPlan(policy, options), command[0]));
     const { cwd, terminal } = options;
     const read = this.#readable(policy);
-    const closed = this.#closedFor(roots(policy));
-    const rules = { write: [], hidden: [], readOnly: [], metadata: false, network: "none" } as const;
-    return this.#start(engine, command, { ...rules, cwd, terminal, read, closed });
+    const { closed, hidden } = this.#closedFor(roots(policy));
+    const rules = { write: [], readOnly: [], metadata: false, network: "none", coversHome: true } as const;
+    const plan = { ...rules, cwd, terminal, read, closed, hidden };
+    return this.#start(fewMounts(engine, hidden), command, this.#withoutDenied(plan, command[0]));
+  }
+
+  denyPrograms(names: () => readonly string[]): void {
+    this.#deniedPrograms.push(names);
+  }
+
+  /** The shell that runs every command stays open: the text of the command is judged by rules. */
+  #withoutDenied(plan: Plan, shell?: string): Plan {
+    const open = shell === undefined ? undefined : realpathSync(shell);
+    const names = this.#deniedPrograms.flatMap((list) => list());
+    if (names.length === 0) return plan;
+    const { paths } = findDeniedFiles(names, process.env["PATH"] ?? "");
+    // A rule around a writable folder cannot leave out one of its files.
+    const denied = paths.filter((path) => path !== open && !isWritable(path, plan));
+    return { ...plan, closed: { ...plan.closed, paths: new Set([...plan.closed.paths, ...denied]) } };
   }
 
   async openView(command: readonly string[], options: ConfineOptions): Promise<CommandView | { why: string }> {
@@ -239,25 +294,39 @@ class WorkspaceSandbox implements Sandbox {
     const { policy } = this.#options.files.narrow(options.allowedPaths);
     const folders = roots(policy, "writable");
     if (folders.some((folder) => mountsInside(folder).length > 0)) return { why: "the workspace contains mounts" };
-    this.#scan.refresh();
-    const view = new ViewFolder(join(this.#tableFolder().path, "views"));
+    const { closed, hidden, denied } = this.#closedFor(roots(policy));
+    if (hidden.length > MAX_PLACEHOLDERS) return { why: "the workspace has too many secrets to hide" };
+    const view = new ViewFolder(viewsIn(this.#tableFolder().path));
+    this.#views.add(view);
+    const remove = (): Promise<void> => view.remove().finally(() => this.#views.delete(view));
     try {
       for (const folder of folders) view.add(folder, "workspace");
       for (const folder of packageCaches(this.#home)) view.add(folder, "cache");
       view.add(this.#scratchFolder(), "temporary");
+      const { privatePaths } = this.#options.files.policy;
+      const deniedPaths = new Set(denied);
+      const isDenied = (path: string): boolean => isWithin(path, deniedPaths);
+      for (const path of hidden) if (!privatePaths.includes(path)) view.hide(path, { isReadOnly: isDenied(path) });
       const plan = this.#workPlan(policy, { ...options, network: "none", writable: [] });
-      const { command: launch, env } = await this.#start(engine, command, { ...plan, view });
+      const seen = { ...plan, closed, hidden, view, coversHome: true };
+      const {
+        command: launch,
+        env,
+        limits,
+      } = await this.#start(engine, command, this.#withoutDenied(seen, command[0]));
       return {
         command: launch,
         env,
+        limits,
         get isTooLarge() {
           return view.isTooLarge;
         },
         collect: () => view.collect(engine, { scan: this.#scan, policy }),
-        close: () => view.remove(),
+        used: (output) => view.used(output),
+        close: remove,
       };
     } catch (error) {
-      await view.remove();
+      await remove();
       throw error;
     }
   }
@@ -269,10 +338,15 @@ class WorkspaceSandbox implements Sandbox {
   #workPlan(policy: PathPolicy, options: ConfineOptions): Plan {
     const { cwd, terminal, network = this.#reachesHosts() ? "hosts" : "none", writable = [] } = options;
     const write = [...roots(policy, "writable"), ...packageCaches(this.#home), ...writable];
-    const hidden = [...this.#hiddenInWork()].filter((path) => write.some((root) => isInside(path, root)));
-    const closed = this.#closed(hidden);
+    const all = this.#closedFor(roots(policy));
+    // Under an approval it may read the project's own secrets, such as `.env`, because tests need them.
+    const isApproved = !this.autoAllow && !isInside(this.#home, policy.workspace);
+    const hidden = isApproved ? this.#hidable([...all.denied, ...policy.privatePaths]) : all.hidden;
+    const closed = isApproved ? { paths: this.#withOwn(hidden), inodes: new Set<string>() } : all.closed;
+    const pinned = foldersAround(all.denied, write);
     const readOnly = readOnlyInside(write, policy);
-    return { cwd, terminal, read: this.#readable(policy), write, closed, hidden, readOnly, metadata: true, network };
+    const files = { read: this.#readable(policy), write, closed, hidden, pinned, readOnly };
+    return { cwd, terminal, ...files, coversHome: this.autoAllow, metadata: true, network };
   }
 
   #readable(policy: PathPolicy): string[] {
@@ -281,21 +355,34 @@ class WorkspaceSandbox implements Sandbox {
 
   async confineProgram(command: readonly string[], rules: ProgramRules): Promise<ConfinedCommand> {
     const engine = this.#engineOf("work");
-    const { network = "none", ownFolders = [], cwd, terminal, temporary, endsWithParent, proxy } = rules;
+    const { network = "none", ownFolders = [], cwd, terminal, temporary, proxy } = rules;
     const named = [...rules.read, ...rules.write];
-    const closed = this.#closedFor(named);
-    const hidden = [...closed.paths].filter((path) => rules.write.some((root) => isInside(path, root)));
+    const { closed, denied } = this.#closedFor(named);
+    const isInWritten = (path: string): boolean => rules.write.some((root) => isInside(path, root));
+    const hidden = this.#hidable([...closed.paths].filter((path) => isInWritten(path)));
+    const pinned = foldersAround(denied, rules.write);
     const read = [...this.#readableSystem(), ...rules.read];
     const write = [...rules.write, ...ownFolders];
-    const where = { cwd, terminal, temporary, endsWithParent };
+    const where = { cwd, terminal, temporary };
     const readOnly = readOnlyInside(rules.write, this.#options.files.policy);
-    const plan = { read, write, closed, hidden, readOnly, metadata: true, network, proxy, ...where };
+    const plan = { read, write, closed, hidden, pinned, readOnly, metadata: true, network, proxy, ...where };
     return this.#start(engine, command, plan);
+  }
+
+  async confineUnasked(command: readonly string[], { cwd }: { cwd: string }): Promise<ConfinedCommand> {
+    const { policy } = this.#options.files;
+    const { closed, hidden } = this.#closedFor(roots(policy));
+    const engine = fewMounts(this.#engineOf("work"), hidden);
+    const files = { cwd, read: this.#readable(policy), write: [], readOnly: [], closed, hidden, coversHome: true };
+    const rights = { terminal: false, network: "none", isUnaskedProgram: true } as const;
+    // Mounts are read-only. Without them, times and modes could be changed.
+    return this.#start(engine, command, this.#withoutDenied({ ...files, ...rights, metadata: hasMounts(engine) }));
   }
 
   close(): void {
     for (const network of this.#networks.values()) network.close();
     this.#networks.clear();
+    for (const view of this.#views) attempt(() => view.removeNow());
     if (this.#scratch !== undefined) rmSync(this.#scratch, { recursive: true, force: true });
     this.#scratch = undefined;
   }
@@ -336,45 +423,64 @@ class WorkspaceSandbox implements Sandbox {
     return this.#system;
   }
 
-  #closed(secrets: Iterable<string>): ClosedPaths {
+  /** With what is never opened, whoever asks: secrets of the system and the own state. */
+  #withOwn(paths: Iterable<string>): Set<string> {
     this.#systemSecrets ??= process.geteuid?.() === 0 ? systemSecrets() : [];
     const { privatePaths } = this.#options.files.policy;
-    return {
-      paths: new Set([...secrets, ...this.#systemSecrets, ...privatePaths.filter(exists)]),
-      inodes: this.#scan.inodes,
-    };
+    return new Set([...paths, ...this.#systemSecrets, ...privatePaths.filter(exists)]);
   }
 
-  /** The secrets of the workspace and of named folders. A secret that is named itself is open, except the own state. */
-  #closedFor(named: readonly string[]): ClosedPaths {
-    const { policy } = this.#options.files;
-    this.#scan.refresh();
-    const secrets = new Set(this.#scan.secrets);
-    const inodes = new Set(this.#scan.inodes);
-    const known = [policy.workspace, ...this.#readableSystem()];
-    for (const root of named) {
-      const isInstalled = root.includes("/node_modules") || known.some((path) => isInside(root, path));
-      if (isInstalled || !isFolder(root) || isSecretName(root)) continue;
-      const scan = this.#scans.get(root) ?? new WorkspaceScan(policy, root);
-      this.#scans.set(root, scan);
-      scan.refresh();
-      for (const path of scan.secrets) secrets.add(path);
-      for (const inode of scan.inodes) inodes.add(inode);
-    }
+  /**
+   * The secrets of the workspace and of named folders, as they are now. A secret that is named itself is open, except the
+   * own state and what the owner denies.
+   */
+  #closedFor(named: readonly string[]): { closed: ClosedPaths; hidden: string[]; denied: string[] } {
+    const scans = this.#scansOf(named);
+    const denied = this.#deniedIn(scans);
+    const secrets = new Set(scans.flatMap((scan) => [...scan.secrets]));
     for (const path of secrets) if (named.some((root) => isInside(root, path))) secrets.delete(path);
-    return { paths: this.#closed(secrets).paths, inodes };
+    for (const path of denied) secrets.add(path);
+    const hidden = this.#hidable([...secrets, ...this.#options.files.policy.privatePaths]);
+    const inodes = new Set(scans.flatMap((scan) => [...scan.inodes]));
+    return { closed: { paths: this.#withOwn(secrets), inodes }, hidden, denied };
   }
 
-  /** Commands under an approval may read the project's own secrets, such as `.env`, because its tests need them. */
-  #hiddenInWork(): Iterable<string> {
+  #scansOf(named: readonly string[]): WorkspaceScan[] {
+    const known = [this.#options.files.policy.workspace, ...this.#readableSystem()];
+    const isFurther = (root: string): boolean =>
+      !root.includes("/node_modules") && !known.some((path) => isInside(root, path)) && !isSecretName(root);
+    this.#scan.refresh();
+    return [this.#scan, ...named.filter((root) => isFurther(root) && isFolder(root)).map((root) => this.#scanOf(root))];
+  }
+
+  #scanOf(root: string): WorkspaceScan {
+    const scan = this.#scans.get(root) ?? new WorkspaceScan(this.#options.files, root);
+    this.#scans.set(root, scan);
+    scan.refresh();
+    return scan;
+  }
+
+  /** What the owner denies, also among the files of the system that every command may read. */
+  #deniedIn(scans: readonly WorkspaceScan[]): string[] {
     const { policy } = this.#options.files;
-    const isHomeInside = isInside(this.#home, policy.workspace);
-    return this.autoAllow || isHomeInside ? this.#scan.secrets : policy.privatePaths.filter(exists);
+    const outside = deniedOutside(policy).filter((base) => this.#readableSystem().some((root) => isInside(base, root)));
+    const found = outside.flatMap((base) => {
+      if (isDeniedByOwner(policy, base)) return [base];
+      return isFolder(base) ? [...this.#scanOf(base).denied] : [];
+    });
+    return [...scans.flatMap((scan) => [...scan.denied]), ...found];
+  }
+
+  /** Existing paths, without those inside another one, and without folders that hold the workspace. */
+  #hidable(paths: readonly string[]): string[] {
+    const { workspace } = this.#options.files.policy;
+    return outermost(paths.filter((path) => !isInside(workspace, path)));
   }
 
   async #start(engine: Engine, command: readonly string[], plan: Plan): Promise<ConfinedCommand> {
     const [program = ""] = command;
     if (!isAbsolute(program)) throw new Error(`The program to confine needs an absolute path: ${program}`);
+    const { privatePaths } = this.#options.files.policy;
     const writes = plan.write.length > 0;
     const guarded = writes ? this.#guarded(plan) : [];
     const scanned = [this.#scan, ...this.#scans.values()].flatMap(({ repositories: found }) => found);
@@ -385,8 +491,10 @@ class WorkspaceSandbox implements Sandbox {
     const isBelow = [...plan.read, ...plan.write, ...command].some((path) => isInside(path, TEMPORARY));
     const coversTemporary = mounts && scratch !== undefined && !(plan.temporary !== undefined && isBelow);
     const temporary = coversTemporary ? TEMPORARY : scratch;
-    const hiddenFiles = mounts ? plan.hidden.filter((path) => !isFolder(path)) : [];
-    const hiddenFolders = mounts ? plan.hidden.filter(isFolder) : [];
+    const watched = plan.view?.watched;
+    const isWatched = new Set(watched?.binds.map(({ to }) => to));
+    const covered = engine.name === "namespaces" && plan.coversHome ? this.#coveredHome(plan) : undefined;
+    const hidden = mounts ? plan.hidden.filter((path) => !isWatched.has(path)) : [];
     // With mounts nothing needs to be split: what is hidden inside writable folders is covered.
     const closed = mounts ? { ...plan.closed, paths: without(plan.closed.paths, plan.hidden) } : plan.closed;
     const shared = this.#networkOf(plan, engine);
@@ -394,10 +502,11 @@ class WorkspaceSandbox implements Sandbox {
     const ownNetwork = mounts && plan.metadata && plan.network !== "open";
     checkNetwork(plan.network, { ownNetwork, isShared: shared !== undefined });
     const mounted = {
-      pinned: repositories,
+      pinned: [...repositories, ...(plan.pinned ?? [])],
       readOnly: [...guarded, ...plan.readOnly],
-      hiddenFiles,
-      hiddenFolders,
+      hiddenFiles: hidden.filter((path) => !isFolder(path)),
+      hiddenFolders: hidden.filter(isFolder),
+      placeholder: this.#placeholder(),
       ownNetwork,
     };
     const namespaces: NamespaceRules | undefined =
@@ -405,10 +514,13 @@ class WorkspaceSandbox implements Sandbox {
         ? {
             ...mounted,
             overlays: plan.view?.overlays,
+            watched,
+            covered,
+            seesProcesses: !plan.metadata,
             writable: outermost(plan.write),
             joinedNetwork,
             binds: coversTemporary ? this.#temporaryBinds(plan, scratch) : [],
-            processes: this.#options.processes ?? DEFAULT_PROCESSES,
+            processes: this.#treeLimits().processes,
           }
         : undefined;
     const launch = this.#launch(engine, { plan, temporary, closed, namespaces, mounted });
@@ -424,8 +536,38 @@ class WorkspaceSandbox implements Sandbox {
     return {
       command: [...launch, ...command],
       env,
+      limits: isUnasked(plan) ? this.#treeLimits() : undefined,
+      hidden: { paths: mounts ? plan.hidden.filter((path) => !privatePaths.includes(path)) : [], home: covered?.path },
       finish: async () => ({ ...(guard?.finish() ?? { restored: [], removed: [] }), executed: executed?.changes() }),
     };
+  }
+
+  #treeLimits(): TreeLimits {
+    const { processes = DEFAULT_PROCESSES, memoryBytes = DEFAULT_MEMORY } = this.#options;
+    return { processes, memoryBytes };
+  }
+
+  /** An empty file. In a folder of its own: old files beside it are removed. */
+  #placeholder(): string {
+    const path = join(this.#tableFolder().path, "placeholder", "empty");
+    if (!exists(path)) createPlace(path, false);
+    return path;
+  }
+
+  /** Only what the command may use, also under the names that lead there. Undefined if that is the whole folder. */
+  #coveredHome({ read, write, cwd }: Plan): CoveredFolder | undefined {
+    const used = [...read, ...write, cwd];
+    const [path] = realFolderOrFile(this.#home);
+    if (path === undefined || !isFolder("/dev/shm") || used.some((root) => isInside(path, root))) return undefined;
+    // The folder for temporary files is covered as a whole.
+    if (write.length > 0 && isInside(path, TEMPORARY)) return undefined;
+    const shown = outermost(used.filter((root) => isInside(root, path))).map((from) => ({ from, to: from }));
+    for (const name of namesInHome({ home: path, path: process.env["PATH"] ?? "" })) {
+      const [from] = realFolderOrFile(name);
+      const isShown = shown.some(({ to }) => isInside(name, to));
+      if (from !== undefined && from !== name && !isShown) shown.push({ from, to: name });
+    }
+    return { path, shown: shown.map((each) => ({ ...each, isFolder: isFolder(each.from) })) };
   }
 
   #guarded(plan: Plan): string[] {
@@ -458,10 +600,15 @@ class WorkspaceSandbox implements Sandbox {
   /** A table is used again while nothing that it depends on has changed. */
   #tableFor(engine: Engine, rest: TableInput): string {
     const { plan, closed, namespaces } = rest;
-    const { read, write, metadata, network, endsWithParent } = plan;
+    // What nobody has approved does not outlive the process that bounds it.
+    const { read, write, metadata, network } = plan;
+    const endsWithParent = isUnasked(plan);
     const readOnly = hasMounts(engine) ? [] : plan.readOnly;
     const temporary = rest.temporary === undefined ? [] : [rest.temporary, "/dev/shm"];
-    const limits = [metadata, network, endsWithParent, namespaces];
+    // With namespaces it has a limit of its own.
+    const { processes } = this.#treeLimits();
+    const userProcesses = isUnasked(plan) && !namespaces ? roundedTasks() + processes : undefined;
+    const limits = [metadata, network, endsWithParent, namespaces, userProcesses, isUnasked(plan)];
     const key = JSON.stringify([engine.name, read, write, temporary, readOnly, [...closed.paths], limits]);
     const known = this.#tablePaths.get(key);
     if (known && known.times === timesOf(known.times) && exists(known.path)) return known.path;
@@ -472,8 +619,10 @@ class WorkspaceSandbox implements Sandbox {
       metadata,
       // bubblewrap has already given it a network of its own.
       network: network === "open" || engine.name === "bubblewrap" ? "open" : "none",
-      memoryBytes: this.#options.memoryBytes ?? DEFAULT_MEMORY,
+      memoryBytes: this.#treeLimits().memoryBytes,
       fileBytes: plan.view && MAX_VIEW_FILE_BYTES,
+      isUnasked: isUnasked(plan),
+      userProcesses,
       endsWithParent,
       namespaces,
     };
@@ -511,6 +660,50 @@ class WorkspaceSandbox implements Sandbox {
 }
 
 const MAX_TABLES = 100;
+/** Hidden paths of one command. */
+const MAX_PLACEHOLDERS = 2000;
+
+/** Too many mounts take longer than the command. Landlock closes the paths too, but their sizes can be seen. */
+function fewMounts(engine: Engine, hidden: readonly string[]): Engine {
+  return engine.name === "namespaces" && hidden.length > MAX_PLACEHOLDERS ? { ...engine, name: "landlock" } : engine;
+}
+
+/** The folders between a root and what is in it. */
+function foldersAround(paths: readonly string[], within: readonly string[]): string[] {
+  const found = new Set<string>();
+  for (const path of paths) {
+    const root = within.find((each) => isInside(path, each));
+    if (root === undefined || path === root) continue;
+    for (let folder = dirname(path); folder !== root && isInside(folder, root); folder = dirname(folder))
+      found.add(folder);
+  }
+  return [...found].filter(exists).toSorted();
+}
+
+/** What fails here is done by the next process. */
+function attempt(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // The folder may belong to another user.
+  }
+}
+
+function viewsIn(tables: string): string {
+  return join(tables, "views");
+}
+
+/** Whether it runs without approval: in `look`, in a view, or as a program that nobody has approved. */
+function isUnasked({ metadata, view, isUnaskedProgram = false }: Plan): boolean {
+  return !metadata || view !== undefined || isUnaskedProgram;
+}
+
+const TASK_STEP = 1024;
+
+/** How many tasks the machine has, rounded up, so the same table is used again. Its user has no more. */
+function roundedTasks(): number {
+  return Math.ceil(machineTasks() / TASK_STEP) * TASK_STEP;
+}
 
 /** The change times of folders, as text. Takes its own result, so both can be compared. */
 function timesOf(times: string): string {
@@ -560,12 +753,22 @@ function isWritable(path: string, { write }: Pick<Plan, "write">): boolean {
 
 /** Existing paths, without those inside another one. */
 function outermost(paths: readonly string[]): string[] {
-  const existing = [...new Set(paths)].filter(exists);
-  return existing.filter((path) => !existing.some((other) => other !== path && isInside(path, other)));
+  const existing = new Set(paths.filter(exists));
+  return [...existing].filter((path) => path === "/" || !isWithin(dirname(path), existing));
 }
 
+/** Without those that are or are inside a removed one. */
 function without(paths: ReadonlySet<string>, removed: readonly string[]): Set<string> {
-  return new Set([...paths].filter((path) => !removed.includes(path)));
+  const gone = new Set(removed);
+  return new Set([...paths].filter((path) => !isWithin(path, gone)));
+}
+
+/** Whether the path or a folder that it is in is one of these. */
+function isWithin(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if (folders.has(at)) return true;
+    if (dirname(at) === at) return false;
+  }
 }
 
 function createPlace(path: string, folder: boolean): void {

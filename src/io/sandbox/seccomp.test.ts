@@ -66,6 +66,13 @@ describe.each(ARCHITECTURES)("the filter for %s", (architecture: Architecture) =
     expect(undecided).toEqual([]);
   });
 
+  test("gives files in memory only to what somebody approved", () => {
+    for (const name of ["memfd_create", "memfd_secret"] as const) {
+      expect(verdict({ ...LOOK, memoryFiles: false }, name)).toBe("ENOSYS");
+      expect(verdict(WORK, name)).toBe("allowed");
+    }
+  });
+
   test("ends a process that uses another architecture, and knows no call of the future", () => {
     const filter = assembleFilter(architecture, LOOK);
     const other = architecture === "x64" ? 0x40000003 : 0x40000028;

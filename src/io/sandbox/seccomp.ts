@@ -6,6 +6,8 @@ export interface SystemCallRules {
   socketFamilies: readonly number[];
   /** Whether mode, owner, times and attributes of files may change. */
   metadata: boolean;
+  /** Whether files in memory may be created. No limit of a process counts what they hold. Default: yes. */
+  memoryFiles?: boolean;
   /** Whether processes may be signalled. Without Landlock's scope this reaches every process of the user. */
   signals: boolean;
   /** Whether Landlock checks that files are truncated (ABI 3). Otherwise forms that need no write access are refused. */
@@ -115,6 +117,8 @@ const METADATA_CALLS: readonly SystemCall[] = [
   ...(["removexattr", "lremovexattr", "fremovexattr", "removexattrat", "file_setattr"] as const),
 ];
 
+const MEMORY_FILE_CALLS: readonly SystemCall[] = ["memfd_create", "memfd_secret"];
+
 const SIGNAL_CALLS: readonly SystemCall[] = [
   ...(["kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal"] as const),
 ];
@@ -150,6 +154,9 @@ export function assembleFilter(architecture: Architecture, rules: SystemCallRule
   // Its flags are behind a pointer. The C library falls back to clone.
   filter.jump(EQUAL, number("clone3"), { ifTrue: "not implemented" });
   if (!rules.landlockChecksTruncation) filter.jump(EQUAL, number("openat2"), { ifTrue: "not implemented" });
+  // Programs then use temporary files.
+  if (rules.memoryFiles === false)
+    for (const name of MEMORY_FILE_CALLS) filter.jump(EQUAL, number(name), { ifTrue: "not implemented" });
 
   const refused = [
     ...ALWAYS_REFUSED,

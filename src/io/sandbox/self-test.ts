@@ -102,7 +102,8 @@ export function findEngines(options: FindOptions): FoundEngines {
     }
     return undefined;
   };
-  const look = choose("look", ["landlock", "perl", "seatbelt"]);
+  // With namespaces a command that only reads does not see the sizes of secrets either.
+  const look = choose("look", ["namespaces", "landlock", "perl", "seatbelt"]);
   const work = choose("work", ["namespaces", "bubblewrap", "landlock", "perl", "seatbelt"]);
   return { look, work, tests };
 }
@@ -176,8 +177,11 @@ function tryForbidden(
     network: "none",
     memoryBytes: 2 ** 32,
   };
-  if (engine.name === "namespaces")
-    rules.namespaces = { ...NOTHING_MOUNTED, writable: [workspace], readOnly: [join(workspace, "readable")] };
+  if (engine.name === "namespaces") {
+    const readOnly = [join(workspace, "readable")];
+    const isLook = profile === "look";
+    rules.namespaces = { ...NOTHING_MOUNTED, writable: write, readOnly, ownNetwork: !isLook, seesProcesses: isLook };
+  }
   const isPerl = engine.name === "perl";
   const table = tables.write(
     buildTable(engine.machine, rules, { secret, outside, process: process.pid }, { supervise: !isPerl }),

@@ -1,10 +1,12 @@
 import {
   chmodSync,
   chownSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statfsSync,
@@ -12,12 +14,13 @@ import {
 } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { errorCode } from "../../core/error.ts";
+import { readProcess } from "../shell/process-tree.ts";
 import { isPlainRepository } from "../shell/read-only-git.ts";
 import { checkPath, isInside, type PathPolicy } from "../files/path-policy.ts";
 import { hashOf } from "../files/undo-store.ts";
-import { buildOpaqueTable, type Overlay } from "./build-table.ts";
+import { type Bind, buildOpaqueTable, type Overlay, type WatchedPlaceholders } from "./build-table.ts";
 import { runSync } from "./engines.ts";
 import { collectEffects, type Effect } from "./effects.ts";
 import { isRunByGit } from "./guard.ts";
@@ -35,6 +38,17 @@ export interface ViewEffects {
   guarded: readonly string[];
 }
 
+/** Hidden paths that a command has used, as real paths. */
+export interface HiddenUse {
+  /** It may use them after its approval, and may do something else then. */
+  secrets: readonly string[];
+  /** It may never use them. */
+  denied: readonly string[];
+}
+
+/** The kernel reports no attempt to remove a placeholder, or to open a name that its folder does not have. */
+const FAILED_ON_PLACEHOLDER = /\bEBUSY\b|resource busy|\bENOENT\b|No such file/i;
+
 interface ViewOverlay extends Overlay {
   /** `cache`: what is written there is lost. */
   use: "workspace" | "temporary" | "cache";
@@ -42,6 +56,7 @@ interface ViewOverlay extends Overlay {
 
 /** A command may fill this much of the disk before it is stopped. */
 const MAX_DISK_BYTES = 1024 * 1024 * 1024;
+const MAX_DISK_FILES = 200_000;
 /** A single file that a previewed command writes. */
 export const MAX_VIEW_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -49,14 +64,17 @@ export const MAX_VIEW_FILE_BYTES = 64 * 1024 * 1024;
 export class ViewFolder {
   readonly path: string;
   readonly #overlays: ViewOverlay[] = [];
-  readonly #freeAtStart: number;
+  readonly #placeholders: Bind[] = [];
+  readonly #atStart: { freeBytes: number; freeFiles: number };
+  #renamed: string | undefined;
 
   /** Confined commands must not be able to reach `base`. */
   constructor(base: string) {
     mkdirSync(base, { recursive: true, mode: 0o700 });
-    removeAbandoned(base);
+    removeAbandonedViews(base);
     this.path = takeSlot(base);
-    this.#freeAtStart = freeBytes(this.path);
+    writeFileSync(join(this.path, OWNER), ownerText(process.pid), { mode: 0o600 });
+    this.#atStart = freeSpace(this.path);
   }
 
   get overlays(): readonly Overlay[] {
@@ -75,9 +93,42 @@ export class ViewFolder {
     this.#overlays.push({ lower, upper, work, use });
   }
 
+  /**
+   * Shows an empty file or folder instead of what is there. `isReadOnly`: an attempt to change it fails. Otherwise it
+   * succeeds, so that it is noticed.
+   */
+  hide(path: string, { isReadOnly }: Pick<Bind, "isReadOnly">): void {
+    const info = lstatSync(path, { throwIfNoEntry: false });
+    if (!info) return;
+    const from = join(this.path, `hidden-${this.#placeholders.length}`);
+    if (info.isDirectory()) mkdirSync(from);
+    else writeFileSync(from, "");
+    if (process.geteuid?.() === 0) chownSync(from, info.uid, info.gid);
+    chmodSync(from, info.mode & 0o777);
+    this.#placeholders.push({ from, to: path, isReadOnly });
+  }
+
+  get watched(): WatchedPlaceholders {
+    return { binds: this.#placeholders, report: join(this.path, "used") };
+  }
+
+  /** After the run, with what it printed: see `CommandView`. */
+  used(output: string): HiddenUse | undefined {
+    const numbers = readReport(this.watched.report);
+    if (!numbers) return undefined;
+    const failures = output.split("\n").filter((line) => FAILED_ON_PLACEHOLDER.test(line));
+    const used = this.#placeholders.filter(
+      ({ to }, index) => numbers.has(index) || failures.some((line) => line.includes(basename(to))),
+    );
+    const pathsOf = (isDenied: boolean): string[] =>
+      used.filter(({ isReadOnly }) => isReadOnly === isDenied).map(({ to }) => to);
+    return { secrets: pathsOf(false), denied: pathsOf(true) };
+  }
+
   /** Whether the command fills the disk. */
   get isTooLarge(): boolean {
-    return this.#freeAtStart - freeBytes(this.path) > MAX_DISK_BYTES;
+    const { freeBytes, freeFiles } = freeSpace(this.path);
+    return this.#atStart.freeBytes - freeBytes > MAX_DISK_BYTES || this.#atStart.freeFiles - freeFiles > MAX_DISK_FILES;
   }
 
   /** Throws `UnrecordableEffect`. */
@@ -103,7 +154,13 @@ export class ViewFolder {
     // Another view can take its place at once.
     const removed = `${this.path}-${randomUUID()}`;
     renameSync(this.path, removed);
-    await rm(removed, { recursive: true, force: true }).catch(() => removeFolder(removed));
+    this.#renamed = removed;
+    await rm(removed, { recursive: true, force: true }).catch(() => this.removeNow());
+  }
+
+  /** The same, before this process ends. */
+  removeNow(): void {
+    removeFolder(this.#renamed ?? this.path);
   }
 
   /** Node cannot read attributes of files, so the launcher does. */
@@ -137,6 +194,22 @@ export class ViewFolder {
     const folder = join(upper, "..");
     return isRunByGit(below) && !/^(?:info|hooks)(?:\/|$)/.test(below) && !isPlainRepository(folder, folder);
   }
+}
+
+const EVENT_BYTES = 16;
+
+/** The numbers of the watched placeholders in the events of the kernel. Undefined if the launcher did not finish it. */
+function readReport(path: string): Set<number> | undefined {
+  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  const numbers = new Set<number>();
+  let at = 0;
+  for (; at + EVENT_BYTES <= bytes.length; at += EVENT_BYTES + bytes.readUInt32LE(at + 12)) {
+    const watch = bytes.readInt32LE(at);
+    // The queue was full.
+    if (watch < 1) return undefined;
+    numbers.add(watch - 1);
+  }
+  return at === bytes.length - 1 ? numbers : undefined;
 }
 
 /** Secrets by their name, and files with the content of one. */
@@ -186,36 +259,55 @@ function takeSlot(base: string): string {
   throw new Error(`There are ${MAX_VIEWS} views`);
 }
 
-/** Longer than any preview takes. */
+/** The file of a view that names its process. */
+const OWNER = "owner";
+/** For views whose process cannot be known. Longer than any preview takes. */
 const ABANDONED_MS = 60 * 60_000;
 
-/** What killed processes left. */
-function removeAbandoned(base: string): void {
+/** Removes what processes left that were killed. */
+export function removeAbandonedViews(base: string): void {
+  if (!existsSync(base)) return;
   for (const name of readdirSync(base)) {
-    if (!name.startsWith(PREFIX)) continue;
     const path = join(base, name);
-    const info = lstatSync(path, { throwIfNoEntry: false });
-    if (info && Date.now() - info.mtimeMs > ABANDONED_MS) removeFolder(path);
+    if (name.startsWith(PREFIX) && isAbandoned(path)) removeFolder(path);
   }
 }
 
-/** Also folders that the command has closed for its own user. */
+function isAbandoned(view: string): boolean {
+  const info = lstatSync(view, { throwIfNoEntry: false });
+  if (!info) return false;
+  try {
+    const text = readFileSync(join(view, OWNER), "utf8");
+    const [namespace, pid] = text.split(" ");
+    // The number of a process means nothing in another container.
+    if (namespace === processNamespace()) return text !== ownerText(Number(pid));
+  } catch {
+    // It is being created or removed, or an earlier version created it.
+  }
+  return Date.now() - info.mtimeMs > ABANDONED_MS;
+}
+
+/** With its start time, since numbers of processes are used again. */
+function ownerText(pid: number): string {
+  return `${processNamespace()} ${pid} ${readProcess(pid)?.startTime ?? "gone"}`;
+}
+
+function processNamespace(): string {
+  return readlinkSync("/proc/self/ns/pid");
+}
+
+/** Also folders that the command has closed for its own user, and paths that are longer than a call may name. */
 function removeFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    openFolders(path);
+    runSync(["/bin/chmod", "-R", "u+rwx", path]);
+    runSync(["/bin/rm", "-rf", path]);
     rmSync(path, { recursive: true, force: true });
   }
 }
 
-function openFolders(folder: string): void {
-  chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) openFolders(join(folder, entry.name));
-}
-
-function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(path);
-  return bavail * bsize;
+function freeSpace(path: string): { freeBytes: number; freeFiles: number } {
+  const { bavail, bsize, ffree } = statfsSync(path);
+  return { freeBytes: bavail * bsize, freeFiles: ffree };
 }

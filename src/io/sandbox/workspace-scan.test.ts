@@ -17,7 +17,7 @@ beforeEach(() => {
   folder = temporaryFolder("haft-scan-");
   mkdirSync(at("src", "deep"), { recursive: true });
   for (const name of [".env", "src/a.txt", "src/deep/server.key", ".mcp.json"]) writeFileSync(at(name), name);
-  scan = new WorkspaceScan(createPathPolicy({ workspace: folder }));
+  scan = new WorkspaceScan({ policy: createPathPolicy({ workspace: folder }) });
   scan.refresh();
 });
 
@@ -32,9 +32,9 @@ describe("a scan", () => {
   });
 
   test("finds secrets also where nothing may be written", () => {
-    const readOnly = new WorkspaceScan(
-      createPathPolicy({ workspace: folder, allowedPaths: [], readOnlyPaths: [folder] }),
-    );
+    const readOnly = new WorkspaceScan({
+      policy: createPathPolicy({ workspace: folder, allowedPaths: [], readOnlyPaths: [folder] }),
+    });
     readOnly.refresh();
     expect([...readOnly.secrets]).toContain(at(".env"));
   });
@@ -105,7 +105,7 @@ describe("a scan", () => {
 
   test("closes further names that a secret has from the beginning", () => {
     linkSync(at(".env"), at("src", "copy.txt"));
-    const fresh = new WorkspaceScan(createPathPolicy({ workspace: folder }));
+    const fresh = new WorkspaceScan({ policy: createPathPolicy({ workspace: folder }) });
     fresh.refresh();
     expect([...fresh.secrets]).toContain(at("src", "copy.txt"));
   });

@@ -1,6 +1,7 @@
-import { type Dirent, lstatSync, readdirSync, type Stats } from "node:fs";
+import { type Dirent, lstatSync, readdirSync, realpathSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { checkPath, type PathPolicy } from "../files/path-policy.ts";
+import type { Files } from "../files/files.ts";
+import { checkPath, isDeniedByOwner, isInside, type PathPolicy } from "../files/path-policy.ts";
 import { inodeOf } from "./landlock.ts";
 
 /** What a scan found in one folder. */
@@ -10,6 +11,8 @@ interface ScannedFolder {
   isRecent: boolean;
   folders: readonly string[];
   secrets: readonly string[];
+  /** Those of the secrets that the owner denies. */
+  denied: readonly string[];
   guarded: readonly string[];
   repository: string | undefined;
 }
@@ -37,12 +40,14 @@ interface Remembered {
 }
 
 /**
- * Knows the secrets and the guarded paths below the workspace. `refresh` reads only folders that have changed since:
- * their times are compared before each command.
+ * Knows the secrets, what the owner denies and the guarded paths below the workspace. `refresh` reads only folders that
+ * have changed since: their times are compared before each command. A new policy means that all are read again.
  */
 export class WorkspaceScan {
   readonly root: string;
-  readonly #policy: PathPolicy;
+  readonly #files: Pick<Files, "policy">;
+  #given: PathPolicy;
+  #policy: PathPolicy;
   readonly #folders = new Map<string, ScannedFolder>();
   /** By `inodeOf`, with the path at which it was found last: a secret stays one under every name. */
   #remembered = new Map<string, Remembered>();
@@ -51,12 +56,15 @@ export class WorkspaceScan {
   #moved: readonly string[] = [];
   #version = 0;
   #secrets = new Set<string>();
+  #denied = new Set<string>();
+  #deniedInodes = new Set<string>();
   #guarded: readonly string[] = [];
   #repositories: readonly string[] = [];
 
-  constructor(policy: PathPolicy, root: string = policy.workspace) {
-    // Names decide, not what may be written: a secret in a read-only folder is one as well.
-    this.#policy = { ...policy, layers: [[{ path: "/", writable: true }]] };
+  constructor(files: Pick<Files, "policy">, root: string = files.policy.workspace) {
+    this.#files = files;
+    this.#given = files.policy;
+    this.#policy = byNames(files.policy);
     this.root = root;
   }
 
@@ -68,6 +76,11 @@ export class WorkspaceScan {
   /** Real paths that must not be read, including folders that were not scanned. */
   get secrets(): ReadonlySet<string> {
     return this.#secrets;
+  }
+
+  /** Those of the secrets that the owner denies: an approval does not open them. */
+  get denied(): ReadonlySet<string> {
+    return this.#denied;
   }
 
   /** Secrets with further names, and renamed ones; see `inodeOf`. */
@@ -86,7 +99,7 @@ export class WorkspaceScan {
   }
 
   refresh(): void {
-    const isFirst = this.#version === 0;
+    const isFirst = this.#takePolicy() || this.#version === 0;
     const seen = new Set<string>();
     const waiting = [this.root];
     const unscanned: string[] = [];
@@ -120,12 +133,29 @@ export class WorkspaceScan {
     if (hasChanged || this.#hasMoved()) this.#collect(unscanned);
   }
 
+  /** Whether the policy is another one since. */
+  #takePolicy(): boolean {
+    const { policy } = this.#files;
+    if (policy === this.#given) return false;
+    this.#given = policy;
+    this.#policy = byNames(policy);
+    this.#folders.clear();
+    // What was denied may be open now. A secret stays one under every name.
+    for (const inode of this.#deniedInodes) this.#remembered.delete(inode);
+    this.#moved = this.#moved.filter((path) => !this.#denied.has(path));
+    this.#deniedInodes.clear();
+    return true;
+  }
+
   #collect(unscanned: readonly string[]): void {
     this.#version++;
     const all = [...this.#folders.values()];
     this.#guarded = outermost(all.flatMap(({ guarded }) => guarded));
     this.#repositories = all.flatMap(({ repository }) => repository ?? []);
     const named = [...all.flatMap(({ secrets }) => secrets), ...this.#inRepositories];
+    const isDenied = (path: string): boolean => isDeniedByOwner(this.#policy, path);
+    const denied = [...all.flatMap(({ denied: found }) => found), ...this.#inRepositories.filter(isDenied)];
+    for (const inode of this.#identify(denied).keys()) this.#deniedInodes.add(inode);
     const kept = this.#moved.filter((path) => this.#wasSecret(path));
     const found = this.#identify([...named, ...kept]);
     const sought = new Set<string>();
@@ -137,6 +167,9 @@ export class WorkspaceScan {
     this.#remembered = new Map();
     for (const [inode, { names, paths }] of this.#identify([...named, ...this.#moved]))
       this.#remembered.set(inode, { path: paths[0] ?? "", names });
+    for (const inode of this.#deniedInodes) if (!this.#remembered.has(inode)) this.#deniedInodes.delete(inode);
+    const mayBeDenied = this.#policy.owner.globs.length > 0 ? unscanned : [];
+    this.#denied = new Set([...denied, ...this.#moved.filter((path) => this.#wasDenied(path)), ...mayBeDenied]);
   }
 
   /** The files and folders at these paths, and what is in the folders, with the number of their names. */
@@ -203,26 +236,48 @@ export class WorkspaceScan {
   #scan(folder: string, info: Stats): ScannedFolder {
     const folders: string[] = [];
     const secrets: string[] = [];
+    const denied: string[] = [];
     const guarded: string[] = [];
     let repository: string | undefined;
     const prefix = folder.endsWith("/") ? folder : `${folder}/`;
     for (const entry of entriesOf(folder)) {
-      // The target of a link is checked under its own path.
-      if (entry.isSymbolicLink()) continue;
       const path = `${prefix}${entry.name}`;
-      if (entry.name === ".git" && entry.isDirectory()) {
-        repository = path;
-      } else if (this.#wasSecret(path)) {
+      const isDenied = isDeniedByOwner(this.#policy, path);
+      if (entry.isSymbolicLink()) {
+        // The target of a link is checked under its own path. To deny a link is to deny what it leads to.
+        const target = isDenied ? this.#targetOf(path) : undefined;
+        if (target !== undefined) denied.push(target);
+        continue;
+      }
+      if (isDenied || this.#wasSecret(path)) {
         secrets.push(path);
+        if (isDenied || this.#wasDenied(path)) denied.push(path);
+      } else if (entry.name === ".git" && entry.isDirectory()) {
+        repository = path;
       } else if (checkPath(this.#policy, path, "write")?.reason === "protected") {
         // What may not be read may not be written either, so one check is enough for nearly every path.
         const isSecret = checkPath(this.#policy, path, "read")?.reason === "protected";
         (isSecret ? secrets : guarded).push(path);
         if (!isSecret && entry.isDirectory()) folders.push(path);
-      } else if (entry.isDirectory() && !SKIPPED_FOLDERS.has(entry.name)) folders.push(path);
+      } else if (entry.isDirectory() && !this.#isSkipped(entry.name)) folders.push(path);
     }
+    secrets.push(...denied.filter((path) => !secrets.includes(path)));
     const changedAt = changeTime(info);
-    return { changedAt, isRecent: Date.now() - changedAt < RECENT_MS, folders, secrets, guarded, repository };
+    return { changedAt, isRecent: Date.now() - changedAt < RECENT_MS, folders, secrets, denied, guarded, repository };
+  }
+
+  #isSkipped(name: string): boolean {
+    return SKIPPED_FOLDERS.has(name) && !this.#policy.owner.globs.some((glob) => glob.includes(name));
+  }
+
+  /** Inside the scanned folder only. */
+  #targetOf(link: string): string | undefined {
+    try {
+      const target = realpathSync.native(link);
+      return target !== this.root && isInside(target, this.root) ? target : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   #wasSecret(path: string): boolean {
@@ -230,11 +285,22 @@ export class WorkspaceScan {
     const info = lstatSync(path, { throwIfNoEntry: false });
     return info !== undefined && this.#remembered.has(inodeOf(info));
   }
+
+  #wasDenied(path: string): boolean {
+    if (this.#deniedInodes.size === 0) return false;
+    const info = lstatSync(path, { throwIfNoEntry: false });
+    return info !== undefined && this.#deniedInodes.has(inodeOf(info));
+  }
+}
+
+/** Names decide, not what may be written: a secret in a read-only folder is one as well. */
+function byNames(policy: PathPolicy): PathPolicy {
+  return { ...policy, layers: [[{ path: "/", writable: true }]] };
 }
 
 function isSame(one: ScannedFolder, other: ScannedFolder): boolean {
-  const factsOf = ({ folders, secrets, guarded, repository }: ScannedFolder): string =>
-    JSON.stringify([folders, secrets, guarded, repository]);
+  const factsOf = ({ folders, secrets, denied, guarded, repository }: ScannedFolder): string =>
+    JSON.stringify([folders, secrets, denied, guarded, repository]);
   return factsOf(one) === factsOf(other);
 }
 
