@@ -41,6 +41,7 @@ export const EXECUTED_NAMES: readonly ExecutedName[] = [
   ...refused(AGENT, ".mcp.json", ".claude", ".cursor", ".codex", ".gemini", "haft.config.*"),
   ...refused("package managers execute it", ".yarnrc.yml", ".pnpmfile.cjs"),
   ...asked(GIT, ".gitattributes"),
+  ...asked("git runs the commands in it when the rebase continues", ".git/{rebase-merge,rebase-apply,sequencer}"),
   ...asked(
     HOOKS,
     ".husky",

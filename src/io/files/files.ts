@@ -215,13 +215,17 @@ class GuardedFiles implements Files {
   }
 
   narrow(allowedPaths: readonly string[] | undefined, maker?: ChangeMaker): Files {
-    const access = { ...this.#access, policy: narrow(this.policy, allowedPaths), ...maker };
+    const access = derived(this.#access, (policy) => narrow(policy, allowedPaths), maker);
     return new GuardedFiles(access, this.#cleaner);
   }
 
   withoutDenials(): Files {
-    const policy = { ...this.policy, denials: () => null };
-    return new GuardedFiles({ ...this.#access, policy }, this.#cleaner);
+    const access = derived(this.#access, (policy) => ({ ...policy, denials: () => null }));
+    return new GuardedFiles(access, this.#cleaner);
+  }
+
+  replacePolicy(policy: PathPolicy): void {
+    this.#access.policy = policy;
   }
 
   #name(path: string): PathName {
@@ -236,6 +240,28 @@ class GuardedFiles implements Files {
       throw explainFailure(error, name, { policy: this.policy, operation });
     }
   }
+}
+
+/** With a policy made from that of `base`, also after that one was replaced. */
+function derived(base: FileAccess, change: (policy: PathPolicy) => PathPolicy, maker?: ChangeMaker): FileAccess {
+  let from = base.policy;
+  let policy = change(from);
+  return {
+    ...base,
+    ...maker,
+    get policy() {
+      if (base.policy !== from) {
+        from = base.policy;
+        policy = change(from);
+      }
+      return policy;
+    },
+  };
+}
+
+/** For files that `createFiles` has made: their rules have changed. Views of single calls follow. */
+export function replacePolicy(files: Files, policy: PathPolicy): void {
+  if (files instanceof GuardedFiles) files.replacePolicy(policy);
 }
 
 /**

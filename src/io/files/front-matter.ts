@@ -1,6 +1,10 @@
 const FRONT_MATTER = /^\uFEFF?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/;
-/** The parser needs seconds for thousands of keys. */
+/** The parser needs seconds for thousands of keys or brackets, also in one line. */
 const MAX_LINES = 500;
+const MAX_CHARACTERS = 16 * 1024;
+const MAX_TOKENS = 1000;
+const MAX_ITEMS = 200;
+const MAX_BRACKETS = 40;
 /** Values that are put in quotes. A file with more is no front matter. */
 const MAX_QUOTED = 50;
 const TOP_LEVEL = /^([A-Za-z_][\w-]*):[ \t]+(\S.*?)[ \t]*$/;
@@ -22,9 +26,7 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
   const [whole, yaml] = FRONT_MATTER.exec(text) ?? [];
   if (whole === undefined) return { body: text.trim() };
   const body = text.slice(whole.length).trim();
-  if ((yaml ?? "").split("\n", MAX_LINES + 1).length > MAX_LINES) {
-    throw new Error(`its front matter has more than ${MAX_LINES} lines`);
-  }
+  await requireSmall(yaml ?? "");
   const first = await parse(yaml ?? "");
   if (first.problem === undefined) return { head: first.head, body };
   const { text: quoted, keys } = await quoteValues(yaml ?? "");
@@ -32,6 +34,25 @@ export async function readFrontMatter(text: string): Promise<FrontMatter> {
   if (again.problem !== undefined) throw new Error(`its front matter is not valid YAML: ${first.problem}`);
   const named = keys.map((key) => `\`${key}\``).join(" and ");
   return { head: again.head, body, warning: `${named} is not valid YAML and is read as text: put it in quotes` };
+}
+
+/** Throws if the parser could block for long. */
+async function requireSmall(yaml: string): Promise<void> {
+  if (yaml.split("\n", MAX_LINES + 1).length > MAX_LINES) {
+    throw new Error(`its front matter has more than ${MAX_LINES} lines`);
+  }
+  if (yaml.length > MAX_CHARACTERS) throw new Error(`its front matter has more than ${MAX_CHARACTERS} characters`);
+  const { Lexer } = await import("yaml");
+  let tokens = 0;
+  let items = 0;
+  let brackets = 0;
+  for (const token of new Lexer().lex(yaml)) {
+    tokens += 1;
+    if (token === "-") items += 1;
+    if (token === "[" || token === "{" || token === "?") brackets += 1;
+    if (tokens > MAX_TOKENS || items > MAX_ITEMS || brackets > MAX_BRACKETS)
+      throw new Error("its front matter has too many keys and lists");
+  }
 }
 
 async function parse(yaml: string): Promise<{ head?: Record<string, unknown>; problem?: string }> {

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { OpenFile } from "./open-file.ts";
 
 export const BLOCK_BYTES = 256 * 1024;
@@ -25,7 +26,7 @@ export interface LineIndexes {
 
 /** Caches the indexes of recently read files. An index is valid while the stamp of its file is unchanged. */
 export function createLineIndexes(): LineIndexes {
-  const known = new Map<string, { stamp: string; index: LineIndex }>();
+  const known = new BoundedMap<string, { stamp: string; index: LineIndex }>(MAX_INDEXES);
   // Shared by all scans: filling and counting a block is synchronous.
   let counter: NewlineCounter | undefined;
   return {
@@ -34,12 +35,7 @@ export function createLineIndexes(): LineIndexes {
       const last = known.get(real);
       const index =
         last?.stamp === stamp ? last.index : { feeds: [0], bytesScanned: 0, complete: false, lastByte: LINE_FEED };
-      known.delete(real);
       known.set(real, { stamp, index });
-      for (const oldest of known.keys()) {
-        if (known.size <= MAX_INDEXES) break;
-        known.delete(oldest);
-      }
       return index;
     },
     extend: async (index, file, { feeds = Infinity, bytes = Infinity, signal }) => {

@@ -131,11 +131,15 @@ export function expandHome(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
 }
 
+/** No system opens a longer path, and each of its folders would be looked up. */
+const MAX_PATH = 4096;
+
 /**
  * Like `resolveLinks`, but with fewer system calls. Parts that do not exist stay as written. For rules, which check
  * names; opening a file checks again.
  */
 export function realName(absolute: string): string {
+  if (absolute.length > MAX_PATH) return absolute;
   try {
     if (existsSync(absolute)) return realpathSync.native(absolute);
     let missing = absolute;

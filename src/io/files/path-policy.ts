@@ -3,7 +3,7 @@ import picomatch from "picomatch";
 import type { Files } from "./files.ts";
 import { EXECUTED_NAMES } from "./executed-names.ts";
 import { expandHome, foldName, isInside, realRoot, realRoots } from "./path-name.ts";
-import { isGitConfigWithSecret, SECRET_GLOBS, SECRET_GLOBS_WITH_EXCEPTIONS } from "./secret-paths.ts";
+import { isGitConfigWithSecret, nameBeforeCopy, SECRET_GLOBS, SECRET_GLOBS_WITH_EXCEPTIONS } from "./secret-paths.ts";
 
 export { isInside, isPathAllowed } from "./path-name.ts";
 
@@ -33,6 +33,8 @@ export interface PathPolicy {
   readonly workspace: string;
   readonly layers: readonly (readonly Root[])[];
   readonly denials: Denials;
+  /** What the owner denies (`denyGlobs`), without the default rules. No command may read it, approved or not. */
+  readonly owner: { readonly globs: readonly string[]; readonly denials: Denials };
   /** Real paths. */
   readonly privatePaths: readonly string[];
 }
@@ -57,6 +59,7 @@ export function createPathPolicy(options: PathPolicyOptions): PathPolicy {
       ],
     ],
     denials: withGitCredentials(compileDenials([...DEFAULT_DENY_RULES, ...denyRules], permitted), permitted),
+    owner: { globs: denyRules.map(({ glob }) => glob), denials: compileDenials(denyRules, permitted) },
     privatePaths: outermost(realRoots(options.privatePaths ?? [], workspace)),
   };
 }
@@ -87,6 +90,18 @@ export function checkPath(policy: PathPolicy, realPath: string, operation: PathO
   if (own !== undefined) return { reason: "protected", glob: own };
   const glob = policy.denials({ real: realPath, below: belowWorkspace(policy, realPath) }, operation);
   return glob === null ? null : { reason: "protected", glob };
+}
+
+/** Whether the owner denies the real path, whatever its name says. */
+export function isDeniedByOwner(policy: PathPolicy, realPath: string): boolean {
+  const { globs, denials } = policy.owner;
+  return globs.length > 0 && denials({ real: realPath, below: belowWorkspace(policy, realPath) }, "read") !== null;
+}
+
+/** Folders and files outside the workspace that hold what the owner denies. Real paths that may be missing. */
+export function deniedOutside({ owner, workspace }: PathPolicy): string[] {
+  const bases = owner.globs.filter((glob) => glob.startsWith("/")).map((glob) => picomatch.scan(glob).base || "/");
+  return [...new Set(bases)].filter((base) => !isInside(base, workspace));
 }
 
 /** Whether the path is or contains an allowed root or a private folder. Such a folder is never deleted or moved. */
@@ -157,12 +172,14 @@ interface DenyRule {
   on: PathOperation | "all";
   /** In the same form as `glob`. Without a slash they are matched against the same name. */
   except?: readonly string[];
+  /** Whether a copy of such a file, such as `NAME~`, is denied too. */
+  andCopies?: boolean;
 }
 
 /** Always apply, except to paths that `permitGlobs` permits. They also apply to paths that do not exist yet. */
 export const DEFAULT_DENY_RULES: readonly DenyRule[] = [
-  ...SECRET_GLOBS_WITH_EXCEPTIONS.map((rule): DenyRule => ({ ...rule, on: "all" })),
-  ...SECRET_GLOBS.map((glob): DenyRule => ({ glob, on: "all" })),
+  ...SECRET_GLOBS_WITH_EXCEPTIONS.map((rule): DenyRule => ({ ...rule, on: "all", andCopies: true })),
+  ...SECRET_GLOBS.map((glob): DenyRule => ({ glob, on: "all", andCopies: true })),
   ...EXECUTED_NAMES.filter(({ isRefused }) => isRefused).map(({ glob }): DenyRule => ({ glob, on: "write" })),
   // The user's own configuration, if the home folder is the workspace.
   { glob: ".config/haft", on: "all" },
@@ -179,6 +196,7 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
   const compiled = rules.map((rule) => ({
     glob: rule.glob,
     on: rule.on,
+    andCopies: rule.andCopies === true,
     ...compileGlob(rule.glob),
     excepts: (rule.except ?? []).map((glob) => ({ byName: !glob.includes("/"), match: compileGlob(glob).match })),
   }));
@@ -186,18 +204,38 @@ export function compileDenials(rules: readonly DenyRule[], permitted: readonly s
     read: withFastReject(compiled.filter(({ on }) => on !== "write")),
     write: withFastReject(compiled.filter(({ on }) => on !== "read")),
   };
+  const isExcepted = (
+    hit: string,
+    folded: FoldedPath,
+    { byName, match }: { byName: boolean; match: CompiledGlob["match"] },
+  ) => match(byName ? { real: "", below: "", names: [hit, nameBeforeCopy(hit)] } : folded).length > 0;
   return (path, operation) => {
     const { candidates, quickNo } = byOperation[operation];
-    const below = foldName(path.below);
-    const folded = { real: foldName(path.real), below, names: below.split("/") };
-    if (quickNo(folded)) return null;
-    const isExcepted = (hit: string, { byName, match }: { byName: boolean; match: CompiledGlob["match"] }) =>
-      match(byName ? { real: "", below: "", names: [hit] } : folded).length > 0;
-    const denied = candidates.find(({ match, excepts }) =>
-      match(folded).some((hit) => !excepts.some((except) => isExcepted(hit, except))),
-    );
+    const folded = foldPath(path);
+    const denies = (place: FoldedPath, isCopy: boolean) =>
+      quickNo(place)
+        ? undefined
+        : candidates.find(
+            ({ match, excepts, andCopies }) =>
+              (andCopies || !isCopy) &&
+              match(place).some((hit) => !excepts.some((except) => isExcepted(hit, place, except))),
+          );
+    const original = beforeCopy(folded);
+    const denied = denies(folded, false) ?? (original && denies(original, true));
     return denied === undefined || permits.some((permit) => permit(folded).length > 0) ? null : denied.glob;
   };
+}
+
+function foldPath({ real, below }: { real: string; below: string }): FoldedPath {
+  const folded = foldName(below);
+  return { real: foldName(real), below: folded, names: folded.split("/") };
+}
+
+/** The place of the file that this one is a copy of, or undefined if its names are no copies. */
+function beforeCopy({ real, names }: FoldedPath): FoldedPath | undefined {
+  const originals = names.map(originalName);
+  if (originals.every((name, at) => name === names[at])) return undefined;
+  return { real, below: originals.join("/"), names: originals };
 }
 
 /** The configuration of a repository is a secret if it contains a password. Only its content tells. */
@@ -210,23 +248,48 @@ function withGitCredentials(byName: Denials, permitted: readonly string[]): Deni
   };
 }
 
+/** Paths have the same folders again and again. */
+function remembered<T>(judge: (name: string) => T): (name: string) => T {
+  const known = new Map<string, T>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const verdict = judge(name);
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(name, verdict);
+    return verdict;
+  };
+}
+
+const MAX_REMEMBERED = 2000;
+const originalName = remembered(nameBeforeCopy);
+
 /** A fast check: nearly every path matches no rule, and the majority of rules are plain names. */
 function withFastReject<Rule extends CompiledGlob>(candidates: readonly Rule[]) {
   const plain = new Set(candidates.filter((rule) => rule.isPlainName).map((rule) => rule.folded));
+  // `*.pem`: looked up by the ends of a name.
+  const isEnding = ({ kind, folded }: Rule): boolean => kind === "name" && /^\*\.[\w.-]+$/.test(folded);
+  const endings = new Set(candidates.filter(isEnding).map(({ folded }) => folded.slice(1)));
+  const hasEnding = (part: string): boolean => {
+    for (let at = part.indexOf("."); at >= 0; at = part.indexOf(".", at + 1))
+      if (endings.has(part.slice(at))) return true;
+    return false;
+  };
   const any = (kind: CompiledGlob["kind"]) => {
     const sources = candidates
-      .filter((rule) => rule.kind === kind && !rule.isPlainName)
+      .filter((rule) => rule.kind === kind && !rule.isPlainName && !isEnding(rule))
       .map((rule) => rule.pattern.source);
     return sources.length === 0 ? /$^/ : new RegExp(sources.join("|"), "s");
   };
   const [name, below, real] = [any("name"), any("below"), any("real")];
+  const isNamed = remembered((part) => plain.has(part) || hasEnding(part) || name.test(part));
   const fixedNames = candidates.filter(({ kind }) => kind === "below").map(({ folded }) => fixedNameOf(folded));
   // Every such rule needs a certain name somewhere in the path, so the long expression is rarely needed.
   const needed = fixedNames.every((one) => one !== undefined) ? new Set(fixedNames) : undefined;
   return {
     candidates,
     quickNo: (path: FoldedPath) =>
-      !path.names.some((part) => plain.has(part) || name.test(part)) &&
+      !path.names.some(isNamed) &&
       !((!needed || path.names.some((part) => needed.has(part))) && below.test(path.below)) &&
       !real.test(path.real),
   };

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 function open(now?: () => number) {
   const stateFolder = temporaryFolder("haft-spill-");
-  return { stateFolder, folder: join(stateFolder, "spill"), spills: createSpillFolder(() => stateFolder, now) };
+  return { stateFolder, folder: join(stateFolder, "spill"), spills: createSpillFolder(() => stateFolder, { now }) };
 }
 
 const ann = { user: "ann", session: "one" };
@@ -76,15 +76,9 @@ test("outputs are removed after a week, when the folder is next opened", async (
   const { ref } = await spills.save({ callId: "c", caller: ann }, "text");
   const [name = ""] = readdirSync(folder);
   utimesSync(join(folder, name), new Date(0), new Date(0));
-  await createSpillFolder(
-    () => stateFolder,
-    () => 6 * DAY_MS,
-  ).save({ callId: "d", caller: ann }, "text");
+  await createSpillFolder(() => stateFolder, { now: () => 6 * DAY_MS }).save({ callId: "d", caller: ann }, "text");
   expect(await spills.read(ref)).toBe("text");
-  await createSpillFolder(
-    () => stateFolder,
-    () => 8 * DAY_MS,
-  ).save({ callId: "e", caller: ann }, "text");
+  await createSpillFolder(() => stateFolder, { now: () => 8 * DAY_MS }).save({ callId: "e", caller: ann }, "text");
   expect(await spills.read(ref)).toBeUndefined();
 });
 
@@ -94,3 +88,25 @@ test("a folder that cannot be created is an error with the path and the setting"
   const spills = createSpillFolder(() => join(stateFolder, "file"));
   await expect(spills.save({ callId: "c", caller: ann }, "text")).rejects.toThrow(/file\/spill .*HAFT_STATE_DIR/);
 });
+
+test("all outputs together are bounded: the oldest go first, and what then has no room is cut", async () => {
+  const stateFolder = temporaryFolder("haft-spill-");
+  const spills = createSpillFolder(() => stateFolder, { maxTotalBytes: 1000 });
+  const [oldest, older] = [
+    await spills.save(call("a"), "x".repeat(400)),
+    await spills.save(call("b"), "x".repeat(400)),
+  ];
+  for (const [at, { ref }] of [oldest, older].entries())
+    utimesSync(join(stateFolder, "spill", `${ref.slice("spill:".length)}.txt`), 1, Date.now() / 1000 - 3600 + at);
+  const newest = await spills.open(call("c"));
+  expect(await newest.write(Buffer.alloc(500))).toBe(500);
+  expect([await spills.read(oldest.ref), (await spills.read(older.ref))?.length]).toEqual([undefined, 400]);
+  // What was written within the last minute stays.
+  expect(await newest.write(Buffer.alloc(700))).toBe(500);
+  expect(await newest.write(Buffer.alloc(1))).toBe(0);
+  const { ref } = await newest.close();
+  expect([await spills.read(older.ref), (await spills.read(ref))?.length]).toEqual([undefined, 1000]);
+  await expect(spills.save(call("d"), "x")).rejects.toThrow("more than 1000 bytes together");
+});
+
+const call = (callId: string) => ({ callId, caller: ann });

@@ -11,6 +11,12 @@ const ADDRESS = "spill:";
 const OLD_ADDRESS = /^\.haft\/spill\/(?=[A-Za-z0-9_-]+\.txt$)/;
 /** Kept for a week, then removed when the folder is next opened. */
 const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+/** All outputs together. For a new one the oldest are removed, and if that is not enough, it is cut. */
+const MAX_TOTAL_BYTES = 1024 * 1024 * 1024;
+/** The part of that which is written before the folder is measured again. */
+const MEASURED_PART = 1 / 64;
+/** An output that was written just now may not be complete, and its caller has not read it yet. */
+const RECENT_MS = 60_000;
 
 /** The part of a caller that owns an output. */
 export interface SpillOwner {
@@ -26,7 +32,8 @@ export interface SpilledCall {
 
 /** A file that is written piece by piece. */
 export interface SpillFile {
-  write(chunk: Buffer): Promise<void>;
+  /** Returns how many bytes were written: fewer if the folder is full. */
+  write(chunk: Buffer): Promise<number>;
   close(): Promise<{ ref: string }>;
 }
 
@@ -51,8 +58,15 @@ export function isSpillAddress(path: string): boolean {
   return path.startsWith(ADDRESS);
 }
 
+export interface SpillFolderOptions {
+  now?: () => number;
+  /** Of all outputs together. Default: 1 GiB. */
+  maxTotalBytes?: number;
+}
+
 /** Outputs that were too long to show, in the state folder. `stateFolder` is called at the first use. */
-export function createSpillFolder(stateFolder: () => string, now: () => number = Date.now): SpillFolder {
+export function createSpillFolder(stateFolder: () => string, options: SpillFolderOptions = {}): SpillFolder {
+  const { now = Date.now, maxTotalBytes = MAX_TOTAL_BYTES } = options;
   let opened: Promise<{ folder: string; files: Files }> | undefined;
 
   const prepare = async () => {
@@ -85,8 +99,23 @@ export function createSpillFolder(stateFolder: () => string, now: () => number =
     }
   };
 
+  /** How many of `wanted` bytes the folder still takes. */
+  const roomFor = async (wanted: number): Promise<number> => {
+    const { folder } = await prepared();
+    const spills = await listSpills(folder);
+    let free = maxTotalBytes - spills.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { path, bytes, at } of spills.toSorted((a, b) => a.at - b.at)) {
+      if (free >= wanted || now() - at < RECENT_MS) break;
+      await unlink(path).catch(() => undefined);
+      free += bytes;
+    }
+    return Math.max(0, Math.min(free, wanted));
+  };
+
   return {
     async save(call, text) {
+      const bytes = Buffer.byteLength(text);
+      if ((await roomFor(bytes)) < bytes) throw tooFull(maxTotalBytes);
       const { handle, ref } = await start(call);
       try {
         await handle.writeFile(text);
@@ -97,8 +126,16 @@ export function createSpillFolder(stateFolder: () => string, now: () => number =
     },
     async open(call) {
       const { handle, ref } = await start(call);
+      let room = 0;
       return {
-        write: async (chunk) => void (await handle.write(chunk)),
+        async write(chunk) {
+          if (room < chunk.length)
+            room = await roomFor(Math.max(chunk.length, Math.floor(maxTotalBytes * MEASURED_PART)));
+          const part = chunk.subarray(0, room);
+          room -= part.length;
+          await handle.write(part);
+          return part.length;
+        },
         close: async () => {
           await handle.close();
           return { ref };
@@ -142,7 +179,7 @@ function fileName(id: string): string {
 
 function unknownSpill(ref: string): Error {
   return toolError("path_not_found", `There is no output ${JSON.stringify(ref.slice(0, 200))} of this session`, {
-    next: "Outputs are kept for a week. Make the call again, or request less output.",
+    next: "Outputs are kept for a week, and less long if they are more than 1 GiB together. Make the call again, or request less output.",
   });
 }
 
@@ -155,12 +192,25 @@ function ownerKey({ user = "", session, agent }: SpillOwner): string {
     .slice(0, 16);
 }
 
+function tooFull(maxTotalBytes: number): Error {
+  return toolError("io_error", `The outputs of the last minute are more than ${maxTotalBytes} bytes together`, {
+    next: "Request less output, or wait a minute.",
+  });
+}
+
 async function removeOld(folder: string, now: number): Promise<void> {
+  for (const { path, at } of await listSpills(folder))
+    if (now - at > RETENTION_MS) await unlink(path).catch(() => undefined);
+}
+
+async function listSpills(folder: string): Promise<{ path: string; bytes: number; at: number }[]> {
+  const found = [];
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const info = await stat(path).catch(() => undefined);
-    if (info && now - info.mtimeMs > RETENTION_MS) await unlink(path).catch(() => undefined);
+    if (info) found.push({ path, bytes: info.size, at: info.mtimeMs });
   }
+  return found;
 }
 
 function safeName(name: string): string {

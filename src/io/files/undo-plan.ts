@@ -7,6 +7,7 @@ import { isBinary } from "./text-encoding.ts";
 import {
   type CallOwner,
   type EntryState,
+  isOwnedBy,
   isSameState,
   type RecordedChange,
   rootCall,
@@ -375,6 +376,26 @@ function octal(state: EntryState): string {
 /** The difference between what the change left and what exists now. */
 export function diffConflict({ path, expected, found }: UndoConflict, sources: ContentSources): Promise<FileDiff> {
   return diffStates(path, expected, found, sources);
+}
+
+/** A longer text is not sent to a dialog. */
+const MAX_CONFLICT_BYTES = 256 * 1024;
+
+/** Both sides of a decision: what exists now, and what an undo would put there. */
+export async function conflictTexts(
+  { change, path, found }: UndoConflict,
+  sources: ContentSources,
+): Promise<{ now?: string; restored?: string }> {
+  const made = (await sources.store.list({ path })).filter(
+    (other) => other.callId === change.callId && isOwnedBy(other, change) && other.path === path && !other.abandoned,
+  );
+  // The call may have changed the file several times: the undo goes back to before the first.
+  const { old } = made.reduce((first, other) => (other.order < first.order ? other : first), change);
+  const read = async (state: EntryState): Promise<string | undefined> => {
+    const text = state.kind === "file" ? await textOf(path, state, sources) : null;
+    return text === null || text.length > MAX_CONFLICT_BYTES ? undefined : text;
+  };
+  return { now: await read(found), restored: await read(old) };
 }
 
 async function diffStates(path: string, from: EntryState, to: EntryState, sources: ContentSources): Promise<FileDiff> {

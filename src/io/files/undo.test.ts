@@ -33,7 +33,7 @@ function open(content: Record<string, string> = {}) {
   }
   const store = createMemoryUndo();
   const workspace = openWorkspace(folder, { journal: store, requireReadBeforeEdit: false });
-  const haft = createHaft({ workspace, approver: async () => ({ approved: true, by: "test" }) });
+  const haft = createHaft({ workspace, approver: async () => ({ approved: true, by: "test", confirmUnshown: true }) });
   const events: UndoEvent[] = [];
   const undo = createUndo({ files: workspace.files, store, onUndo: (event) => void events.push(event) });
   const call = (id: string, name: string, input: unknown, session = "s"): Promise<ToolResult> =>

@@ -6,6 +6,7 @@ import { type Files, filesOfCommands, type FoundEntry } from "./files.ts";
 import { isAlive } from "./temporary-file.ts";
 import {
   callKey,
+  conflictTexts,
   createTreeView,
   diffChanges,
   diffConflict,
@@ -586,5 +587,6 @@ async function show(conflict: UndoConflict, seen: { files: Files; store: UndoSto
   );
   const laterCalls = [...new Set(later.flatMap(({ callId }) => (callId === undefined ? [] : [callId])))];
   const diff = reason === "changed" ? (await diffConflict(conflict, seen)).text : "";
-  return { path: seen.files.show(path), reason, why: conflict.why ?? REASONS[reason], laterCalls, diff };
+  const { now, restored } = await conflictTexts(conflict, seen);
+  return { path: seen.files.show(path), reason, why: conflict.why ?? REASONS[reason], laterCalls, diff, now, restored };
 }

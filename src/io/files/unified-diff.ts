@@ -10,6 +10,16 @@ export interface UnifiedDiff {
   truncated: boolean;
   /** What is not in the text, for a person. */
   omitted?: string;
+  /** The whole diff, if a part of the change is not in the text. */
+  whole?: string;
+  /** The same replacement on several lines, the most frequent first. */
+  replacements?: Replacement[];
+}
+
+export interface Replacement {
+  before: string;
+  after: string;
+  lines: number;
 }
 
 export interface UnifiedDiffOptions {
@@ -29,8 +39,8 @@ export async function unifiedDiff(
   const { FILE_HEADERS_ONLY, formatPatch } = await import("diff");
   const { diffLines } = await import("./line-diff.ts");
   const changed = changedPart(before, after, context);
-  const oldFileName = before === "" ? "/dev/null" : `a/${path}`;
-  const newFileName = after === "" ? "/dev/null" : `b/${newPath}`;
+  const oldFileName = before === "" ? "/dev/null" : `a/${inOneLine(path)}`;
+  const newFileName = after === "" ? "/dev/null" : `b/${inOneLine(newPath)}`;
   const hunks = hunksOf(changed, context, diffLines);
   for (const hunk of hunks) {
     hunk.oldStart += changed.linesBefore;
@@ -40,7 +50,9 @@ export async function unifiedDiff(
   const added = lines.filter((line) => line.startsWith("+")).length;
   const removed = lines.filter((line) => line.startsWith("-")).length;
   let cutCharacters = 0;
-  if (lines.some(isLong)) {
+  const patch = { oldFileName, newFileName, oldHeader: undefined, newHeader: undefined, hunks };
+  const full = lines.some(isLong) ? formatPatch(patch, FILE_HEADERS_ONLY) : undefined;
+  if (full !== undefined) {
     const window = createLineWindow(await import("diff"));
     for (const hunk of hunks) {
       const windowed = windowLines(hunk.lines, window);
@@ -48,7 +60,6 @@ export async function unifiedDiff(
       cutCharacters += windowed.cut;
     }
   }
-  const patch = { oldFileName, newFileName, oldHeader: undefined, newHeader: undefined, hunks };
   const whole = formatPatch(patch, FILE_HEADERS_ONLY);
   const text = bound(whole, maxBytes);
   const cutLines = text === whole ? 0 : added + removed - countChanges(text);
@@ -56,7 +67,68 @@ export async function unifiedDiff(
     ...(cutLines > 0 ? [`${cutLines} of ${added + removed} changed lines`] : []),
     ...(cutCharacters > 0 ? [`${cutCharacters} characters of long changed lines`] : []),
   ].join(" and ");
-  return { text, added, removed, truncated: text !== whole || cutCharacters > 0, omitted: omitted || undefined };
+  const truncated = text !== whole || cutCharacters > 0;
+  return {
+    text,
+    added,
+    removed,
+    truncated,
+    omitted: omitted || undefined,
+    whole: truncated ? (full ?? whole) : undefined,
+    replacements: replacementsIn(lines),
+  };
+}
+
+/** A file name must not add lines to the diff. */
+function inOneLine(path: string): string {
+  return path.replace(
+    /[\u0000-\u001f\u007f\u0085\u2028\u2029]/g,
+    (found) => `\\u{${found.charCodeAt(0).toString(16)}}`,
+  );
+}
+
+const MIN_REPLACED_LINES = 3;
+const MAX_REPLACEMENTS = 10;
+/** Longer replaced texts are no summary. */
+const MAX_REPLACED_LENGTH = 200;
+
+/** Pairs the n-th removed line with the n-th line that was added in its place, and counts equal differences. */
+function replacementsIn(lines: readonly string[]): Replacement[] | undefined {
+  const counted = new Map<string, Replacement>();
+  let removed: string[] = [];
+  let added: string[] = [];
+  const count = (): void => {
+    for (let at = 0; at < Math.min(removed.length, added.length); at++) {
+      const [before, after] = differenceOf(removed[at] ?? "", added[at] ?? "");
+      if (before === "" || before.length > MAX_REPLACED_LENGTH || after.length > MAX_REPLACED_LENGTH) continue;
+      const key = JSON.stringify([before, after]);
+      const known = counted.get(key) ?? { before, after, lines: 0 };
+      known.lines++;
+      counted.set(key, known);
+    }
+    [removed, added] = [[], []];
+  };
+  for (const line of lines) {
+    if (line.startsWith("-")) {
+      // A new run of changes begins.
+      if (added.length > removed.length) count();
+      removed.push(line.slice(1));
+    } else if (line.startsWith("+")) added.push(line.slice(1));
+    else if (line.startsWith(" ")) count();
+  }
+  count();
+  const frequent = [...counted.values()].filter((each) => each.lines >= MIN_REPLACED_LINES);
+  const sorted = frequent.sort((one, other) => other.lines - one.lines).slice(0, MAX_REPLACEMENTS);
+  return sorted.length > 0 ? sorted : undefined;
+}
+
+/** The parts that differ, as whole words. */
+function differenceOf(before: string, after: string): [string, string] {
+  const [same, sameEnd] = commonEnds(before, after);
+  const start = same - (/\w*$/.exec(before.slice(Math.max(0, same - 80), same))?.[0].length ?? 0);
+  const rest = sameEnd === 0 ? "" : before.slice(-sameEnd).slice(0, 80);
+  const end = sameEnd - (/^\w*/.exec(rest)?.[0].length ?? 0);
+  return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
 }
 
 /** Counts only lines after the first hunk head: the file headers begin with the same characters. */
@@ -115,13 +187,23 @@ function hunksOf(
       );
     }
     keep(oldStart);
-    for (const line of old.slice(oldStart, oldStart + oldCount)) put(hunk, "-", line);
-    for (const line of fresh.slice(newStart, newStart + newCount)) put(hunk, "+", line);
+    const removed = old.slice(oldStart, oldStart + oldCount);
+    const added = fresh.slice(newStart, newStart + newCount);
+    // Each line beside the one that replaces it: a person could not compare two long blocks, and a cut would hide one.
+    const pairs = removed.length === added.length && removed.length >= MIN_PAIRED_LINES ? removed.length : 0;
+    for (let at = 0; at < pairs; at++) {
+      put(hunk, "-", removed[at]);
+      put(hunk, "+", added[at]);
+    }
+    for (const line of removed.slice(pairs)) put(hunk, "-", line);
+    for (const line of added.slice(pairs)) put(hunk, "+", line);
     shownTo = oldStart + oldCount;
   }
   if (hunk) keep(shownTo + context);
   return hunks;
 }
+
+const MIN_PAIRED_LINES = 10;
 
 interface Hunk {
   oldStart: number;
