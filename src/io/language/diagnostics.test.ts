@@ -7,11 +7,11 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { bundleProgram } from "../../../test/setup/bundle-program.ts";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
-import { createFiles } from "../files/files.ts";
+import { createFiles, replacePolicy } from "../files/files.ts";
 import { createPathPolicy } from "../files/path-policy.ts";
 import { openSandbox } from "../sandbox/sandbox.ts";
 import { findProcessTree, readProcess } from "../shell/process-tree.ts";
-import { type DiagnosticOptions, Diagnostics } from "./diagnostics.ts";
+import { type CheckedFile, type DiagnosticOptions, Diagnostics } from "./diagnostics.ts";
 import { createFrameReader } from "./framed-process.ts";
 
 const SERVER = fileURLToPath(new URL("./scripted-server.fixture.mjs", import.meta.url));
@@ -22,15 +22,16 @@ const never = new AbortController().signal;
 interface Staged extends DiagnosticOptions {
   mode?: string;
   isConfined?: boolean;
+  allowedPaths?: string[];
 }
 
 /** A workspace with the scripted server, which is for .txt and .md. */
-function stage({ mode, isConfined = true, ...options }: Staged = {}) {
+function stage({ mode, isConfined = true, allowedPaths, ...options }: Staged = {}) {
   const folder = temporaryFolder("haft-language-");
   const script = join(folder, "server.mjs");
   cpSync(SERVER, script);
-  const files = createFiles(createPathPolicy({ workspace: folder }));
-  const sandbox = isConfined ? openSandbox({ files }) : undefined;
+  const files = createFiles(createPathPolicy({ workspace: folder, allowedPaths }));
+  const sandbox = isConfined ? openSandbox({ files, memoryBytes: 400 * 1024 * 1024 }) : undefined;
   const scripted = { command: process.execPath, args: [script, mode ?? "", folder], extensions: [".txt", "md"] };
   const servers = mode === undefined ? undefined : { scripted };
   const diagnostics = new Diagnostics({ servers, waitMs: 60_000, ...options, sandbox, files });
@@ -50,13 +51,24 @@ function stage({ mode, isConfined = true, ...options }: Staged = {}) {
     (await check(...args)).flatMap(({ problems }) =>
       problems.map(({ line, column, code, isNew }) => `${line}:${column} ${code}${isNew ? " new" : ""}`),
     );
-  return { folder: workspace, diagnostics, check, lines };
+  const deny = (glob: string): void =>
+    replacePolicy(files, createPathPolicy({ workspace: folder, allowedPaths, denyGlobs: [glob] }));
+  mkdirSync(join(workspace, "private"));
+  writeFileSync(join(workspace, "private/notes.txt"), "private notes");
+  return { folder: workspace, diagnostics, check, lines, deny };
 }
 
 interface Checked {
   before?: string;
   name?: string;
   signal?: AbortSignal;
+}
+
+/** What a server gets of a hidden file: an empty one or a failure. */
+const NOTHING = /^$|^(?:EACCES|EPERM|ENOENT)$/;
+
+function triedIn([checked]: CheckedFile[]): unknown {
+  return JSON.parse(checked?.problems[0]?.message ?? "null");
 }
 
 const isAlive = (pid: number): boolean => readProcess(pid) !== undefined;
@@ -115,13 +127,47 @@ describe("a language server", () => {
     onTestFinished(() => void delete process.env["SECRET_TOKEN"]);
     const { folder, check } = stage({ mode: "environment" });
     writeFileSync(join(folder, ".env"), "KEY=1");
-    const [checked] = await check("x");
-    expect(JSON.parse(checked?.problems[0]?.message ?? "null")).toMatchObject({
+    expect(triedIn(await check("x"))).toMatchObject({
       write: expect.stringMatching(/EACCES|EROFS|EPERM/),
-      secret: expect.stringMatching(/EACCES|EPERM|ENOENT/),
+      secret: expect.stringMatching(NOTHING),
       token: "none",
     });
     expect(readdirSync(folder)).not.toContain("written");
+  });
+
+  test("reads nothing that was denied after it started", async () => {
+    const { folder, check, deny, diagnostics } = stage({ mode: "environment" });
+    expect(triedIn(await check("x"))).toMatchObject({ private: "private notes", secret: "ENOENT" });
+    const pids = await diagnostics.pids();
+    expect(triedIn(await check("y"))).toMatchObject({ private: "private notes" });
+    expect(await diagnostics.pids()).toEqual(pids);
+    deny("private/**");
+    writeFileSync(join(folder, ".env"), "KEY=1");
+    expect(triedIn(await check("z"))).toMatchObject({
+      private: expect.stringMatching(NOTHING),
+      secret: expect.stringMatching(NOTHING),
+    });
+  });
+
+  test("reads nothing outside the allowed paths", async () => {
+    const { check } = stage({ mode: "environment", allowedPaths: ["src", "server.mjs"] });
+    expect(triedIn(await check("x", { name: "src/a.txt" }))).toMatchObject({ private: expect.stringMatching(NOTHING) });
+  });
+
+  test.runIf(isFull).each(["hog", "flood"])(
+    "that uses too much memory or writes without end is ended (%s)",
+    async (mode) => {
+      const { check, diagnostics } = stage({ mode });
+      await check("bad");
+      const [pid = 0] = await diagnostics.pids();
+      await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false);
+    },
+  );
+
+  test("whose answer is too long is asked again about the next file", async () => {
+    const { check } = stage({ mode: "long" });
+    expect(await check("long")).toEqual([]);
+    expect(await check("bad", { name: "b.txt" })).toMatchObject([{ problems: [{ code: "E1" }] }]);
   });
 
   test.runIf(isFull)("ends with its client, also if that is killed", async () => {
@@ -153,16 +199,32 @@ test("messages are found in every division of the stream, and garbage is reporte
     const text = JSON.stringify(value);
     return Buffer.from(`Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
   };
-  const stream = Buffer.concat([frame({ a: "é" }), frame({ b: 2 }), Buffer.from("\n"), frame({ c: [] })]);
-  for (const size of [1, 2, 3, 7, stream.length]) {
+  const short = [frame({ a: "é" }), frame({ b: 2 }), Buffer.from("\n"), frame({ c: [] })];
+  const long = frame({ long: "x".repeat(600_000) });
+  const readAll = (stream: Buffer, size: number): unknown[] => {
     const found: unknown[] = [];
-    const read = createFrameReader({ message: (message) => found.push(message), garbage: (why) => found.push(why) });
+    const read = createFrameReader({
+      message: (message) => found.push(message),
+      skipped: () => found.push("skipped"),
+      garbage: (why) => found.push(why),
+    });
     for (let at = 0; at < stream.length; at += size) read(stream.subarray(at, at + size));
-    expect(found).toEqual([{ a: "é" }, { b: 2 }, { c: [] }]);
+    return found;
+  };
+  for (const size of [1, 2, 3, 7, 1_000]) {
+    expect(readAll(Buffer.concat(short), size)).toEqual([{ a: "é" }, { b: 2 }, { c: [] }]);
   }
-  for (const garbage of ["x".repeat(10_000), "Length: 1\r\n\r\n{}", "Content-Length: 2\r\n\r\n{]"]) {
+  for (const size of [1_000, 1_000_000]) {
+    expect(readAll(Buffer.concat([long, frame({ a: 1 })]), size)).toEqual(["skipped", { a: 1 }]);
+  }
+  const blank = `${"\n".repeat(1_000_000)}\r\n\r\n`;
+  for (const garbage of ["x".repeat(10_000), blank, "Length: 1\r\n\r\n{}", "Content-Length: 2\r\n\r\n{]"]) {
     const reasons: string[] = [];
-    const read = createFrameReader({ message: () => undefined, garbage: (why) => reasons.push(why) });
+    const read = createFrameReader({
+      message: () => undefined,
+      skipped: () => undefined,
+      garbage: (why) => reasons.push(why),
+    });
     read(Buffer.from(garbage));
     read(frame({ late: true }));
     expect(reasons).toHaveLength(1);

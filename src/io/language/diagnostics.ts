@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { dirname, extname, join, relative, resolve, sep } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { keysOf, checkKeys } from "../../core/options.ts";
 import { toolError } from "../../core/error.ts";
 import type { Files } from "../files/files.ts";
@@ -8,11 +10,11 @@ import { decodeText } from "../files/text-encoding.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { findProgram } from "../shell/find-program.ts";
 import { shellEnvironment } from "../shell/shell-environment.ts";
-import { type FileProblem, LanguageServer, type ServerProtocol } from "./language-server.ts";
+import { type FileProblem, LanguageServer, type ServerLaunch, type ServerProtocol } from "./language-server.ts";
 
 /** A program that speaks the Language Server Protocol on its standard input and output. */
 export interface LanguageServerSettings {
-  /** The program. It runs confined: it writes nothing and has no network. */
+  /** The program. It runs confined: it writes nothing, has no network and sees no secrets. */
   command: string;
   /** Its arguments. */
   args?: readonly string[];
@@ -62,6 +64,8 @@ const MAX_KNOWN = 200;
 /** How long a search for TypeScript is remembered. */
 const FOUND_MS = 10_000;
 const MAX_HEAP_MB = 2_048;
+/** How often the memory of a server is summed up. */
+const LOOK_MS = 1_000;
 
 interface ServerProgram {
   /** Servers with the same key are one. */
@@ -71,6 +75,8 @@ interface ServerProgram {
 }
 
 interface RunningServer {
+  /** How it is confined. */
+  command: readonly string[];
   server: Promise<LanguageServer>;
   /** How many checks use it. */
   uses: number;
@@ -90,9 +96,9 @@ export class Diagnostics {
   readonly #workspace: string;
   readonly #running = new Map<string, RunningServer>();
   readonly #failures = new Map<string, number>();
-  readonly #found = new Map<string, { at: number; program: Promise<ServerProgram | undefined> }>();
+  readonly #found = new BoundedMap<string, { at: number; program: Promise<ServerProgram | undefined> }>(MAX_KNOWN);
   /** By file: the errors that its last checked text had. */
-  readonly #known = new Map<string, { digest: string; problems: FileProblem[] }>();
+  readonly #known = new BoundedMap<string, { digest: string; problems: FileProblem[] }>(MAX_KNOWN);
   #isClosed = false;
 
   constructor(options: DiagnosticDependencies) {
@@ -144,12 +150,7 @@ export class Diagnostics {
   }
 
   #remember(file: string, text: string, problems: FileProblem[]): void {
-    this.#known.delete(file);
     this.#known.set(file, { digest: digestOf(text), problems });
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MAX_KNOWN) return;
-      this.#known.delete(oldest);
-    }
   }
 
   #programFor(file: string): Promise<ServerProgram | undefined> | ServerProgram | undefined {
@@ -167,7 +168,6 @@ export class Diagnostics {
     if (known && now - known.at < FOUND_MS) return known.program;
     const program = this.#searchTypeScript(folder);
     this.#found.set(folder, { at: now, program });
-    if (this.#found.size > MAX_KNOWN) this.#found.delete(this.#found.keys().next().value ?? "");
     return program;
   }
 
@@ -196,7 +196,12 @@ export class Diagnostics {
   /** Starts the server if it does not run. One that fails is forgotten, so the next use starts it again. */
   async #use<T>(program: ServerProgram, work: (server: LanguageServer) => Promise<T>): Promise<T> {
     const { key } = program;
-    const running = this.#running.get(key) ?? { server: this.#start(program), uses: 0 };
+    const launch = await this.#prepare(program);
+    // It may have read what is denied or secret since.
+    if (!isDeepStrictEqual(this.#running.get(key)?.command, launch.command)) void this.#end(key);
+    if (this.#isClosed) throw notStarted();
+    const { command } = launch;
+    const running = this.#running.get(key) ?? { command, server: LanguageServer.start(launch), uses: 0 };
     clearTimeout(running.timer);
     running.uses++;
     this.#running.delete(key);
@@ -220,26 +225,25 @@ export class Diagnostics {
     }
   }
 
-  async #start({ key, command, protocol }: ServerProgram): Promise<LanguageServer> {
+  /** As the rules are now. */
+  async #prepare({ key, command, protocol }: ServerProgram): Promise<ServerLaunch> {
     const { sandbox } = this.#options;
-    if ((this.#failures.get(key) ?? 0) >= MAX_FAILURES || !sandbox || this.#isClosed) {
-      throw toolError("unavailable", "The language server is not started");
-    }
+    if ((this.#failures.get(key) ?? 0) >= MAX_FAILURES || !sandbox) throw notStarted();
     const env = shellEnvironment({ host: process.env });
     const [file = "", ...args] = command;
     const path = file.includes("/") ? resolve(this.#workspace, expandHome(file)) : findProgram(file, env);
     if (path === undefined) throw toolError("path_not_found", `The program "${file}" was not found`);
     const cwd = this.#workspace;
-    const rules = { cwd, terminal: false, network: "none", read: [cwd], write: [], endsWithParent: true } as const;
-    const confined = await sandbox.confineProgram([path, ...args], rules);
-    return LanguageServer.start({
+    const confined = await sandbox.confineUnasked([path, ...args], { cwd });
+    return {
       command: confined.command,
       cwd,
       env: { ...env, ...confined.env },
+      limits: confined.limits && { ...confined.limits, pauseMs: LOOK_MS },
       finish: () => confined.finish(),
       protocol,
       workspace: cwd,
-    });
+    };
   }
 
   async #end(key: string): Promise<void> {
@@ -250,6 +254,10 @@ export class Diagnostics {
     const server = await running.server.catch(() => undefined);
     await server?.close();
   }
+}
+
+function notStarted(): Error {
+  return toolError("unavailable", "The language server is not started");
 }
 
 async function readVersion(files: Files, path: string): Promise<string | undefined> {

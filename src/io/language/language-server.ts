@@ -24,6 +24,9 @@ export interface ServerLaunch extends FramedLaunch {
 
 /** A request that takes longer than this ends the server. */
 const MAX_REQUEST_MS = 60_000;
+/** Of one file. Further ones, and the rest of a message, are left out. */
+const MAX_PROBLEMS = 1_000;
+const MAX_TEXT_LENGTH = 1_000;
 /** A server that reports by itself may report in several steps. */
 const QUIET_MS = 150;
 
@@ -61,7 +64,12 @@ export class LanguageServer {
     const server = new LanguageServer(launch);
     server.#process = await FramedProcess.start(launch, {
       message: (message) => server.#receive(message),
-      ended: (why) => server.#fail(why),
+      // It may be the answer to any of them.
+      skipped: () => server.#reject("its answer is too long"),
+      ended(why) {
+        server.#ending = why;
+        server.#reject(why);
+      },
     });
     try {
       if (launch.protocol === "lsp") await server.#initialize();
@@ -88,6 +96,7 @@ export class LanguageServer {
   /** The errors of the file with each of the texts, one after the other. Calls wait for each other. */
   check(file: string, texts: readonly string[]): Promise<FileProblem[][]> {
     const run = async (): Promise<FileProblem[][]> => {
+      this.#process.use();
       const found: FileProblem[][] = [];
       for (const text of texts) {
         found.push(
@@ -220,8 +229,7 @@ export class LanguageServer {
     else waiting.reject(unavailable("it refused a request"));
   }
 
-  #fail(why: string): void {
-    this.#ending = why;
+  #reject(why: string): void {
     for (const { reject, timer } of this.#waiting.values()) {
       clearTimeout(timer);
       reject(unavailable(why));
@@ -267,7 +275,7 @@ function languageOf(file: string): string {
 
 function lspProblems(items: unknown): FileProblem[] {
   if (!Array.isArray(items)) return [];
-  return items.flatMap((item: unknown): FileProblem[] => {
+  return firstProblems(items, (item): FileProblem[] => {
     if (!isRecord(item) || (item["severity"] ?? 1) !== 1) return [];
     const range = isRecord(item["range"]) && isRecord(item["range"]["start"]) ? item["range"]["start"] : {};
     const { source } = item;
@@ -276,7 +284,7 @@ function lspProblems(items: unknown): FileProblem[] {
       {
         line: numberOf(range["line"]) + 1,
         column: numberOf(range["character"]) + 1,
-        code: source === "ts" ? `TS${code}` : code || (typeof source === "string" ? source : ""),
+        code: textOf(source === "ts" ? `TS${code}` : code || source),
         message: messageOf(item["message"]),
       },
     ];
@@ -285,7 +293,7 @@ function lspProblems(items: unknown): FileProblem[] {
 
 function tsserverProblems(items: unknown): FileProblem[] {
   if (!Array.isArray(items)) return [];
-  return items.flatMap((item: unknown): FileProblem[] => {
+  return firstProblems(items, (item): FileProblem[] => {
     if (!isRecord(item) || item["category"] !== "error") return [];
     const start = isRecord(item["start"]) ? item["start"] : {};
     const code = typeof item["code"] === "number" ? `TS${item["code"]}` : "";
@@ -299,9 +307,18 @@ function numberOf(value: unknown): number {
 }
 
 function messageOf(value: unknown): string {
-  return typeof value === "string"
-    ? value
-    : isRecord(value) && typeof value["value"] === "string"
-      ? value["value"]
-      : "";
+  return textOf(isRecord(value) ? value["value"] : value);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, MAX_TEXT_LENGTH) : "";
+}
+
+function firstProblems(items: readonly unknown[], read: (item: unknown) => FileProblem[]): FileProblem[] {
+  const found: FileProblem[] = [];
+  for (const item of items) {
+    if (found.length >= MAX_PROBLEMS) break;
+    found.push(...read(item));
+  }
+  return found;
 }

@@ -50,6 +50,15 @@ const handle = ({ id, method, params }) => {
   if (mode === "crash") process.exit(1);
   if (mode === "hang") return;
   if (mode === "garbage") return process.stdout.write("Oops, a log line\n".repeat(1_000));
+  if (mode === "hog") {
+    const hold = "const held = Buffer.alloc(80_000_000, 1); setTimeout(() => held, 100_000)";
+    for (let i = 0; i < 5; i++) spawn(process.execPath, ["-e", hold]);
+  }
+  if (mode === "long" && texts.get(uri) === "long") {
+    const items = Array.from({ length: 20_000 }, () => ({ severity: 1, message: "x".repeat(100) }));
+    return write({ id, result: { items } });
+  }
+  if (mode === "flood") setInterval(() => write({ method: "x", params: "y".repeat(500_000) }), 1);
   if (mode === "huge") return process.stdout.write("Content-Length: 999999999\r\n\r\n");
   if (mode === "environment") {
     const start = { line: 0, character: 0 };
@@ -78,20 +87,22 @@ process.stdin.on("data", (chunk) => {
 process.stdin.on("end", () => mode !== "hang" && process.exit(0));
 if (mode === "hang") setInterval(() => undefined, 1_000);
 
+import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 /** What it can do to a folder. */
 function tryAll(folder) {
   const attempt = (work) => {
     try {
-      work();
-      return "done";
+      return work() ?? "done";
     } catch (error) {
       return error.code;
     }
   };
+  const read = (name) => attempt(() => readFileSync(`${folder}/${name}`, "utf8"));
   return {
     write: attempt(() => writeFileSync(`${folder}/written`, "")),
-    secret: attempt(() => readFileSync(`${folder}/.env`)),
+    secret: read(".env"),
+    private: read("private/notes.txt"),
     token: process.env.SECRET_TOKEN ?? "none",
   };
 }

@@ -5,7 +5,7 @@ import { connect as connectTls } from "node:tls";
 import type { Pool } from "undici";
 import { errorCode, errorMessage, toolError, ToolError } from "../../core/error.ts";
 import { createNetGuard, type NetGuard, type NetGuardOptions, type Target } from "./net-guard.ts";
-import { portOf } from "./url-check.ts";
+import { portOf, readUrl } from "./url-check.ts";
 
 export interface ConnectionOptions {
   guard: NetGuard;
@@ -192,14 +192,28 @@ function proxyFailure(why: string, cause?: unknown) {
 }
 
 /** Opens a raw TCP connection to an allowed host, for protocols other than HTTP. */
-export type OpenSocket = (address: { host: string; port: number }, signal?: AbortSignal) => Promise<Socket>;
+export type OpenSocket = (address: SocketAddress, signal?: AbortSignal) => Promise<Socket>;
+
+interface SocketAddress {
+  host: string;
+  port: number;
+}
+
+/** For the checks of URLs. */
+export function urlOf({ host, port }: SocketAddress): URL {
+  const url = readUrl(`https://${host.includes(":") ? `[${host}]` : host}:${port}`);
+  // Of `host?` the port would be a query, and another one would be checked.
+  if (portOf(url) !== port) throw toolError("invalid_input", `${JSON.stringify(host)} is not a host name.`);
+  return url;
+}
 
 /** Checks the address like every request and connects to exactly that address, through the proxy if there is one. */
 export function createOpenSocket(options: NetGuardOptions = {}): OpenSocket {
   const guard = createNetGuard(options);
-  return async ({ host, port }, signal) => {
-    const target = await guard.admit(`https://${host.includes(":") ? `[${host}]` : host}:${port}`, signal);
+  return async (address, signal) => {
+    const target = await guard.admit(urlOf(address), signal);
     const { addresses, proxy } = target;
+    const { port } = address;
     const socket = await (proxy ? dialThroughProxy({ ...target, proxy }) : dialDirectly({ addresses, port }));
     if (signal?.aborted) {
       socket.destroy();

@@ -1,5 +1,5 @@
 import { createServer, request } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { type ForwardProxy, startForwardProxy } from "./forward-proxy.ts";
 import { createOpenSocket } from "./connections.ts";
@@ -92,4 +92,33 @@ test("refuses requests that are not meant for a proxy", async () => {
   const { proxy } = await start([]);
   expect(await send(proxy.port!, "/path")).toMatchObject({ status: 400 });
   expect(await connectTo(proxy.port!, "nonsense")).toContain("400");
+});
+
+test("checks the port that it connects to, not another part of the address", async () => {
+  const port = await serve();
+  const openSocket = createOpenSocket({ exceptions: ["good.test:443"], resolver: async () => ["127.0.0.1"] });
+  const proxy = await startForwardProxy({ openSocket });
+  closers.push(() => proxy.close());
+  expect(await connectTo(proxy.port!, `good.test?:${port}`)).toContain("403 Forbidden");
+});
+
+test.each(["099 x", "000 x", "101 x\r\nupgrade: x\r\nconnection: upgrade"])(
+  "answers 502 if a server answers with the status %s",
+  async (status) => {
+    const server = createTcpServer((socket) => {
+      socket.on("error", () => undefined).once("data", () => socket.end(`HTTP/1.1 ${status}\r\n\r\n`));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closers.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const { proxy } = await start([`127.0.0.1:${port}`]);
+    expect(await send(proxy.port!, `http://127.0.0.1:${port}/`)).toMatchObject({ status: 502 });
+  },
+);
+
+test("serves a bounded number of connections", async () => {
+  const { proxy } = await start([]);
+  const clients = Array.from({ length: 300 }, () => connect(proxy.port!, "127.0.0.1").on("error", () => undefined));
+  closers.push(() => clients.forEach((client) => client.destroy()));
+  await expect.poll(() => clients.filter(({ closed }) => closed).length, { timeout: 10_000 }).toBe(44);
 });

@@ -10,6 +10,8 @@ export interface ForwardProxy {
   readonly port: number | undefined;
   /** Serves a connection that was accepted elsewhere, such as in a network namespace. */
   accept(socket: Socket): void;
+  /** Closes every connection. New ones are served. */
+  disconnect(): void;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,9 @@ export interface ForwardProxyOptions {
   onRefused?: (address: string, why: string, error: unknown) => void;
 }
 
+/** Of one proxy. Each takes up to two file descriptors of this process. */
+const MAX_CONNECTIONS = 256;
+
 /** Hop-by-hop headers: they concern the client and its proxy only. */
 const HOP_HEADERS = ["proxy-connection", "proxy-authorization", "connection", "keep-alive", "upgrade", "te", "trailer"];
 
@@ -30,9 +35,14 @@ export async function startForwardProxy({
   onRefused,
 }: ForwardProxyOptions): Promise<ForwardProxy> {
   const open = new Set<Duplex>();
+  const clients = new Set<Duplex>();
   const server = createServer((request, response) => void forward(request, response));
   server.on("connect", (request, socket: Duplex, head: Buffer) => void tunnel(request.url ?? "", socket, head));
-  server.on("connection", (socket) => track(socket));
+  server.on("connection", (socket: Socket) => {
+    clients.add(track(socket));
+    socket.once("close", () => clients.delete(socket));
+    if (clients.size > MAX_CONNECTIONS) socket.destroy();
+  });
   if (listens) {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -43,11 +53,16 @@ export async function startForwardProxy({
   return {
     port: portOf(server),
     accept: (socket) => void server.emit("connection", socket),
+    disconnect,
     async close() {
-      for (const socket of open) socket.destroy();
+      disconnect();
       if (listens) await new Promise((resolve) => server.close(resolve));
     },
   };
+
+  function disconnect(): void {
+    for (const socket of open) socket.destroy();
+  }
 
   function track<S extends Duplex>(socket: S): S {
     open.add(socket);
@@ -93,11 +108,16 @@ export async function startForwardProxy({
         path: `${url.pathname}${url.search}`,
         headers: { ...headers, host: url.host, connection: "close" },
       });
+      const fail = (): void => void (response.headersSent ? response.destroy() : response.writeHead(502).end());
       requested.once("response", (received) => {
-        response.writeHead(received.statusCode ?? 502, received.headers);
+        const { statusCode = 0 } = received;
+        // What Node reads it does not always write, and what is thrown here would end the process.
+        if (statusCode < 200) return void (fail(), received.destroy());
+        response.writeHead(statusCode, received.headers);
         received.pipe(response);
       });
-      requested.once("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+      requested.once("upgrade", (_received, socket) => (fail(), socket.destroy()));
+      requested.once("error", fail);
       response.once("close", () => requested.destroy());
       request.pipe(requested);
     } catch (error) {

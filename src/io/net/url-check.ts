@@ -60,12 +60,16 @@ function unreadable(text: string): ToolError {
 /** Matches a host name. `example.com` matches that host, `*.example.com` its subdomains, `*` everything. */
 export type HostPattern = (hostname: string) => boolean;
 
-/** Undefined if the text is not a host name or pattern. Whole labels are compared: no match by prefix or suffix. */
+/**
+ * Undefined if the text is not a host name or pattern. Whole labels are compared: no match by prefix or suffix. People agree to
+ * the text, so it must be the name that is compared: no port, and no letters that only look like others.
+ */
 export function parseHostPattern(text: string): HostPattern | undefined {
   if (text === "*") return () => true;
   const isBelow = text.startsWith("*.");
-  const name = canonicalHost(isBelow ? text.slice(2) : text);
-  if (name === undefined || name.includes("*")) return undefined;
+  const given = isBelow ? text.slice(2) : text;
+  const name = canonicalHost(given);
+  if (name === undefined || name.includes("*") || name !== withoutFinalDot(given.toLowerCase())) return undefined;
   return isBelow ? (hostname) => hostname.endsWith(`.${name}`) : (hostname) => hostname === name;
 }
 
