@@ -1,6 +1,7 @@
 import type { Approval } from "../../calls/approval.ts";
 import type { CommandStep, RiskLevel } from "../../core/call-summary.ts";
-import { textOf } from "../../core/content.ts";
+import { shownInput } from "../../calls/shown-question.ts";
+import { quoteText, textOf } from "../../core/content.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { answerLine, type UserQuestion } from "../../core/questions/user-question.ts";
 import type { Preview } from "../../core/tool.ts";
@@ -21,6 +22,8 @@ export type ShownApproval = Pick<
   | "reason"
   | "input"
   | "preview"
+  | "unseen"
+  | "grants"
   | "suggestedRules"
   | "questions"
   | "answers"
@@ -67,7 +70,7 @@ export interface PartOptions {
 export function approvalParts(approval: ShownApproval, options: PartOptions = {}): ApprovalPart[] {
   const { now = Date.now(), isVerbose = false } = options;
   if (approval.questions) return questionParts(approval, approval.questions, now);
-  const { verdict, reason, binding, preview, suggestedRules, hash, id, summary } = approval;
+  const { verdict, reason, binding, preview, unseen, hash, id, summary } = approval;
   const parts: ApprovalPart[] = [];
   const fact = (name: string, value: string, isWarning?: boolean): void =>
     void parts.push({ type: "fact", name, value, isWarning });
@@ -77,15 +80,24 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   if (command !== undefined) parts.push(...commandParts(command, summary?.steps));
   for (const { key, values, text } of preview?.facts ?? [])
     if (key !== "preview.folder" || values?.["folder"] !== binding?.cwd) fact("", showInline(text));
+  // A diff of one file that is shown in full has its counts in its head.
+  if (preview?.counts && (preview.omitted !== undefined || preview.counts.files > 1))
+    fact("changes", countsText(preview.counts));
+  for (const { before, after, lines } of preview?.replacements ?? [])
+    fact("replaces", `"${showInline(before)}" by "${showInline(after)}" on ${lines} lines`);
   const shown = previewText(approval);
   if (preview && (shown !== "" || command === undefined)) {
     const value = command === undefined ? showInline(preview.title) : "";
     parts.push({ type: "text", name: "preview", value, text: shown });
   }
   if (preview?.content.some(({ type }) => type !== "text")) fact("", "(and content that is not text)");
-  if (preview?.omitted !== undefined)
-    fact("NOT SHOWN", `${showInline(preview.omitted)}; the whole input: haft approvals show ${id} --json`, true);
-  if (preview?.unshown !== undefined) fact("UNSHOWN", showInline(preview.unshown), true);
+  if (preview?.output !== undefined) parts.push({ type: "text", name: "it printed", value: "", text: preview.output });
+  if (unseen !== undefined)
+    fact(
+      "NOT SHOWN",
+      `${showInline(unseen.replace(/^Not shown: /, ""))} All of it: haft approvals show ${id} --whole`,
+      true,
+    );
   parts.push(...argumentParts(approval, command, isVerbose));
   fact("asked by", `${describeCaller(approval)}${askedText(approval, now)}`);
   fact("because", showInline(reason));
@@ -95,11 +107,26 @@ export function approvalParts(approval: ShownApproval, options: PartOptions = {}
   if (approval.replaces) fact("changed", approval.replaces.changes.map(showInline).join(", "), true);
   if (hash !== "") fact("call hash", hash);
   if (approval.expiresAt !== undefined) fact("until", deadlineText(approval, now));
-  for (const rule of suggestedRules) {
-    const { allows = [], asks = [] } = approval.ruleExamples?.find((examples) => examples.rule === rule) ?? {};
-    parts.push({ type: "rule", value: showInline(rule), allows: allows.map(showInline), asks: asks.map(showInline) });
-  }
+  parts.push(...ruleParts(approval));
   if (approval.state !== "pending") fact("state", describeState(approval));
+  return parts;
+}
+
+function countsText({ files, added, removed }: NonNullable<Preview["counts"]>): string {
+  return `${countOf(files, "file")}, +${added} −${removed} lines`;
+}
+
+/** What "session" and "always" would save: the narrow choice with examples, then the broader ones. */
+function ruleParts({ suggestedRules, grants = [], ruleExamples }: ShownApproval): ApprovalPart[] {
+  const parts: ApprovalPart[] = suggestedRules.map((rule) => {
+    const { allows = [], asks = [] } = ruleExamples?.find((examples) => examples.rule === rule) ?? {};
+    return { type: "rule", value: showInline(rule), allows: allows.map(showInline), asks: asks.map(showInline) };
+  });
+  for (const { scope, sentence, rules, isBroader } of grants) {
+    if (!isBroader) parts.push({ type: "fact", name: `- ${scope}`, value: showInline(sentence) });
+    else if (scope === "session")
+      parts.push({ type: "fact", name: "- broader", value: rules.map(showInline).join(", "), isWarning: true });
+  }
   return parts;
 }
 
@@ -130,7 +157,8 @@ function optionLines({ options = [] }: UserQuestion): string[] {
 /** The command of a call that runs one. */
 function commandOf({ summary, input }: ShownApproval): string | undefined {
   const isCommand = summary === undefined || summary.subject.type === "command";
-  const command = isObject(input) ? input["command"] : undefined;
+  const shown = shownInput(input);
+  const command = isObject(shown) ? shown["command"] : undefined;
   return isCommand && typeof command === "string" ? command : undefined;
 }
 
@@ -179,10 +207,11 @@ const IN_DIFF = new Set(["content", "old_string", "new_string", "edits", "patch"
 
 /** The arguments that nothing else shows. */
 function argumentParts(
-  { input, preview, summary }: ShownApproval,
+  { input: given, preview, summary }: ShownApproval,
   command: string | undefined,
   isVerbose: boolean,
 ): ApprovalPart[] {
+  const input = shownInput(given);
   if (!isObject(input)) return [argumentPart("arguments", input)];
   const fields = Object.entries(input);
   if (fields.length === 0) return [{ type: "fact", name: "arguments", value: "none" }];
@@ -207,7 +236,8 @@ function isInCommandPreview({ facts = [], content }: Preview, name: string, valu
       (each) => each.key === fact && Object.entries(values).every(([key, text]) => each.values?.[key] === text),
     );
   if (name === "description") return has("preview.purpose", { purpose: showHiddenCharacters(String(value)) });
-  if (name === "stdin") return textOf(content).endsWith(`Its input:\n${showHiddenCharacters(String(value))}`);
+  if (name === "stdin")
+    return textOf(content).endsWith(`Its input:\n${quoteText(showHiddenCharacters(String(value)))}`);
   if (name !== "env" || !isObject(value)) return false;
   const variables = Object.entries(value);
   return variables.every(([key, each]) =>

@@ -1,8 +1,8 @@
 import type { Approval, ApprovalAnswer } from "../../calls/approval.ts";
-import { toApproval } from "../../calls/approval.ts";
+import { missingConfirmation, toApproval } from "../../calls/approval.ts";
 import type { Calls } from "../../calls/calls.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
-import type { Call } from "../../core/call.ts";
+import type { CallIn } from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError, ToolError } from "../../core/error.ts";
 
@@ -24,7 +24,7 @@ interface ApprovalRequestOptions {
  * the approver leaves the question open and nobody else is waited for.
  */
 export async function requestApproval(
-  call: Call,
+  call: CallIn<"permit">,
   row: StoredCall,
   { calls, approver, clock, waitMs, warn }: ApprovalRequestOptions,
 ): Promise<StoredCall | undefined> {
@@ -70,8 +70,9 @@ export async function requestApproval(
       // Another interface was faster: its answer counts.
       const now = await calls.get(row.id);
       if (now && now.state !== "waiting") return now;
-      // An approver for permissions says yes to everything. The person can still answer.
-      if (row.question?.questions && error instanceof ToolError && error.code === "invalid_input") {
+      // An approver for permissions says yes to everything, also to what was not shown. The person can still answer.
+      const isTooPlain = row.question?.questions !== undefined || missingConfirmation(row, answer) !== undefined;
+      if (isTooPlain && error instanceof ToolError && error.code === "invalid_input") {
         warn?.(`The approver did not answer, so the approval stays pending. ${error.message}`);
         return leaveOpen();
       }

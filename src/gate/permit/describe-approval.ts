@@ -1,4 +1,3 @@
-import type { Approval } from "../../calls/approval.ts";
 import { approvalParts, showInline, type ShownApproval, visibleLines } from "./approval-parts.ts";
 import { ruleExamples as examplesOfRule } from "./rules/rule-examples.ts";
 
@@ -36,11 +35,6 @@ export function describeApproval(approval: ShownApproval): string[] {
   ];
 }
 
-/** The same for a web page or a chat: escaped, so neither HTML nor Markdown in it is interpreted. */
-export function describeApprovalAsMarkup(approval: Approval): string {
-  return describeApproval(approval).map(toInertMarkup).join("<br>\n");
-}
-
 function field(name: string, value: string): string {
   return `  ${name.padEnd(10)} ${value}`.trimEnd();
 }
@@ -50,9 +44,4 @@ const GUTTER = "  | ";
 /** Text of others, line by line, in full. */
 export function showText(text: string): string[] {
   return visibleLines(text).map((line) => (line === "" ? GUTTER.trimEnd() : GUTTER + line));
-}
-
-/** Escapes HTML and Markdown: a page or a chat shows the text itself. */
-function toInertMarkup(text: string): string {
-  return text.replace(/[&<>"'`*_~[\]()!#|\\:/]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

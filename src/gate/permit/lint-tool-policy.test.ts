@@ -5,7 +5,7 @@ import { createHaft } from "../../runtime.ts";
 import { lintToolPolicy } from "./lint-tool-policy.ts";
 
 const tool = (name: string, origin: ToolOrigin = { type: "own" }, aliases: string[] = []) =>
-  createTool({ name, aliases, origin, description: "", parameters: [], run: () => 1 });
+  createTool({ name, aliases, origin, description: "", parameters: [], needsApproval: false, run: () => 1 });
 
 const tools = [
   tool("read", { type: "builtin" }, ["Read"]),

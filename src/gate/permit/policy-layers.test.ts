@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createTool } from "../../core/create-tool.ts";
 import { AgentToolkit } from "../../core/toolkit.ts";
-import { createPolicyLayers, type LayersRequest, type PolicyConfig, withinScope } from "./policy-layers.ts";
+import { createPolicyLayers, type LayersRequest, type PolicyConfig } from "./policy-layers.ts";
 import { explainVisibility, isVisible } from "./visible-tools.ts";
 
 const tool = (name: string) =>
@@ -90,7 +90,8 @@ describe("a subagent", () => {
     const layersFor = createPolicyLayers(config);
     const toolkit = new AgentToolkit("lead");
     for (const tool of tools.filter(({ name }) => ["read", "exec"].includes(name))) toolkit.add(tool);
-    const parent = [...layersFor({ caller: { agent: "lead" } }), withinScope("the toolkit of its parent", toolkit)];
+    const ofParent = { name: "the toolkit of its parent", policy: {}, scope: toolkit };
+    const parent = [...layersFor({ caller: { agent: "lead" } }), ofParent];
     const layers = layersFor({ caller: { agent: "helper", depth: 1 }, parent });
     expect(tools.filter((one) => isVisible(one, layers)).map(({ name }) => name)).toEqual(["read"]);
     expect(explainVisibility(tools[1]!, layers).layers.find(({ allowed }) => !allowed)).toMatchObject({

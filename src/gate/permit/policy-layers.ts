@@ -111,11 +111,6 @@ export function createPolicyLayers(config: PolicyConfig): (request?: LayersReque
   };
 }
 
-/** A layer that limits a subagent to its parent's toolkit. */
-export function withinScope(name: string, scope: ToolScope): PolicyLayer {
-  return { name, policy: {}, scope };
-}
-
 /** The caller and its parents, nearest first. */
 export function familyOf(caller: Partial<Caller>): readonly Partial<Caller>[] {
   const family: Partial<Caller>[] = [];

@@ -1,11 +1,14 @@
 import { isOneLine } from "../../calls/approval.ts";
 import type { Caller, CallMode, Verdict } from "../../core/call.ts";
+import { validatedInput } from "../../core/create-tool.ts";
 import { ToolNotFoundError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import type { GrantChoice } from "../../calls/stored-call.ts";
 import { withAnswers } from "../tool-answers.ts";
+import { describeGrant, type GrantContext, type SavedFor } from "./describe-grant.ts";
 import { stricter } from "./verdict.ts";
 import { type Explanation, explainVerdict } from "./rules/explain-verdict.ts";
 import { settle } from "./rules/evaluate-rules.ts";
@@ -36,6 +39,14 @@ export interface PolicyView {
   required(tool: AnyTool, verdict: Verdict): Verdict;
   /** Saves a rule. It applies at once in this process. Throws a TypeError if it is not a rule. `by`: the person. */
   add(rule: string, list: RuleList, by?: string): Promise<Rule>;
+  /**
+   * What rules would allow if a person saved them with an approval, in one sentence. Saves nothing. Throws a TypeError if one
+   * of them is not a rule that allows. The tool: of the call that is asked about.
+   */
+  describeGrant(
+    rules: readonly string[],
+    grant: Pick<GrantContext, "caller"> & Pick<GrantChoice, "scope" | "isBroader"> & { tool: string },
+  ): GrantChoice;
   /** Revokes a saved rule. False if it was not saved here. Rules of sessions are in `grants`. */
   remove(rule: string, list: RuleList, origin: string, by?: string): Promise<boolean>;
   /** Checks examples against the rules. */
@@ -50,6 +61,7 @@ export interface PolicyViewOptions {
   cwd: string;
   /** Why a tool must ask in spite of the rules; the same function that judges calls. */
   requiresApproval?: ((tool: AnyTool) => string | undefined) | undefined;
+  savedFor: SavedFor;
   /** As in the options of the runtime. */
   saveRule?: ((rule: string, list: RuleList, by?: string) => MaybePromise<string | void>) | undefined;
   removeRule?: ((rule: string, list: RuleList, origin: string, by?: string) => MaybePromise<boolean>) | undefined;
@@ -62,6 +74,7 @@ export function createPolicyView({
   layersFor,
   cwd,
   requiresApproval,
+  savedFor,
   saveRule,
   removeRule,
 }: PolicyViewOptions): PolicyView {
@@ -77,7 +90,7 @@ export function createPolicyView({
         throw new ToolNotFoundError(toolName, didYouMean(toolName, names) ?? `Tools are: ${names.join(", ")}.`);
       }
       const { layers } = explainVisibility(tool, layersFor(caller));
-      const call = { tool, input: tool.build(input).params, mode, cwd };
+      const call = { tool, input: await validatedInput(tool, input), mode, cwd };
       const explained = await withAnswers((answers) =>
         explainVerdict(grants.ruleSetOf(caller), { ...call, answers }, { layers }),
       );
@@ -94,6 +107,10 @@ export function createPolicyView({
       new RuleSet().add(rule, list, "trial");
       const file = await saveRule?.(rule.trim(), list, by);
       return rules.add(rule, list, file ?? "local", cwd);
+    },
+    describeGrant(given, { tool, ...grant }) {
+      for (const rule of given) new RuleSet().add(rule, "allow", "trial");
+      return describeGrant(given, { ...grant, tool: find(tool), savedFor });
     },
     async remove(rule, list, origin, by) {
       // Rules without a file exist in this process only.

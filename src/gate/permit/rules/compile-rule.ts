@@ -31,6 +31,8 @@ export interface CompiledRule extends Rule {
   /** For allow, with conditions: whether all of them hold for the call. */
   coversCall(subject: Subject): boolean;
   hasConditions: boolean;
+  /** For a rule about commands: the program that it names, if it names one, and whether it matches all its commands. */
+  program?: { name: string; isWhole: boolean };
   /** Whether it compares a parameter of the tool, `Bash(run_in_background:true)`, instead of the command. */
   comparesParameter(tool: AnyTool): boolean;
   /** For allow: whether it covers one path, command or address of a call of the tool. */
@@ -57,8 +59,11 @@ export function compileRule(rule: Rule): CompiledRule {
   const basesOf = withSource(source);
   const path = once(() => (spec === undefined ? undefined : compilePath(spec, list)));
   const host = once(() => (spec === undefined ? undefined : compileHostPattern(spec, list)));
-  const command = once(() => compileCommandPattern(spec ?? "*"));
-  const opening = once(() => compileOpening(commandPattern((spec ?? "*").trim())));
+  // `deny: Bash(touch)` means the program, with any words.
+  const isProgram = list === "forbid" && target.family === "command" && /^[^\s*:]+$/.test(spec?.trim() ?? "");
+  const matched = isProgram ? `${spec?.trim()} *` : (spec ?? "*").trim();
+  const command = once(() => compileCommandPattern(matched));
+  const opening = once(() => compileOpening(commandPattern(matched)));
   const parameter = spec === undefined || conditions ? undefined : parseParameterPattern(spec);
   const spelledOut = once(() => new Set(commandPattern(spec ?? "").split(/\s+/)));
   const isExact = spec !== undefined && !hasWildcard(commandPattern(spec));
@@ -67,6 +72,7 @@ export function compileRule(rule: Rule): CompiledRule {
     ...rule,
     isBare: spec === undefined,
     hasConditions: conditions !== undefined,
+    program: target.family === "command" && spec !== undefined && !conditions ? programOf(spec) : undefined,
     comparesParameter: (tool) => parameter !== undefined && hasParameter(tool, parameter.name),
     family: target.family,
     target,
@@ -160,6 +166,12 @@ function touchesFamily(family: RuleFamily | undefined, subject: Subject): boolea
 
 function commandPattern(spec: string): string {
   return spec.endsWith(":*") ? `${spec.slice(0, -2)} *` : spec;
+}
+
+function programOf(spec: string): CompiledRule["program"] {
+  const [name = "", ...rest] = commandPattern(spec.trim()).split(/\s+/);
+  if (name === "" || hasWildcard(name)) return undefined;
+  return { name, isWhole: rest.length === 0 || (rest.length === 1 && rest[0] === "*") };
 }
 
 function compileCommandPattern(spec: string): TextMatcher {

@@ -121,8 +121,47 @@ describe("a program that may start a denied one", () => {
     "rsync -e x a b",
     "vim a",
     "mytool",
+    "jobs -x touch x",
+    "wait -n -p 'a[$(touch x)]'",
+    "wait -p'a[$(touch x)]' 1",
+    "./ls",
+    "bin/ls x",
+    "/home/me/bin/ls",
+    "/usr/bin/../../tmp/ls",
+    "./env ls",
+    "./timeout 5 ls",
+    "LS x",
+    "/lib64/ld-linux-x86-64.so.2 /usr/bin/touch x",
+    "typeset -i a=b",
+    "declare 'a=([$(touch x)]=1)'",
+    "readarray -C 'touch x' a",
+    "compgen -C x",
+    "compgen -W '$(touch x)'",
+    "complete -C x y",
+    "enable -f ./x.so x",
+    "hash -p ./x ls",
+    "getopts a 'b[$(touch x)]'",
+    "getconf -v x y",
+    "source a",
+    ". ./a",
+    "DYLD_INSERT_LIBRARIES=x ls",
+    "HOME=. git status",
+    "HOME=.; git status",
+    "XDG_CONFIG_HOME=. git status",
+    "env HOME=. bash -lc ls",
+    "env PATH=bin ls",
+    "export HOME=.; bash -lc ls",
+    "read PATH; ls",
+    "for PATH in bin; do ls; done",
+    "echo ${BASH_ENV:=x}; bash -c ls",
+    "bash --rcfile x -ic ls",
+    "bash -i --init-file x -c ls",
+    "a=bc; echo ${a:b}",
+    "a=bc; echo ${a:0:$b}",
   ])("needs approval, also in the mode bypassPermissions: %s", (command) => {
     expect(exec(command)).toBe("ask");
+    expect(decide(command, { ask: ["Bash(touch *)"] })).toBe("ask");
+    expect(exec(command, [`Bash(${command.replace(/[\\()*]/g, "\\$&")})`])).toBe("allow");
     expect(decide(command, {})).toBe("allow");
   });
 
@@ -142,6 +181,17 @@ describe("a program that may start a denied one", () => {
     "sed -i s/a/b/ x",
     "find . -name '*.tmp' -delete",
     "timeout 5 cat a",
+    "sleep 1 & wait $!",
+    "jobs -l",
+    "/usr/bin/ls -la",
+    "test -f a && echo yes",
+    "printf '%s' a",
+    "mapfile -t lines",
+    "bash -lc 'ls | wc -l'",
+    "path=a; cat $path",
+    "for path in a b; do cat $path; done",
+    "a=bcd; echo ${a:1:2} ${a: -1}",
+    "CI=1 ls",
   ])("needs no approval if every program is known to start none: %s", (command) => {
     expect(exec(command)).toBe("allow");
   });
@@ -150,5 +200,59 @@ describe("a program that may start a denied one", () => {
     expect(exec("npm test", ["Bash(npm test)"])).toBe("allow");
     expect(exec("npm test && make", ["Bash(npm test)"])).toBe("ask");
     expect(exec("ssh -o ProxyCommand=x h", ["Bash(ssh *)"])).toBe("ask");
+  });
+
+  test("a rule with a star is an approval only if it names what is started", () => {
+    expect(exec("npm run build", ["Bash(npm run *)"])).toBe("ask");
+    expect(exec("npm run build", ["Bash(npm *)"])).toBe("ask");
+    expect(exec("npm run build -- -v", ["Bash(npm run build *)"])).toBe("allow");
+    expect(exec("bash a.sh", ["Bash(bash *)"])).toBe("ask");
+    expect(exec("bash a.sh x", ["Bash(bash a.sh *)"])).toBe("allow");
+    expect(exec("node a.js", ["Bash(node *)"])).toBe("ask");
+    expect(exec("./a.sh x", ["Bash(./a.sh *)"])).toBe("allow");
+    expect(exec("pytest tests", ["Bash(pytest *)"])).toBe("allow");
+    expect(exec("ls -la", ["Bash(ls *)"])).toBe("allow");
+    // A person who denies one command of npm and allows the others has decided about npm.
+    expect(decide("npm test", { deny: ["Bash(npm publish *)"], allow: ["Bash(npm *)"] })).toBe("allow");
+  });
+
+  test("says why, and names the program and the rule", () => {
+    const call = { tool: toolNamed("exec"), cwd: tmpdir(), mode: "bypassPermissions" } as const;
+    const reason = (rules: Partial<RuleSource>) =>
+      new RuleSet([{ origin: "user", ...rules }]).judge({ ...call, input: { command: "./ls" } }).reason;
+    expect(reason({ deny: ["Bash(touch *)"] })).toBe(
+      "./ls may start other programs, and the rule Bash(touch *) (user) denies some. A rule that names this exact command allows it.",
+    );
+    expect(reason({ ask: ["Bash(git push *)"] })).toMatch("the rule Bash(git push *) (user) asks about some");
+  });
+
+  test("a command that is too long to analyse is never allowed, whatever its words hide", () => {
+    const many = "a ".repeat(1100);
+    const rules = {
+      deny: ["Bash(rm *)", "Read(secret.txt)"],
+      allow: ["Bash(echo *)", "Bash(cat *)", "Bash(nice *)", "Bash(env *)", "Bash(bash *)", "Bash(ls *)"],
+    };
+    const denied = [`echo ${many}; rm a`, `echo $(rm a) ${many}`, `bash -c 'rm a' ${many}`, `cat secret.txt ${many}`];
+    const asked = [
+      `${"nice ".repeat(1100)}rm a`,
+      `env ${"A=1 ".repeat(1100)}rm a`,
+      `echo ${many}; r''m a`,
+      `cat ${many}secret.txt`,
+      `cat < secret.txt ${many}`,
+      `ls ${many}> out.txt`,
+    ];
+    expect(denied.map((command) => decide(command, rules))).toEqual(denied.map(() => "deny"));
+    expect(asked.map((command) => decide(command, rules))).toEqual(asked.map(() => "ask"));
+  });
+
+  test("a rule of one word denies the program with any words", () => {
+    const denied = (command: string) => decide(command, { deny: ["Bash(touch)"] });
+    expect(["touch", "touch x", "/usr/bin/touch x", "sudo touch x"].map(denied)).toEqual(Array(4).fill("deny"));
+    expect(denied("touchy x")).not.toBe("deny");
+    expect(
+      new RuleSet([
+        { origin: "user", deny: ["Bash(touch)", "Bash(git push *)", "Bash(rm:*)", "Bash(a* *)"] },
+      ]).deniedPrograms(),
+    ).toEqual(["touch", "rm"]);
   });
 });

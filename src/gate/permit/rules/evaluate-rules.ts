@@ -1,12 +1,12 @@
 import { reasonText, TEXTS } from "../../../core/localized-text.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { CommandPart } from "../../../core/signature.ts";
-import type { AnyTool } from "../../../core/tool.ts";
+import { type AnyTool, statesOnlyKind, type ToolPermission } from "../../../core/tool.ts";
 import { isInside } from "../../../io/files/path-name.ts";
 import type { CompiledRule } from "./compile-rule.ts";
 import { isProtectedName, mayBecomeProtected, protectionOf } from "./protected-paths.ts";
 import type { IndexedRule, RulesOfTool } from "./rule-set.ts";
-import { readPermission, type ToolAnswers } from "../../tool-answers.ts";
+import { readPermission } from "../../tool-answers.ts";
 import { isReadOnlyPart, type Subject, type SubjectPath } from "./rule-subject.ts";
 
 /** One call, with the rules that can match it. */
@@ -14,6 +14,8 @@ export interface Case {
   subject: Subject;
   rules: RulesOfTool;
   mode: CallMode;
+  /** Of tools that do not say whether they ask. */
+  defaultPermission: ToolPermission;
 }
 
 export interface JudgeStep {
@@ -46,9 +48,15 @@ export function judgeCase(one: Case): Verdict {
  * As `judgeCase`, for a call that no rule can match and whose tool has no signature: without paths, commands and addresses
  * only the mode and the tool decide.
  */
-export function judgeWithoutRules(tool: AnyTool, input: unknown, mode: CallMode, answers?: ToolAnswers): Verdict {
-  return settle(planVerdict(tool, mode) ?? bypassVerdict(mode) ?? toolVerdict(tool, input, answers), mode);
+export function judgeWithoutRules(
+  call: ToolCase,
+  { mode, defaultPermission }: Omit<Case, "subject" | "rules">,
+): Verdict {
+  return settle(planVerdict(call.tool, mode) ?? bypassVerdict(mode) ?? toolVerdict(call, defaultPermission), mode);
 }
+
+/** What the tool decides about. */
+type ToolCase = Pick<Subject, "tool" | "input"> & Partial<Pick<Subject, "answers">>;
 
 /** In the mode dontAsk, ask becomes deny. */
 export function settle(verdict: Verdict, mode: CallMode): Verdict {
@@ -123,9 +131,12 @@ function judgeMode(one: Case): Verdict | undefined {
 
 function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
   if (rules.allow.length === 0) return undefined;
+  const forbidding = commandRules(rules, subject);
   const covering = findCoverage(rules.allow, subject, {
     mayChange: (path) => mode === "acceptEdits" && isInWorkspace(path, subject),
     isInside: (path) => isInWorkspace(path, subject),
+    // `Bash(npm *)` next to a denied `Bash(npm publish *)` is a person's decision about npm.
+    mustNameStarted: ({ program }) => forbidding.some((rule) => rule.program?.name !== program),
   });
   if (!covering) return undefined;
   const [first, ...more] = covering;
@@ -137,14 +148,26 @@ function judgeAllow({ subject, rules, mode }: Case): Verdict | undefined {
 }
 
 function judgeTool(one: Case): Verdict {
-  const verdict = toolVerdict(one.subject.tool, one.subject.input, one.subject.answers);
+  const verdict = toolVerdict(one.subject, one.defaultPermission);
   return verdict.decision === "allow" ? (judgeStarted(one) ?? verdict) : verdict;
 }
 
-function toolVerdict(tool: AnyTool, input: unknown, answers: ToolAnswers | undefined): Verdict {
-  return readPermission(tool, input, answers) === "auto"
-    ? { decision: "allow", by: "tool", ...reasonText("verdict.toolAllows", { tool: tool.name }) }
-    : { decision: "ask", by: "tool", ...reasonText("verdict.toolAsks", { tool: tool.name }) };
+/** The tool's own decision. If it does not say, a read-only tool runs, and the default decides about any other. */
+export function toolVerdict(
+  { tool, input, answers }: ToolCase,
+  defaultPermission: ToolPermission = "confirm",
+): Verdict {
+  const permission = readPermission(tool, input, answers);
+  const names = { tool: tool.name };
+  if (permission === "auto" || (permission === undefined && tool.isReadOnly)) {
+    return { decision: "allow", by: "tool", ...reasonText("verdict.toolAllows", names) };
+  }
+  if (permission !== undefined) return { decision: "ask", by: "tool", ...reasonText("verdict.toolAsks", names) };
+  if (defaultPermission === "auto") {
+    return { decision: "allow", by: "policy", ...reasonText("verdict.defaultAllows", names) };
+  }
+  const reason = tool.permission === statesOnlyKind ? "verdict.toolAsks" : "verdict.undeclared";
+  return { decision: "ask", by: "tool", ...reasonText(reason, names) };
 }
 
 /** By the path itself and by its real path. */
@@ -164,6 +187,8 @@ export interface CoverageOptions {
   /** Whether the mode allows a change of this file without a rule. */
   mayChange(path: SubjectPath): boolean;
   isInside(path: SubjectPath): boolean;
+  /** Whether a rule must name what this part starts, because other rules deny some commands or ask about them. */
+  mustNameStarted?(part: CommandPart): boolean;
 }
 
 /**
@@ -197,7 +222,7 @@ function touchesOnly({ family }: CompiledRule, { changes, reads }: Subject): boo
 function coverCommand(
   rules: readonly IndexedRule[],
   subject: Subject,
-  { mayChange, isInside }: CoverageOptions,
+  { mayChange, isInside, mustNameStarted }: CoverageOptions,
 ): readonly CompiledRule[] | undefined {
   const command = subject.command as NonNullable<Subject["command"]>;
   if (command.undetermined !== undefined || !rules.some(({ isNamed }) => isNamed)) return undefined;
@@ -205,7 +230,11 @@ function coverCommand(
   const asWritten = findNamed(rules, (rule) => rule.coversCommand({ text: command.text.trim(), exactOnly: true }));
   if (asWritten) return [asWritten];
   if (command.closed !== undefined) return undefined;
-  const covered = coverAll(command.parts, (part) => coverPart(rules, part, subject));
+  // A repeated part is judged once.
+  const parts = new Map(command.parts.map((part) => [JSON.stringify(part), part]));
+  const covered = coverAll([...parts.values()], (part) =>
+    coverPart(rules, part, { subject, mustName: mustNameStarted?.(part) }),
+  );
   const outputs = coverAll(subject.outputs(), (path) =>
     mayChange(path) ? "harmless" : findPathRule(rules, path, subject, "changes"),
   );
@@ -221,12 +250,13 @@ function coverCommand(
 function coverPart(
   rules: readonly IndexedRule[],
   part: CommandPart,
-  subject: Subject,
+  { subject, mustName = false }: { subject: Subject; mustName?: boolean | undefined },
 ): CompiledRule | "harmless" | undefined {
   if (part.harmless) return "harmless";
   if (part.closed !== undefined) return undefined;
-  for (const form of part.forms) {
-    const rule = findNamed(rules, (each) => each.coversCommand(form));
+  for (const { starts = [], ...form } of part.forms) {
+    const spelled = mustName ? [...(form.spelled ?? []), ...starts] : form.spelled;
+    const rule = findNamed(rules, (each) => each.coversCommand({ ...form, spelled }));
     if (rule) return rule;
   }
   return isReadOnlyPart(part, subject) ? "harmless" : undefined;
@@ -262,30 +292,44 @@ function coverAll<T>(
 }
 
 /** A denied program may be started by another one, unless every program is known to start none. */
-function judgeStarted({ subject, rules, mode }: Case): Verdict | undefined {
+function judgeStarted(one: Case): Verdict | undefined {
+  const { subject, rules } = one;
   const [program] = subject.command?.hides?.programs ?? [];
-  const denied = rules.deny.find(
-    ({ rule }) =>
-      rule.family === "command" && !rule.isBare && !rule.hasConditions && !rule.comparesParameter(subject.tool),
-  );
-  if (program === undefined || !denied) return undefined;
+  const [forbidding] = commandRules(rules, subject);
+  if (program === undefined || !forbidding) return undefined;
   // A person has already decided about the program that a rule allows.
-  const isAllowed = judgeAllow({ subject, rules, mode }) !== undefined;
+  const isAllowed = judgeAllow(one) !== undefined;
   if (isAllowed) return undefined;
-  const { text, origin } = denied.rule;
+  const { text, origin, list } = forbidding;
   return {
     decision: "ask",
     by: "policy",
-    ...reasonText("verdict.startsOthers", { program, rule: text, origin }),
+    ...reasonText(list === "deny" ? "verdict.startsOthers" : "verdict.startsAsked", { program, rule: text, origin }),
     rule: text,
     origin,
   };
 }
 
+/** The rules that deny some commands, or ask about them. */
+function commandRules({ deny, ask }: RulesOfTool, { tool, command }: Subject): CompiledRule[] {
+  if (!command) return [];
+  const found = [...deny, ...ask].filter(
+    ({ rule }) => rule.family === "command" && !rule.isBare && !rule.hasConditions && !rule.comparesParameter(tool),
+  );
+  return found.map(({ rule }) => rule);
+}
+
+/** Whether an allow rule is exactly this command text: the person has seen what runs. */
+function isNamedExactly({ allow }: RulesOfTool, { command }: Subject): boolean {
+  if (!command || command.undetermined !== undefined) return false;
+  const text = command.text.trim();
+  return findNamed(allow, (rule) => !rule.isBare && rule.coversCommand({ text, exactOnly: true })) !== undefined;
+}
+
 /** Deny and ask rules also apply to words that are only known when the command runs. */
 function judgeHidden(subject: Subject, rules: RulesOfTool): Verdict | undefined {
   const found = [...rules.deny, ...rules.ask].find(({ rule, isNamed }) => rule.mayTouchHidden(subject, isNamed));
-  if (found) {
+  if (found && !(found.rule.family === "command" && isNamedExactly(rules, subject))) {
     const { text, origin, hasConditions } = found.rule;
     return {
       decision: "ask",

@@ -33,6 +33,20 @@ describe("a rule that ends in *", () => {
     ["git *", ["git add -A", "git push origin main", "git log -1"]],
     ["sed -i *", ["sed -i s/a/b/ a.txt"]],
     ["mytool *", ["mytool --fast a b", "mytool src/*.ts --level=3"]],
+    [
+      "curl *",
+      ["curl -sSfL https://a.b/c", "curl -X POST -H 'a: b' -d '{}' https://a.b", "curl -w '%{http_code}' a.b"],
+    ],
+    ["ssh *", ["ssh -p 22 h ls -la", "ssh -o BatchMode=yes -o ConnectTimeout=5 u@h uptime", "ssh h"]],
+    ["scp *", ["scp -r a h:b"]],
+    ["rsync *", ["rsync -avz a/ h:b/", "rsync -a --exclude=x a b"]],
+    ["node *", ["node a.js", "node --test a.js", "node a.js --fast b"]],
+    ["python3 *", ["python3 a.py", "python3 -u a.py --fast b"]],
+    ["cp *", ["cp a b", "cp -r a b", "cp -av a b"]],
+    ["test *", ["test -f a", "test -n a"]],
+    ["printf *", ["printf '%s' a"]],
+    ["sudo apt *", ["sudo apt update"]],
+    ["env *", ["env"]],
   ])("Bash(%s) covers harmless options", (pattern, commands) => {
     expect(commands.filter((command) => !allows([`Bash(${pattern})`], command))).toEqual([]);
   });
@@ -96,9 +110,90 @@ describe("a rule that ends in *", () => {
         "mytool .env",
       ],
     ],
-    ["ssh *", ["ssh -o ProxyCommand=x h"]],
-    ["rsync *", ["rsync -e x a b", "rsync --rsync-path=x a b"]],
-    ["split *", ["split --filter=x a"]],
+    [
+      "ssh *",
+      [
+        "ssh -o ProxyCommand=x h",
+        "ssh -oProxyUseFdpass=yes -oProxyCommand=x h",
+        "ssh h -oLocalCommand=x",
+        "ssh -E x h",
+        "ssh -F x h",
+        "ssh -J a h",
+        "ssh -L 1:a:2 h",
+        "ssh -w 0 h",
+        "ssh -vE x h",
+      ],
+    ],
+    ["scp *", ["scp -S x a h:b", "scp -oProxyCommand=x a h:b", "scp -F x a h:b"]],
+    [
+      "rsync *",
+      ["rsync -e x a b", "rsync --rsync-path=x a b", "rsync -avze x a b", "rsync --log-file=x a b", "rsync -M--x a b"],
+    ],
+    [
+      "curl *",
+      [
+        "curl -o x a.b",
+        "curl -sox a.b",
+        "curl -O a.b",
+        "curl -D x a.b",
+        "curl -c x a.b",
+        "curl --trace x a.b",
+        "curl --trace-ascii x a.b",
+        "curl --stderr x a.b",
+        "curl --libcurl x a.b",
+        "curl --etag-save x a.b",
+        "curl --hsts x a.b",
+        "curl --alt-svc x a.b",
+        "curl --dump-head x a.b",
+        "curl -w '%output{x}' a.b",
+        "curl -d @x a.b",
+        "curl -F a=@x a.b",
+        "curl -H @x a.b",
+        "curl -K x",
+        "curl -T x a.b",
+        "curl file:///x",
+      ],
+    ],
+    [
+      "wget *",
+      ["wget -O x a.b", "wget -o x a.b", "wget -e a=b a.b", "wget --use-askpass=x a.b", "wget -P x a.b", "wget -i x"],
+    ],
+    [
+      "node *",
+      [
+        "node -e 1",
+        "node -r ./x a.js",
+        "node --import ./x a.js",
+        "node --snapshot-blob x --build-snapshot a.js",
+        "node --cpu-prof a.js",
+      ],
+    ],
+    ["python3 *", ["python3 -c 1", "python3 -m venv x", "python3 -X pycache_prefix=x a.py"]],
+    ["cp *", ["cp -s a b", "cp -l a b", "cp --symbolic-link a b", "cp -b a b", "cp -t x a"]],
+    ["man *", ["man -P x ls", "man -H ls"]],
+    ["split *", ["split --filter=x a", "split a"]],
+    ["xargs *", ["xargs touch", "xargs -a x touch", "xargs -I {} sh -c {}"]],
+    ["env *", ["env -S 'touch x'", "env touch x", "env A=b touch x", "env -i touch x"]],
+    ["sudo *", ["sudo touch x", "sudo -u a touch x"]],
+    ["timeout *", ["timeout --zz 5 touch x"]],
+    ["test *", ["test -v 'a[$(x)]'", "test ! -v a", "test $x"]],
+    ["[ *", ["[ -v a ]", "[ x -o -R a ]"]],
+    ["printf *", ["printf -v a b", "printf -- a"]],
+    ["read *", ["read 'a[$(x)]'", "read -p x a"]],
+    ["declare *", ["declare 'a[$(x)]=1'", "declare -i a=b", "declare -n a=b"]],
+    ["unset *", ["unset 'a[$(x)]'"]],
+    ["wait *", ["wait -p a", "wait -n -p 'a[$(x)]'"]],
+    ["jobs *", ["jobs -x touch x"]],
+    ["trap *", ["trap 'touch x' EXIT"]],
+    ["compgen *", ["compgen -C x", "compgen -W '$(x)'"]],
+    ["hash *", ["hash -p ./x ls"]],
+    ["enable *", ["enable -f ./x.so x"]],
+    ["mapfile *", ["mapfile -C x a", "mapfile -O 'a[$(x)]' b"]],
+    ["let *", ["let a=b"]],
+    ["alias *", ["alias ls=x"]],
+    ["source *", ["source a"]],
+    ["eval *", ["eval touch x"]],
+    ["exec *", ["exec touch x"]],
   ])("Bash(%s) does not cover options that write elsewhere, execute or read secrets", (pattern, commands) => {
     expect(commands.filter((command) => allows([`Bash(${pattern})`], command))).toEqual([]);
   });
@@ -106,6 +201,9 @@ describe("a rule that ends in *", () => {
   test("covers such an option if the rule spells it out", () => {
     expect(allows(["Bash(git push --exec=x *)"], "git push --exec=x origin")).toBe(true);
     expect(allows(["Bash(sort -o *)"], "sort -o x a")).toBe(true);
+    expect(allows(["Bash(curl -o *)"], "curl -o x https://a.b")).toBe(true);
+    expect(allows(["Bash(python3 -m *)"], "python3 -m pytest a")).toBe(true);
+    expect(allows(["Bash(env -S *)"], "env -S 'ls x'")).toBe(true);
     expect(allows(["Bash(git log --output=*)"], "git log --output=x")).toBe(false);
     expect(allows(["Bash(git log --output=x)"], "git log --output=x")).toBe(true);
   });
@@ -154,12 +252,12 @@ const BUILD_AND_TEST = [
 test.each(BUILD_AND_TEST)("the suggested rules allow the very same command again: %s", async (command) => {
   const call = { tool: exec, input: inputOf(command), cwd: root };
   const suggested = await suggestSufficientRules(call, (rules) => allows(rules, command));
-  expect(suggested).not.toEqual([]);
+  expect(suggested.narrow).not.toEqual([]);
 });
 
 test("a command whose program is only known at run time has no rule to save", async () => {
   for (const command of ["$X y", "$(cat a) b", "*"]) {
     const call = { tool: exec, input: inputOf(command), cwd: root };
-    expect(await suggestSufficientRules(call, (rules) => allows(rules, command))).toEqual([]);
+    expect(await suggestSufficientRules(call, (rules) => allows(rules, command))).toEqual({ narrow: [], broader: [] });
   }
 });

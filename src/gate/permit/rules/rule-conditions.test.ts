@@ -7,7 +7,7 @@ import { createHaft } from "../../../runtime.ts";
 import { openWorkspace } from "../../../workspace.ts";
 import { lintRules } from "./lint-rules.ts";
 import { RuleSet } from "./rule-set.ts";
-import { suggestRules } from "./suggest-rules.ts";
+import { suggestSufficientRules } from "./suggest-rules.ts";
 
 const root = temporaryFolder("haft-conditions-");
 
@@ -186,11 +186,44 @@ describe("a condition that cannot be understood is an error", () => {
   });
 });
 
-test("text with such characters stays text where a command, a path or a suggestion means it", () => {
+describe("nothing else", () => {
+  const decided = (rule: string, input: object) => {
+    const tool = createTool({
+      ...refundConfig(),
+      name: "refund",
+      parameters: z.looseObject({}),
+      permission: "confirm",
+      signature: undefined,
+    });
+    const { decision } = new RuleSet([{ origin: "user", allow: [rule] }]).judge({ tool, input, cwd: root });
+    return decision;
+  };
+  test.each([
+    ["refund(amount<=180 && nothing else)", { amount: 180 }, "allow"],
+    ["refund(amount<=180 && nothing else)", { amount: 180, admin: true }, "ask"],
+    ["refund(amount<=180 && nothing else)", { amount: 180, tags: [] }, "ask"],
+    ["refund(amount<=180 && nothing else)", { amount: 180, to: undefined }, "allow"],
+    ["refund(order.total<=5 && nothing else)", { order: { total: 5 } }, "allow"],
+    ["refund(order.total<=5 && nothing else)", { order: { total: 5, gift: 1 } }, "ask"],
+    ["refund(order.total<=5 && nothing else)", { "order.total": 5 }, "ask"],
+    ["refund(nothing else)", {}, "allow"],
+    ["refund(nothing else)", { amount: 1 }, "ask"],
+    ['refund(note=="a && b" && nothing else)', { note: "a && b" }, "allow"],
+    ['refund(note=="a && b" && nothing else)', { note: "a" }, "ask"],
+    [`refund(note=='say "a && b<=5"' && nothing else)`, { note: 'say "a && b<=5"' }, "allow"],
+  ])("%s decides about %j: %s", (rule, input, decision) => expect(decided(rule, input)).toBe(decision));
+
+  test("a quotation mark that is not closed is an error, because the rest could be read two ways", () => {
+    expect(() => new RuleSet().add('refund(note=="a && b)', "deny", "user")).toThrow(/not closed/);
+  });
+});
+
+test("text with such characters stays text where a command, a path or a suggestion means it", async () => {
   const rules = new RuleSet([{ origin: "user", allow: ["Bash(echo a > b)", "Bash(test a == b)"] }]);
   expect(rules.problems).toEqual([]);
   const move = createTool({ ...refundConfig(), name: "move", permission: "confirm", signature: () => "a -> b == c" });
-  const suggested = suggestRules({ tool: move, input: {}, cwd: root });
-  expect(suggested).toEqual(["move(a -\\> b \\== c)"]);
-  expect(decide(move, { allow: suggested }, {}, false)).toBe("allow");
+  const escaped = ["move(a -\\> b \\== c)"];
+  const { broader } = await suggestSufficientRules({ tool: move, input: {}, cwd: root }, () => true);
+  expect(broader).toContainEqual(escaped);
+  expect(decide(move, { allow: escaped }, {}, false)).toBe("allow");
 });

@@ -16,6 +16,8 @@ export interface Condition {
   /** The names from the input to the value. */
   parameter?: readonly string[];
   effect?: Effect;
+  /** `nothing else`: the parameters that the other conditions name. No other one may be given. */
+  only?: readonly (readonly string[])[];
   operator: Operator;
   value: number | string;
   /** The value as written, without quotes: what a text is compared with. */
@@ -29,7 +31,7 @@ export class ConditionError extends TypeError {}
 
 /** Whether a text is meant as a condition. `\>` is a plain character. */
 export function looksLikeCondition(text: string): boolean {
-  return /(?<!\\)(?:[<>]|[=!]=)/.test(text) || text.trim().toLowerCase().startsWith("effect:");
+  return /(?<!\\)(?:[<>]|[=!]=)/.test(text) || /^\s*(?:effect:|nothing else\s*$)/i.test(text);
 }
 
 /** Conditions of other languages, such as `amount=100`, `amount≥100`, `amount gt 100`, `!amount` and `amount:1..5`. */
@@ -45,9 +47,37 @@ export function misreadCondition(text: string): string | undefined {
   );
 }
 
+/** What a rule says if it covers a call only without further parameters. */
+export const NOTHING_ELSE = "nothing else";
+
 /** `amount>100 && currency==EUR`. Throws a `ConditionError` that names the part that cannot be understood. */
 export function parseConditions(text: string): Condition[] {
-  return text.split("&&").map((part) => parseCondition(part.trim()));
+  const parts = splitConditions(text);
+  const others = parts.filter((part) => part !== NOTHING_ELSE).map(parseCondition);
+  if (others.length === parts.length) return others;
+  const only = others.flatMap(({ parameter }) => (parameter ? [parameter] : []));
+  return [...others, { text: NOTHING_ELSE, only, operator: "==", value: "", literal: "" }];
+}
+
+/** At `&&`, except in quotes. */
+function splitConditions(text: string): string[] {
+  const parts = [""];
+  let quote: string | undefined;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (quote === undefined && text.startsWith("&&", at)) {
+      parts.push("");
+      at++;
+      continue;
+    }
+    if (character === quote) quote = undefined;
+    else if (quote === undefined && /["']/.test(character)) quote = character;
+    parts[parts.length - 1] += character;
+  }
+  if (quote !== undefined && parts.length + text.split("&&").length > 2) {
+    throw notUnderstood(text, `the quotation mark ${quote} is not closed`);
+  }
+  return parts.map((part) => part.trim());
 }
 
 function parseCondition(text: string): Condition {
@@ -112,7 +142,8 @@ export function conditionsHold(conditions: readonly Condition[], subject: Subjec
 }
 
 function compare(condition: Condition, subject: Subject): boolean | undefined {
-  const { parameter, effect, operator, value } = condition;
+  const { parameter, effect, only, operator, value } = condition;
+  if (only) return hasOnly(subject, only);
   const given = effect === undefined ? valueAt(subject, parameter ?? []) : countOf(effect, subject);
   if (given === undefined || given === null || given === "unknown") return undefined;
   if (operator === "==" || operator === "!=") {
@@ -160,6 +191,27 @@ function valueAt({ tool, input }: Subject, [first = "", ...rest]: readonly strin
     value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   }
   return value;
+}
+
+/** The names from the input to each value in it. Lists and empty objects are values. */
+export function leavesOf(value: unknown, path: readonly string[] = []): (readonly [readonly string[], unknown])[] {
+  if (value === undefined) return [];
+  const names = isPlain(value) ? Object.keys(value) : [];
+  if (!isPlain(value) || (names.length === 0 && path.length > 0)) return [[path, value]];
+  return names.flatMap((name) => leavesOf(value[name], [...path, name]));
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function hasOnly({ tool, input }: Subject, only: readonly (readonly string[])[]): boolean {
+  const named = new Set(
+    only.map(([first = "", ...rest]) => JSON.stringify([tool.parameterAliases.get(first) ?? first, ...rest])),
+  );
+  return leavesOf(input).every(([path]) => named.has(JSON.stringify(path)));
 }
 
 /** What the tool declares, else the files that the call names. A tool that declares nothing has no such effect. */

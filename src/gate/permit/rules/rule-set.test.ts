@@ -482,6 +482,7 @@ describe("rules about other tools", () => {
       description: "Calls a subagent.",
       parameters: z.object({ agent: z.string(), model: z.string().default("small") }),
       signature: ({ agent: name }) => name,
+      needsApproval: false,
       run: () => "",
     });
     expect(judge({ deny: ["Agent(Explore)"] }, agent, { agent: "Explore" }).decision).toBe("deny");
@@ -568,12 +569,14 @@ describe("modes", () => {
 });
 
 describe("a tool without a signature that no rule names", () => {
-  const plain = (config: { kind: "readonly" | "write"; permission?: "auto" | "confirm" }): AnyTool =>
+  const plain = (config: { kind?: "readonly" | "write"; permission?: "auto" | "confirm" }): AnyTool =>
     createTool({ ...config, name: "plain", description: "Does.", parameters: z.object({}), run: () => "done" });
   const tools = [
     plain({ kind: "readonly" }),
     plain({ kind: "write", permission: "confirm" }),
     plain({ kind: "write" }),
+    plain({}),
+    plain({ permission: "auto" }),
   ];
   const modes = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] as const;
 

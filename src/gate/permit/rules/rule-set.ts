@@ -3,7 +3,7 @@ import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import { checkKeys, keysOf } from "../../../core/options.ts";
 import { ChangeCounter } from "../../../core/stage.ts";
-import { type AnyTool, neverAsks } from "../../../core/tool.ts";
+import { type AnyTool, saysNothing, neverAsks, statesOnlyKind, type ToolPermission } from "../../../core/tool.ts";
 import { type CompiledRule, compileRule } from "./compile-rule.ts";
 import type { ToolAnswers } from "../../tool-answers.ts";
 import { type Case, judgeCase, judgeWithoutRules } from "./evaluate-rules.ts";
@@ -32,8 +32,12 @@ const SOURCE_KEYS = keysOf<RuleSource>({
   ask: true,
   deny: true,
   defaultMode: true,
+  defaultPermission: true,
   mayBypass: true,
 });
+
+/** What a tool says without looking at the input. */
+const CONSTANT: ReadonlySet<unknown> = new Set([neverAsks, saysNothing, statesOnlyKind]);
 
 /** A call to judge. */
 export interface JudgedCall {
@@ -56,12 +60,14 @@ export interface JudgedCall {
 export class RuleSet {
   /** Counts every change. */
   readonly changes = new ChangeCounter();
+  readonly #listeners = new Set<() => void>();
   #sources: RuleSource[] = [];
   #compiled: CompiledRule[] = [];
   #problems: string[] = [];
   #indexOf = createRuleIndex([]);
   #configuredMode: CallMode | undefined;
   #mayBypass = true;
+  #defaultPermission: ToolPermission = "confirm";
   #bases: { cwd: string; home: string; bases: PathBases } | undefined;
 
   /** The most general source first: the last mode applies. Throws a TypeError for a condition that cannot be understood. */
@@ -72,9 +78,9 @@ export class RuleSet {
 
   /** The rules' verdict on a call. Throws a TypeError if the tool returns promises and `answers` has not what they gave. */
   judge(call: JudgedCall): Verdict {
-    const { tool, input, mode, answers } = call;
+    const { tool, mode } = call;
     return tool.signature === undefined && this.#indexOf(tool).isEmpty
-      ? judgeWithoutRules(tool, input, this.modeOf(mode), answers)
+      ? judgeWithoutRules(call, { mode: this.modeOf(mode), defaultPermission: this.defaultPermission })
       : judgeCase(this.caseOf(call));
   }
 
@@ -82,7 +88,7 @@ export class RuleSet {
   verdictOnAll(tool: AnyTool, cwd: string): Verdict | undefined {
     const { deny, ask, allow } = this.#indexOf(tool);
     const isBare = ({ rule, isNamed }: IndexedRule): boolean => rule.isBare && isNamed && !rule.hasConditions;
-    if (tool.signature !== undefined || tool.permission !== neverAsks) return undefined;
+    if (tool.signature !== undefined || !CONSTANT.has(tool.permission)) return undefined;
     return [...deny, ...ask, ...allow].every(isBare) ? this.judge({ tool, input: {}, cwd }) : undefined;
   }
 
@@ -92,6 +98,7 @@ export class RuleSet {
       subject: readSubject(tool, input, this.#basesOf(cwd, home), answers),
       rules: this.#indexOf(tool),
       mode: this.modeOf(mode),
+      defaultPermission: this.defaultPermission,
     };
   }
 
@@ -123,6 +130,11 @@ export class RuleSet {
   /** The default mode. */
   get defaultMode(): CallMode {
     return this.modeOf(undefined);
+  }
+
+  /** The permission of tools that do not say whether they ask. */
+  get defaultPermission(): ToolPermission {
+    return this.#defaultPermission;
   }
 
   /** The mode for a call that requests this one: a call cannot loosen the configured mode. */
@@ -163,6 +175,12 @@ export class RuleSet {
     this.#build(at < 0 ? [...this.#sources, { ...source }] : this.#sources.with(at, { ...source }));
   }
 
+  /** Replaces all sources at once: the files have changed. Throws as the constructor does, and then nothing has changed. */
+  load(sources: readonly RuleSource[]): void {
+    const checked = new RuleSet(sources);
+    this.#build([...checked.#sources]);
+  }
+
   /** Removes a source: a removed file, an ended session. */
   drop(origin: string): void {
     this.#build(this.#sources.filter((source) => source.origin !== origin));
@@ -179,12 +197,25 @@ export class RuleSet {
       .flatMap((rule) => rule.pathGlob(bases) ?? []);
   }
 
+  /** Programs that rules deny whatever their words are: by name, or by path. */
+  deniedPrograms(): string[] {
+    return this.#compiled.flatMap(({ list, program }) => (list === "deny" && program?.isWhole ? [program.name] : []));
+  }
+
+  /** Calls the listener now and after each change. Returns what ends that. */
+  follow(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    listener();
+    return () => void this.#listeners.delete(listener);
+  }
+
   #build(sources: RuleSource[]): void {
     this.#sources = sources;
     // A project's file cannot set bypassPermissions: its author is not the user who runs it.
     this.#configuredMode = sources.findLast(
       ({ defaultMode, origin }) => defaultMode && !(defaultMode === "bypassPermissions" && origin === "project"),
     )?.defaultMode;
+    this.#defaultPermission = sources.findLast((source) => source.defaultPermission)?.defaultPermission ?? "confirm";
     this.#mayBypass = sources.every((source) => source.mayBypass !== false);
     this.#problems = [];
     const compiled: CompiledRule[] = [];
@@ -207,6 +238,7 @@ export class RuleSet {
     this.changes.count++;
     this.#compiled = compiled;
     this.#indexOf = createRuleIndex(compiled);
+    for (const listener of this.#listeners) listener();
   }
 
   /** Resolved again only for another folder: the real path of a workspace does not change while it runs. */
@@ -252,8 +284,17 @@ function createRuleIndex(rules: readonly CompiledRule[]): (tool: AnyTool) => Rul
 }
 
 /** Makes a rule set of any form of rules; a given rule set is used as it is. */
-export function readRules(given: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet | undefined): RuleSet {
-  if (given instanceof RuleSet) return given;
-  if (given === undefined) return new RuleSet();
-  return new RuleSet(Array.isArray(given) ? (given as readonly RuleSource[]) : [{ ...given, origin: "host" }]);
+export function readRules(
+  given: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet | undefined,
+  defaultPermission?: ToolPermission,
+): RuleSet {
+  if (given instanceof RuleSet) {
+    if (defaultPermission === undefined) return given;
+    throw new TypeError("Give `defaultPermission` to a source of the rule set that you pass as `rules`.");
+  }
+  const isList = (rules: object): rules is readonly RuleSource[] => Array.isArray(rules);
+  const sources = given === undefined ? [] : isList(given) ? given : [{ ...given, origin: "host" }];
+  return new RuleSet(
+    defaultPermission === undefined ? sources : [...sources, { origin: "options", defaultPermission }],
+  );
 }

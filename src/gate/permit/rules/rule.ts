@@ -1,5 +1,6 @@
 import type { CallMode } from "../../../core/call.ts";
-import type { AnyTool } from "../../../core/tool.ts";
+import type { AnyTool, ToolPermission } from "../../../core/tool.ts";
+import { toolsKnownBy } from "../../../tools/built-in-tools.ts";
 import { foldToolName, normalizeToolName } from "../tool-groups.ts";
 import { isToolAllowed } from "../tool-policy.ts";
 import {
@@ -30,6 +31,8 @@ export interface RuleSource {
   deny?: readonly string[];
   /** The default mode. */
   defaultMode?: CallMode;
+  /** The permission of tools that state neither `readonly` nor whether they need approval. Default: `confirm`. */
+  defaultPermission?: ToolPermission;
   /** If false, neither a source nor a call can use bypassPermissions. */
   mayBypass?: boolean;
 }
@@ -92,11 +95,7 @@ function isPathRule(name: string): boolean {
   return normal === "read" || normal === "edit";
 }
 
-/** Names of other systems that have a meaning only in rules. */
-const KNOWN_IN_RULES: ReadonlyMap<string, string> = new Map([
-  ["agent", "call_subagent"],
-  ["task", "call_subagent"],
-]);
+const KNOWN_IN_RULES = toolsKnownBy("knownInRules");
 
 /** Here notebooks are files like others, so a rule about notebook tools is one about files with this ending. */
 const NOTEBOOK_RULES: ReadonlyMap<string, string> = new Map([

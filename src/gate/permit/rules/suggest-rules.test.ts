@@ -8,7 +8,7 @@ import { createTool } from "../../../core/create-tool.ts";
 import type { AnyTool } from "../../../core/tool.ts";
 import { openWorkspace } from "../../../workspace.ts";
 import { RuleSet } from "./rule-set.ts";
-import { suggestRules } from "./suggest-rules.ts";
+import { suggestRules, suggestSufficientRules } from "./suggest-rules.ts";
 
 const root = temporaryFolder("haft-suggest-");
 writeFileSync(join(root, "a.txt"), "x");
@@ -82,6 +82,20 @@ describe("the rule that always-allow would save", () => {
     (command) => expect(decisionAfter(suggest("exec", { command }), command)).toBe("allow"),
   );
 
+  test("covers no standard input: it may be code", () => {
+    for (const command of ["python3", "node -", "xargs touch", "tee a.txt", "git apply", "sh"]) {
+      const tool = toolNamed("exec");
+      const decide = (input: object) =>
+        new RuleSet([{ origin: "session", allow: suggest("exec", { command }) }]).judge({
+          tool,
+          input: tool.build({ command, ...input } as never).params,
+          cwd: root,
+        }).decision;
+      expect([command, decide({ stdin: "touch P" })]).toEqual([command, "ask"]);
+      expect(suggest("exec", { command, stdin: "x" })).toEqual([]);
+    }
+  });
+
   test("for files is exactly these files", () => {
     expect(suggest("write", { path: "src/[id].ts", content: "" })).toEqual(["Edit(./src/\\[id\\].ts)"]);
     expect(suggest("write", { path: "src/(a).ts", content: "" })).toEqual(["Edit(./src/\\(a\\).ts)"]);
@@ -97,7 +111,70 @@ describe("the rule that always-allow would save", () => {
     expect(judged("src/i.ts")).toBe("ask");
   });
 
-  test("is the tool's own suggestion if it has one, else its name", () => {
+  test("binds every argument of other tools, and no rule if one cannot be compared", async () => {
+    const of = (input: object, more: object = {}) => {
+      const tool = createTool({
+        name: "refund",
+        description: "Refunds.",
+        parameters: z.looseObject({}),
+        run: () => "",
+        permission: "confirm",
+        ...more,
+      });
+      const rules = suggestRules({ tool, input, cwd: root });
+      const decide = (given: object) =>
+        new RuleSet([{ origin: "session", allow: rules }]).judge({ tool, input: given, cwd: root }).decision;
+      return { rules, decide };
+    };
+    const refund = of({ amount: 180, currency: "EUR", order: { id: 7 } });
+    expect(refund.rules).toEqual([
+      'refund(amount>=0 && amount<=180 && currency=="EUR" && order.id==7 && nothing else)',
+    ]);
+    const like = (more: object) => refund.decide({ amount: 180, currency: "EUR", order: { id: 7 }, ...more });
+    expect([like({}), like({ amount: 0.5 })]).toEqual(["allow", "allow"]);
+    for (const other of [
+      { amount: 180.01 },
+      { amount: 50_000 },
+      { amount: -50_000 },
+      { amount: "180 " },
+      { amount: [180] },
+      { amount: undefined },
+      { amount: null },
+      { amount: Number.NaN },
+      { currency: "USD" },
+      { currency: "eur" },
+      { currency: "EUR*" },
+      { currency: undefined },
+      { order: { id: 6 } },
+      { order: { id: 7, admin: true } },
+      { order: [{ id: 7 }] },
+      { admin: true },
+      { admin: false },
+      { note: "" },
+      { extra: {} },
+    ])
+      expect([other, like(other)]).toEqual([other, "ask"]);
+    expect(of({ id: 5 }).rules).toEqual(["refund(id==5 && nothing else)"]);
+    expect(of({ amount: -5 }).decide({ amount: -6 })).toBe("ask");
+    expect(of({ admin: false }).decide({ admin: true })).toBe("ask");
+    expect(of({}).rules).toEqual(["refund(nothing else)"]);
+    expect(of({}).decide({ force: true })).toBe("ask");
+    expect(of({ note: `it's "x"` }).rules).toEqual([]);
+    expect(of({ note: "a\nb" }).rules).toEqual([]);
+    expect(of({ note: 'a" && amount<="5' }).decide({ note: "a", amount: 1 })).toBe("ask");
+    expect(of({ to: ["a"] }).rules).toEqual([]);
+    expect(of({ to: {} }).rules).toEqual([]);
+    expect(of({ to: null }).rules).toEqual([]);
+    expect(of({ "a b": 1 }).rules).toEqual([]);
+    expect(of({ at: new Date(0) }).rules).toEqual([]);
+    expect(of({ amount: 1e21 }).rules).toEqual([]);
+    expect(of({ note: "x".repeat(2000) }).rules).toEqual([]);
+    expect(
+      of({ path: "a.txt", mode: 1 }, { signature: () => ({ changes: ["a.txt"] }) }).decide({ path: "a.txt" }),
+    ).toBe("ask");
+  });
+
+  test("offers the tool's own rule, its signature and its name as broader choices", async () => {
     const own = (more: object) =>
       createTool({
         name: "deploy",
@@ -106,12 +183,23 @@ describe("the rule that always-allow would save", () => {
         run: () => "",
         ...more,
       });
-    const of = (tool: AnyTool) => suggestRules({ tool, input: { to: "x" }, cwd: root });
-    expect(of(own({}))).toEqual(["deploy"]);
-    expect(of(own({ signature: ({ to }: { to: string }) => to }))).toEqual(["deploy(x)"]);
-    expect(of(own({ rule: () => "stag*" }))).toEqual(["deploy(stag*)"]);
-    expect(of(own({ rule: () => "deploy(stag*)" }))).toEqual(["deploy(stag*)"]);
-    expect(of(own({ rule: () => "" }))).toEqual([]);
+    const of = (tool: AnyTool, input: object = { to: "x" }) =>
+      suggestSufficientRules({ tool, input, cwd: root }, () => true);
+    const narrow = ['deploy(to=="x" && nothing else)'];
+    expect(await of(own({}))).toEqual({ narrow, broader: [["deploy"]] });
+    expect(await of(own({ signature: ({ to }: { to: string }) => to }))).toEqual({
+      narrow,
+      broader: [["deploy(x)"], ["deploy"]],
+    });
+    expect((await of(own({ rule: () => "stag*" }))).broader[0]).toEqual(["deploy(stag*)"]);
+    expect((await of(own({ rule: () => "deploy(stag*)" }))).broader[0]).toEqual(["deploy(stag*)"]);
+    expect(await of(own({ rule: () => "" }))).toEqual({ narrow: [], broader: [] });
+    const write = toolNamed("write");
+    expect(await of(write, { path: "src/a.ts", content: "" })).toEqual({
+      narrow: ["Edit(./src/a.ts)"],
+      broader: [["Edit(./src/**)"]],
+    });
+    expect((await of(write, { path: "a.ts", content: "" })).broader).toEqual([["Edit(./**)"]]);
     expect(suggest("process", { action: "submit", id: "p", data: "ls" })).toEqual([]);
   });
 });

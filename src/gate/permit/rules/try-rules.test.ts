@@ -46,7 +46,7 @@ test("checks examples against the rules", async () => {
 test("an explanation gives the result of every layer, rule and source", () => {
   const ruleSet = new RuleSet([
     { origin: "user", allow: ["Bash(npm *)", "Edit(src/**)"] },
-    { origin: "project", folder: "/p", ask: ["Bash(npm publish:*)", "Bash(docker *)"], deny: ["Read(.env)"] },
+    { origin: "project", folder: "/p", ask: ["Bash(npm publish:*)", "Bash(npm owner *)"], deny: ["Read(.env)"] },
   ]);
   const explained = explainVerdict(ruleSet, call("npm publish"), {
     layers: [{ layer: "profile coding", allowed: true, reason: "it holds it" }],
@@ -65,7 +65,7 @@ test("an explanation gives the result of every layer, rule and source", () => {
   expect(explained.text).toContain("exec: ask (rule Bash(npm publish:*), project)");
   expect(explained.text).toContain("sources: user (2), project (3)");
   expect(explained.text).toContain("layer profile coding: passes: it holds it");
-  expect(explained.text).toContain("  + Bash(npm publish:*) (project)\n  - Bash(docker *) (project)");
+  expect(explained.text).toContain("  + Bash(npm publish:*) (project)\n  - Bash(npm owner *) (project)");
   const refused = explainVerdict(ruleSet, call("npm publish"), {
     layers: [{ layer: "agent", allowed: false, reason: "agent denies it" }],
   });

@@ -1,3 +1,4 @@
+import { validatedInput } from "../../../core/create-tool.ts";
 import { errorMessage } from "../../../core/error.ts";
 import type { CallMode, Verdict } from "../../../core/call.ts";
 import type { AnyTool } from "../../../core/tool.ts";
@@ -65,7 +66,7 @@ export function testRules(
     if (!tool) return { example, holds: false, why: `There is no tool "${example.tool}".` };
     let input: unknown;
     try {
-      input = tool.build(inputOf(tool, example.input) as never).params;
+      input = await validatedInput(tool, inputOf(tool, example.input));
     } catch (error) {
       return { example, holds: false, why: errorMessage(error) };
     }
