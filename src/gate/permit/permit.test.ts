@@ -283,7 +283,7 @@ describe("an approver", () => {
 
   test("holds no slot while a person thinks", async () => {
     const { haft } = start({ approver: () => new Promise(() => {}), concurrency: { maxConcurrent: 1 } });
-    haft.register(createTool({ name: "other", description: "", parameters: [], run: () => 1 }));
+    haft.register(createTool({ name: "other", description: "", parameters: [], needsApproval: false, run: () => 1 }));
     void haft.execute("rm", { path: "a" });
     expect(await haft.execute("other")).toMatchObject({ status: "completed" });
   });

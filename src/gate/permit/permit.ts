@@ -1,9 +1,18 @@
-import { boundPreview, MAX_SHOWN_BYTES, showableInput } from "../../calls/approval-binding.ts";
-import { isOneLine } from "../../calls/approval.ts";
+import { isOneLine, missingConfirmation } from "../../calls/approval.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
+import { boundPreview, MAX_SHOWN_BYTES, plainInput, unseenOf, wholePreview } from "../../calls/shown-question.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
 import { refusalOf, storedResult } from "../../calls/stored-result.ts";
-import { abortable, type AskedCall, type Call, type CallMode, note, toolOf, type Verdict } from "../../core/call.ts";
+import {
+  abortable,
+  type AskedCall,
+  type Call,
+  type CallIn,
+  type CallMode,
+  note,
+  toolOf,
+  type Verdict,
+} from "../../core/call.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, ToolError, ToolPermissionError } from "../../core/error.ts";
 import { callEvent, type EventEmitter } from "../../core/events.ts";
@@ -11,11 +20,14 @@ import { reasonText } from "../../core/localized-text.ts";
 import { questionsOf, type UserQuestion } from "../../core/questions/user-question.ts";
 import { failed, type ToolResult } from "../../core/result.ts";
 import type { ChangeCounter, MaybePromise, Stage, StageHooks } from "../../core/stage.ts";
-import type { AnyTool, Preview, ToolContext, ToolPermission } from "../../core/tool.ts";
+import type { AnyTool, Preview, ToolContext } from "../../core/tool.ts";
 import { endAsked, repeatResult } from "../idempotency.ts";
 import { summarizeCall } from "../summarize-call.ts";
-import { readPermission, withAnswers } from "../tool-answers.ts";
+import { withAnswers } from "../tool-answers.ts";
 import { type Approver, requestApproval, stopWaiting } from "./approver.ts";
+import { grantChoices, type SavedFor } from "./describe-grant.ts";
+import { toolVerdict } from "./rules/evaluate-rules.ts";
+import type { SuggestedRules } from "./rules/suggest-rules.ts";
 
 export interface PermitOptions {
   calls: Calls;
@@ -36,16 +48,18 @@ export interface PermitOptions {
   warn?(warning: string): void;
   /** How long a caller waits for an answer from any interface; after that the call is refused. Default: it does not wait. */
   waitMs?: number;
-  /** Longer arguments cannot be shown in full and are refused. */
+  /** Longer arguments and previews are shown in part, and approved only with a confirmation. */
   maxShownBytes?: number;
   /** What the session has set in the environment of commands. */
   overlayOf?(call: Call): Readonly<Record<string, string>> | undefined;
-  /** Rules that would allow calls like this one. Default: the rule of the tool. */
-  suggestRule?(call: Call): MaybePromise<string | readonly string[] | undefined>;
+  /** Rules that would allow this call again. Default: none. */
+  suggestRules?(call: Call): MaybePromise<SuggestedRules>;
   /** The call does not run: nobody needs what its preview has prepared. */
   discardPreview?(call: Call): MaybePromise<void>;
   /** Saves a rule that a person has granted. */
   remember?(scope: "session" | "always", rule: string, call: Call): MaybePromise<void>;
+  /** Whom a rule for always binds. Default: the callers of this process. */
+  savedFor?: SavedFor;
 }
 
 /** A question without a preview is better than none. */
@@ -61,10 +75,11 @@ export class Permit implements Stage {
   readonly #options: PermitOptions;
   readonly #calls: Calls;
   readonly #judge: (call: Call) => MaybePromise<Verdict>;
-  readonly #holdMs: number;
   /** Questions that the approver has been called for: a second call with the same key only waits. */
   readonly #asking = new Set<string>();
   readonly #announced = new WeakMap<Call, string>();
+  /** Undeclared tools whose question has said how to declare them. */
+  readonly #explained = new Set<string>();
 
   constructor(options: PermitOptions) {
     this.#options = options;
@@ -75,23 +90,35 @@ export class Permit implements Stage {
       const verdict = judge(call);
       return verdict instanceof Promise ? verdict.then(askQuestion) : askQuestion(verdict);
     };
-    this.#holdMs = options.waitMs ?? (options.approver ? APPROVER_HOLD_MS : 0);
   }
 
   get changes(): readonly ChangeCounter[] {
     return this.#options.changes ?? [];
   }
 
-  compile(tool: AnyTool): StageHooks | undefined {
-    const verdict = questionsOf(tool) ? undefined : this.#options.allowsAll?.(tool);
-    return verdict && { enter: (call) => void (call.verdict = verdict) };
+  /** The options may change while the runtime runs. */
+  get #holdMs(): number {
+    return this.#options.waitMs ?? (this.#options.approver ? APPROVER_HOLD_MS : 0);
   }
 
-  enter(call: Call): MaybePromise<ToolResult | undefined> {
+  compile(tool: AnyTool): StageHooks | undefined {
+    const verdict = questionsOf(tool) ? undefined : this.#options.allowsAll?.(tool);
+    return verdict && { enter: (call: CallIn<"permit">) => void (call.verdict = verdict) };
+  }
+
+  enter(call: CallIn<"permit">): MaybePromise<ToolResult | undefined> {
     const verdict = this.#judge(call);
     return verdict instanceof Promise
       ? verdict.then((judged) => this.#apply(call, judged))
       : this.#apply(call, verdict);
+  }
+
+  /** The call has waited since it was permitted. A person's answer still counts, but not against a denial. */
+  async enterAgain(call: CallIn<"permit">): Promise<ToolResult | undefined> {
+    if (!call.asked) return this.enter(call);
+    const verdict = await this.#judge(call);
+    if (!isPassing(verdict)) throw denied(call, verdict);
+    return undefined;
   }
 
   /** A call that starts here and does not reach its tool: it became a job, was refused or stopped. */
@@ -103,7 +130,7 @@ export class Permit implements Stage {
     return Promise.resolve(endAsked(this.#calls, call, row, result)).then(done, done);
   }
 
-  #apply(call: Call, verdict: Verdict): MaybePromise<ToolResult | undefined> {
+  #apply(call: CallIn<"permit">, verdict: Verdict): MaybePromise<ToolResult | undefined> {
     call.verdict = verdict;
     const stored = this.#calls.storedIdOf(call);
     if (stored !== undefined) return this.#resume(call, verdict, stored);
@@ -114,7 +141,7 @@ export class Permit implements Stage {
   }
 
   /** The call was asked about before, perhaps in another process, and runs now if the answer allows it. */
-  async #resume(call: Call, verdict: Verdict, id: string): Promise<ToolResult | undefined> {
+  async #resume(call: CallIn<"permit">, verdict: Verdict, id: string): Promise<ToolResult | undefined> {
     const row = await this.#calls.get(id);
     if (!row) throw unknownApproval(id);
     if (!isPassing(verdict) && row.state !== "ended") {
@@ -126,14 +153,14 @@ export class Permit implements Stage {
     return this.#follow(call, { verdict: asked, row, holdMs: 0 });
   }
 
-  async #decide(call: Call, verdict: Verdict): Promise<ToolResult | undefined> {
+  async #decide(call: CallIn<"permit">, verdict: Verdict): Promise<ToolResult | undefined> {
     const row = await this.#ask(call, verdict, this.#holdMs);
     return this.#follow(call, { verdict, row, holdMs: this.#holdMs });
   }
 
   /** Follows the row until the call starts here, or until it has ended or stays pending. */
   async #follow(
-    call: Call,
+    call: CallIn<"permit">,
     { verdict, row: first, holdMs }: { verdict: Verdict; row: StoredCall; holdMs: number },
   ): Promise<ToolResult | undefined> {
     let row = first;
@@ -143,6 +170,8 @@ export class Permit implements Stage {
       if (row.job && row.state !== "ended") return repeatResult(call, storedResult(row), "replay");
       switch (row.state) {
         case "waiting": {
+          // The person has not seen all of it, and another program cannot ask them again: Haft can.
+          if (call.answer?.approvalId === row.id && missingConfirmation(row, call.answer)) return pendingFor(call, row);
           const given = await this.#giveAnswer(call, row);
           if (given) {
             row = given;
@@ -206,7 +235,7 @@ export class Permit implements Stage {
     return this.#calls.wait(row.id, ({ state }) => state !== row.state, { ms: LIVENESS_MS });
   }
 
-  async #requestApproval(call: Call, row: StoredCall): Promise<StoredCall | undefined> {
+  async #requestApproval(call: CallIn<"permit">, row: StoredCall): Promise<StoredCall | undefined> {
     const { clock, waitMs, warn } = this.#options;
     const isFirst = !this.#asking.has(row.id);
     const approver = isFirst ? this.#options.approver : undefined;
@@ -220,7 +249,7 @@ export class Permit implements Stage {
 
   /** The row if the answer still applies; the new question if what was shown has changed. */
   async #verify(
-    call: Call,
+    call: CallIn<"permit">,
     { verdict, row, holdMs }: { verdict: Verdict; row: StoredCall; holdMs: number },
   ): Promise<StoredCall> {
     // The policy may have changed in the meantime. Its denial applies; its permission is not needed any more.
@@ -233,19 +262,25 @@ export class Permit implements Stage {
     return this.#ask(call, judged.decision === "ask" ? judged : verdict, holdMs, row);
   }
 
-  async #ask(call: Call, verdict: Verdict, holdMs: number, previous?: StoredCall): Promise<StoredCall> {
-    const {
-      maxShownBytes = MAX_SHOWN_BYTES,
-      contextFor,
-      overlayOf,
-      suggestRule = suggestByTool,
-      waitMs,
-    } = this.#options;
+  /** How to declare a tool is said once. */
+  #shorten(verdict: Verdict, tool: AnyTool): Verdict {
+    if (verdict.key !== "verdict.undeclared") return verdict;
+    if (this.#explained.has(tool.name))
+      return { ...verdict, ...reasonText("verdict.undeclaredAgain", { tool: tool.name }) };
+    this.#explained.add(tool.name);
+    return verdict;
+  }
+
+  async #ask(call: Call, judged: Verdict, holdMs: number, previous?: StoredCall): Promise<StoredCall> {
+    const verdict = previous ? judged : this.#shorten(judged, toolOf(call));
+    const { maxShownBytes = MAX_SHOWN_BYTES, contextFor, overlayOf, suggestRules, waitMs } = this.#options;
+    const { savedFor = "process" } = this.#options;
     const questions = this.#questionsOf(call);
-    const input = showableInput(call, maxShownBytes);
+    const input = plainInput(call);
     const preview = await this.#preview(call, previous);
+    const shown = preview && boundPreview(preview, maxShownBytes);
     const world = { verdict, preview, workspace: contextFor(call).workspace, overlay: overlayOf?.(call) };
-    const suggested = questions ? [] : ((await suggestRule(call)) ?? []);
+    const suggested = savable(questions ? undefined : await suggestRules?.(call));
     if (call.aborted) {
       if (previous) await stopWaiting(this.#calls, previous.id, call.aborted);
       throw call.aborted;
@@ -256,8 +291,11 @@ export class Permit implements Stage {
         world,
         input,
         summary: summarizeCall(toolOf(call), call.input, verdict),
-        shown: preview && boundPreview(preview, maxShownBytes),
-        suggestedRules: savable([suggested].flat()),
+        shown,
+        unseen: questions ? undefined : unseenOf(shown, input, maxShownBytes),
+        whole: shown && preview && wholePreview(preview, shown),
+        suggestedRules: suggested.narrow,
+        grants: grantChoices(suggested, { caller: call.caller, tool: toolOf(call), savedFor }),
         questions,
         holdMs,
         answerMs: holdMs > 0 ? waitMs : undefined,
@@ -299,7 +337,7 @@ export class Permit implements Stage {
   }
 
   /** The approved call continues here. */
-  async #start(call: Call, row: StoredCall): Promise<undefined> {
+  async #start(call: CallIn<"permit">, row: StoredCall): Promise<undefined> {
     const { answer } = row;
     this.#calls.setClaimed(call, row);
     call.asked = askedOf(call, row, this.#options.clock.now());
@@ -319,7 +357,7 @@ export class Permit implements Stage {
     }
   }
 
-  async #refuseOrRepeat(call: Call, row: StoredCall): Promise<ToolResult> {
+  async #refuseOrRepeat(call: CallIn<"permit">, row: StoredCall): Promise<ToolResult> {
     if (row.result) return repeatResult(call, row.result, "replay");
     call.asked = askedOf(call, row, this.#options.clock.now());
     await this.#options.discardPreview?.(call);
@@ -352,12 +390,15 @@ export class Permit implements Stage {
   }
 }
 
-/** After the permit stage, which ends a call that is stopped here: a caller may wait before its permitted call goes on. */
-export function holdPermitted(): Stage {
+/**
+ * After the permit stage, which ends a call that is stopped here: a caller may wait before its permitted call goes on. The rules
+ * may have changed by then.
+ */
+export function holdPermitted(permit: Permit): Stage {
   return {
     name: "hold",
     compile: () => ({}),
-    enter: (call) => call.onPermitted && abortable(call, call.onPermitted()).then(() => undefined),
+    enter: (call) => call.onPermitted && abortable(call, call.onPermitted()).then(() => permit.enterAgain(call)),
   };
 }
 
@@ -374,20 +415,9 @@ function isPassing({ decision }: Verdict): boolean {
   return decision === "allow" || decision === "ask";
 }
 
-const ALLOWED_BY_TOOL: Verdict = Object.freeze({
-  decision: "allow",
-  by: "tool",
-  reason: "the tool does not need approval",
-});
-
 function judgeByTool(call: Call): MaybePromise<Verdict> {
   const tool = toolOf(call);
-  return withAnswers((answers) => verdictFor(tool, readPermission(tool, call.input, answers)));
-}
-
-function verdictFor(tool: AnyTool, permission: ToolPermission): Verdict {
-  if (permission === "auto") return ALLOWED_BY_TOOL;
-  return { decision: "ask", by: "tool", ...reasonText("verdict.toolAsks", { tool: tool.name }) };
+  return withAnswers((answers) => toolVerdict({ tool, input: call.input, answers }));
 }
 
 /** A rule, a hook or a mode may deny a question. None of them answers it. */
@@ -396,13 +426,10 @@ function askQuestion(verdict: Verdict): Verdict {
   return { decision: "ask", by: "tool", ...reasonText("verdict.question") };
 }
 
-function suggestByTool(call: Call): string | undefined {
-  return toolOf(call).rule?.(call.input);
-}
-
-/** None if one of them has several lines: interfaces show one rule a line, and a file name could add another rule. */
-function savable(rules: readonly string[]): string[] {
-  return rules.some((rule) => !isOneLine(rule)) ? [] : rules.filter((rule) => rule !== "");
+/** None with several lines: interfaces show one rule a line, and a file name could add another rule. */
+function savable({ narrow, broader }: SuggestedRules = { narrow: [], broader: [] }): SuggestedRules {
+  const isSavable = (rule: string): boolean => rule !== "" && isOneLine(rule);
+  return { narrow: narrow.every(isSavable) ? narrow : [], broader: broader.filter((rules) => rules.every(isSavable)) };
 }
 
 /** The person must know that there is no preview. */

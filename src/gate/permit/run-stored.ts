@@ -3,7 +3,7 @@ import { sha256 } from "../../calls/approval-binding.ts";
 import { type Calls, unknownApproval } from "../../calls/calls.ts";
 import type { StoredCall } from "../../calls/stored-call.ts";
 import { storedResult } from "../../calls/stored-result.ts";
-import { type CallOptions, rebuildScope, type ToolScope } from "../../core/call.ts";
+import { type CallOptions, fromCallData, type ToolScope } from "../../core/call.ts";
 import { definitionHash } from "../../core/definition.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import type { Gate } from "../../core/gate.ts";
@@ -102,27 +102,29 @@ export class StoredCallRunner {
     const { question, caller } = row;
     if (!question) throw unknownApproval(row.id);
     const { made } = question;
+    const { requestedName = row.toolName } = made;
+    const stored = fromCallData(made, registry);
     const live = calls.liveCallOf(row.id);
-    const input = live ? live.input : (made.input ?? question.input);
-    const scope = live ? live.scope : made.scope && rebuildScope(made.scope, registry);
-    const options: CallOptions = { ...made.options, ...listeners };
+    const input = live ? live.input : (stored.input ?? question.input);
+    const scope = live ? live.scope : stored.scope;
+    const options: CallOptions = { ...stored.options, ...listeners };
     if (this.#options.waitForEnd) options.waitForEnd = true;
     calls.markStored(options, row.id);
     const tool = live?.tool ?? this.#findShown(row, scope);
-    const refuse = (refusal: ToolError) => gate.execute(made.name, input, options, { refusal });
+    const refuse = (refusal: ToolError) => gate.execute(requestedName, input, options, { refusal });
     // Another process may have it. The answer is kept.
     if (!tool) return row.state === "ended" ? refuse(missing(row)) : storedResult(row);
     const isReplaced =
-      (!made.isDirect && !isStillThere(tool, { name: made.name, scope, registry })) ||
+      (!made.isDirect && !isStillThere(tool, { name: requestedName, scope, registry })) ||
       definitionHash(tool, sha256) !== question.binding.tool;
     if (isReplaced) {
       await calls.changed(row, "the tool's definition changed");
-      return refuse(replaced(made.name));
+      return refuse(replaced(requestedName));
     }
     if (!live && made.environment) restoreEnvironment?.(caller.session, made.environment);
     // If there are several versions, the one that was shown.
     const isOne = scope !== undefined || registry.versions(tool.name).length === 1;
-    const name = isOne ? made.name : `${tool.name}@${tool.version}`;
+    const name = isOne ? requestedName : `${tool.name}@${tool.version}`;
     return gate.execute(made.isDirect ? tool : name, input, options, { scope });
   }
 
@@ -131,14 +133,13 @@ export class StoredCallRunner {
     const { question } = row;
     if (calls.liveCallOf(row.id)) return true;
     if (!question || question.made.folder !== folder) return false;
-    const scope = question.made.scope && rebuildScope(question.made.scope, registry);
-    const tool = this.#findShown(row, scope);
+    const tool = this.#findShown(row, fromCallData(question.made, registry).scope);
     return tool !== undefined && definitionHash(tool, sha256) === question.binding.tool;
   }
 
   /** In a process that did not make the call: a tool with the name and version that were shown. */
   #findShown({ toolName, question }: StoredCall, scope: ToolScope | undefined): AnyTool | undefined {
-    if (scope && question) return scope.get(question.made.name) ?? scope.get(toolName);
+    if (scope && question) return scope.get(question.made.requestedName ?? toolName) ?? scope.get(toolName);
     const versions = this.#options.registry.versions(toolName);
     return versions.find(({ version }) => version === question?.toolVersion) ?? versions[0];
   }

@@ -20,7 +20,15 @@ import { openWorkspace } from "../../workspace.ts";
 import { createTaint, MemoryTaintStore, type TaintOptions, type TaintStore } from "./taint.ts";
 
 const tool = (name: string, labels: TaintLabel[], more: object = {}) =>
-  createTool({ name, labels, description: "", parameters: { type: "object" }, run: () => name, ...more });
+  createTool({
+    name,
+    labels,
+    description: "",
+    parameters: { type: "object" },
+    permission: "auto",
+    run: () => name,
+    ...more,
+  });
 
 /** Tools with the labels of real messaging tools; they do nothing. */
 const OTHERS = [
@@ -169,6 +177,7 @@ describe("calls without a session", () => {
       name: "chain",
       description: "",
       parameters: [],
+      needsApproval: false,
       run: async (_input, { call }) => [await call("inbox"), await call("message")].map(({ status }) => status),
     });
     const { execute, requested } = stage({}, [chain, ...OTHERS]);
@@ -353,6 +362,7 @@ describe("recorded sequences, played against the real workspace tools", () => {
             parameters: { type: "object" },
             labels: real.labels,
             labelsOf: (input) => real.labelsOf!(input),
+            needsApproval: false,
             run: () => "",
           })
         : real,

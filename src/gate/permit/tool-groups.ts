@@ -1,72 +1,35 @@
 import { ToolCategory } from "../../core/category.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { AnyTool } from "../../core/tool.ts";
+import { BUILT_IN_TOOLS, toolsKnownBy } from "../../tools/built-in-tools.ts";
 
 /** A built-in tool is in the group of its category. */
-const GROUP_OF_CATEGORY: Readonly<Record<Exclude<ToolCategory, "custom">, string>> = {
-  file: "group:fs",
-  search: "group:fs",
-  runtime: "group:runtime",
-  system: "group:runtime",
-  code: "group:runtime",
-  network: "group:web",
-  session: "group:sessions",
-  message: "group:messaging",
-  ui: "group:ui",
-  automation: "group:automation",
-  data: "group:data",
-  mcp: "group:resources",
-  artifact: "group:artifacts",
-  agent: "group:agents",
-};
+const GROUP_OF_CATEGORY: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    file: "group:fs",
+    search: "group:fs",
+    runtime: "group:runtime",
+    system: "group:runtime",
+    code: "group:runtime",
+    network: "group:web",
+    session: "group:sessions",
+    message: "group:messaging",
+    ui: "group:ui",
+    automation: "group:automation",
+    data: "group:data",
+    mcp: "group:resources",
+    artifact: "group:artifacts",
+    agent: "group:agents",
+  } satisfies Record<Exclude<ToolCategory, "custom">, string>),
+);
 
-/**
- * The names that belong to a group whoever provides the tool: a host's own `exec` is in `group:runtime` too. A new built-in
- * tool needs no entry, because `groupsOf` reads its category.
- */
-export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = {
-  "group:fs": [
-    "read",
-    "read_many",
-    "write",
-    "edit",
-    "apply_patch",
-    "edit_notebook",
-    "list_files",
-    "delete_file",
-    "move_file",
-    "get_file_info",
-    "glob",
-    "grep",
-  ],
-  "group:runtime": ["exec", "process", "run_code", "current_time", "sleep", "get_env", "set_env"],
-  "group:web": ["web_search", "web_fetch", "http_get", "http_post", "http_request"],
-  "group:sessions": [
-    "sessions_list",
-    "sessions_send",
-    "sessions_spawn",
-    "sessions_history",
-    "session_status",
-    "sessions_stop",
-    "ask_user",
-    "todo",
-  ],
-  "group:messaging": ["message"],
-  "group:ui": ["browser", "canvas"],
-  "group:automation": ["cron"],
-  "group:data": ["json_parse", "json_stringify", "base64_encode", "base64_decode"],
-  "group:resources": ["list_mcp_resources", "read_mcp_resource"],
-  "group:artifacts": [
-    "create_artifact",
-    "read_artifact",
-    "update_artifact",
-    "rewrite_artifact",
-    "list_artifacts",
-    "diff_artifact",
-    "grep_artifact",
-  ],
-  "group:agents": ["call_subagent", "stop_response", "cli_response", "skill", "tool_search"],
-};
+/** The names that belong to a group whoever provides the tool: a host's own `exec` is in `group:runtime` too. */
+export const TOOL_GROUPS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  [...new Set(GROUP_OF_CATEGORY.values())].map((group) => [
+    group,
+    BUILT_IN_TOOLS.flatMap(({ name, category }) => (GROUP_OF_CATEGORY.get(category) === group ? [name] : [])),
+  ]),
+);
 
 /** Replaces groups by their tools; other entries stay, normalized. */
 export function expandToolGroups(entries: readonly string[]): string[] {
@@ -94,14 +57,10 @@ export function groupsOf({ origin, category }: AnyTool): readonly string[] {
   if (origin.type === "plugin") return ["group:plugins", `group:plugin:${origin.plugin.toLowerCase()}`];
   if (origin.type === "mcp") return ["group:mcp", `group:mcp:${origin.server.toLowerCase()}`];
   // The category of any other tool is only a label: it must not put the tool into a group that a policy allows.
-  if (origin.type !== "builtin" || !hasGroup(category)) return [];
-  const group = GROUP_OF_CATEGORY[category];
+  const group = origin.type === "builtin" ? GROUP_OF_CATEGORY.get(category) : undefined;
+  if (group === undefined) return [];
   // What these tools read comes from MCP servers.
   return category === ToolCategory.MCP ? [group, "group:mcp"] : [group];
-}
-
-function hasGroup(category: string): category is keyof typeof GROUP_OF_CATEGORY {
-  return Object.hasOwn(GROUP_OF_CATEGORY, category);
 }
 
 /** The built-in profiles. */
@@ -132,28 +91,12 @@ export function isReadyProfile(name: string): name is keyof typeof PROFILES {
   return Object.hasOwn(PROFILES, name);
 }
 
-/** Other systems' names for the tools. */
-const KNOWN_AS: Readonly<Record<string, string>> = {
-  bash: "exec",
-  shell: "exec",
-  run_shell_command: "exec",
-  read_file: "read",
-  read_many_files: "read_many",
-  write_file: "write",
-  edit_file: "edit",
-  multi_edit: "edit",
-  multiedit: "edit",
-  notebookedit: "edit_notebook",
-  notebook_edit: "edit_notebook",
-  ls: "list_files",
-  websearch: "web_search",
-  webfetch: "web_fetch",
-};
+const KNOWN_AS = toolsKnownBy("knownAs");
 
 /** One spelling of a tool's name in a list: lower case, `_`, and the canonical name for known aliases. */
 export function normalizeToolName(name: string): string {
   const folded = foldToolName(name);
-  return Object.hasOwn(KNOWN_AS, folded) ? KNOWN_AS[folded]! : folded;
+  return KNOWN_AS.get(folded) ?? folded;
 }
 
 export function foldToolName(name: string): string {

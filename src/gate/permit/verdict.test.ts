@@ -3,6 +3,7 @@ import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { createHaft } from "../../runtime.ts";
 import { RuleSet } from "./rules/rule-set.ts";
+import { stricter } from "./verdict.ts";
 
 const tool = createTool({
   name: "look",
@@ -10,6 +11,29 @@ const tool = createTool({
   kind: "readonly",
   parameters: z.object({}),
   run: () => "seen",
+});
+
+test("of two verdicts the stricter one counts, in either order: deny before ask before allow", () => {
+  const decisions = ["allow", "ask", "deny"] as const;
+  for (const [at, one] of decisions.entries()) {
+    for (const [otherAt, other] of decisions.entries()) {
+      const { decision } = stricter(
+        { decision: one, by: "rule", reason: "" },
+        { decision: other, by: "hook", reason: "" },
+      );
+      expect(decision).toBe(decisions[Math.max(at, otherAt)]);
+    }
+    expect(stricter({ decision: one, by: "tool", reason: "" }, undefined).decision).toBe(one);
+  }
+});
+
+test("a hook that denies wins over a rule that asks or allows", async () => {
+  const command = `${process.execPath} -e "process.exit(2)"`;
+  for (const rules of [{ ask: ["look"] }, { allow: ["look"] }]) {
+    const hooks = [{ origin: "user", settings: { PreToolUse: [{ hooks: [{ type: "command" as const, command }] }] } }];
+    const haft = createHaft({ tools: [tool], rules, hooks });
+    expect(await haft.execute("look", {})).toMatchObject({ status: "failed", error: { actor: "policy" } });
+  }
 });
 
 test("an ask without a rule is denied if dontAsk is configured, for any mode of the call", async () => {

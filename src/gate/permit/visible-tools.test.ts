@@ -5,7 +5,7 @@ import { createHaft } from "../../runtime.ts";
 import type { ToolPolicy } from "./tool-policy.ts";
 
 const tool = (name: string, kind: "readonly" | "write" | "execute" = "execute") =>
-  createTool({ name, description: `Can ${name}`, kind, parameters: [], run: () => name });
+  createTool({ name, description: `Can ${name}`, kind, parameters: [], needsApproval: false, run: () => name });
 
 const start = (policy?: ToolPolicy | ToolPolicy[]) =>
   createHaft({

@@ -1,4 +1,4 @@
-import { type Call, type CallAuthority, type Caller, toolOf } from "../../core/call.ts";
+import { type Call, type CallAuthority, type Caller, type CallIn, toolOf } from "../../core/call.ts";
 import { ToolPermissionError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { LearnedWords } from "../../core/search/learned-words.ts";
@@ -65,7 +65,7 @@ export function visible(layers: readonly AnyLayer[] | ((call: Call) => readonly 
   };
 }
 
-function refuseBy(call: Call, tool: AnyTool, layer: AnyLayer): void {
+function refuseBy(call: CallIn<"visible">, tool: AnyTool, layer: AnyLayer): void {
   const refusal = refusalBy(tool, layer);
   if (!refusal) return;
   call.verdict = {

@@ -39,13 +39,22 @@ function stage(
       description: "",
       dialects: { claude: { name: "Bash", parameters: { path: "file_path" } } },
       parameters: z.object({ command: z.string(), path: z.string().optional() }),
+      needsApproval: false,
       run: (input) => (ran.push(input), { stdout: `ran ${input.command}`, secret: "hunter2" }),
     }),
   );
   registry.register(
-    createTool({ name: "fail", description: "", parameters: [], run: () => Promise.reject(new Error("hunter2")) }),
+    createTool({
+      name: "fail",
+      description: "",
+      parameters: [],
+      needsApproval: false,
+      run: () => Promise.reject(new Error("hunter2")),
+    }),
   );
-  registry.register(createTool({ name: "mcp__files__get", description: "", parameters: [], run: () => "got" }));
+  registry.register(
+    createTool({ name: "mcp__files__get", description: "", parameters: [], needsApproval: false, run: () => "got" }),
+  );
   const hooks = createHooks([{ settings, origin: "settings.json" }], {
     workspace: folder,
     environment: more.environment ?? process.env,
@@ -464,9 +473,11 @@ describe("an http hook", () => {
 });
 
 describe("without hooks", () => {
-  test("there are no stages", () => {
-    expect(stage({}).hooks).toMatchObject({ before: undefined, after: undefined });
-    expect(stage(post(command("true"))).hooks.before).toBeUndefined();
+  test("plain calls pass no stage", () => {
+    const tool = createTool({ name: "t", description: "T", parameters: {}, run: () => "" });
+    const { before, after } = stage({}).hooks;
+    expect([before.compile?.(tool), after.compile?.(tool)]).toEqual([{}, {}]);
+    expect(stage(post(command("true"))).hooks.before.compile?.(tool)).toEqual({});
   });
 
   test("for this tool the call passes synchronously", async () => {

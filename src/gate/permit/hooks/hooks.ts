@@ -1,4 +1,4 @@
-import { abortable, type Call, note, toolOf, type Verdict } from "../../../core/call.ts";
+import { abortable, type Call, type CallIn, note, toolOf, type Verdict } from "../../../core/call.ts";
 import { type Content, firstLine, text } from "../../../core/content.ts";
 import { errorMessage, failureOf, type ToolError, ToolPermissionError } from "../../../core/error.ts";
 import { canonicalJson } from "../../../core/json.ts";
@@ -15,10 +15,12 @@ export interface HooksOptions extends HookHost {
 }
 
 export interface Hooks {
-  /** PreToolUse: between `known` and `permit`. Both stages are absent if no hook needs them. */
-  readonly before: Stage | undefined;
+  /** PreToolUse: between `known` and `permit`. */
+  readonly before: Stage;
   /** PostToolUse: the last stage, because the hooks' output is what is shortened, stored and replayed. */
-  readonly after: Stage | undefined;
+  readonly after: Stage;
+  /** Reads changed settings. `apply` uses them from the next call on; plans of calls must be compiled again. */
+  prepare(sources: readonly HookSource[]): { warnings: readonly string[]; apply(): void };
   /** Whether a PreToolUse hook sees calls of this tool. */
   judges(tool: AnyTool): boolean;
   /** The PreToolUse verdict: ask, or undefined. A deny has already ended the call. */
@@ -35,10 +37,9 @@ interface CallState {
 
 /** The user's programs and services that see calls and may deny them, ask, or change them. They never allow more. */
 export function createHooks(sources: readonly HookSource[], options: HooksOptions): Hooks {
-  const { hooks, warnings } = readHookSettings(sources);
-  const matching = createSelection(hooks);
+  const read = readHookSettings(sources);
+  let matching = createSelection(read.hooks);
   const states = new WeakMap<Call, CallState>();
-  const has = (event: HookEvent): boolean => hooks.some((hook) => hook.event === event);
 
   const before: Stage = {
     name: "hooks",
@@ -69,11 +70,16 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
   };
 
   return {
-    before: has("PreToolUse") ? before : undefined,
-    after: has("PreToolUse") || has("PostToolUse") ? after : undefined,
+    before,
+    after,
+    prepare(changed) {
+      const next = readHookSettings(changed);
+      const selection = createSelection(next.hooks);
+      return { warnings: next.warnings, apply: () => void (matching = selection) };
+    },
     judges: (tool) => matching("PreToolUse", tool).length > 0,
     verdictOf: (call) => states.get(call)?.verdict,
-    warnings,
+    warnings: read.warnings,
     beforeApproval(call) {
       const requested = matching("PermissionRequest", toolOf(call));
       if (requested.length === 0) return undefined;
@@ -89,7 +95,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
     },
   };
 
-  async function judge(call: Call, requested: readonly Hook[], signal: AbortSignal): Promise<undefined> {
+  async function judge(call: CallIn<"hooks">, requested: readonly Hook[], signal: AbortSignal): Promise<undefined> {
     const hookResults = await runHooks(requested, hookInputOf(call, "PreToolUse", options.workspace), {
       host: options,
       signal,
@@ -109,7 +115,7 @@ export function createHooks(sources: readonly HookSource[], options: HooksOption
   }
 
   /** Every hook saw the original input, so two different new inputs cannot be combined. */
-  async function rewrite(call: Call, rewriting: readonly HookResult[]): Promise<void> {
+  async function rewrite(call: CallIn<"hooks">, rewriting: readonly HookResult[]): Promise<void> {
     const [first, ...others] = rewriting;
     const wanted = first!.answer.updatedInput;
     if (others.some(({ answer }) => canonicalJson(answer.updatedInput) !== canonicalJson(wanted))) {
