@@ -22,6 +22,7 @@ function stage(options: HaftOptions = {}) {
         name,
         description: "",
         parameters: { type: "object", additionalProperties: true },
+        permission: "auto",
         ...(config as object),
         run: (input: Input) =>
           new Promise((done) => {
@@ -150,6 +151,7 @@ describe("the limits", () => {
       name: "work",
       description: "",
       parameters: [{ name: "i", type: "integer" }],
+      needsApproval: false,
       async run({ i }) {
         max = Math.max(max, ++running);
         await Promise.resolve();
@@ -246,6 +248,7 @@ describe("a nested call", () => {
         parameters: { type: "object", additionalProperties: true },
         locks: locksOf as never,
         limits: { timeoutMs: 3_000_000 },
+        needsApproval: false,
         run: (input: Record<string, unknown>, context: ToolContext) =>
           Promise.all((input["calls"] as [string, unknown][]).map(([name, nested]) => context.call(name, nested))),
       }),
@@ -255,6 +258,7 @@ describe("a nested call", () => {
         name: "later",
         description: "",
         parameters: { type: "object", additionalProperties: true },
+        needsApproval: false,
         run: (input: Record<string, unknown>, context: ToolContext) =>
           new Promise((done) => void set.clock.after(10, () => done(context.call("child", input)))),
       }),
@@ -375,6 +379,7 @@ describe("a nested call", () => {
       name: "selfish",
       description: "",
       parameters: [],
+      needsApproval: false,
       run: (_input: unknown, context: ToolContext) => context.call("selfish"),
     });
     haft.register(selfish);
@@ -391,6 +396,7 @@ describe("a nested call", () => {
         name: "keeper",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: (_input: unknown, c: ToolContext) => void (kept = c),
       }),
     );

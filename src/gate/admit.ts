@@ -1,4 +1,4 @@
-import { type Call, toolOf } from "../core/call.ts";
+import { type Call, type CallIn, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { MaybePromise, Stage } from "../core/stage.ts";
@@ -54,14 +54,14 @@ export function admit({ limits, clock, deadlines }: AdmitOptions): AdmitStage {
     load: () => ({ running: admission.running, waiting: admissionQueue.size }),
   };
 
-  function enter(call: Call, locks: readonly string[] | undefined): MaybePromise<undefined> {
+  function enter(call: CallIn<"admit">, locks: readonly string[] | undefined): MaybePromise<undefined> {
     call.locks = locks;
     // A new call does not overtake waiting calls. Nested calls do: others may be waiting for them.
     if ((admissionQueue.size === 0 || call.parent) && admission.tryAdmit(call, locks)) return undefined;
     return wait(call, locks ?? []);
   }
 
-  function wait(call: Call, locks: readonly string[]): Promise<undefined> {
+  function wait(call: CallIn<"admit">, locks: readonly string[]): Promise<undefined> {
     if (admissionQueue.size >= limits.maxWaiting) throw busy(`${limits.maxWaiting} calls are waiting already`);
     if (admission.locks.waits(call, locks)) throw deadlocked(locks);
     const since = clock.monotonic();

@@ -23,6 +23,7 @@ export function hafted(log: AuditLog) {
         version: "2.1.0",
         description: "",
         parameters: z.looseObject({ path: z.string() }),
+        needsApproval: false,
         run: () => ({ written: 5 }),
       }),
       createTool({
@@ -30,6 +31,7 @@ export function hafted(log: AuditLog) {
         kind: "execute",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: () => {
           throw new Error("broken with sk-abcdefghijklmnopqrstuv");
         },
@@ -47,6 +49,7 @@ export function hafted(log: AuditLog) {
         kind: "write",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: (_input: unknown, context: ToolContext) => context.call("put", { path: "inner" }),
       }),
     ],
@@ -72,6 +75,7 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
           kind: "execute",
           description: "",
           parameters: [],
+          needsApproval: false,
           run: async () => void (seenInside = (await log.query()).entries),
         }),
       );
@@ -282,7 +286,9 @@ export function describeAuditLog(name: string, open: () => Promise<AuditLog>): v
       const haft = createHaft({
         log,
         timeouts: { graceMs: 0 },
-        tools: [createTool({ name: "slow", kind: "write", description: "", parameters: [], run })],
+        tools: [
+          createTool({ name: "slow", kind: "write", description: "", parameters: [], needsApproval: false, run }),
+        ],
       });
       const corrected = new Promise((resolve) => haft.on("tool_call_settled_late", resolve));
       await haft.execute("slow", {}, { id: "late-1", timeoutMs: 1 });

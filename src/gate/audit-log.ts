@@ -27,6 +27,8 @@ export type AuditKind =
   | "config_changed"
   | "trust"
   | "note"
+  /** The oldest entries were deleted: `data` has the range, the hash of its last entry and the rule. */
+  | "log_pruned"
   /** Entries were lost because the store could not be written; `data.count` is how many. */
   | "gap";
 
@@ -41,10 +43,12 @@ export const AUDIT_KINDS = [
   "approval_asked",
   "approval_answered",
   "rule_added",
+  "rule_removed",
   "undo",
   "config_changed",
   "trust",
   "note",
+  "log_pruned",
   "gap",
 ] as const satisfies readonly AuditKind[];
 
@@ -216,6 +220,12 @@ export interface VerifyOptions {
   onProgress?: (checked: number, of: number) => void;
 }
 
+/** The limits of the retention that entries exceeded. */
+export interface PruningRule {
+  auditDays?: number;
+  maxMb?: number;
+}
+
 export interface AuditReport {
   ok: boolean;
   /** How many entries were checked. */
@@ -223,6 +233,8 @@ export interface AuditReport {
   /** The entries up to this one were checked before: with `sinceCheckpoint`. */
   checkpoint?: { seq: number; at: number };
   head: AuditHead;
+  /** The oldest entries that were deleted, as entry `seq` says. The rule is missing if an earlier version deleted them. */
+  pruned?: { upTo: number; at: number; seq: number; rule?: PruningRule };
   /** At most a thousand. */
   problems: AuditProblem[];
 }

@@ -15,6 +15,7 @@ function recordingTools() {
         dependsOn,
         aliases: [`${name}_alias`],
         parameters: [{ name: "i", type: "integer", required: false }],
+        needsApproval: false,
         run: ({ i }) =>
           new Promise((done, fail) => {
             log.push(`+${name}`);

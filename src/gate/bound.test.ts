@@ -71,7 +71,7 @@ describe("cutMiddle", () => {
 });
 
 function toolOf(output: unknown, limits: object = {}) {
-  return createTool({ name: "big", description: "", parameters: [], limits, run: () => output });
+  return createTool({ name: "big", description: "", parameters: [], limits, needsApproval: false, run: () => output });
 }
 
 function run(output: unknown, options: HaftOptions = {}, limits: object = {}) {
@@ -182,7 +182,13 @@ describe("an output over the budget", () => {
   test("is bounded even if the gate's own message about an input is long", async () => {
     const haft = createHaft({
       tools: [
-        createTool({ name: "strict", description: "", parameters: [{ name: "path", type: "string" }], run: () => 1 }),
+        createTool({
+          name: "strict",
+          description: "",
+          parameters: [{ name: "path", type: "string" }],
+          needsApproval: false,
+          run: () => 1,
+        }),
       ],
     });
     const wrong = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`unknown_parameter_${i}`, i]));

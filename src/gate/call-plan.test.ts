@@ -125,6 +125,7 @@ describe("a compiled plan does not outlive its policy", () => {
       kind: "execute",
       parameters: [],
       labels: ["outside_effect"],
+      needsApproval: false,
       run: () => "sent",
     });
     const page = createTool({
@@ -140,6 +141,7 @@ describe("a compiled plan does not outlive its policy", () => {
       description: "Calls others.",
       kind: "execute",
       parameters: [],
+      needsApproval: false,
       run: async (_input, { call }) => {
         await call("page", {});
         return (await call("send", {})).status;
@@ -174,7 +176,7 @@ describe("a compiled plan does not outlive its policy", () => {
   });
 
   test("a call with options passes every stage", async () => {
-    const { haft } = await start({}, { kind: "write" });
+    const { haft } = await start({}, { kind: "write", permission: "auto" });
     expect(await haft.execute("add", {}, { mode: "plan" })).toMatchObject({ error: { code: "plan_mode" } });
     expect(await haft.execute("add", {}, { policy: { deny: ["add"] } })).toMatchObject({ status: "failed" });
     const once = { id: "one", caller: { session: "s" } };
@@ -191,7 +193,7 @@ test("a tool whose schema cannot be described fails its calls, and nothing is th
     validate: (value: unknown) => ({ value }),
   };
   const haft = createHaft();
-  haft.register({ name: "odd", description: "d", parameters, run: () => "ran" });
+  haft.register({ name: "odd", description: "d", parameters, needsApproval: false, run: () => "ran" });
   for (const options of [undefined, { id: "1" }]) {
     expect(await haft.execute("odd", {}, options)).toMatchObject({ status: "failed" });
   }

@@ -1,4 +1,4 @@
-import { type Call, toolOf } from "../core/call.ts";
+import { type Call, type CallIn, toolOf } from "../core/call.ts";
 import type { AnyTool, ToolKind } from "../core/tool.ts";
 
 /**
@@ -121,7 +121,7 @@ export class Admission {
   }
 
   /** A nested call needs only its locks. It uses its parent's slot: with a limit of one it would deadlock otherwise. */
-  tryAdmit(call: Call, keys: readonly string[] | undefined): boolean {
+  tryAdmit(call: CallIn<"admit">, keys: readonly string[] | undefined): boolean {
     const tool = toolOf(call);
     if (!call.parent && !this.#fits(call, tool)) return false;
     if (keys && keys.length > 0 && !this.locks.tryAcquire(call, keys)) return false;
@@ -137,7 +137,7 @@ export class Admission {
   }
 
   /** Frees the slot. The locks stay until the tool itself has ended: two writes never overlap. */
-  leave(call: Call): boolean {
+  leave(call: CallIn<"admit">): boolean {
     if (!call.holdsSlot) return false;
     call.holdsSlot = false;
     const tool = toolOf(call);

@@ -83,7 +83,7 @@ export class Executor implements RunHost {
   readonly deadlines: Deadlines;
   readonly timeouts: Timeouts;
   readonly questions: CallQuestions | undefined;
-  readonly maxResultTokens: number | undefined;
+  maxResultTokens: number | undefined;
   readonly allows: NonNullable<ExecutorOptions["allows"]>;
   readonly #statistics: Statistics;
   readonly #registry: ToolRegistry;

@@ -23,6 +23,7 @@ function counting(
         name: "count",
         description: "",
         parameters: [{ name: "n", type: "integer", required: false }],
+        permission: "auto",
         run: (input: { n?: number }, context: ToolContext) => (behave ? behave(++runs, input, context) : ++runs),
         ...more,
       }),
@@ -99,7 +100,7 @@ describe("a call that was made before", () => {
 
   test("with other input, or another tool, is a conflict", async () => {
     const { haft, runs } = counting();
-    haft.register(createTool({ name: "other", description: "", parameters: [], run: () => 0 }));
+    haft.register(createTool({ name: "other", description: "", parameters: [], needsApproval: false, run: () => 0 }));
     await haft.execute("count", { n: 1 }, { id: "x", caller });
     expect(await haft.execute("count", { n: 2 }, { id: "x", caller })).toMatchObject({
       error: { code: "conflict", actor: "caller" },

@@ -5,7 +5,7 @@ import { definitionParts } from "../core/definition.ts";
 import { toolError, type ToolError } from "../core/error.ts";
 import type { ToolEvent, Update } from "../core/events.ts";
 import { canonicalJson, toPlainData } from "../core/json.ts";
-import { hideSecrets, isSecretName } from "../core/mask-secrets.ts";
+import { hideSecretsIn } from "../core/secrets/mask-secrets.ts";
 import type { ToolOutput, ToolResult } from "../core/result.ts";
 import type { Middleware } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
@@ -386,16 +386,6 @@ function definitionOf(tool: AnyTool): string {
     definitions.set(tool, hash);
   }
   return hash;
-}
-
-/** The same data with secrets masked (by name or shape) and nothing cut. */
-function hideSecretsIn(value: unknown, isSecret = false): unknown {
-  if (typeof value === "string") return isSecret && value !== "" ? "[hidden]" : hideSecrets(value);
-  if (typeof value !== "object" || value === null) return isSecret && typeof value === "number" ? "[hidden]" : value;
-  if (Array.isArray(value)) return value.map((item) => hideSecretsIn(item, isSecret));
-  return Object.fromEntries(
-    Object.entries(value).map(([key, field]) => [key, hideSecretsIn(field, isSecret || isSecretName(key))]),
-  );
 }
 
 interface InputDifference {

@@ -14,12 +14,14 @@ function start(options: HaftOptions = {}) {
         name: "fine",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: (_i: unknown, c: ToolContext) => (c.update("1"), c.update("2"), 7),
       }),
       createTool({
         name: "broken",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: () => {
           throw new Error("no");
         },
@@ -29,6 +31,7 @@ function start(options: HaftOptions = {}) {
         name: "outer",
         description: "",
         parameters: [],
+        needsApproval: false,
         run: (_i: unknown, c: ToolContext) => c.call("fine"),
       }),
     ],
@@ -129,6 +132,7 @@ describe("the events of a call", () => {
           name: "fine",
           description: "",
           parameters: [],
+          needsApproval: false,
           run: (_i: unknown, c: ToolContext) => c.update("x"),
         }),
       ],
@@ -235,6 +239,7 @@ describe("the statistics of a tool", () => {
         description: "",
         parameters: [{ name: "ms", type: "integer" }],
         limits: { timeoutMs: 100_000 },
+        needsApproval: false,
         run: ({ ms }) =>
           new Promise((done, fail) => void clock.after(ms, () => (ms > 950 ? fail(new Error("é")) : done("漢字")))),
       }),

@@ -1,4 +1,4 @@
-import { type Call, note } from "../core/call.ts";
+import { type Call, type CallIn, note } from "../core/call.ts";
 import { toolError, type ToolError, ToolNotFoundError } from "../core/error.ts";
 import { nearestNames } from "../core/nearest-name.ts";
 import { parseJson } from "../core/parse-json.ts";
@@ -23,7 +23,7 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
       if (registry.isSplit(tool) || tool.redirect) return undefined;
       return tool.version === DEFAULT_VERSION ? {} : { enter: (call) => note(call, "version", tool.version) };
     },
-    enter(call) {
+    enter(call: CallIn<"resolve">) {
       const named = call.tool ?? (call.scope ?? registry).get(call.requestedName);
       const tool = named?.redirect ? redirected(call, named, registry) : named;
       const isOutside = call.isDirect && call.scope && call.scope.get(call.requestedName) !== tool;
@@ -41,7 +41,7 @@ export function resolve(registry: ToolRegistry, isShown: (tool: AnyTool) => bool
 }
 
 /** The tool that the input means, if the caller has it. The call becomes one of that tool, with its own input and name. */
-function redirected(call: Call, tool: AnyTool, registry: ToolRegistry): AnyTool {
+function redirected(call: CallIn<"resolve">, tool: AnyTool, registry: ToolRegistry): AnyTool {
   const input = inputOf(call.input);
   const meant = input && tool.redirect?.(input, calledName(tool, call.requestedName));
   const target = meant && (call.scope ?? registry).get(meant.name);

@@ -1,4 +1,4 @@
-import { type Call, toolOf } from "../core/call.ts";
+import { type CallIn, toolOf } from "../core/call.ts";
 import type { Stage } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import { propertiesOf } from "../schema/schema-properties.ts";
@@ -10,8 +10,8 @@ export type ResponseLength = "concise" | "detailed";
 /** Many MCP servers use the second name. */
 const NAMES = ["response", "response_format"];
 
-/** Sets the runtime's default if a call has no value. A tool offers the choice in its schema. */
-export function preferResponse(wish: ResponseLength): Stage {
+/** Sets the runtime's default, if it has one, if a call has no value. A tool offers the choice in its schema. */
+export function preferResponse(wishNow: () => ResponseLength | undefined): Stage {
   const declared = new WeakMap<AnyTool, string | false>();
   const parameterOf = (tool: AnyTool): string | false => {
     let name = declared.get(tool);
@@ -21,9 +21,11 @@ export function preferResponse(wish: ResponseLength): Stage {
   return {
     name: "response",
     compile(tool) {
-      return parameterOf(tool) === false ? {} : { enter: this.enter };
+      return wishNow() === undefined || parameterOf(tool) === false ? {} : { enter: this.enter };
     },
-    enter(call: Call) {
+    enter(call: CallIn<"response">) {
+      const wish = wishNow();
+      if (wish === undefined) return;
       const name = parameterOf(toolOf(call));
       const { input } = call;
       if (name === false || !isObject(input) || Object.hasOwn(input, name)) return;

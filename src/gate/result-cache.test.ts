@@ -23,6 +23,7 @@ function world(cache: object = {}, setConfig: object = {}) {
     name: "set",
     description: "",
     kind: "write",
+    permission: "auto",
     parameters: [
       { name: "key", type: "string" },
       { name: "value", type: "string" },

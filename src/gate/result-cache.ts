@@ -1,3 +1,4 @@
+import { BoundedMap } from "../core/bounded-map.ts";
 import { type Call, toolOf } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { Clock } from "../core/clock.ts";
@@ -12,16 +13,15 @@ interface CachedResult {
 
 /** Caches results of read-only tools that declare it. A call that may change something drops the results that may depend on it. */
 export class ResultCache {
-  readonly #entries = new Map<string, CachedResult>();
+  readonly #entries: BoundedMap<string, CachedResult>;
   readonly #clock: Clock;
-  readonly #capacity: number;
   /** The number of changing calls so far; and, for running calls, that number at their start. */
   #changes = 0;
   readonly #changesBefore = new WeakMap<Call, number>();
 
   constructor(clock: Clock, capacity = 1000) {
     this.#clock = clock;
-    this.#capacity = capacity;
+    this.#entries = new BoundedMap(capacity);
   }
 
   find(call: Call): ToolResult | undefined {
@@ -47,10 +47,6 @@ export class ResultCache {
       until: this.#clock.monotonic() + tool.cache.ttlMs,
       resources: tool.cache.resources?.(call.input),
     });
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= this.#capacity) break;
-      this.#entries.delete(oldest);
-    }
   }
 
   /** Drops the results that this call may have made stale. */

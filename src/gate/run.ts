@@ -1,6 +1,7 @@
 import {
   authorityOf,
   type Call,
+  type CallIn,
   type CallAuthority,
   type Caller,
   type CallOptions,
@@ -97,7 +98,8 @@ export function stopTool(call: GateCall, host: RunHost, why: ToolError): void {
 
 /** Made again, the calls above this one would make it again. */
 function noteNestedEffect(call: GateCall): void {
-  for (let above = call.parent; above; above = above.parent) above.hasNestedEffects = true;
+  for (let above: CallIn<"nested"> | undefined = call.parent; above; above = above.parent)
+    above.hasNestedEffects = true;
 }
 
 function follow(call: GateCall, host: RunHost, returned: unknown): void {

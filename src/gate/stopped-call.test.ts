@@ -31,7 +31,7 @@ const onAbort = (signal: AbortSignal, end: () => unknown): Promise<unknown> =>
 
 function start(run: Run, more: object = {}, options: HaftOptions = {}) {
   const clock = createFakeClock();
-  const tool = createTool({ name: "deploy", description: "", parameters: [], run, ...more });
+  const tool = createTool({ name: "deploy", description: "", parameters: [], permission: "auto", run, ...more });
   const haft = createHaft({ clock, ...options, tools: [...(options.tools ?? []), tool] });
   /** Starts the call, stops it at 1000 ms, and lets `ms` pass after that. */
   const stopped = async (stop: Stop, ms: number, name = "deploy"): Promise<ToolResult | undefined> => {
@@ -133,6 +133,7 @@ describe.each(STOPS)("a tool with effects that is stopped by %s", (stop) => {
       description: "",
       parameters: [],
       idempotent: true,
+      needsApproval: false,
       run: (_input: never, context: ToolContext) => (void context.call("deploy"), never()),
     });
     const { stopped } = start(() => "deployed", {}, { tools: [outer] });
@@ -192,6 +193,7 @@ describe("a shutdown with time to end", () => {
       name: "outer",
       description: "",
       parameters: [],
+      needsApproval: false,
       run: async (_input: never, context: ToolContext) => (await later(clock, 1000, 0), context.call("deploy")),
     });
     const { clock, haft } = start(() => later(clock, 1000, "deployed"), {}, { tools: [outer] });

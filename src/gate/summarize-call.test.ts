@@ -52,6 +52,7 @@ describe("the summary of a call", () => {
       description: "Pays",
       parameters: z.object({ amount: z.number(), currency: z.string() }),
       kind: "execute",
+      needsApproval: false,
       run: () => "ok",
     });
     const { subject, risk } = summarizeCall(pay, { amount: 120, currency: "EUR" });
@@ -67,6 +68,7 @@ describe("the summary of a call", () => {
       kind: "execute",
       parameters: z.object({ url: z.string() }),
       signature: ({ url }) => ({ text: url, urls: [url] }),
+      needsApproval: false,
       run: () => "ok",
     });
     const { subject, risk } = summarizeCall(post, { url: "https://example.com/a" });

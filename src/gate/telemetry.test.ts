@@ -106,6 +106,34 @@ describe("with OpenTelemetry in the host", () => {
     expect(result).toMatchObject({ status: "completed", details: "x" });
   });
 
+  test("what a caller or a model chooses is a short line without secrets, and no content is reported", async () => {
+    const { spans } = registerOpenTelemetry();
+    const secret = `ghp_${"16C7e42F292c6912E7710c838347Ae178B4a"}`;
+    const quoting = createTool({
+      name: "quoting",
+      description: "Fails.",
+      kind: "readonly",
+      parameters: [],
+      run: () => Promise.reject(new Error("John Doe")),
+    });
+    const haft = createHaft({ tools: [echo, quoting] });
+    const texts = [`tool_${secret}`, "x\n\u001b[2JFAKE\u202e", "z".repeat(100_000)];
+    for (const text of texts) {
+      await haft.execute(text);
+      await haft.execute("echo", { text }, { id: text, caller: { session: text, agent: text } });
+    }
+    await haft.execute("quoting");
+    const found = spans.getFinishedSpans();
+    expect(new Set(found.map(({ name }) => name))).toEqual(
+      new Set(["execute_tool (unknown)", "execute_tool echo", "execute_tool quoting"]),
+    );
+    const values = found.flatMap(({ attributes, status }) => [...Object.values(attributes), status.message ?? ""]);
+    for (const value of values.map(String)) {
+      expect(value).not.toMatch(/ghp_|John|\p{C}/u);
+      expect(value.length).toBeLessThanOrEqual(201);
+    }
+  });
+
   test("a failure, also a refusal, is an error with its code", async () => {
     const { spans } = registerOpenTelemetry();
     const haft = createHaft({ tools: [broken] });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { createTool } from "../core/create-tool.ts";
 import type { Signature } from "../core/signature.ts";
 import { createHaft, type HaftOptions } from "../runtime.ts";
@@ -27,6 +28,7 @@ function start(answers: Answers, options: HaftOptions = {}, body?: (input: Input
     description: "Changes a file.",
     kind: "write",
     parameters: PARAMETERS,
+    permission: "auto",
     run: (input: Input) => {
       runs.push(input);
       return body ? body(input) : "changed";
@@ -87,9 +89,20 @@ describe("a tool that returns promises", () => {
     const { haft } = start({ signature: changes, permission: () => later("confirm") });
     await haft.execute("change", { path: "a" });
     const [approval] = await haft.approvals.list("pending");
-    expect(approval?.suggestedRules).toEqual(["Edit(./a)"]);
+    expect(approval?.suggestedRules).toEqual(['change(path=="a" && nothing else)']);
     const { verdict } = await haft.policy.explain("change", { path: "a" });
     expect(verdict).toMatchObject({ decision: "ask", by: "tool" });
+  });
+
+  test("is explained and tried against examples if its schema is asynchronous", async () => {
+    const isFree = async (path: string) => later(path !== "taken");
+    const parameters = z.object({ path: z.string().refine(isFree, "is taken") });
+    const tool = createTool({ name: "change", description: "", parameters, run: () => "changed" });
+    const haft = createHaft({ tools: [tool], rules: { allow: ["change"] } });
+    const { verdict } = await haft.policy.explain("change", { path: "a" });
+    expect(verdict).toMatchObject({ decision: "allow", by: "rule" });
+    await expect(haft.policy.explain("change", { path: "taken" })).rejects.toThrow("path: is taken");
+    expect(await haft.policy.test([{ tool: "change", input: "a", expect: "allow" }])).toMatchObject([{ holds: true }]);
   });
 
   test("does not overlap a call that has the same lock", async () => {

@@ -8,7 +8,7 @@ import type { AnyTool, ToolPermission } from "../core/tool.ts";
 /** The signature and permission of one call of a tool that returns promises of them. */
 export interface ToolAnswers {
   signature?: { value: Signature | undefined; failed: boolean };
-  permission?: ToolPermission;
+  permission?: { value: ToolPermission | undefined };
 }
 
 /**
@@ -70,16 +70,16 @@ export function readSignature(tool: AnyTool, input: unknown, answers?: ToolAnswe
   throw new AnswerPending(tool, "signature", async (into) => void (into.signature = await stored));
 }
 
-/** As `readSignature`. */
-export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission {
-  if (answers?.permission !== undefined) return answers.permission;
+/** As `readSignature`. Undefined if the tool does not say. */
+export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission | undefined {
+  if (answers?.permission) return answers.permission.value;
   const permission = askTool(tool, "permission", () => tool.permission(input));
   if (!(permission instanceof Promise)) return permission;
   const settled = Promise.allSettled([permission]);
   throw new AnswerPending(tool, "permission", async (into) => {
     const [outcome] = await settled;
     if (outcome.status === "rejected") throw outcome.reason;
-    into.permission = outcome.value;
+    into.permission = { value: outcome.value };
   });
 }
 

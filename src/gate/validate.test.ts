@@ -11,7 +11,14 @@ async function send(parameters: SchemaSource, input: unknown, more: object = {})
   let got: unknown = "never run";
   const haft = createHaft({
     tools: [
-      createTool({ name: "echo", description: "", parameters, run: (value: unknown) => void (got = value), ...more }),
+      createTool({
+        name: "echo",
+        description: "",
+        parameters,
+        permission: "auto",
+        run: (value: unknown) => void (got = value),
+        ...more,
+      }),
     ],
   });
   const result = await haft.execute("echo", input);
@@ -396,6 +403,7 @@ describe("the validated input", () => {
         name: "slow",
         description: "",
         parameters: { type: "object", additionalProperties: true },
+        needsApproval: false,
         run: async (input) => (await held, input),
       }),
     );
@@ -443,7 +451,7 @@ describe("the validated input", () => {
 test("a schema that never settles does not block a caller that aborts", async () => {
   const haft = createHaft();
   const never = z.object({ name: z.string().refine(() => new Promise<boolean>(() => {})) });
-  haft.register(createTool({ name: "echo", description: "", parameters: never, run: () => 1 }));
+  haft.register(createTool({ name: "echo", description: "", parameters: never, needsApproval: false, run: () => 1 }));
   const controller = new AbortController();
   const call = haft.execute("echo", { name: "a" }, { signal: controller.signal });
   const other = haft.execute("echo", { name: "b" });

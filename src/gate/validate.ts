@@ -1,4 +1,4 @@
-import { abortable, type Call, note, toolOf } from "../core/call.ts";
+import { abortable, type Call, type CallIn, note, toolOf } from "../core/call.ts";
 import { findDialect, renameParameters, takesOtherNames } from "../core/definition.ts";
 import { type ToolError, ToolValidationError } from "../core/error.ts";
 import { didYouMean } from "../core/nearest-name.ts";
@@ -179,7 +179,7 @@ export function validate(): Stage {
 }
 
 function check(
-  call: Call,
+  call: CallIn<"validate">,
   tool: AnyTool,
   input: Record<string, unknown>,
   unknown: string[] | undefined,
@@ -217,7 +217,7 @@ interface Judged {
   repairs: readonly string[][];
 }
 
-function judge(call: Call, tool: AnyTool, judged: Judged): undefined | Promise<undefined> {
+function judge(call: CallIn<"validate">, tool: AnyTool, judged: Judged): undefined | Promise<undefined> {
   const { input, unknown, validation, repairs } = judged;
   if (unknown) throw invalid(tool, unknown, validation.issues ?? []);
   if (!validation.issues) {
@@ -243,7 +243,7 @@ function noteRepairs(call: Call, repairs: readonly string[]): void {
   if (repairs.length > 0) note(call, "repairs", [...((call.facts?.["repairs"] as string[]) ?? []), ...repairs]);
 }
 
-function acceptNames(call: Call, tool: AnyTool, input: Record<string, unknown>): void {
+function acceptNames(call: CallIn<"validate">, tool: AnyTool, input: Record<string, unknown>): void {
   const calledAs = calledName(tool, call.requestedName);
   call.dialect = findDialect(tool, calledAs, Object.keys(input));
   const { repairs, problems } = renameParameters(tool, input, calledAs);
