@@ -2,33 +2,26 @@ import { isUtf8 } from "node:buffer";
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
-import { toolError, ToolError } from "../core/error.ts";
-import { ensureStateFolder, STATE_FILES } from "../io/files/state-folder.ts";
-import { ADOPTION } from "./earlier-calls.ts";
-import { migrate } from "./migrations.ts";
-import { findLiveOwners } from "./process-owners.ts";
+import type { StoreBackup } from "../../contracts/store.ts";
+import { toolError, ToolError } from "../../core/error.ts";
+import { ensureStateFolder, STATE_FILES } from "../../io/files/state-folder.ts";
+import { ADOPTION } from "../earlier-calls.ts";
+import { migrate } from "../migrations.ts";
+import { findLiveOwners } from "../process-owners.ts";
 import { connectSqlite, openSqlite } from "./sqlite.ts";
+import { storeFileOf } from "./sqlite-file.ts";
 import { blobs, checkStoreFile, closeWhole, columnsOf, quote, writeMarker } from "./store-check.ts";
-import { openStore, STORE_MIGRATIONS } from "./store.ts";
-import { TOKEN_MIGRATIONS } from "./tokens.ts";
-
-/** `haft.db` in a state folder. */
-export function storeFileOf(stateFolder: string): string {
-  return join(stateFolder, STATE_FILES.store);
-}
+import { openStore, STORE_MIGRATIONS } from "../store.ts";
+import type { RestoreOptions, RestoreResult, SavedTable } from "../store-engines.ts";
+import { TOKEN_MIGRATIONS } from "../tokens.ts";
 
 /** `20261115T010203Z`. */
 function stampOf(now: number): string {
   return new Date(now).toISOString().replace(/[-:]|\.\d+/g, "");
 }
 
-export interface BackupResult {
-  file: string;
-  bytes: number;
-}
-
 /** Writes a copy that is complete at one moment; other processes may go on writing to the store. */
-export async function backUpStore(stateFolder: string, target?: string, now = Date.now()): Promise<BackupResult> {
+export async function backUpStore(stateFolder: string, target?: string, now = Date.now()): Promise<StoreBackup> {
   const file = storeFileOf(stateFolder);
   const backup = resolve(target ?? join(stateFolder, STATE_FILES.backups, `haft-${stampOf(now)}.db`));
   if (!existsSync(file))
@@ -60,37 +53,11 @@ async function copySound(from: string, to: string): Promise<void> {
   }
 }
 
-export interface RestoreOptions {
-  stateFolder: string;
-  /** A backup to use. If omitted, the sound rows of the damaged store are copied. */
-  backup?: string;
-  /** Begins with an empty store. */
-  isEmpty?: boolean;
-  now?: number;
-}
-
-export interface RestoreResult {
-  file: string;
-  /** Where the old store is now, with its WAL beside it. */
-  kept?: string;
-  /** Rows that were copied, by table. */
-  tables: SavedTable[];
-}
-
-export interface SavedTable {
-  name: string;
-  rows: number;
-  /** Whether some rows could not be read. */
-  isIncomplete: boolean;
-}
-
 /** Replaces the store of a folder. The old one is kept under another name. */
-export async function restoreStore({
-  stateFolder,
-  backup,
-  isEmpty = false,
-  now = Date.now(),
-}: RestoreOptions): Promise<RestoreResult> {
+export async function restoreStore(
+  stateFolder: string,
+  { backup, isEmpty = false, now = Date.now() }: RestoreOptions = {},
+): Promise<RestoreResult> {
   const file = storeFileOf(stateFolder);
   await requireUnused(file, now);
   ensureStateFolder(stateFolder);

@@ -2,25 +2,27 @@ import { type BigIntStats, existsSync, realpathSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DatabaseSyncInstance, StatementSyncInstance } from "@photostructure/sqlite";
-import { errorCode, errorMessage, toolError } from "../core/error.ts";
-import type { MaybePromise } from "../core/stage.ts";
+import { errorCode, errorMessage, toolError } from "../../core/error.ts";
+import type { MaybePromise } from "../../core/stage.ts";
 import {
   type ChainLink,
   checkParameters,
   type DatabaseHealth,
   type DatabaseReader,
+  readerOn,
   type SqlDatabase,
   type SqlTransaction,
   type SqlValue,
   type TransactionOptions,
-} from "./database.ts";
-import { ChangeFeed, watchFile } from "./change-feed.ts";
+} from "../database.ts";
+import { ChangeFeed, watchFile } from "../change-feed.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
+import { SqliteWords } from "./sqlite-words.ts";
 import {
+  checkInChild,
   closeWhole,
   damagedStore,
   findBrokenPages,
-  findFileDamage,
   isDamage,
   MAX_CHECKED_BYTES,
   sqliteCode,
@@ -112,6 +114,10 @@ const COMMITS_BETWEEN_LOOKS = 64;
  */
 export class SqliteDatabase implements SqlDatabase {
   readonly engine = "sqlite";
+  readonly isShared = false;
+  readonly hasOneWriter = true;
+  readonly pollMs = { min: 10, max: 100 };
+  readonly words = new SqliteWords();
   readonly reader: DatabaseReader;
   readonly #connection: DatabaseSyncInstance;
   readonly #busyTimeoutMs: number;
@@ -150,7 +156,8 @@ export class SqliteDatabase implements SqlDatabase {
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#thread = new SqliteThread(file);
     openHere.set(file, (openHere.get(file) ?? 0) + 1);
-    this.reader = file.startsWith(IN_MEMORY) ? new MemoryReader(this) : this.#readerOn(this.#thread);
+    // A database in memory belongs to one connection.
+    this.reader = file.startsWith(IN_MEMORY) ? readerOn(this) : this.#readerOn(this.#thread);
     this.#opened = file.startsWith(IN_MEMORY) ? undefined : statSync(file, { bigint: true });
   }
 
@@ -162,6 +169,31 @@ export class SqliteDatabase implements SqlDatabase {
 
   reportDamage(reason: string): void {
     this.#damage ??= reason;
+  }
+
+  get place(): string {
+    return this.file;
+  }
+
+  async check(signal?: AbortSignal): Promise<string[]> {
+    const { state, reason = state } = this.health();
+    if (state !== "ok") return [reason];
+    const damage = this.#opened && (await checkInChild(this.file, signal));
+    return damage === undefined ? [] : [damage];
+  }
+
+  async size(): Promise<{ all: number; used: number }> {
+    const [found] = await this.reader.all<{ pages: number; free: number; bytes: number }>(
+      "SELECT page_count AS pages, freelist_count AS free, page_size AS bytes " +
+        "FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+    );
+    const { pages = 0, free = 0, bytes = 0 } = found ?? {};
+    return { all: pages * bytes, used: (pages - free) * bytes };
+  }
+
+  async compact(): Promise<void> {
+    await this.reader.all("VACUUM");
+    await this.reader.all("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
   all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
@@ -415,42 +447,12 @@ function isLocked(error: unknown): boolean {
   return errorCode(error) === "busy";
 }
 
-/** A database in memory belongs to one connection, so it is read there. */
-class MemoryReader implements DatabaseReader {
-  readonly #database: SqliteDatabase;
-
-  constructor(database: SqliteDatabase) {
-    this.#database = database;
-  }
-
-  all<Row extends object>(sql: string, params?: readonly SqlValue[]): Promise<Row[]> {
-    return this.#database.all<Row>(sql, params);
-  }
-
-  async write(statements: readonly (readonly [string, readonly SqlValue[]])[]): Promise<void> {
-    await this.#database.transaction(async (tx) => {
-      for (const [sql, params] of statements) await tx.run(sql, params);
-    });
-  }
-}
-
 function closed(file: string): Error {
   return new Error(`The store ${file} is closed.`);
 }
 
-/** Opens the file, or throws with what to do if it is damaged. A damaged store is never replaced here. */
-export async function openSoundSqlite(file: string, options: SqliteOptions = {}): Promise<SqliteDatabase> {
-  const damage = isOpenHere(file) ? undefined : findFileDamage(file);
-  if (damage !== undefined) throw damagedStore(file, damage);
-  try {
-    return await openSqlite(file, { ...options, isChecked: true });
-  } catch (error) {
-    throw isDamage(error) ? damagedStore(file, errorMessage(error), error) : explainSqlite(error, file);
-  }
-}
-
 /** Adds what a person can do. Other errors, such as a violated constraint, are returned as they are. */
-function explainSqlite(error: unknown, file: string): unknown {
+export function explainSqlite(error: unknown, file: string): unknown {
   const code = sqliteCode(error);
   const text = errorMessage(error);
   const fail = (what: string, next: string) =>

@@ -1,5 +1,5 @@
 import { inject } from "vitest";
-import { createDatabase, launchPostgres } from "../../test/setup/launch-postgres.ts";
+import { createDatabase, launchPostgres } from "../../../test/setup/launch-postgres.ts";
 
 /** A real PostgreSQL server. */
 export interface TestPostgres {

@@ -1,18 +1,19 @@
 import type { Pool, PoolClient, PoolConfig } from "pg";
-import { errorCode, toolError } from "../core/error.ts";
-import type { MaybePromise } from "../core/stage.ts";
-import { isObject } from "../schema/json-schema.ts";
-import { ChangeFeed } from "./change-feed.ts";
+import { errorCode, toolError } from "../../core/error.ts";
+import type { MaybePromise } from "../../core/stage.ts";
+import { isObject } from "../../schema/json-schema.ts";
+import { ChangeFeed } from "../change-feed.ts";
 import {
   checkParameters,
   type DatabaseHealth,
-  type DatabaseReader,
+  readerOn,
   type SqlDatabase,
   type SqlRunner,
   type SqlTransaction,
   type SqlValue,
   type TransactionOptions,
-} from "./database.ts";
+} from "../database.ts";
+import { PostgresWords } from "./postgres-words.ts";
 
 const numbered = new Map<string, string>();
 
@@ -50,7 +51,7 @@ function isFull(error: unknown): boolean {
 
 /** Adds what a person can do, without the password. Errors of the statement itself are returned as they are. */
 export function explainPostgres(error: unknown, url: string): unknown {
-  const where = addressOf(url);
+  const where = placeOf(url);
   const code = errorCode(error) ?? "";
   const text = withoutPassword(error instanceof Error ? error.message || code : String(error), url);
   // A new cause: the driver's own error may contain the address.
@@ -78,8 +79,8 @@ export function explainPostgres(error: unknown, url: string): unknown {
   return error;
 }
 
-/** Without user and password. */
-function addressOf(url: string): string {
+/** The address without user and password. */
+export function placeOf(url: string): string {
   try {
     const { host, pathname } = new URL(url);
     return `${host || "localhost"}${pathname}`;
@@ -207,14 +208,12 @@ function numbersAsNumbers(pg: typeof import("pg").default): NonNullable<PoolConf
 
 class PostgresDatabase implements SqlDatabase {
   readonly engine = "postgres";
+  readonly isShared = true;
+  readonly hasOneWriter = false;
+  readonly pollMs = { min: 25, max: 250 };
+  readonly words = new PostgresWords();
   /** The server does the work. */
-  readonly reader: DatabaseReader = {
-    all: (sql, params) => this.all(sql, params),
-    write: (statements) =>
-      this.transaction(async (tx) => {
-        for (const [sql, params] of statements) await tx.run(sql, params);
-      }),
-  };
+  readonly reader = readerOn(this);
   readonly #pool: Pool;
   readonly #runner: SqlRunner;
   readonly #begin: string;
@@ -289,6 +288,30 @@ class PostgresDatabase implements SqlDatabase {
 
   watch(listener: () => void): () => void {
     return this.#feed.watch(listener);
+  }
+
+  get place(): string {
+    return placeOf(this.url);
+  }
+
+  /** The server itself looks after its data. */
+  async check(): Promise<string[]> {
+    const { state, reason = state } = await this.health();
+    return state === "ok" ? [] : [reason];
+  }
+
+  /** The server does not say how much of a table is free. */
+  async size(): Promise<{ all: number; used: number }> {
+    const [found] = await this.all<{ bytes: number | null }>(
+      "SELECT SUM(pg_total_relation_size(oid)) AS bytes FROM pg_class " +
+        "WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace",
+    );
+    const all = found?.bytes ?? 0;
+    return { all, used: all };
+  }
+
+  async compact(): Promise<void> {
+    await this.all("VACUUM");
   }
 
   async hasTable(name: string): Promise<boolean> {

@@ -1,9 +1,6 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import type { ChainLink, SqlValue } from "./database.ts";
-
-/** A statement and its parameters. */
-export type Statement = readonly [sql: string, params: readonly SqlValue[]];
+import type { ChainLink, Statement } from "../database.ts";
 
 interface Request {
   id: number;

@@ -13,13 +13,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bundleProgram } from "../../test/setup/bundle-program.ts";
-import { until } from "../../test/setup/until.ts";
-import { createFakeClock } from "../testing/fake-clock.ts";
+import { bundleProgram } from "../../../test/setup/bundle-program.ts";
+import { until } from "../../../test/setup/until.ts";
+import { createFakeClock } from "../../testing/fake-clock.ts";
 import { openSqlite } from "./sqlite.ts";
 import { checkInChild, checkStoreFile } from "./store-check.ts";
-import { backUpStore, restoreStore, storeFileOf } from "./store-restore.ts";
-import { openStore } from "./store.ts";
+import { storeFileOf } from "./sqlite-file.ts";
+import { backUpStore, restoreStore } from "./store-restore.ts";
+import { openStore } from "../store.ts";
 
 const base = mkdtempSync(join(tmpdir(), "haft-restore-"));
 const ENTRIES = 2000;
@@ -97,7 +98,7 @@ describe("a backup", () => {
     await store.close();
     await expect(backUpStore(folder, file)).rejects.toThrow("already exists");
     writeFileSync(storeFileOf(folder), "garbage");
-    const { kept } = await restoreStore({ stateFolder: folder, backup: file });
+    const { kept } = await restoreStore(folder, { backup: file });
     expect(readFileSync(kept!, "utf8")).toBe("garbage");
     expect(await countEntries(folder)).toBe(ENTRIES + 1);
   });
@@ -106,8 +107,8 @@ describe("a backup", () => {
     const folder = folderWith(Buffer.from(whole).fill(0, PAGE * 4, PAGE * 9));
     await expect(backUpStore(folder)).rejects.toThrow(/is damaged.*haft store restore/);
     const sound = folderWith(whole);
-    await expect(restoreStore({ stateFolder: sound, backup: storeFileOf(folder) })).rejects.toThrow("is damaged");
-    await expect(restoreStore({ stateFolder: sound, backup: join(folder, "nothing.db") })).rejects.toThrow("no backup");
+    await expect(restoreStore(sound, { backup: storeFileOf(folder) })).rejects.toThrow("is damaged");
+    await expect(restoreStore(sound, { backup: join(folder, "nothing.db") })).rejects.toThrow("no backup");
     expect(readFileSync(storeFileOf(sound)).equals(whole)).toBe(true);
     expect(readdirSync(sound).filter((name) => !/^haft\.db(?:-wal|-shm)?$/.test(name))).toEqual([]);
   });
@@ -120,7 +121,7 @@ describe("a restore without a backup", () => {
     for (const at of [pages[2]!, pages[9]!, pages[10]!]) damaged.fill(0xff, at, at + PAGE);
     const folder = folderWith(damaged);
     await expect(openStore({ stateFolder: folder })).rejects.toThrow("is damaged");
-    const { kept, tables } = await restoreStore({ stateFolder: folder });
+    const { kept, tables } = await restoreStore(folder);
     expect(readFileSync(kept!).equals(damaged)).toBe(true);
     const audit = tables.find(({ name }) => name === "audit");
     expect(audit).toMatchObject({ isIncomplete: true });
@@ -137,9 +138,9 @@ describe("a restore without a backup", () => {
 
   test("is refused if nothing can be read; an empty store is made if that is asked for", async () => {
     const folder = folderWith(Buffer.from("garbage ".repeat(1000)));
-    await expect(restoreStore({ stateFolder: folder })).rejects.toThrow(/Nothing of .* can be read.*--empty/);
+    await expect(restoreStore(folder)).rejects.toThrow(/Nothing of .* can be read.*--empty/);
     expect(readFileSync(storeFileOf(folder), "utf8")).toContain("garbage");
-    const { kept } = await restoreStore({ stateFolder: folder, isEmpty: true });
+    const { kept } = await restoreStore(folder, { isEmpty: true });
     expect(readFileSync(kept!, "utf8")).toContain("garbage");
     expect(await countEntries(folder)).toBe(0);
   });
@@ -151,7 +152,7 @@ describe("a restore without a backup", () => {
     const child = execFile(process.execPath, ["--input-type=module", "-e", script]);
     try {
       await new Promise((opened) => child.stdout!.once("data", opened));
-      await expect(restoreStore({ stateFolder: folder })).rejects.toThrow(`in use by process ${child.pid}`);
+      await expect(restoreStore(folder)).rejects.toThrow(`in use by process ${child.pid}`);
     } finally {
       child.kill("SIGKILL");
     }

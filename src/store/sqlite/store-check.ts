@@ -7,8 +7,8 @@ import { basename, dirname, join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { DatabaseSyncInstance } from "@photostructure/sqlite";
-import { errorCode, errorMessage, toolError, type ToolError } from "../core/error.ts";
-import { STATE_FILES } from "../io/files/state-folder.ts";
+import { errorCode, errorMessage, toolError, type ToolError } from "../../core/error.ts";
+import { STATE_FILES } from "../../io/files/state-folder.ts";
 
 /** Larger files are not read as a whole at each start: see `checkInChild`. */
 export const MAX_CHECKED_BYTES = 16 * 1024 * 1024;

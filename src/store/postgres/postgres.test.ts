@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { until } from "../../test/setup/until.ts";
+import { until } from "../../../test/setup/until.ts";
 import { openPostgres } from "./postgres.ts";
 import { type OwnPostgres, startOwnPostgres } from "./start-postgres.fixture.ts";
 
