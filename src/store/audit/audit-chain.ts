@@ -51,7 +51,7 @@ export type AuditSegment = RowOf<typeof auditSegments>;
 
 export const SEGMENT_MIGRATIONS: Migrations = { name: "audit_segments", versions: [[auditSegments.create]] };
 
-/** The last entry that was pruned: the chain is verified from there on. */
+/** The last entry that was pruned, as the tables say: the chain is verified from there on. See `findPruning`. */
 export async function readBase(database: SqlRunner): Promise<{ seq: number; hash: string }> {
   const last = "WHERE pruned_at IS NOT NULL ORDER BY last_seq DESC LIMIT 1";
   const [base] = await auditSegments.select(database, ["lastSeq", "hash"], last);

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { bucketOf } from "../../core/clock.ts";
-import type { SqlDatabase, SqlValue } from "../database.ts";
-import { type AuditWords, auditWordsOf, type IndexedRow } from "./audit-words.ts";
+import type { SqlDatabase, SqlValue, Statement } from "../database.ts";
+import type { AuditWords, IndexedRow } from "./audit-words.ts";
 import { ALL, auditCallers, auditCounts, auditIndex, DAY, HOUR, MINUTE } from "./index-tables.ts";
-
-type Statement = readonly [sql: string, params: readonly SqlValue[]];
 
 /** Entries that are indexed in one transaction. Writers of calls wait for its end. */
 const SLICE = 250;
@@ -106,7 +104,7 @@ export class AuditIndex {
   constructor(database: SqlDatabase, lastSeq: () => Promise<number>) {
     this.#database = database;
     this.#lastSeq = lastSeq;
-    this.words = auditWordsOf(database.engine);
+    this.words = database.words;
   }
 
   /** From now on the index follows the log while the process runs. */
@@ -184,9 +182,9 @@ export class AuditIndex {
 }
 
 /** What is deleted together with the entries up to a number. Their counters stay, without those of minutes. */
-export function forgetting(engine: string, seq: number): Statement[] {
+export function forgetting({ words }: SqlDatabase, seq: number): Statement[] {
   return [
-    [auditWordsOf(engine).forget, [seq]],
+    [words.forget, [seq]],
     ...COUNTERS.map(({ name }): Statement => [`DELETE FROM ${name} WHERE span = ${MINUTE} AND last_seq <= ?`, [seq]]),
   ];
 }

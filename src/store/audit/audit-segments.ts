@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import type { AuditReport, PruningRule } from "../../gate/audit-log.ts";
 import type { SqlDatabase } from "../database.ts";
 import { forgetting } from "./audit-index.ts";
-import { audit, auditSegments, type AuditSegment, readBase } from "./audit-chain.ts";
+import { RARE_KINDS } from "./index-tables.ts";
+import { appendAudit, audit, auditSegments, type AuditSegment, readBase, toDraft, toEntry } from "./audit-chain.ts";
 
 /** Entries of one segment. It is sealed once it has all of them; then it can be archived and pruned, as a whole. */
 const SEGMENT_SIZE = 10_000;
@@ -63,10 +65,54 @@ async function writeArchive(database: SqlDatabase, segment: AuditSegment, file: 
   }
 }
 
-/** Deletes the entries of a segment, in slices. It is noted first: `verify` then starts behind it, also if this stops halfway. */
-export async function pruneSegment(database: SqlDatabase, segment: AuditSegment, prunedAt: number): Promise<number> {
-  await auditSegments.upsert(database, { ...segment, prunedAt }, ["lastSeq"]);
-  return deleteUpTo(database, segment.lastSeq);
+export interface Pruning {
+  /** The oldest ones, without a gap. */
+  segments: readonly AuditSegment[];
+  rule: PruningRule;
+  at: number;
+  /** The name of this process in the log. */
+  owner: string;
+}
+
+/**
+ * Deletes the entries of segments, in slices. First the chain gets an entry about it, and `verify` starts behind them from
+ * then on, also if this stops halfway.
+ */
+export async function pruneSegments(database: SqlDatabase, pruning: Pruning): Promise<number> {
+  const { segments, rule, at, owner } = pruning;
+  const [first, last] = [segments[0], segments.at(-1)];
+  if (!first || !last) return 0;
+  const archives = segments.flatMap(({ archive }) => archive ?? []);
+  const data = { first: first.firstSeq, upTo: last.lastSeq, hash: last.hash, rule, archives };
+  const draft = toDraft({ kind: "log_pruned", data }, at, owner);
+  await database.transaction(
+    async (tx) => {
+      await tx.lock("audit");
+      await appendAudit(tx, [{ draft: () => draft }]);
+      for (const segment of segments) await auditSegments.upsert(tx, { ...segment, prunedAt: at }, ["lastSeq"]);
+    },
+    { synced: true },
+  );
+  return deleteUpTo(database, last.lastSeq);
+}
+
+const NEWEST = `AND seq > ? AND ${RARE_KINDS} ORDER BY seq DESC LIMIT 1`;
+const PRUNING = `WHERE kind = 'log_pruned' ${NEWEST}`;
+/** What earlier versions wrote. */
+const EARLIER_NOTE = `WHERE kind = 'note' AND data LIKE '%"audit_pruned"%' ${NEWEST}`;
+
+/**
+ * The entry of the chain which says that everything up to `base` was pruned: the newest one. Undefined if it says something
+ * else: then somebody has deleted these entries, or forged the tables. Whether the entry itself is sound, `verify` sees.
+ */
+export async function findPruning(
+  { reader }: SqlDatabase,
+  base: { seq: number; hash: string },
+): Promise<AuditReport["pruned"]> {
+  const find = async (where: string) => (await audit.select(reader, audit.keys, where, [base.seq]))[0];
+  const row = (await find(PRUNING)) ?? (await find(EARLIER_NOTE));
+  const { upTo, hash, rule } = (row ? toEntry(row).data : {}) as { upTo?: number; hash?: string; rule?: PruningRule };
+  return row && upTo === base.seq && hash === base.hash ? { upTo, at: row.at, seq: row.seq, rule } : undefined;
 }
 
 /** Also what an earlier process left. */
@@ -77,7 +123,7 @@ export async function deleteUpTo(database: SqlDatabase, seq: number): Promise<nu
     const to = Math.min(from + PAGE - 1, seq);
     await database.reader.write([
       ["DELETE FROM audit WHERE seq >= ? AND seq <= ?", [from, to]],
-      ...forgetting(database.engine, to),
+      ...forgetting(database, to),
     ]);
     deleted += to - from + 1;
   }

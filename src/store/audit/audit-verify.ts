@@ -1,6 +1,7 @@
 import type { AuditHead, AuditProblem, AuditReport, VerifyOptions } from "../../gate/audit-log.ts";
 import type { SqlDatabase, SqlRunner } from "../database.ts";
 import { audit, auditHead, type AuditRow, hashOfRow, readBase } from "./audit-chain.ts";
+import { findPruning } from "./audit-segments.ts";
 import { auditCheckpoint } from "./index-tables.ts";
 
 const PAGE = 500;
@@ -46,6 +47,7 @@ class ChainCheck {
   #position = BEFORE_ALL;
   #count = 0;
   #isAnchored: boolean;
+  #pruned: AuditReport["pruned"];
 
   constructor(database: SqlDatabase, anchor: AuditHead | undefined) {
     this.#database = database;
@@ -53,10 +55,15 @@ class ChainCheck {
     this.#isAnchored = anchor === undefined || anchor.count === 0;
   }
 
-  /** Entries that were pruned are not checked: the chain goes on from the last one. */
+  /** Entries that were pruned are not checked: the chain goes on from the last one, and has an entry about them. */
   async begin(): Promise<void> {
     const base = await readBase(this.#database);
-    if (base.seq > 0) this.#continueFrom(base);
+    if (base.seq === 0) return;
+    this.#continueFrom(base);
+    this.#pruned = await findPruning(this.#database, base);
+    if (this.#pruned) return;
+    const message = `Entries 1 to ${base.seq} are missing: no entry says that they were pruned.`;
+    this.#report(1, "missing", message);
   }
 
   /** Begins behind the checkpoint, if its entry is still the one that was checked. */
@@ -90,7 +97,8 @@ class ChainCheck {
     await this.#checkAnchor();
     this.#checkEnd(end);
     const head = { count: end.count, hash: end.hash };
-    return { ok: this.#problems.length === 0, count: this.#count, head, problems: this.#problems };
+    const [pruned, problems] = [this.#pruned, this.#problems];
+    return { ok: problems.length === 0, count: this.#count, head, pruned, problems };
   }
 
   /** False if there are no more entries. */
@@ -165,7 +173,10 @@ class ChainCheck {
     }
     if (!this.#anchor || this.#isAnchored) return;
     const { count } = this.#anchor;
-    const message = `Entry ${count} is not the one whose hash was noted: the log was rewritten or cut.`;
+    const message =
+      this.#pruned && count <= this.#pruned.upTo
+        ? `Entry ${count}, whose hash was noted, was pruned, as entry ${this.#pruned.seq} says: it cannot be compared.`
+        : `Entry ${count} is not the one whose hash was noted: the log was rewritten or cut.`;
     this.#report(count, "altered", message);
   }
 

@@ -1,8 +1,6 @@
 import { Buffer } from "node:buffer";
 import { isObject } from "../../schema/json-schema.ts";
-import type { SqlValue } from "../database.ts";
-
-type Statement = readonly [sql: string, params: readonly SqlValue[]];
+import type { Statement } from "../database.ts";
 
 /** What the index reads of an entry. */
 export interface IndexedRow {
@@ -24,8 +22,12 @@ export interface IndexedRow {
   bytes: number | null;
 }
 
-/** What differs between the engines. */
+/** How an engine finds the words of entries: part of `SqlDatabase`. They are in the table `audit_words`. */
 export interface AuditWords {
+  /** Creates the table. A released migration: never edited. */
+  readonly create: readonly string[];
+  /** Deletes the words of all entries. */
+  readonly clear: string;
   /** Rows of the entries after a number (`?`), at most `?` of them. */
   readonly read: string;
   /** Completes rows that the engine could not. */
@@ -44,7 +46,7 @@ export interface AuditWords {
 }
 
 /** Written without spaces between words: each character is a word. */
-const CJK = "\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF";
+export const CJK = "\u2E80-\u9FFF\uAC00-\uD7AF\uF900-\uFAFF";
 const ALONE = `[${CJK}\u{20000}-\u{3FFFF}]`;
 const WORD = new RegExp(`(?=[\\p{L}\\p{N}])${ALONE}|(?:(?!${ALONE})[\\p{L}\\p{N}\\p{Co}])+`, "gu");
 const MAX_WORD_LENGTH = 100;
@@ -56,12 +58,12 @@ export function wordsOf(text: string): string[] {
 }
 
 /** What calls are filtered by: the letter begins the word of a class. */
-const CLASSES = { tool: "t", session: "s", agent: "a", user: "u", outcome: "o", risk: "r", kind: "k" } as const;
+export const CLASSES = { tool: "t", session: "s", agent: "a", user: "u", outcome: "o", risk: "r", kind: "k" } as const;
 export type CallClass = keyof typeof CLASSES;
 /** Words of classes begin with a private character, so they are no words of a text. */
-const MARK = "\uE000";
+export const MARK = "\uE000";
 /** A longer value is compared with the entry itself. */
-const MAX_CLASS_LENGTH = 100;
+export const MAX_CLASS_LENGTH = 100;
 
 /** The word that an answered entry of this class has. The value is in hexadecimal: it may have any characters. */
 export function classWord(name: CallClass, value: string): string {
@@ -76,7 +78,7 @@ function outcomeOf(status: string): string {
 /** The risk as the entry has it. A call that only reads has none there: its risk is low. */
 function classWordsOf(row: IndexedRow): string[] {
   if (row.status === null) return [];
-  const data = parse(row.data ?? "");
+  const data = parseData(row.data);
   const { risk, toolKind } = (isObject(data) ? data : {}) as { risk?: unknown; toolKind?: unknown };
   const values: Record<CallClass, unknown> = {
     tool: row.tool,
@@ -100,152 +102,30 @@ function textOf({ tool, call_id, data }: IndexedRow): string {
     else if (Array.isArray(value)) value.forEach(add);
     else if (isObject(value)) Object.values(value).forEach(add);
   };
-  const value = parse(data ?? "");
+  const value = parseData(data);
   if (!isObject(value)) return [...found, data].join(" ");
   for (const [name, each] of Object.entries(value)) if (name !== "definition" && typeof each !== "number") add(each);
   return found.join(" ");
 }
 
-function parse(data: string): unknown {
+export function parseData(data: string | null): unknown {
   try {
-    return JSON.parse(data);
+    return JSON.parse(data ?? "");
   } catch {
     // Altered: `verify` reports it.
     return undefined;
   }
 }
 
-const COLUMNS = "seq, at, kind, tool, status, verdict, call_id, session, agent, caller_user";
+/** The columns of `IndexedRow` that are those of the entry. */
+export const ENTRY_COLUMNS = "seq, at, kind, tool, status, verdict, call_id, session, agent, caller_user";
 
-/** SQLite reads and writes the words on its own thread. */
-class SqliteWords implements AuditWords {
-  // Only rows that need JavaScript to separate their words are returned whole.
-  readonly read =
-    `SELECT ${COLUMNS}, CASE WHEN (${IS_CJK}) THEN data END AS data, ` +
-    `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.error.code') END AS code, ` +
-    `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.durationMs') END AS ms, ` +
-    `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.waitedMs') END AS waited, ` +
-    `CASE WHEN status IS NOT NULL AND json_valid(data) THEN json_extract(data, '$.contentBytes') END AS bytes ` +
-    "FROM audit WHERE seq > ? ORDER BY seq LIMIT ?";
-  readonly forget = "DELETE FROM audit_words WHERE rowid <= ?";
-
-  complete(): void {}
-
-  insert(rows: readonly IndexedRow[], [guard, values]: Statement): Statement[] {
-    const whole = rows.filter(({ data }) => data !== null);
-    const first = rows[0]?.seq ?? 0;
-    const last = rows.at(-1)?.seq ?? 0;
-    const own = whole.map((row): Statement => {
-      const insert = `INSERT INTO audit_words (rowid, words) SELECT ?, ? WHERE ${guard}`;
-      return [insert, [row.seq, [...wordsOf(textOf(row)), ...classWordsOf(row)].join(" "), ...values]];
-    });
-    return [[`${INSERT_WORDS} AND ${guard}`, [first, last, ...values]], ...own];
-  }
-
-  search(words: readonly string[], classes: readonly (readonly string[])[] = []) {
-    // One letter begins too many words: it is searched as a word.
-    const terms = words.map((word) => (isPrefix(word) ? `"${word}"*` : `"${word}"`));
-    return {
-      from: "audit_words CROSS JOIN audit ON audit.seq = audit_words.rowid",
-      condition: "audit_words MATCH ?",
-      value: [...terms, ...classes.map((each) => `(${each.map((word) => `"${word}"`).join(" OR ")})`)].join(" AND "),
-      order: "audit_words.rowid",
-    };
-  }
-
-  field(name: string): string {
-    return `CASE WHEN json_valid(data) THEN json_extract(data, '$.${name}') END`;
-  }
+/** All words of an entry: of its text and of its classes. */
+export function entryWordsOf(row: IndexedRow): string[] {
+  return [...wordsOf(textOf(row)), ...classWordsOf(row)];
 }
 
-// The length in bytes first: GLOB takes longer than all else.
-const IS_CJK = ["data", "tool", "call_id"]
-  .map((name) => `(COALESCE(octet_length(${name}) > length(${name}), 0) AND ${name} GLOB '*[${CJK}]*')`)
-  .join(" OR ");
-/** The words of `classWordsOf`. */
-const CLASS_WORDS = (
-  [
-    ["tool", "tool"],
-    ["session", "session"],
-    ["agent", "agent"],
-    ["user", "caller_user"],
-    ["outcome", "CASE status WHEN 'unknown' THEN 'failed' ELSE status END"],
-    [
-      "risk",
-      "COALESCE(json_extract(data, '$.risk'), CASE json_extract(data, '$.toolKind') WHEN 'readonly' THEN 'low' END)",
-    ],
-    ["kind", "json_extract(data, '$.toolKind')"],
-  ] satisfies [CallClass, string][]
-)
-  .map(
-    ([name, value]) =>
-      `COALESCE(' ${MARK}${CLASSES[name]}' || lower(hex(substr(${value}, 1, ${MAX_CLASS_LENGTH}))), '')`,
-  )
-  .join(" || ");
-const INSERT_WORDS =
-  "INSERT INTO audit_words (rowid, words) SELECT seq, COALESCE(tool, '') || ' ' || COALESCE(call_id, '') || ' ' || " +
-  `CASE WHEN status IS NOT NULL AND json_valid(data) THEN ${CLASS_WORDS} ELSE '' END || ' ' || ` +
-  "COALESCE(CASE WHEN json_valid(data) THEN (SELECT group_concat(atom, ' ') FROM json_tree(data) " +
-  "WHERE type IN ('text', 'integer', 'real') AND NOT (path = '$' AND (type <> 'text' OR key = 'definition'))) " +
-  `ELSE data END, '') FROM audit WHERE seq >= ? AND seq <= ? AND NOT (${IS_CJK})`;
-
-class PostgresWords implements AuditWords {
-  readonly read =
-    `SELECT ${COLUMNS}, data, NULL AS code, NULL AS ms, NULL AS waited, NULL AS bytes ` +
-    "FROM audit WHERE seq > ? ORDER BY seq LIMIT ?";
-  readonly forget = "DELETE FROM audit_words WHERE seq <= ?";
-
-  complete(row: IndexedRow): void {
-    if (row.status === null) return;
-    const data = parse(row.data ?? "");
-    if (!isObject(data)) return;
-    const { error, durationMs, waitedMs, contentBytes } = data;
-    row.code = isObject(error) && typeof error["code"] === "string" ? error["code"] : null;
-    row.ms = typeof durationMs === "number" ? durationMs : null;
-    row.waited = typeof waitedMs === "number" ? waitedMs : null;
-    row.bytes = typeof contentBytes === "number" ? contentBytes : null;
-  }
-
-  insert(rows: readonly IndexedRow[], [guard, values]: Statement): Statement[] {
-    const statements: Statement[] = [];
-    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-      const some = rows.slice(from, from + ROWS_AT_ONCE);
-      const list = some.map(() => "(CAST(? AS BIGINT), CAST(? AS TEXT))").join(", ");
-      statements.push([
-        `INSERT INTO audit_words (seq, words) SELECT seq, array_to_tsvector(string_to_array(words, ' ')) ` +
-          `FROM (VALUES ${list}) AS added (seq, words) WHERE ${guard} ON CONFLICT DO NOTHING`,
-        [...some.flatMap((row) => [row.seq, allWordsOf(row)]), ...values],
-      ]);
-    }
-    return statements;
-  }
-
-  search(words: readonly string[], classes: readonly (readonly string[])[] = []) {
-    const terms = words.map((word) => (isPrefix(word) ? `'${word}':*` : `'${word}'`));
-    return {
-      from: "audit_words JOIN audit USING (seq)",
-      condition: "audit_words.words @@ CAST(? AS TSQUERY)",
-      value: [...terms, ...classes.map((each) => `(${each.map((word) => `'${word}'`).join(" | ")})`)].join(" & "),
-      order: "seq",
-    };
-  }
-
-  /** The fields begin the data, before any text of a caller. */
-  field(name: string): string {
-    return `substring(data from '"${name}":"([a-z]+)"')`;
-  }
-}
-
-function allWordsOf(row: IndexedRow): string {
-  return [...new Set([...wordsOf(textOf(row)), ...classWordsOf(row)])].join(" ") || "-";
-}
-
-const ROWS_AT_ONCE = 50;
-
-function isPrefix(word: string): boolean {
+/** One letter begins too many words: it is searched as a word. */
+export function isPrefix(word: string): boolean {
   return word.length > 1;
-}
-
-export function auditWordsOf(engine: string): AuditWords {
-  return engine === "sqlite" ? new SqliteWords() : new PostgresWords();
 }

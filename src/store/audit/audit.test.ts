@@ -5,7 +5,8 @@ import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import type { AuditProblem } from "../../gate/audit-log.ts";
 import { hafted } from "../../gate/audit-log.suite.ts";
 import { createHaft } from "../../runtime.ts";
-import { audit } from "./audit-chain.ts";
+import { audit, auditSegments } from "./audit-chain.ts";
+import { pruneSegments } from "./audit-segments.ts";
 import { openStore, type Store, type StoreLocation } from "../store.ts";
 import type { SqlValue } from "../database.ts";
 import { ENGINES, useEngine } from "../engines.fixture.ts";
@@ -189,6 +190,70 @@ describe.each(ENGINES)("a change of the log on $name", (engine) => {
       ok: false,
       problems: [{ seq: noted.count, problem: "altered" }],
     });
+  });
+});
+
+describe.each(ENGINES)("the oldest entries on $name", (engine) => {
+  const { createLocation } = useEngine(engine);
+
+  /** A log of ten entries, and the segment of its first `upTo`. */
+  async function segmentOf(upTo: number) {
+    const store = await open(await createLocation());
+    for (let i = 0; i < 10; i++) await store.audit.append({ kind: "note", data: { i } });
+    const noted = await store.audit.head();
+    const [end] = await audit.select(store.database, ["at", "hash"], "WHERE seq = ?", [upTo]);
+    const segment = { firstSeq: 1, lastSeq: upTo, previous: "", hash: end!.hash, lastAt: end!.at };
+    const at = Date.now();
+    /** What somebody does who can write the store. */
+    const removeUpTo = async (seq: number, hash: string) => {
+      await auditSegments.upsert(store.database, { ...segment, lastSeq: seq, hash, prunedAt: at }, ["lastSeq"]);
+      await store.database.run("DELETE FROM audit WHERE seq <= ?", [seq]);
+    };
+    return { store, noted, segment, at, removeUpTo };
+  }
+
+  test("may be missing if an entry of the chain names them and the rule", async () => {
+    const { store, noted, segment, at } = await segmentOf(4);
+    const pruning = { segments: [segment], rule: { maxMb: 1 }, at, owner: "test" };
+    expect(await pruneSegments(store.database, pruning)).toBe(4);
+    const pruned = { upTo: 4, at, seq: 11, rule: { maxMb: 1 } };
+    expect(await store.audit.verify(noted)).toMatchObject({ ok: true, count: 7, pruned });
+    expect(await store.audit.verify(undefined, { sinceCheckpoint: true })).toMatchObject({ ok: true, pruned });
+    const early = { count: 2, hash: noted.hash };
+    const gone = { seq: 2, problem: "altered", message: expect.stringContaining("was pruned, as entry 11 says") };
+    expect(await store.audit.verify(early)).toMatchObject({ ok: false, problems: [gone] });
+  });
+
+  test("may not be missing otherwise, whatever the tables say", async () => {
+    const { store, noted, segment, at, removeUpTo } = await segmentOf(4);
+    const missing = (upTo: number) => ({
+      ...{ ok: false, pruned: undefined },
+      problems: [{ seq: 1, problem: "missing", message: expect.stringContaining(`Entries 1 to ${upTo} are missing`) }],
+    });
+    await store.audit.verify();
+    await removeUpTo(4, segment.hash);
+    for (const options of [{}, { sinceCheckpoint: true }]) {
+      expect(await store.audit.verify(noted, options)).toMatchObject(missing(4));
+      expect(await store.audit.verify(undefined, options)).toMatchObject(missing(4));
+    }
+    // The entry about a real pruning names another range.
+    await pruneSegments(store.database, { segments: [segment], rule: { auditDays: 1 }, at, owner: "test" });
+    expect(await store.audit.verify(noted)).toMatchObject({ ok: true });
+    const [sixth] = await audit.select(store.database, ["hash"], "WHERE seq = 6");
+    await removeUpTo(6, sixth!.hash);
+    expect(await store.audit.verify(noted)).toMatchObject(missing(6));
+    await store.database.run("UPDATE audit SET data = REPLACE(data, '\"upTo\":4', '\"upTo\":6') WHERE seq = 11");
+    const altered = { seq: 11, problem: "altered" };
+    expect(await store.audit.verify(noted)).toMatchObject({ ok: false, problems: [{ seq: 1 }, altered] });
+  });
+
+  test("that an earlier version pruned are named as such, and not as a problem", async () => {
+    const { store, noted, segment, removeUpTo } = await segmentOf(4);
+    await removeUpTo(4, segment.hash);
+    await store.audit.append({ kind: "note", data: { action: "audit_pruned", upTo: 4, hash: segment.hash } });
+    const report = await store.audit.verify(noted);
+    expect(report).toMatchObject({ ok: true, pruned: { upTo: 4, seq: 11 } });
+    expect(report.pruned?.rule).toBeUndefined();
   });
 });
 

@@ -2,8 +2,8 @@ import { hash as hashText } from "node:crypto";
 import type { ChangeEntry } from "../../calls/call-store.ts";
 import { type Call, elapsedMs } from "../../core/call.ts";
 import { definitionHash } from "../../core/definition.ts";
-import { type RedactLimits, redactSecrets, secretNames } from "../../core/mask-secrets.ts";
-import type { ToolResult } from "../../core/result.ts";
+import { type RedactLimits, redactSecrets, secretNames } from "../../core/secrets/mask-secrets.ts";
+import { hideAnswers, type ToolResult } from "../../core/result.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { Given } from "../../core/tool.ts";
 import type {
@@ -448,7 +448,7 @@ function describeAnswer(
     const { code, message } = result.error;
     data["error"] = { code, message: redact(message, { maxTextLength: 1000 }) };
   }
-  data["summary"] = redact(result.display, { maxTextLength: 500 });
+  data["summary"] = redact(hideAnswers(result).display, { maxTextLength: 500 });
   data["contentBytes"] = result.content.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);
   data["spill"] = metadata.spill;
   if (hasKeys(metadata)) data["metadata"] = redact(metadata, { maxTextLength: 300, maxTotalLength: 2000 });

@@ -80,10 +80,8 @@ export const CLASSES_MIGRATION: readonly MigrationStep[] = [
   auditCallers.create,
   {
     name: "audit_words 2",
-    async run(tx, engine) {
-      await tx.run(
-        engine === "sqlite" ? "INSERT INTO audit_words (audit_words) VALUES ('delete-all')" : "DELETE FROM audit_words",
-      );
+    async run(tx, { words }) {
+      await tx.run(words.clear);
       await tx.run("UPDATE audit_index SET counted = seq, seq = 0 WHERE id = 1");
     },
   },
@@ -97,16 +95,8 @@ export const INDEX_MIGRATION: readonly MigrationStep[] = [
   `CREATE INDEX audit_kind ON audit (kind, seq) WHERE ${RARE_KINDS}`,
   {
     name: "audit_words 1",
-    async run(tx, engine) {
-      if (engine === "sqlite") {
-        // Neither the text nor the positions of its words are kept: the entries have the text.
-        await tx.run(
-          "CREATE VIRTUAL TABLE audit_words USING fts5(words, content='', contentless_delete=1, detail=none, tokenize='unicode61')",
-        );
-      } else {
-        await tx.run("CREATE TABLE audit_words (seq BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)");
-        await tx.run("CREATE INDEX audit_words_gin ON audit_words USING GIN (words)");
-      }
+    async run(tx, { words }) {
+      for (const statement of words.create) await tx.run(statement);
     },
   },
 ];
