@@ -6,15 +6,17 @@ import {
   type InsertedCall,
   type InsertOptions,
   isReplaced,
+  MAX_KEPT_WHOLES,
   type OpenLimits,
   type QuestionQuery,
   type RowChange,
   type WithChange,
 } from "../calls/call-store.ts";
-import { type JobCall, jobNewsOf, type QueuedJob } from "../calls/job.ts";
+import { jobNewsOf, type QueuedJob } from "../calls/job.ts";
+import type { WholePreview } from "../calls/shown-question.ts";
 import type { Answer, CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
-import type { Caller } from "../core/call.ts";
-import { redactSecrets, secretNames } from "../core/mask-secrets.ts";
+import { type CallData, type Caller, readCallData } from "../core/call.ts";
+import { redactSecrets, secretNames } from "../core/secrets/mask-secrets.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
 import type { SqlRunner, SqlTransaction, SqlValue } from "./database.ts";
@@ -66,7 +68,7 @@ export const calls = table("calls", {
   /** Grows with each change: an update that has read an older one does nothing. */
   version: integer(),
   /** Of background calls. What workers and lists look for has columns of its own. */
-  request: addedIn(2, optional(json<JobCall>())),
+  request: addedIn(2, optional(json<CallData>())),
   job: addedIn(2, optional(json<QueuedJob>())),
   jobId: addedIn(2, optional(text())),
   jobSeq: addedIn(2, optional(integer())),
@@ -78,6 +80,13 @@ export const calls = table("calls", {
   /** The number of its last change, and who made it: others find changes by it. */
   jobChange: addedIn(2, optional(integer())),
   changedBy: addedIn(2, optional(text())),
+});
+
+/** What open questions do not show. Apart: lists of questions do not read it. */
+const wholes = table("call_previews", {
+  id: text("NOT NULL PRIMARY KEY"),
+  characters: integer(),
+  whole: json<WholePreview>(),
 });
 
 type CallRow = StoredCall & { version: number; progress?: QueuedJob["progress"] };
@@ -100,6 +109,7 @@ export const callsModule: StoreModule<SqlCalls> = {
         "CREATE INDEX calls_job_seq ON calls (job_seq) WHERE job_seq IS NOT NULL",
         "CREATE INDEX calls_job_change ON calls (job_change) WHERE job_change IS NOT NULL",
       ],
+      [wholes.create],
     ],
   },
   open: callsIn,
@@ -115,8 +125,6 @@ export function callsIn(context: StoreContext): SqlCalls {
   return opened;
 }
 
-/** If the feed of changes misses one. */
-const POLL_MS = { sqlite: 100, other: 250 };
 const MAX_TRIES = 100;
 const PRUNED_AT_ONCE = 200;
 /** Without it SQLite does not use the index of open calls, and reads all. */
@@ -157,7 +165,7 @@ export class SqlCalls implements CallStore {
     };
     this.jobs = new SqlJobRows(context, access, limits);
     this.processId = context.owners.id;
-    this.pollMs = context.database.engine === "sqlite" ? POLL_MS.sqlite : POLL_MS.other;
+    this.pollMs = context.database.pollMs.max;
     const names = secretNames(context.secretNames ?? []);
     this.#redact = (value) => redactSecrets(value, { names });
   }
@@ -264,9 +272,30 @@ export class SqlCalls implements CallStore {
     return this.#context.owners.isAlive(processId);
   }
 
+  async keepWhole(id: string, whole: WholePreview): Promise<boolean> {
+    const characters = whole.text.length;
+    return this.#context.database.transaction(async (tx) => {
+      const [kept] = await tx.all<{ sum: number | null }>("SELECT sum(characters) AS sum FROM call_previews");
+      if (Number(kept?.sum ?? 0) + characters > MAX_KEPT_WHOLES) return false;
+      await wholes.insert(tx, { id, characters, whole }, "ON CONFLICT DO NOTHING");
+      return true;
+    });
+  }
+
+  async whole(id: string): Promise<WholePreview | undefined> {
+    const [row] = await wholes.select(this.#context.database, ["whole"], "WHERE id = ?", [id]);
+    return row?.whole;
+  }
+
+  async dropWhole(id: string): Promise<void> {
+    await this.#context.database.run("DELETE FROM call_previews WHERE id = ?", [id]);
+  }
+
   async prune({ questions, keys }: { questions: number; keys: number }): Promise<void> {
     await this.#prune("state = 'ended' AND question IS NULL AND ended_at < ?", keys);
     await this.#prune("state = 'ended' AND ended_at < ?", Math.min(questions, keys));
+    const open = `SELECT id FROM calls WHERE question IS NOT NULL AND ${NOT_ENDED}`;
+    await this.#context.database.run(`DELETE FROM call_previews WHERE id NOT IN (${open})`);
   }
 
   /** In slices: one statement for all would block the event loop. */
@@ -428,7 +457,7 @@ function toCall(row: CallRow): ReadCall {
     caller: row.caller,
     state: row.state,
     outcome: row.outcome,
-    question: row.question,
+    question: row.question && readQuestion(row.question, row.toolName),
     answer: row.answer,
     holder: row.holder,
     holdUntil: row.holdUntil,
@@ -447,6 +476,12 @@ function toCall(row: CallRow): ReadCall {
     job: job && progress ? { ...job, progress } : job,
   };
   return { call, version: row.version };
+}
+
+/** With the call as data, as this version knows it. */
+function readQuestion(question: Question, toolName: string): Question {
+  const made = readCallData(question.made, { toolName, toolVersion: question.toolVersion });
+  return made === question.made ? question : { ...question, made };
 }
 
 function userSessionOf({ user = null, session = null }: { user?: string | null; session?: string | null }): string {

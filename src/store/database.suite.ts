@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
 import type { SqlDatabase } from "./database.ts";
 
@@ -159,6 +160,23 @@ export function describeSqlDatabase(name: string, create: () => Promise<() => Pr
       await Promise.all([failing, outside, ...Array.from({ length: 20 }, add)]);
       expect(await database.all("SELECT size FROM things WHERE id = 1")).toEqual([{ size: 20 }]);
       expect(await ids(database)).toEqual([1, 6]);
+    });
+
+    test("says how large it is, gives free space back, and finds nothing wrong", async () => {
+      const database = await start();
+      const text = randomBytes(5000).toString("hex");
+      for (let id = 1; id <= 100; id++)
+        await database.run("INSERT INTO things (id, name) VALUES (?, ?)", [id, text + id]);
+      const { all, used } = await database.size();
+      expect(used).toBeGreaterThan(0);
+      expect(all).toBeGreaterThanOrEqual(used);
+      await database.run("DELETE FROM things");
+      await database.compact();
+      const after = await database.size();
+      expect(after.used).toBeLessThan(used);
+      expect(after.all).toBeLessThan(all);
+      expect(await database.check()).toEqual([]);
+      expect(await ids(database)).toEqual([]);
     });
 
     test("says of a broken statement what is wrong, and works on", async () => {

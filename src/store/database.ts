@@ -1,7 +1,10 @@
 import type { MaybePromise } from "../core/stage.ts";
+import type { AuditWords } from "./audit/audit-words.ts";
 
 /** A parameter. No booleans (SQLite has none: use 0 and 1); structured data as JSON text. */
 export type SqlValue = string | number | null | Uint8Array;
+
+export type Statement = readonly [sql: string, params: readonly SqlValue[]];
 
 /**
  * Runs SQL that all engines understand, with `?` for parameters. Integers are returned as numbers, BLOBs as Uint8Array, a
@@ -51,16 +54,27 @@ export interface DatabaseReader extends Pick<SqlRunner, "all"> {
     from: ChainLink,
   ): Promise<ChainLink & { count: number; read: number }>;
   /** Runs the statements in one transaction. */
-  write(statements: readonly (readonly [sql: string, params: readonly SqlValue[]])[]): Promise<void>;
+  write(statements: readonly Statement[]): Promise<void>;
 }
 
 /**
  * What a store engine implements: one connection (SQLite) or a pool (PostgreSQL). The tables are written once on top of it,
- * and `engines.suite.ts` lists the behaviour that every engine must have.
+ * and `engines.suite.ts` lists the behaviour that every engine must have. What differs between engines is a member here:
+ * nothing else may compare their names.
  */
 export interface SqlDatabase extends SqlRunner {
-  /** Its name for people: "sqlite", "postgres". */
+  /** Its name in the table of engines, for people. */
   readonly engine: string;
+  /** The file, or the address without user and password. */
+  readonly place: string;
+  /** Whether processes on other machines can use it. Then it also keeps what is otherwise in files of this machine. */
+  readonly isShared: boolean;
+  /** Whether only one transaction writes at a time. If not, two may wait for each other, and one of them fails with `busy`. */
+  readonly hasOneWriter: boolean;
+  /** How often to look for what `watch` misses: soon after a change, and otherwise. */
+  readonly pollMs: { readonly min: number; readonly max: number };
+  /** Text search in the audit log. */
+  readonly words: AuditWords;
   /** For statements that may take long: on SQLite they run on another thread, so they delay nothing else. */
   readonly reader: DatabaseReader;
   /**
@@ -73,11 +87,28 @@ export interface SqlDatabase extends SqlRunner {
   watch(listener: () => void): () => void;
   /** Cheap: asks the server of the database at most every few seconds, and not longer than two. */
   health(): MaybePromise<DatabaseHealth>;
+  /** What is wrong with the data. Reads all of it if the engine can do so without delaying others. */
+  check(signal?: AbortSignal): Promise<string[]>;
+  /** Bytes on the disk. `used`: without free space, if the engine knows it. */
+  size(): Promise<{ all: number; used: number }>;
+  /** Gives free space back to the disk. Nothing can be written meanwhile. */
+  compact(): Promise<void>;
   hasTable(name: string): Promise<boolean>;
   /** Replaces BLOB and INTEGER in the SQL of a migration by the engine's own types. */
   toNativeTypes(sql: string): string;
   /** Waits for running statements. Later statements fail. */
   close(): Promise<void>;
+}
+
+/** The reader of an engine that needs no thread for it. */
+export function readerOn(database: Pick<SqlDatabase, "all" | "transaction">): DatabaseReader {
+  return {
+    all: (sql, params) => database.all(sql, params),
+    write: (statements) =>
+      database.transaction(async (tx) => {
+        for (const [sql, params] of statements) await tx.run(sql, params);
+      }),
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The tables of earlier versions for approvals and call ids, and how their content becomes rows of `calls`. */
 import type { CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
-import type { Caller, Verdict } from "../core/call.ts";
+import { type Caller, type EarlierCallData, readCallData, type Verdict } from "../core/call.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
@@ -24,7 +24,7 @@ interface EarlierApproval {
   suggestedRules: readonly string[];
   binding: Question["binding"];
   hash: string;
-  made: Question["made"];
+  made: EarlierCallData;
   askedAt: number;
   expiresAt: number;
   answeredBy?: string;
@@ -112,7 +112,8 @@ async function adoptApprovals(tx: SqlTransaction): Promise<void> {
 }
 
 function adoptApproval(state: EarlierState, record: EarlierApproval): StoredCall {
-  const { toolVersion, input, reason, verdict, preview, suggestedRules, hash, made } = record;
+  const { toolVersion, input, reason, verdict, preview, suggestedRules, hash } = record;
+  const made = readCallData(record.made, record);
   // The caller and its limits are read from `made`. What the session had set was bound with the whole environment.
   const { tool, input: inputHash, preview: previewHash, cwd } = record.binding;
   const binding = { tool, input: inputHash, preview: previewHash, cwd, environment: "", limits: "", policy: "" };

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { SqlDatabase } from "./database.ts";
 import { migrate, type Migrations } from "./migrations.ts";
-import { openPostgres } from "./postgres.ts";
-import { openSqlite } from "./sqlite.ts";
-import { startPostgres } from "./start-postgres.fixture.ts";
+import { openPostgres } from "./postgres/postgres.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
+import { startPostgres } from "./postgres/start-postgres.fixture.ts";
 import { openStore, type Store, type StoreLocation } from "./store.ts";
 
 /** A store engine as tests use it. */

@@ -117,7 +117,7 @@ export class GroupWriter {
    */
   write<T>(work: (tx: GroupTransaction) => MaybePromise<T>, options: WriteOptions = {}): Promise<T> {
     const { synced = false, appends = true, exclusive = appends, relaxed = false } = options;
-    const lane = appends || this.#database.engine === "sqlite" ? this.#main : this.#rows;
+    const lane = appends || this.#database.hasOneWriter ? this.#main : this.#rows;
     return new Promise<T>((resolve, reject) => {
       const run = async (tx: GroupTransaction): Promise<() => void> => {
         const value = await work(tx);
@@ -187,9 +187,9 @@ export class GroupWriter {
     }
   }
 
-  /** Two groups on a server waited for each other, and the server ended this one. */
+  /** Two groups waited for each other, and the database ended this one. */
   #isDeadlock(error: unknown): boolean {
-    return this.#database.engine !== "sqlite" && toFailure(error).code === "busy";
+    return !this.#database.hasOneWriter && toFailure(error).code === "busy";
   }
 
   /** One of them failed by itself. The others are not affected. */

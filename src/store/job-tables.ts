@@ -1,10 +1,11 @@
 /** The tables of jobs, apart from `calls`, and how the jobs of earlier versions become rows of `calls`. */
 import { hash } from "node:crypto";
 import { callKey } from "../calls/calls.ts";
-import type { JobCall, JobLogLine, JobState, QueuedJob } from "../calls/job.ts";
+import type { JobLogLine, JobState, QueuedJob } from "../calls/job.ts";
 import { RowJobs } from "../calls/row-jobs.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf } from "../calls/stored-result.ts";
+import type { CallData } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { ToolResult } from "../core/result.ts";
 import { calls, callsIn, readCalls, toRow } from "./calls.ts";
@@ -30,7 +31,7 @@ const jobs = table("jobs", {
   cancel: optional(json<string | null>()),
   change: integer(),
   changedBy: text(),
-  fixed: json<{ call: JobCall; key?: string; createdAt: number; attempts: number; round: number }>(),
+  fixed: json<{ call: CallData; key?: string; createdAt: number; attempts: number; round: number }>(),
   progress: optional(json<NonNullable<QueuedJob["progress"]>>()),
   result: optional(json<ToolResult>()),
 });
@@ -129,7 +130,7 @@ async function findCall(tx: SqlTransaction, { id, fixed }: RowOf<typeof jobs>): 
   const { call, round } = fixed;
   const ownKey = `job:${id}${round > 1 ? `#${round}` : ""}`;
   const key = hash("sha256", callKey(call.caller, call.idempotencyKey ?? ownKey));
-  const asked = round === 1 ? (call.verdict.approvalId ?? "") : "";
+  const asked = round === 1 ? (call.verdict?.approvalId ?? "") : "";
   const [byId] = await readCalls(tx, "WHERE id = ? AND job_id IS NULL", [asked]);
   const [byKey] = await readCalls(tx, "WHERE key = ? AND job_id IS NULL", [key]);
   return byId ?? byKey;

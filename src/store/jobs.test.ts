@@ -13,7 +13,7 @@ import { SqlCalls } from "./calls.ts";
 import { JOB_MIGRATIONS } from "./job-tables.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { migrate } from "./migrations.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { openStore, type Store, type StoreLocation, STORE_MIGRATIONS } from "./store.ts";
 import { Owners } from "./process-owners.ts";
 import type { SqlDatabase } from "./database.ts";
@@ -156,24 +156,16 @@ describe("jobs in a store", () => {
 
   test("fa-011: what could not be written was not accepted, and an end is told only when it is written", async () => {
     let isBroken = false;
-    const wrap = (database: SqlDatabase): SqlDatabase => ({
-      engine: database.engine,
-      reader: database.reader,
-      watch: (listener) => database.watch(listener),
-      health: () => database.health(),
-      hasTable: (name) => database.hasTable(name),
-      toNativeTypes: (sql) => database.toNativeTypes(sql),
-      close: () => database.close(),
-      all: (sql, values) => database.all(sql, values),
-      run: (sql, values) => database.run(sql, values),
-      transaction(work) {
-        return database.transaction(async (tx) => {
+    const wrap = (database: SqlDatabase): SqlDatabase => {
+      const transact = database.transaction.bind(database);
+      database.transaction = (work) =>
+        transact(async (tx) => {
           const done = await work(tx);
           if (isBroken) throw Object.assign(new Error("disk I/O error"), { code: "SQLITE_IOERR_FSYNC" });
           return done;
         });
-      },
-    });
+      return database;
+    };
     const clock = createFakeClock();
     const { jobs } = await open({ clock, wrap });
     isBroken = true;

@@ -172,9 +172,9 @@ export class SqlJobRows implements JobRows {
     return numbers.next++;
   }
 
-  /** The number of a change that is written with it; undefined on a server, where `numberAtEnd` writes it. */
+  /** The number of a change that is written with it; undefined if others write meanwhile: then `numberAtEnd` writes it. */
   async numberOfChange(tx: SqlTransaction): Promise<number | undefined> {
-    return this.#context.database.engine === "sqlite" ? this.nextNumber(tx) : undefined;
+    return this.#context.database.hasOneWriter ? this.nextNumber(tx) : undefined;
   }
 
   /** Numbers the changes of a group in its last statement: all processes wait for the row of the last number. */
@@ -225,8 +225,6 @@ interface JobWatcher {
   notify(news: JobNews): void;
 }
 
-const POLL_MS = { sqlite: { min: 10, max: 100 }, other: { min: 25, max: 250 } };
-
 /** Polls for changes by other processes: one row, often after a change and seldom otherwise. Reports later changes only. */
 class JobWatch {
   readonly #context: StoreContext;
@@ -242,7 +240,7 @@ class JobWatch {
   constructor(context: StoreContext, watcher: JobWatcher) {
     this.#context = context;
     this.#watcher = watcher;
-    const { min, max } = context.database.engine === "sqlite" ? POLL_MS.sqlite : POLL_MS.other;
+    const { min, max } = context.database.pollMs;
     this.#minMs = this.#pauseMs = min;
     this.#maxMs = max;
   }

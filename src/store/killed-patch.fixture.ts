@@ -9,7 +9,7 @@ import { createHaft } from "../runtime.ts";
 import { createApplyPatchTool } from "../tools/files/apply-patch.ts";
 import { createDeleteFileTool } from "../tools/files/delete-file.ts";
 import { createReadLedger } from "../tools/files/read-before-edit.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { SqlUndo } from "./undo.ts";
 
 const [, , folder = "", database = "", point] = process.argv;

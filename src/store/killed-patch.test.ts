@@ -9,7 +9,7 @@ import { openHaft } from "../host.ts";
 import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { createUndo } from "../io/files/undo.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { openStore } from "./store.ts";
 import { SqlUndo } from "./undo.ts";
 

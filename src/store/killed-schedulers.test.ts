@@ -8,7 +8,7 @@ import type { ScheduleRun } from "../core/schedule.ts";
 import { scheduleFor } from "../jobs/schedule-store.suite.ts";
 import { openStore, type Store, type StoreLocation } from "./store.ts";
 import { prepareChildren, type TestChild, type TestChildren } from "./start-child.fixture.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "./postgres/start-postgres.fixture.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 40 : 2;
 const AT_ONCE = 12;
@@ -40,7 +40,7 @@ const RUNNER = `
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const store = await openStore(JSON.parse(place));
   const haft = createHaft({ log: store.audit, calls: store.calls, tools: [
-    createTool({ name: "put", kind: "write", description: "", parameters: [{ name: "id", type: "string" }],
+    createTool({ name: "put", kind: "write", needsApproval: false, description: "", parameters: [{ name: "id", type: "string" }],
       run: async ({ id }) => { await pause(15); appendFileSync(ledger, id + "\\n"); await pause(15); return id; } }),
   ] });
   new Scheduler({ store: store.schedules, clock: systemClock, execute: (...call) => haft.execute(...call),

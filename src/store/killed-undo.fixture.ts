@@ -3,7 +3,7 @@ import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { createUndo } from "../io/files/undo.ts";
 import type { FileChange, UndoRun } from "../io/files/undo-store.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { SqlUndo } from "./undo.ts";
 
 const [, , workspace = "", database = "", point] = process.argv;

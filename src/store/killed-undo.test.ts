@@ -9,7 +9,7 @@ import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { createUndo } from "../io/files/undo.ts";
 import { migrate } from "./migrations.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { SqlUndo, undoModule } from "./undo.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

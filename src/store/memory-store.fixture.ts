@@ -4,7 +4,7 @@ import { systemClock } from "../core/clock.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { migrate } from "./migrations.ts";
 import { OWNER_MIGRATIONS, Owners } from "./process-owners.ts";
-import { IN_MEMORY, openSqlite } from "./sqlite.ts";
+import { IN_MEMORY, openSqlite } from "./sqlite/sqlite.ts";
 import type { StoreContext, StoreModule } from "./table.ts";
 
 /** One part of the store, in a database in memory that ends with the test. */

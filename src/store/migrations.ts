@@ -31,7 +31,7 @@ export async function migrate(database: SqlDatabase, owners: readonly Migrations
         for (const [at, statements] of owner.versions.slice(current).entries()) {
           for (const statement of statements) {
             if (typeof statement === "string") await tx.run(database.toNativeTypes(statement));
-            else await statement.run(tx, database.engine);
+            else await statement.run(tx, database);
           }
           await tx.run("INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES (?, ?, ?, ?)", [
             owner.name,
@@ -146,4 +146,6 @@ export interface Migrations {
 }
 
 /** SQL, or what differs between engines or SQL cannot express; its name stands for it in the checksum. */
-export type MigrationStep = string | { readonly name: string; run(tx: SqlTransaction, engine: string): Promise<void> };
+export type MigrationStep =
+  | string
+  | { readonly name: string; run(tx: SqlTransaction, database: SqlDatabase): Promise<void> };

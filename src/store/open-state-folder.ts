@@ -18,8 +18,8 @@ import {
 } from "../io/files/state-folder.ts";
 import { failPoint } from "./fail-point.ts";
 import { findLiveOwners } from "./process-owners.ts";
-import { openSqlite, type SqliteDatabase } from "./sqlite.ts";
-import { isDamage, sqliteCode } from "./store-check.ts";
+import { openSqlite, type SqliteDatabase } from "./sqlite/sqlite.ts";
+import { isDamage, sqliteCode } from "./sqlite/store-check.ts";
 
 export interface OpenStateFolderOptions extends StateFolderOptions {
   /** The state folder itself. Default: the one that `stateFolderOf` gives. */

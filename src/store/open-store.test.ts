@@ -16,8 +16,8 @@ import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { ToolError } from "../core/error.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { openSqlite } from "./sqlite.ts";
-import { checkStoreFile } from "./store-check.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
+import { checkStoreFile } from "./sqlite/store-check.ts";
 import { openStore, type Store } from "./store.ts";
 
 const base = temporaryFolder("haft-open-");
@@ -201,16 +201,17 @@ describe("a store of another version", () => {
   test("is refused when it is newer, and left as it is", async () => {
     const folder = await written();
     const database = await openSqlite(fileIn(folder));
-    void database.run(
+    await database.run(
       "INSERT INTO haft_migrations (owner, version, checksum, applied_at) VALUES ('audit', 99, 'x', 1)",
     );
-    const before = database.all("SELECT * FROM haft_migrations ORDER BY owner, version");
+    const migrations = () => database.all("SELECT * FROM haft_migrations ORDER BY owner, version");
+    const before = await migrations();
     await expect(openStore({ stateFolder: folder })).rejects.toMatchObject({
       code: "conflict",
       message: expect.stringMatching(/newer version of Haft \(its audit tables have version 99.*Update Haft/),
     });
-    expect(database.all("SELECT * FROM haft_migrations ORDER BY owner, version")).toEqual(before);
-    void database.close();
+    expect(await migrations()).toEqual(before);
+    await database.close();
     expect(readdirSync(folder).filter((name) => name.includes("corrupt"))).toEqual([]);
   });
 });

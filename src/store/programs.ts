@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import type { ProgramStore, StoredProgram } from "../code/program-store.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
-import type { CallToContinue, Caller } from "../core/call.ts";
+import { type CallData, readCallData } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";
 import { pendingResult } from "../core/result.ts";
 import { calls, toRow } from "./calls.ts";
@@ -39,7 +39,7 @@ const adoptEarlierPrograms: MigrationStep = {
       await tx.all("SELECT approvals, program, snapshot, saved_at FROM programs_earlier"),
     );
     for (const { approvals, program, snapshot, savedAt } of found) {
-      const row = rowOf(program.call, approvals, savedAt);
+      const row = rowOf(readCallData(program.call), approvals, savedAt);
       await calls.insert(tx, toRow(row, 1), "ON CONFLICT DO NOTHING");
       await programs.insert(tx, { id: row.id, approvals, program, snapshot, savedAt });
     }
@@ -90,7 +90,12 @@ export class SqlProgramStore implements ProgramStore {
     const [row] = await programs.select(this.#db, ["program", "snapshot"], "WHERE id = ?", [id]);
     if (!row) return undefined;
     const { program, snapshot } = row;
-    return { ...program, id, state: { ...program.state, snapshot: await expand(snapshot) } };
+    return {
+      ...program,
+      call: readCallData(program.call),
+      id,
+      state: { ...program.state, snapshot: await expand(snapshot) },
+    };
   }
 
   list(): Promise<{ id: string; approvals: readonly string[] }[]> {
@@ -102,10 +107,10 @@ export class SqlProgramStore implements ProgramStore {
   }
 }
 
-function rowOf({ name, input, options }: CallToContinue, approvals: readonly string[], savedAt: number): StoredCall {
-  const { id: callId = "", idempotencyKey, caller = {} } = options;
-  const [toolName = name, version] = name.split("@");
+function rowOf(call: CallData, approvals: readonly string[], savedAt: number): StoredCall {
+  const { callId, toolName, toolVersion, input, caller } = call;
   const { session, agent, user } = caller;
+  const idempotencyKey = call.idempotencyKey ?? call.options.idempotencyKey;
   // Only within a session is an id alone a key.
   const key = idempotencyKey || (session === undefined ? undefined : callId);
   const result = pendingResult(
@@ -117,9 +122,9 @@ function rowOf({ name, input, options }: CallToContinue, approvals: readonly str
     id: `apr_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
     callId,
     key: key === undefined ? undefined : hash("sha256", JSON.stringify([session, agent, user, key])),
-    fingerprint: hash("sha256", canonicalJson([toolName, version, input])),
+    fingerprint: hash("sha256", canonicalJson([toolName, toolVersion, input])),
     toolName,
-    caller: { depth: 0, ...caller } as Caller,
+    caller,
     state: "suspended",
     epoch: 1,
     lost: 0,

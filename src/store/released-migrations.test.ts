@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openTokenStore } from "./tokens.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { openStore } from "./store.ts";
 
 /** The statements of all versions that were released before tables were declared with `table()`. Never edited. */
@@ -69,6 +69,8 @@ test("a new store has the tables and the checksums that the released version cre
       "approvals",
       "journal",
       "calls",
+      "call_previews",
+      "sqlite_autoindex_call_previews",
       "sqlite_autoindex_approvals",
       "sqlite_autoindex_journal",
       "sqlite_autoindex_calls",
@@ -85,7 +87,7 @@ test("a new store has the tables and the checksums that the released version cre
       "audit_words",
       "sqlite_autoindex_audit_counts",
     ],
-    ...["todos", "sqlite_autoindex_todos"],
+    ...["todos", "sqlite_autoindex_todos", "saved_rules", "sqlite_autoindex_saved_rules"],
     ...["sqlite_autoindex_jobs", "programs", "sqlite_autoindex_programs"],
     ...["tool_use:", "tool_use_recent:", "sqlite_autoindex_tool_use"],
     ...["seen_files:", "undo_changes:", "undo_state:", "undo_groups:", "sqlite_autoindex_undo_groups"],
@@ -131,7 +133,8 @@ test("a store of the released version opens, and later versions are applied to i
   const [waiting] = await store.programs.list();
   expect(waiting?.approvals).toEqual(["a"]);
   const { id = "" } = waiting ?? {};
-  expect(await store.programs.get(id)).toMatchObject({ call, state: { lastStep: 1 }, savedAt: 7 });
+  const read = { callId: "p", toolName: "run_code", toolVersion: "1.0.0", input: { code: "1" }, caller };
+  expect(await store.programs.get(id)).toMatchObject({ call: read, state: { lastStep: 1 }, savedAt: 7 });
   expect(await store.calls.get(id)).toMatchObject({ callId: "p", toolName: "run_code", state: "suspended", caller });
   expect(await store.calls.questions({ max: 9 })).toMatchObject([
     { id: "a", state: "waiting", caller: { session: "s" } },

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { type AuditSegment, readBase } from "./audit/audit-chain.ts";
-import { archiveSegment, deleteUpTo, pruneSegment, sealedSegments } from "./audit/audit-segments.ts";
+import { archiveSegment, deleteUpTo, pruneSegments, sealedSegments } from "./audit/audit-segments.ts";
 import { withDefaults } from "../core/options.ts";
 import { errorMessage, toolError } from "../core/error.ts";
-import type { AuditLog } from "../gate/audit-log.ts";
+import type { PruningRule } from "../gate/audit-log.ts";
 import type { SqlDatabase } from "./database.ts";
 
 /** How long and how much is kept. */
@@ -46,7 +46,8 @@ export interface PruneReport {
 interface RetentionOptions {
   database: SqlDatabase;
   clock: Clock;
-  audit: AuditLog;
+  /** The name of this process in the audit log. */
+  owner: string;
   outputs: { pruneOutputs(before: number): unknown };
   /** Where archives are written. */
   folder: string | undefined;
@@ -75,7 +76,7 @@ export class Retention {
   }
 
   /** Prunes every hour, while the process lives. */
-  start(limits: RetentionLimits): void {
+  start(limitsNow: () => RetentionLimits): void {
     const { clock, warn } = this.#options;
     const next = (ms: number): void => {
       if (this.#isClosed) return;
@@ -84,7 +85,7 @@ export class Retention {
           warn(
             `The store was not pruned (${errorMessage(error)}). The next attempt is in an hour; \`haft store prune\` makes one now.`,
           );
-        this.#running = this.prune(limits)
+        this.#running = this.prune(limitsNow())
           .catch(failed)
           .then(() => next(EVERY_MS));
       });
@@ -100,9 +101,9 @@ export class Retention {
   }
 
   async prune(limits: RetentionLimits, { isDryRun = false } = {}): Promise<PruneReport> {
-    const { database, clock, audit, outputs } = this.#options;
-    const bytesBefore = await this.#usedBytes();
-    const due = await this.#dueSegments(limits, bytesBefore);
+    const { database, clock, owner, outputs } = this.#options;
+    const { used: bytesBefore } = await database.size();
+    const { due, rule } = await this.#dueSegments(limits, bytesBefore);
     const idleBefore = clock.now() - limits.sessionDays * DAY_MS;
     const report: PruneReport = { auditEntries: 0, sessions: 0, archives: [], bytesBefore, bytesAfter: bytesBefore };
     report.sessions = await this.#pruneSessions(idleBefore, isDryRun);
@@ -113,17 +114,14 @@ export class Retention {
     await outputs.pruneOutputs(clock.now() - limits.outputDays * DAY_MS);
     await database.run("DELETE FROM tool_use WHERE last_used_at < ?", [clock.now() - TOOL_USE_DAYS * DAY_MS]);
     await deleteUpTo(database, (await readBase(database)).seq);
+    const segments: AuditSegment[] = [];
     for (const segment of due) {
       const archive = limits.archives ? await this.#archive(segment) : segment.archive;
       if (archive !== undefined) report.archives.push(archive);
-      report.auditEntries += await pruneSegment(database, { ...segment, archive }, clock.now());
+      segments.push({ ...segment, archive });
     }
-    const last = due.at(-1);
-    if (last) {
-      const data = { action: "audit_pruned", upTo: last.lastSeq, hash: last.hash, archives: report.archives };
-      await audit.append({ kind: "note", data });
-    }
-    report.bytesAfter = await this.#usedBytes();
+    report.auditEntries = await pruneSegments(database, { segments, rule, at: clock.now(), owner });
+    report.bytesAfter = (await database.size()).used;
     return report;
   }
 
@@ -139,19 +137,25 @@ export class Retention {
   /** Gives free space back to the disk. Nothing can be written meanwhile. */
   async vacuum(): Promise<{ bytesBefore: number; bytesAfter: number }> {
     const { database } = this.#options;
-    const bytesBefore = await this.#allBytes();
-    await database.reader.all("VACUUM");
-    if (database.engine === "sqlite") await database.reader.all("PRAGMA wal_checkpoint(TRUNCATE)");
-    return { bytesBefore, bytesAfter: await this.#allBytes() };
+    const { all: bytesBefore } = await database.size();
+    await database.compact();
+    return { bytesBefore, bytesAfter: (await database.size()).all };
   }
 
-  async #dueSegments({ auditDays, maxMb }: RetentionLimits, used: number): Promise<AuditSegment[]> {
+  /** The oldest segments up to the first that may stay, and the limits that they exceed. */
+  async #dueSegments(
+    { auditDays, maxMb }: RetentionLimits,
+    used: number,
+  ): Promise<{ due: AuditSegment[]; rule: PruningRule }> {
     const { database, clock } = this.#options;
     const before = clock.now() - auditDays * DAY_MS;
     const sealed: AuditSegment[] = [];
     for await (const segment of sealedSegments(database)) sealed.push(segment);
     const tooMuch = used > maxMb * MB ? Math.ceil(sealed.length * (1 - (maxMb * MB * TARGET) / used)) : 0;
-    return sealed.filter(({ lastAt }, at) => lastAt < before || at < tooMuch);
+    const young = sealed.findIndex(({ lastAt }) => lastAt >= before);
+    const tooOld = young < 0 ? sealed.length : young;
+    const rule = { auditDays: tooOld > 0 ? auditDays : undefined, maxMb: tooMuch > tooOld ? maxMb : undefined };
+    return { due: sealed.slice(0, Math.max(tooOld, tooMuch)), rule };
   }
 
   #archive(segment: AuditSegment): Promise<string> {
@@ -180,26 +184,5 @@ export class Retention {
       ]);
     }
     return found.length;
-  }
-
-  /** Without free space. */
-  async #usedBytes(): Promise<number> {
-    const { database } = this.#options;
-    if (database.engine !== "sqlite") return this.#allBytes();
-    const [free] = await database.reader.all<{ freelist_count: number }>("PRAGMA freelist_count");
-    const [page] = await database.reader.all<{ page_size: number }>("PRAGMA page_size");
-    return (await this.#allBytes()) - (free?.freelist_count ?? 0) * (page?.page_size ?? 0);
-  }
-
-  async #allBytes(): Promise<number> {
-    const { reader, engine } = this.#options.database;
-    if (engine !== "sqlite") {
-      const sizes =
-        "SELECT SUM(pg_total_relation_size(oid)) AS bytes FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
-      return (await reader.all<{ bytes: number }>(sizes))[0]?.bytes ?? 0;
-    }
-    const [pages] = await reader.all<{ page_count: number }>("PRAGMA page_count");
-    const [page] = await reader.all<{ page_size: number }>("PRAGMA page_size");
-    return (pages?.page_count ?? 0) * (page?.page_size ?? 0);
   }
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openStore, type StoreLocation } from "./store.ts";
 import { prepareChildren, type TestChildren } from "./start-child.fixture.ts";
-import { startPostgres, type TestPostgres } from "./start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "./postgres/start-postgres.fixture.ts";
 
 const KILLS = process.env["HAFT_FULL"] === "1" ? 200 : 8;
 const folder = temporaryFolder("haft-processes-");
@@ -32,7 +32,7 @@ const WRITER = `
   const [, , place, ledger, round] = process.argv;
   const store = await openStore(JSON.parse(place));
   const haft = createHaft({ log: store.audit, calls: store.calls, tools: [
-    createTool({ name: "put", kind: "write", description: "", parameters: [{ name: "n", type: "integer" }],
+    createTool({ name: "put", kind: "write", needsApproval: false, description: "", parameters: [{ name: "n", type: "integer" }],
       run: ({ n }) => { appendFileSync(ledger, round + "-" + n + "\\n"); return n; } }),
     createTool({ name: "look", kind: "readonly", description: "", parameters: [], run: () => "seen" }),
   ] });
@@ -160,7 +160,7 @@ describe.each(places)("several processes on one store in %s", (_name, newLocatio
     const source = `
       const store = await openStore(JSON.parse(process.argv[2]));
       const haft = createHaft({ log: store.audit, calls: store.calls, tools: [
-        createTool({ name: "hang", kind: "execute", description: "", parameters: [], run: () => (say("running"), new Promise(() => {})) }),
+        createTool({ name: "hang", kind: "execute", needsApproval: false, description: "", parameters: [], run: () => (say("running"), new Promise(() => {})) }),
       ] });
       setInterval(() => {}, 1000);
       void haft.execute("hang", {}, { id: process.argv[3], caller: { session: "s" } });`;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
-import { openSqlite } from "./sqlite.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { issueToken, MemoryTokenStore, openTokenStore, type TokenStore } from "./tokens.ts";
 import { describeTokenStore } from "./tokens.suite.ts";

@@ -1,7 +1,7 @@
 import * as bullmq from "bullmq";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { openSharedPool } from "./engine.ts";
-import { startPostgres, type TestPostgres } from "../start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "../postgres/start-postgres.fixture.ts";
 
 let server: TestPostgres;
 beforeAll(async () => void (server = await startPostgres()), 60_000);

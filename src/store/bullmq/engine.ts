@@ -11,7 +11,7 @@ import type {
 } from "bullmq";
 import type { Client, Notification, Pool } from "pg";
 import { errorCode, toolError, type ToolError } from "../../core/error.ts";
-import { explainPostgres, Semaphore } from "../postgres.ts";
+import { explainPostgres, Semaphore } from "../postgres/postgres.ts";
 
 /** Data and results are JSON inside a string: PostgreSQL's own JSON cannot hold NUL and does not keep the order of keys. */
 export type BullJob = KeptJob<string, string>;

@@ -5,7 +5,7 @@ import { RowJobs } from "../../calls/row-jobs.ts";
 import { systemClock } from "../../core/clock.ts";
 import { type BullEngine, openPostgresEngine, openRedisEngine } from "./engine.ts";
 import { queueNameOf, WakeUps } from "./wake-ups.ts";
-import { startPostgres, type TestPostgres } from "../start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "../postgres/start-postgres.fixture.ts";
 import { hasRedis, startRedis, type TestRedis } from "../start-redis.fixture.ts";
 import { openStore, type Store } from "../store.ts";
 

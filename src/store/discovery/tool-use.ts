@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../../core/stage.ts";
 import { addUse, MAX_TOOLS, type ToolUse, type ToolUseChange, type ToolUseStore } from "../../core/search/tool-use.ts";
-import { secretNames } from "../../core/mask-secrets.ts";
+import { secretNames } from "../../core/secrets/mask-secrets.ts";
 import type { SqlDatabase } from "../database.ts";
 import { integer, json, type StoreModule, table, text } from "../table.ts";
 
