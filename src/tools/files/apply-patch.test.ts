@@ -331,9 +331,27 @@ test("the preview shows the change; an invalid patch needs no approval", async (
   expect(requested).toHaveLength(1);
 });
 
+test("the preview shows what is lost or changed before what is new", async () => {
+  const { tool, folder } = stage({ "a.txt": "one\n", "b.txt": "two\n" });
+  const haft = createHaft({ tools: [tool], folder });
+  const changes = "*** Add File: new.txt\n+new\n*** Update File: a.txt\n@@\n-one\n+1\n*** Delete File: b.txt\n";
+  await haft.execute("apply_patch", { patch: `*** Begin Patch\n${changes}*** End Patch` });
+  const [question] = await haft.approvals.list("pending");
+  expect(JSON.stringify(question?.preview)).toMatch(/-two.*-one.*\+new/s);
+});
+
 test("a patch that does not match names the file", async () => {
   const { apply } = stage({ "a.txt": "one\n", "src/b.txt": "two\n" });
   const result = await apply("*** Update File: a.txt", "-one", "+1", "*** Update File: src/b.txt", "-three", "+3");
   const message = expect.stringContaining("Hunk 1 (patch line 6) of src/b.txt does not match the file");
   expect(result).toMatchObject({ error: { code: "no_match", message } });
+});
+
+test("a patch of thousands of hunks or files is refused before it is read", async () => {
+  const { apply } = stage({ "a.txt": "a\n" });
+  const hunks = Array.from({ length: 2001 }, () => "@@\n a");
+  const files = Array.from({ length: 1001 }, (_each, at) => `*** Add File: f${at}\n+a`);
+  const limit = (message: string) => ({ error: { code: "too_large", message: expect.stringContaining(message) } });
+  expect(await apply("*** Update File: a.txt", ...hunks)).toMatchObject(limit("2001 hunks; the limit is 2000"));
+  expect(await apply(...files)).toMatchObject(limit("1001 files; the limit is 1000"));
 });

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
 import { toFailure, toolError, ToolError } from "../../core/error.ts";
@@ -29,6 +30,7 @@ import {
   type Line,
   type LineFinder,
   type MatchStep,
+  MAX_AMBIGUOUS_MATCHES,
   splitLines,
 } from "./text-match.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
@@ -63,7 +65,11 @@ export function createApplyPatchTool({
     kind: "write",
     category: "file",
     tags: ["file"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "应用补丁", short: "用补丁修改多个文件：新增、更新、移动和删除，要么全部完成，要么全不做。" },
+      isCore: true,
+      sameAs: { opencode: ["edit", "write", "patch"], gemini: ["write_file", "replace"] },
+    },
     output: describeOutput({
       files: field.list(
         field.object({
@@ -97,7 +103,8 @@ export function createApplyPatchTool({
     preview: async ({ patch, working_directory: folder }, context) => {
       const allowed = filesOf({ files }, context);
       await requireFolder(allowed, folder);
-      const plan = await planPatch(readPatch(patch, folder), allowed);
+      const steps = await planPatch(readPatch(patch, folder), allowed);
+      const plan = steps.toSorted((one, other) => DANGER.indexOf(one.type) - DANGER.indexOf(other.type));
       for (const { type, path, moveTo } of plan) {
         if (type === "delete" || moveTo !== undefined) await allowed.checkDelete(path);
         if (type !== "delete") await allowed.checkWrite(moveTo ?? path);
@@ -162,9 +169,43 @@ async function requireFolder(files: Files, folder: string | undefined): Promise<
   throw toolError("not_directory", `${folder} is not a folder`, { next: "Correct working_directory." });
 }
 
+/** Each is looked up on the disk before the patch is applied. */
+const MAX_FILES = 1000;
+/** A patch is read and matched on the thread that serves everybody. */
+const MAX_HUNKS = 2000;
+
+/** The last patch, which the signature, locks, the preview and the run of a call read one after another. */
+let parsed: { patch: string; changes?: readonly FileChange[]; error?: unknown } | undefined;
+
+function parseOnce(patch: string): readonly FileChange[] {
+  if (parsed?.patch !== patch) {
+    try {
+      refuseManyHunks(patch);
+      parsed = { patch, changes: parseUnifiedDiff(patch) ?? parsePatch(patch) };
+    } catch (error) {
+      parsed = { patch, error };
+    }
+  }
+  if (parsed.changes === undefined) throw parsed.error;
+  return parsed.changes;
+}
+
+function refuseManyHunks(patch: string): void {
+  const count = patch.match(/^@@/gm)?.length ?? 0;
+  if (count <= MAX_HUNKS) return;
+  throw toolError("too_large", `The patch has ${count} hunks; the limit is ${MAX_HUNKS}`, {
+    next: "Send several patches.",
+  });
+}
+
 /** The changes of a patch or of a unified diff. Relative paths are below `folder`. */
 function readPatch(patch: string, folder?: string): FileChange[] {
-  const changes = parseUnifiedDiff(patch) ?? parsePatch(patch);
+  const changes = parseOnce(patch);
+  if (changes.length > MAX_FILES) {
+    throw toolError("too_large", `The patch changes ${changes.length} files; the limit is ${MAX_FILES}`, {
+      next: "Send several patches.",
+    });
+  }
   const place = (path: string): string => (folder === undefined || isAbsolute(path) ? path : join(folder, path));
   const placed = changes.map((change) => {
     if (change.type !== "update" || change.moveTo === undefined) return { ...change, path: place(change.path) };
@@ -192,6 +233,9 @@ function deletionsOf(patch: string): number {
     return 0;
   }
 }
+
+/** The order in which a person sees the changes: what exists is lost or changed first. */
+const DANGER: readonly FileChange["type"][] = ["delete", "update", "add"];
 
 /** What a patch does to one file, computed before anything is changed. */
 interface PatchStep {
@@ -244,21 +288,21 @@ async function planChange(change: FileChange, files: Files): Promise<PatchStep> 
   }
   if (moveTo !== undefined) await requireAbsent(files, moveTo);
   const { hunks, finalLineEnd } = change;
-  const after = hunks.length > 0 ? applyTo(decoded.text, hunks, { path, finalLineEnd }) : decoded.text;
+  const after = hunks.length > 0 ? await applyTo(decoded.text, hunks, { path, finalLineEnd }) : decoded.text;
   const bytes = after === decoded.text ? old.bytes : encodeText(after, decoded);
   return { type, path, moveTo, before: decoded.text, after, bytes, old };
 }
 
 /** As `applyHunks`, with or without a final line end. An unfinished last line gets one first: it is a line like others. */
-export function applyTo(
+export async function applyTo(
   text: string,
   hunks: readonly Hunk[],
   { path, finalLineEnd }: { path?: string; finalLineEnd?: boolean },
-): string {
-  if (finalLineEnd === undefined) return applyHunks(text, hunks, path).text;
+): Promise<string> {
+  if (finalLineEnd === undefined) return (await applyHunks(text, hunks, path)).text;
   const lines = splitLines(text);
   const isEnded = lines.length === 0 || lines.at(-1)?.eol !== "";
-  const applied = applyHunks(isEnded ? text : text + commonLineEnd(lines), hunks, path).text;
+  const applied = (await applyHunks(isEnded ? text : text + commonLineEnd(lines), hunks, path)).text;
   const end = splitLines(applied).at(-1)?.eol ?? "";
   return finalLineEnd ? applied : applied.slice(0, applied.length - end.length);
 }
@@ -412,10 +456,18 @@ export interface Patched {
  * Applies the hunks of one file, all or none. Unchanged lines keep their bytes, added lines get the common line end of
  * the file, and its byte order mark and final line end stay the same. An empty file gets a final line end.
  */
-export function applyHunks(text: string, hunks: readonly Hunk[], path?: string): Patched {
-  for (const hunk of hunks) refuseElidedHunk(hunk);
+export function applyHunks(text: string, hunks: readonly Hunk[], path?: string): Promise<Patched> {
+  return inSlices(applySteps(text, hunks, path));
+}
+
+function* applySteps(text: string, hunks: readonly Hunk[], path?: string): Generator<void, Patched> {
+  for (const hunk of hunks) {
+    refuseElidedHunk(hunk);
+    yield;
+  }
   const lines = splitLines(text);
-  const located = locateHunks(lines, hunks);
+  const located = yield* locateHunks(lines, hunks);
+  yield;
   if (!("found" in located)) throw failure({ text, hunks, path }, located);
   const inOrder = located.found.toSorted((one, other) => one.first - other.first);
   const changes = joinAdjacent(inOrder.flatMap((hunk) => hunkChanges(lines, hunk)));
@@ -517,24 +569,34 @@ interface Candidates {
   lines: readonly HunkLine[];
 }
 
+/** Of all hunks together. Thousands of hunks that match nearly everywhere would take minutes and gigabytes. */
+const MAX_CANDIDATES = 1_000_000;
+
 /**
  * Locates hunks in file order, each after the previous one. The result is unambiguous only if the first matches from
  * the top and the last matches from the bottom agree.
  */
-function locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): LocatedHunks {
+function* locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): Generator<void, LocatedHunks> {
   const found: LocatedHunk[] = [];
   const all: Candidates[] = [];
   const finder = createLineFinder(lines);
   let cursor = 0;
+  let kept = 0;
   for (const [index, hunk] of hunks.entries()) {
+    yield;
     const anchors = findAnchors(lines, hunk.context, cursor);
     if (typeof anchors === "string") return { missing: { hunk: index, context: anchors } };
-    const candidates = findCandidates(lines, hunk, { finder, anchors, cursor });
+    const candidates = yield* findCandidates(lines, hunk, { finder, anchors, cursor });
     const first = candidates?.firsts[0];
     if (candidates === undefined || first === undefined) {
-      const above = findCandidates(lines, hunk, { finder, anchors: [], cursor: 0 })?.firsts[0];
+      const above = (yield* findCandidates(lines, hunk, { finder, anchors: [], cursor: 0 }))?.firsts[0];
       return { missing: { hunk: index, above: above !== undefined && above < cursor ? above : undefined } };
     }
+    kept += candidates.firsts.length;
+    if (kept > MAX_CANDIDATES)
+      return {
+        ambiguous: { hunk: index, firsts: candidates.firsts.slice(0, MAX_AMBIGUOUS_MATCHES), step: candidates.step },
+      };
     all.push(candidates);
     found.push({ first, step: candidates.step, lines: candidates.lines });
     // Appended lines say nothing about the position of the next hunk.
@@ -553,6 +615,19 @@ function locateHunks(lines: readonly Line[], hunks: readonly Hunk[]): LocatedHun
   return { found };
 }
 
+const SLICE_MS = 10;
+
+/** Each hunk is some passes over the file: between them, others get their turn. */
+async function inSlices<T>(work: Generator<void, T>): Promise<T> {
+  for (let until = performance.now() + SLICE_MS; ;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (performance.now() < until) continue;
+    await setImmediate();
+    until = performance.now() + SLICE_MS;
+  }
+}
+
 function oldLinesOf(lines: readonly HunkLine[]): string[] {
   return lines.filter((line) => line.kind !== "add").map((line) => line.text);
 }
@@ -561,11 +636,11 @@ function isAppended(lines: readonly Line[], { firsts, lines: used }: Candidates)
   return firsts[0] === lines.length && oldLinesOf(used).length === 0;
 }
 
-function findCandidates(
+function* findCandidates(
   lines: readonly Line[],
   hunk: Hunk,
   { finder, anchors, cursor }: { finder: LineFinder; anchors: readonly number[]; cursor: number },
-): Candidates | undefined {
+): Generator<void, Candidates | undefined> {
   for (const used of variantsOf(hunk.lines)) {
     const old = oldLinesOf(used);
     if (old.length === 0) {
@@ -574,12 +649,15 @@ function findCandidates(
       const firsts = anchors.length > 0 ? anchors.map((anchor) => anchor + 1) : [lines.length];
       return { firsts, step: "exact", lines: used };
     }
+    yield;
     const loose = finder.findLoosely(old).filter((first) => first >= cursor);
-    const runs = STEPS.map((step) => ({ step, firsts: finder.narrow(loose, old, FOLDS[step]) }));
+    const runsOf = (step: keyof typeof FOLDS): number[] => finder.narrow(loose, old, FOLDS[step]);
     const end = lines.length - old.length;
-    const atEnd = hunk.endOfFile ? runs.find(({ firsts }) => firsts.includes(end)) : undefined;
-    if (atEnd) return { firsts: [end], step: atEnd.step, lines: used };
-    for (const { step, firsts } of runs) {
+    const atEnd = hunk.endOfFile ? STEPS.find((step) => runsOf(step).includes(end)) : undefined;
+    if (atEnd) return { firsts: [end], step: atEnd, lines: used };
+    for (const step of STEPS) {
+      yield;
+      const firsts = runsOf(step);
       const below = anchors.length > 0 ? firstBelowEach(firsts, anchors) : firsts;
       // Of several places a diff means the one that it numbers.
       const numbered = below.filter((first) => first + 1 === hunk.oldLine);
@@ -634,6 +712,13 @@ function findContext(lines: readonly Line[], wanted: string, cursor: number): nu
 
 /** For each anchor the first index at or below it: a hunk may repeat its context line as its first line. */
 function firstBelowEach(indices: readonly number[], anchors: readonly number[]): number[] {
-  const below = anchors.map((anchor) => indices.find((index) => index >= anchor));
-  return [...new Set(below.filter((index) => index !== undefined))];
+  const below = new Set<number>();
+  let at = 0;
+  // Both ascend.
+  for (const anchor of anchors) {
+    while (at < indices.length && (indices[at] ?? 0) < anchor) at++;
+    const index = indices[at];
+    if (index !== undefined) below.add(index);
+  }
+  return [...below];
 }

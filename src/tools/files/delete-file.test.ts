@@ -107,3 +107,23 @@ test("its preview shows what is lost: lines, entries of a folder, the target of 
     omitted: "the content of data.bin, which is not text (4 bytes)",
   });
 });
+
+test("all of a large file and of a large folder can be looked at", async () => {
+  const { at, folder, tool } = stage({ "big.txt": `${"line\n".repeat(300_000)}the last\u202e\n`, "many/0": "" });
+  for (let number = 1; number <= 10_000; number++) writeFileSync(at(`many/${number}`), "");
+  const haft = createHaft({ tools: [tool], folder });
+  const wholeOf = async (path: string) => {
+    await haft.execute("delete_file", { path, recursive: true });
+    const { id = "", unseen } = (await haft.approvals.list("pending")).at(-1) ?? {};
+    return { unseen, ...(await haft.approvals.whole(id)) };
+  };
+  const file = await wholeOf("big.txt");
+  expect(file.unseen).toBe("Not shown: the content of big.txt (1500012 bytes).");
+  expect(file.missing).toBeUndefined();
+  expect(file.text.match(/^-line$/gm)).toHaveLength(300_000);
+  expect(file.text).toContain("\n-the last\\u{202e}\n");
+  const entries = await wholeOf("many");
+  expect(entries.unseen).toBe("Not shown: 9801 of 10001 entries.");
+  expect(entries.missing).toBeUndefined();
+  expect(entries.text.match(/^- many\/\d+$/gm)).toHaveLength(10_001);
+});

@@ -250,3 +250,33 @@ test("only notebooks are changed, and the rule NotebookEdit allows nothing else"
     status: "pending",
   });
 });
+
+test("a notebook with very many cells is text, and a list in a list is no source", async () => {
+  const folder = temporaryFolder("haft-cells-");
+  const write = (name: string, cells: unknown[]): void =>
+    writeFileSync(join(folder, name), JSON.stringify({ cells, metadata: {}, nbformat: 4, nbformat_minor: 4 }));
+  const cell = { cell_type: "code", metadata: {}, outputs: [], source: ["1"] };
+  write(
+    "many.ipynb",
+    Array.from({ length: 20_000 }, () => cell),
+  );
+  write(
+    "empty.ipynb",
+    Array.from({ length: 20_000 }, () => ({})),
+  );
+  write("deep.ipynb", [{ ...cell, source: ["DEEP"] }]);
+  const deep = readFileSync(join(folder, "deep.ipynb"), "utf8").replace(
+    '"DEEP"',
+    `${"[".repeat(20_000)}${"]".repeat(20_000)}`,
+  );
+  writeFileSync(join(folder, "deep.ipynb"), deep);
+  const { tools } = openWorkspace(folder, { requireReadBeforeEdit: false, sandbox: false });
+  const haft = createHaft({ tools, folder, approver: async () => ({ approved: true, by: "test" }) });
+  for (const path of ["many.ipynb", "empty.ipynb"]) {
+    expect(textOf((await haft.execute("read", { path })).content)).toContain('"cells"');
+    const edited = await haft.execute("edit_notebook", { path, cell: 1, source: "2" });
+    expect(edited).toMatchObject({ status: "failed", error: { code: "too_large" } });
+  }
+  expect((await haft.execute("read", { path: "deep.ipynb" })).status).toBe("completed");
+  expect((await haft.execute("edit_notebook", { path: "deep.ipynb", cell: 1, source: "2" })).status).toBe("completed");
+});

@@ -12,6 +12,9 @@ import {
   failWithSuggestion,
   filesOf,
   type FileToolDependencies,
+  hasTooManyCells,
+  joinSource,
+  MAX_CELLS,
   PATH_ALIASES,
   pathLock,
   previewChanges,
@@ -22,7 +25,8 @@ const MAX_NOTEBOOK_BYTES = 50 * 1024 * 1024;
 const CELL_TYPES = ["code", "markdown", "raw"] as const;
 type CellType = (typeof CELL_TYPES)[number];
 
-export function createEditNotebookTool({ files, reads, diagnostics, requireRead = true }: FileToolDependencies) {
+export function createEditNotebookTool(dependencies: FileToolDependencies) {
+  const { files, reads, diagnostics } = dependencies;
   return createTool({
     name: "edit_notebook",
     title: "Edit notebook",
@@ -39,7 +43,12 @@ export function createEditNotebookTool({ files, reads, diagnostics, requireRead 
     kind: "write",
     category: "file",
     tags: ["file", "jupyter"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "编辑笔记本", short: "修改 Jupyter 笔记本（.ipynb）的一个单元：替换、插入或删除。" },
+      isCore: true,
+      knownAs: ["notebookedit", "notebook_edit"],
+      sameAs: { opencode: ["edit"], gemini: ["replace"] },
+    },
     output: describeOutput({
       ...CHANGE_FIELDS,
       mode: field.text("replace, insert or delete"),
@@ -113,7 +122,7 @@ export function createEditNotebookTool({ files, reads, diagnostics, requireRead 
       .readWhole(input.path, { signal: context.signal })
       .catch((error: unknown) => failWithSuggestion(error, allowed, input.path));
     const shown = allowed.show(info.real);
-    if (requireRead) reads[check](context, { info, bytes: before }, shown);
+    if (dependencies.requireRead !== false) reads[check](context, { info, bytes: before }, shown);
     if (before.length > MAX_NOTEBOOK_BYTES) {
       throw toolError("too_large", `${shown} has ${before.length} bytes; the limit is ${MAX_NOTEBOOK_BYTES}`, {
         next: "Remove outputs first, for example with exec and jupyter nbconvert --clear-output.",
@@ -211,7 +220,8 @@ interface CellEdit {
 type MadeEdit = Omit<EditedNotebook, "mode" | "count">;
 
 function replaceCell({ text, style }: Notebook, { cell, index, source, type }: CellEdit): MadeEdit {
-  const { members, value, span } = cell as Cell;
+  const { value, span } = cell as Cell;
+  const members = membersOf(text, span.start);
   const before = cellType(value);
   const after = type ?? before;
   const place = members.get("source");
@@ -244,7 +254,7 @@ function replaceCell({ text, style }: Notebook, { cell, index, source, type }: C
     number: index + 1,
     id: idOf(value),
     type: after,
-    before: sourceOf(value),
+    before: joinSource(value["source"]),
     after: source,
     notes,
   };
@@ -290,7 +300,7 @@ function deleteCell({ text, cells, array }: Notebook, { cell, index }: CellEdit)
     number: index + 1,
     id: idOf(value),
     type: cellType(value),
-    before: sourceOf(value),
+    before: joinSource(value["source"]),
     after: "",
     notes: [],
   };
@@ -338,7 +348,6 @@ interface Member {
 
 interface Cell {
   span: Span;
-  members: Map<string, Member>;
   value: Record<string, unknown>;
 }
 
@@ -357,6 +366,7 @@ function parseNotebook(text: string, shown: string): Notebook {
       next: "Use edit for the text of the file.",
       cause,
     });
+  if (hasTooManyCells(text)) throw tooManyCells(shown);
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -366,13 +376,18 @@ function parseNotebook(text: string, shown: string): Notebook {
   if (!isObject(parsed) || !Array.isArray(parsed["cells"]) || !parsed["cells"].every(isObject)) {
     throw fail("it has no list of cells");
   }
+  if (parsed["cells"].length > MAX_CELLS) throw tooManyCells(shown);
   const { cells: values, nbformat, nbformat_minor: minor } = parsed as { cells: Cell["value"][] } & typeof parsed;
   const array = membersOf(text, skipBlanks(text, 0)).get("cells")?.value as Span;
-  const cells = elementsOf(text, array.start).map((span, index): Cell => {
-    return { span, members: membersOf(text, span.start), value: values[index] ?? {} };
-  });
+  const cells = elementsOf(text, array.start).map((span, index): Cell => ({ span, value: values[index] ?? {} }));
   const hasIds = Number(nbformat) > 4 || (Number(nbformat) === 4 && Number(minor) >= 5);
   return { text, array, cells, hasIds, style: styleOf(text) };
+}
+
+function tooManyCells(shown: string) {
+  return toolError("too_large", `${shown} has more than ${MAX_CELLS} cells`, {
+    next: "Use edit for the text of the file.",
+  });
 }
 
 function cellType(value: Cell["value"]): string {
@@ -381,10 +396,6 @@ function cellType(value: Cell["value"]): string {
 
 function idOf({ id }: Cell["value"]): string | undefined {
   return typeof id === "string" ? id : undefined;
-}
-
-function sourceOf({ source }: Cell["value"]): string {
-  return Array.isArray(source) ? source.join("") : typeof source === "string" ? source : "";
 }
 
 /** Lines with their line ends, as Jupyter stores them. */

@@ -1,3 +1,4 @@
+import { showName } from "../../io/shell/terminal-text.ts";
 import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
@@ -47,7 +48,8 @@ const editParameters = z.object({
   reason: z.string().optional().describe("The reason in a few words, for the user"),
 });
 
-export function createEditTool({ files, reads, diagnostics, requireRead = true }: FileToolDependencies) {
+export function createEditTool(dependencies: FileToolDependencies) {
+  const { files, reads, diagnostics } = dependencies;
   /** Of the last preview of a large file. Weak, because an approval may take hours. */
   let previewed: { call: string; prepared: WeakRef<PreparedEdit> } | undefined;
   return createTool({
@@ -65,7 +67,12 @@ export function createEditTool({ files, reads, diagnostics, requireRead = true }
     kind: "write",
     category: "file",
     tags: ["file"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "编辑", short: "替换文件中的文本：唯一的一处、每一处，或一次多处修改。" },
+      isCore: true,
+      knownAs: ["edit_file", "multi_edit", "multiedit"],
+      sameAs: { opencode: ["edit", "multiedit"], gemini: ["replace"] },
+    },
     output: describeOutput({
       ...CHANGE_FIELDS,
       replacements: field.integer(),
@@ -109,7 +116,7 @@ export function createEditTool({ files, reads, diagnostics, requireRead = true }
       const { allowed, edited, shown } = await prepare(input, context, "requireRead");
       await allowed.checkWrite(input.path);
       const why = input.reason ? ` (${input.reason})` : "";
-      return previewChanges(`Edit ${shown}${why}`, [await describeChange(shown, edited)]);
+      return previewChanges(`Edit ${showName(shown)}${why}`, [await describeChange(shown, edited)]);
     },
     run: async (input, context) => {
       const { allowed, before, edited, shown, stamp } = await prepare(input, context, "requireFresh");
@@ -150,7 +157,7 @@ export function createEditTool({ files, reads, diagnostics, requireRead = true }
     const { bytes, info } = kept?.read ?? (await readOrCreate(allowed, input.path, { edits, signal: context.signal }));
     const shown = info ? allowed.show(info.real) : input.path;
     const checkRead = (name: typeof check) => {
-      if (info && requireRead) reads[name](context, { info, bytes }, shown);
+      if (info && dependencies.requireRead !== false) reads[name](context, { info, bytes }, shown);
     };
     checkRead(check);
     try {

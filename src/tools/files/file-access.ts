@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { toolError, ToolError } from "../../core/error.ts";
+import { countOf } from "../../core/results/count-of.ts";
 import { nearestNames } from "../../core/nearest-name.ts";
 import type { Preview, ToolContext } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { LineIndexes } from "../../io/files/line-index.ts";
 import type { SpillFolder } from "../../io/files/spill-folder.ts";
-import { encodeString, type TextEncoding } from "../../io/files/text-encoding.ts";
-import { unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
+import { decodeText, encodeString, isBinary, type TextEncoding } from "../../io/files/text-encoding.ts";
+import { type Replacement, unifiedDiff, type UnifiedDiff } from "../../io/files/unified-diff.ts";
+import { showName } from "../../io/shell/terminal-text.ts";
 import { nameHiddenDifference } from "./hidden-characters.ts";
 import type { Diagnostics } from "../../io/language/diagnostics.ts";
 import type { FolderInstructionOptions } from "./folder-instructions.ts";
@@ -48,6 +51,23 @@ export function pathLock(files: Files, path: string): string {
   }
 }
 
+/** Of a notebook with more, only the text is read and edited: work on each cell would keep the thread busy. */
+export const MAX_CELLS = 10_000;
+
+/** A quick look before the JSON is parsed. A notebook may have more cells although this says no. */
+export function hasTooManyCells(text: string): boolean {
+  let count = 0;
+  for (let at = text.indexOf('"cell_type"'); at >= 0; at = text.indexOf('"cell_type"', at + 1))
+    if (++count > MAX_CELLS) return true;
+  return false;
+}
+
+/** The text of a cell or of an output: a text or a list of lines. A list in a list may be deeper than the stack. */
+export function joinSource(source: unknown): string {
+  if (Array.isArray(source)) return source.filter((line) => typeof line === "string").join("");
+  return typeof source === "string" ? source : "";
+}
+
 /** Other names of the path parameter that models use. */
 export const PATH_ALIASES = {
   file_path: "path",
@@ -75,7 +95,29 @@ export async function failWithSuggestion(error: unknown, files: Files, path: str
 /** For tools that only read, if a rule asks about them. Throws if the path cannot be read anyway. */
 export async function previewRead(title: string, files: Files, path: string): Promise<Preview> {
   await files.info(path).catch((error: unknown) => failWithSuggestion(error, files, path));
-  return { title: `${title} ${path}`, content: [{ type: "text", text: files.show(files.realPath(path)) }] };
+  return {
+    title: `${title} ${showName(path)}`,
+    content: [{ type: "text", text: showName(files.show(files.realPath(path))) }],
+  };
+}
+
+/** Larger files are named in a preview, not shown. */
+export const MAX_PREVIEWED_BYTES = 1024 * 1024;
+
+/** The text of a file for a preview, or what a person does not see of it. A policy may allow a change and forbid to read. */
+export async function readForPreview(
+  files: Files,
+  path: string,
+  { maxBytes = MAX_PREVIEWED_BYTES }: { maxBytes?: number } = {},
+): Promise<{ text: string } | { omitted: string }> {
+  const { size } = await files.info(path).catch(() => ({ size: undefined }));
+  const content = `the content of ${showName(path)}`;
+  const bytes = size === undefined ? "" : ` (${countOf(size, "byte")})`;
+  if (size !== undefined && size > maxBytes) return { omitted: `${content}${bytes}` };
+  const read = await files.readWhole(path, { maxBytes }).catch(() => undefined);
+  if (!read) return { omitted: `${content}, which may not be read${bytes}` };
+  if (isBinary(read.bytes)) return { omitted: `${content}, which is not text${bytes}` };
+  return { text: decodeText(read.bytes).text };
 }
 
 /** Similar names in the folder of a missing path, the likeliest first; also names that differ only in whitespace. */
@@ -131,6 +173,9 @@ export interface DescribedChange {
   diff: string;
   /** What the diff leaves out. */
   omitted?: string;
+  /** The whole diff, if it leaves out something. */
+  whole?: string;
+  replacements?: Replacement[];
   added: number;
   removed: number;
   /** For the model: the diff, cut if it is long. */
@@ -163,7 +208,7 @@ const HUNK_HEAD = /^@@ -(\d+)((?:,\d+)?) \+(\d+)/gm;
 /** Below this length a diff is computed again: it costs less than the hash of the texts. */
 const MIN_KEPT_LENGTH = 64 * 1024;
 const MAX_KEPT_DIFFS = 8;
-const keptDiffs = new Map<string, UnifiedDiff>();
+const keptDiffs = new BoundedMap<string, UnifiedDiff>(MAX_KEPT_DIFFS);
 
 /** A preview and the change that follows it show the same diff. That of large texts is computed once. */
 async function diffOnce(
@@ -174,10 +219,7 @@ async function diffOnce(
   const hash = (text: string): string => createHash("sha256").update(text).digest("base64");
   const key = JSON.stringify([names.path, names.newPath, hash(texts.before), hash(texts.after)]);
   const diff = keptDiffs.get(key) ?? (await unifiedDiff(texts, names));
-  keptDiffs.delete(key);
   keptDiffs.set(key, diff);
-  const [oldest] = keptDiffs.keys();
-  if (oldest !== undefined && keptDiffs.size > MAX_KEPT_DIFFS) keptDiffs.delete(oldest);
   return diff;
 }
 
@@ -186,19 +228,28 @@ export async function describeChange(
   path: string,
   { before, after, newPath, linesBefore = 0 }: ChangedText,
 ): Promise<DescribedChange> {
-  const { text, added, removed, omitted } = await diffOnce({ before, after }, { path, newPath });
-  const diff =
+  const { text, added, removed, omitted, whole, replacements } = await diffOnce({ before, after }, { path, newPath });
+  const numbered = (lines: string): string =>
     linesBefore === 0
-      ? text
-      : text.replace(HUNK_HEAD, (_, old, count, fresh) => {
+      ? lines
+      : lines.replace(HUNK_HEAD, (_, old, count, fresh) => {
           return `@@ -${Number(old) + linesBefore}${count} +${Number(fresh) + linesBefore}`;
         });
+  const diff = numbered(text);
   const note = omitted === undefined ? "" : `[… not shown: ${omitted}]\n`;
   const shown =
     diff.length <= MAX_SHOWN_LENGTH
       ? diff + note
       : `${diff.slice(0, MAX_SHOWN_LENGTH)}\n[… the rest of the diff is omitted]`;
-  return { diff, omitted, added, removed, shown };
+  return {
+    diff,
+    omitted,
+    whole: whole === undefined ? undefined : numbered(whole),
+    replacements,
+    added,
+    removed,
+    shown,
+  };
 }
 
 /** The preview of changes to files. `binary`: files whose present content is not text. */
@@ -209,10 +260,19 @@ export function previewChanges(
 ): Preview {
   const diffs = changes.map(({ diff }) => diff).filter((diff) => diff !== "");
   const omitted = changes.flatMap((change) => change.omitted ?? []);
+  const replacements = changes.flatMap((change) => change.replacements ?? []);
+  const whole = changes.map((change) => change.whole ?? change.diff).filter((diff) => diff !== "");
   return {
     title,
     content: [{ type: "text", text: [...summary, ...diffs].join("\n") || "No change." }],
+    counts: {
+      files: changes.length,
+      added: changes.reduce((sum, { added }) => sum + added, 0),
+      removed: changes.reduce((sum, { removed }) => sum + removed, 0),
+    },
+    replacements: replacements.length === 0 ? undefined : replacements,
+    whole: omitted.length === 0 ? undefined : [title, "", ...summary, ...whole].join("\n"),
     omitted: omitted.length === 0 ? undefined : omitted.join("; "),
-    unshown: binary.length === 0 ? undefined : `The present content of ${binary.join(", ")} is not text.`,
+    unshown: binary.length === 0 ? undefined : `The present content of ${binary.map(showName).join(", ")} is not text.`,
   };
 }

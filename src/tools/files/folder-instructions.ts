@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { dirname, join, relative, sep } from "node:path";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import { callOf, hostOf } from "../../core/gate.ts";
 import { keysOf } from "../../core/options.ts";
@@ -18,7 +19,7 @@ export interface FolderInstructionOptions {
    * Whether a person has trusted the workspace, or when. They are marked as text that is no instruction if not, and those
    * that changed after that time. `true`: the time when the workspace is opened. Default: false.
    */
-  trusted?: boolean | Date;
+  trusted?: boolean | Date | (() => boolean | Date);
   /** Whether a caller is also given those of the workspace itself: false if its prompt has them. Default: true. */
   root?(caller: Caller): boolean;
 }
@@ -52,7 +53,7 @@ interface Instructions {
   isCut: boolean;
   digest: string;
   /** It was written after the workspace was trusted: by an agent, a command, or a person. */
-  isLate: boolean;
+  changedMs: number;
 }
 
 interface LookedAt {
@@ -67,10 +68,15 @@ export function withFolderInstructions(
   readPath: ReadPath,
   { files, trusted = false, root = () => true }: FolderInstructionOptions & { files: Files },
 ): ReadPath {
-  const trustedAt = trusted instanceof Date ? trusted.getTime() : Date.now();
-  const folders = new Map<string, LookedAt>();
+  const openedAt = Date.now();
+  const trustedNow = () => (typeof trusted === "function" ? trusted() : trusted);
+  const trustedAt = () => {
+    const at = trustedNow();
+    return at instanceof Date ? at.getTime() : openedAt;
+  };
+  const folders = new BoundedMap<string, LookedAt>(MAX_FOLDERS);
   /** By user and session: the digests that it was given. */
-  const given = new Map<string, Set<string>>();
+  const given = new BoundedMap<string, Set<string>>(MAX_SESSIONS);
 
   return async (path, options) => {
     const output = await readPath(path, options);
@@ -116,9 +122,7 @@ export function withFolderInstructions(
 
   function digestsOf(session: string): Set<string> {
     const known = given.get(session) ?? new Set<string>();
-    given.delete(session);
     given.set(session, known);
-    dropOldest(given, MAX_SESSIONS);
     return known;
   }
 
@@ -129,9 +133,7 @@ export function withFolderInstructions(
     const isForeign = folder !== files.policy.workspace && isOfOthers(folder);
     const found = isForeign ? Promise.resolve([]) : readFolder(folder);
     const looked: LookedAt = { at: now, isForeign, found };
-    folders.delete(folder);
     folders.set(folder, looked);
-    dropOldest(folders, MAX_FOLDERS);
     return looked;
   }
 
@@ -165,7 +167,7 @@ export function withFolderInstructions(
         text,
         isCut: size > MAX_FILE_BYTES,
         digest,
-        isLate: changedMs > trustedAt,
+        changedMs,
       };
     } finally {
       file.close();
@@ -173,7 +175,9 @@ export function withFolderInstructions(
   }
 
   function addTo(output: ToolOutput, instructions: readonly Instructions[]): ToolOutput {
-    const text = instructions.map((one) => present(one, trusted !== false)).join("\n\n");
+    const text = instructions
+      .map((one) => present(one, { trusted: trustedNow() !== false, isLate: one.changedMs > trustedAt() }))
+      .join("\n\n");
     const content =
       typeof output.content === "string"
         ? `${output.content}\n\n${text}`
@@ -183,7 +187,10 @@ export function withFolderInstructions(
   }
 }
 
-function present({ file, text, isCut, isLate }: Instructions, trusted: boolean): string {
+function present(
+  { file, text, isCut }: Instructions,
+  { trusted, isLate }: { trusted: boolean; isLate: boolean },
+): string {
   const body = `${text.trim()}${isCut ? `\n[Cut. Read ${file} for the rest.]` : ""}`;
   if (trusted && !isLate) {
     return `[Instructions of the project for the files in ${dirname(file)}, from ${file}:]\n${body}\n[End of ${file}.]`;
@@ -221,12 +228,5 @@ function realPathOf(files: Files, path: string): string | undefined {
     return files.realPath(path);
   } catch {
     return undefined;
-  }
-}
-
-function dropOldest(map: Map<string, unknown>, max: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size <= max) return;
-    map.delete(oldest);
   }
 }

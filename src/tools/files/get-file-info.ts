@@ -17,7 +17,11 @@ export function createGetFileInfoTool({ files }: Pick<FileToolDependencies, "fil
     kind: "readonly",
     category: "file",
     tags: ["file"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "文件信息", short: "报告文件或文件夹是否存在、大小以及修改时间。" },
+      isCore: true,
+      sameAs: { opencode: [], gemini: ["read_file"] },
+    },
     output: describeOutput({
       exists: field.flag(),
       size: field.integer("In bytes"),

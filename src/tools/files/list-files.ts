@@ -64,7 +64,12 @@ export function createListFilesTool({ files, listTree }: ListFilesDependencies) 
       gemini: { name: "list_directory", parameters: { path: "dir_path" } },
     },
     convertInput,
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "列出文件", short: "列出一个文件夹；设置 recursive 时包括其下的全部内容。" },
+      isCore: true,
+      knownAs: ["ls"],
+      sameAs: { opencode: ["list"], gemini: ["list_directory"] },
+    },
     output: describeOutput({
       files: field.list(
         field.object<ListedFile>({

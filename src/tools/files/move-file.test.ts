@@ -92,3 +92,44 @@ test("a read file is recorded as read at its new path; an unread one is not", as
   expect(await edit("1.txt")).toMatchObject({ status: "completed" });
   expect(await edit("2.txt")).toMatchObject({ error: { code: "not_read" } });
 });
+
+test("its preview shows what an overwrite loses, and names cannot imitate its lines", async () => {
+  const { at, haft, previewOf } = asking({
+    "a.txt": "new\n",
+    "b.txt": "old\n",
+    "big.txt": "line\n".repeat(300_000),
+    "data.bin": "\u0000\u0001\u0002",
+  });
+  symlinkSync("b.txt", at("link"));
+  const overwrite = true;
+  expect(await previewOf({ from: "a.txt", to: "b\n→ safe.txt\n→ c" })).toMatchObject({
+    title: "Move",
+    text: 'a.txt\n→ "b\\n→ safe.txt\\n→ c"',
+  });
+  const replaced = await previewOf({ from: "a.txt", to: "b.txt", overwrite });
+  expect(replaced).toMatchObject({ title: "Move, and replace the existing file", unseen: undefined });
+  expect(replaced.text).toContain("a.txt\n→ b.txt\n");
+  expect(replaced.text).toContain("-old\n+new\n");
+  const large = await previewOf({ from: "a.txt", to: "big.txt", overwrite });
+  expect(large.unseen).toBe("Not shown: the content of big.txt (1500000 bytes).");
+  expect((await previewOf({ from: "data.bin", to: "a.txt", overwrite })).unseen).toContain(
+    "data.bin, which is not text",
+  );
+  expect(await previewOf({ from: "a.txt", to: "link", overwrite })).toMatchObject({
+    title: "Move, and replace the existing link",
+    text: "a.txt\n→ link\nIt links to b.txt.",
+  });
+  await haft.shutdown();
+});
+
+function asking(content: Record<string, string>) {
+  const { at, folder, tool } = stage(content);
+  const haft = createHaft({ tools: [tool], folder });
+  const previewOf = async (input: object) => {
+    await haft.execute("move_file", input);
+    const { preview, unseen } = (await haft.approvals.list("pending")).at(-1) ?? {};
+    const [block] = preview?.content ?? [];
+    return { title: preview?.title, text: block?.type === "text" ? block.text : "", unseen };
+  };
+  return { at, haft, previewOf };
+}

@@ -129,6 +129,9 @@ function parseAdded(lines: readonly PatchLine[], from: number): { text: string; 
   return { text: added.map((line) => `${line}\n`).join(""), next: at };
 }
 
+/** Each line after `@@` is searched below the previous one. */
+const MAX_CONTEXT = 20;
+
 function parseHunks(lines: readonly PatchLine[], from: number): { hunks: Hunk[]; next: number } {
   const hunks: Hunk[] = [];
   let hunk: Hunk | undefined;
@@ -142,7 +145,14 @@ function parseHunks(lines: readonly PatchLine[], from: number): { hunks: Hunk[];
     else if (text.startsWith("@@")) {
       if (hunk === undefined || hunk.lines.length > 0) hunks.push((hunk = newHunk(number)));
       const context = contextOf(text);
-      if (context !== "") hunk.context.push(context);
+      if (context !== "" && hunk.context.push(context) > MAX_CONTEXT) {
+        throw badPatch(
+          "syntax",
+          `More than ${MAX_CONTEXT} lines with "@@" follow each other`,
+          "Keep the innermost.",
+          number,
+        );
+      }
     } else if (hunk?.endOfFile || (hunk === undefined && text.trim() === "")) {
       // Only spacing may follow the end of a file before the next hunk or section.
       if (text.trim() !== "" && isMarker(text.trim())) break;

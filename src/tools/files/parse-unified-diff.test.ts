@@ -88,15 +88,15 @@ test("applies what git diff prints: changed, new, deleted, renamed and executabl
   expect(git("status", "--porcelain")).toContain("?? src/new.txt");
 });
 
-test("the diff of two texts turns one into the other", () => {
+test("the diff of two texts turns one into the other", async () => {
   const lines = fc.array(fc.constantFrom("a\n", "b\n", "-- c\n", "++ d\n", "\n", "  e\n"), { maxLength: 40 });
   const text = fc.tuple(lines, fc.constantFrom("", "end")).map(([all, end]) => all.join("") + end);
-  fc.assert(
-    fc.property(text, text, (before, after) => {
+  await fc.assert(
+    fc.asyncProperty(text, text, async (before, after) => {
       fc.pre(before !== after && before !== "" && after !== "");
       const [change] = parseUnifiedDiff(createTwoFilesPatch("a/f", "b/f", before, after)) ?? [];
       if (change?.type !== "update") throw new TypeError("no update");
-      expect(applyTo(before, change.hunks, change)).toBe(after);
+      expect(await applyTo(before, change.hunks, change)).toBe(after);
     }),
     { numRuns: 200 },
   );

@@ -1,12 +1,14 @@
 import { badPatch, type FileChange, type Hunk, type HunkLine, type PatchLine, takeWrapping } from "./parse-patch.ts";
 
 const GIT_HEAD = "diff --git ";
+const HEAD = /^\uFEFF?(?:diff --git |--- )/m;
 const HUNK_HEAD = /^@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 /** The prefixes of git: a and b, or with `diff.mnemonicPrefix` the letters of index, commit, object and work tree. */
 const PREFIXES = new Set(["ab", "iw", "ci", "cw", "ow", "ic", "wi", "wc", "wo", "ba"]);
 
 /** The changes of a unified diff, such as the output of `git diff`; undefined if the text is none. */
 export function parseUnifiedDiff(text: string): FileChange[] | undefined {
+  if (!HEAD.test(text)) return undefined;
   const lines = takeWrapping(text);
   const start = lines.findIndex((line, at) => startsFile(lines, at) && !line.text.startsWith("*** "));
   const first = lines.find((line) => line.text.trim() !== "");
@@ -27,11 +29,7 @@ function startsFile(lines: readonly PatchLine[], at: number): boolean {
 }
 
 function isFileHead(lines: readonly PatchLine[], at: number): boolean {
-  return [
-    ["--- ", 0],
-    ["+++ ", 1],
-    ["@@ -", 2],
-  ].every(([mark, offset]) => lines[at + Number(offset)]?.text.startsWith(String(mark)));
+  return ["--- ", "+++ ", "@@ -"].every((mark, offset) => lines[at + offset]?.text.startsWith(mark));
 }
 
 /** What a diff says about one file. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { toolError, type ToolError } from "../../core/error.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
@@ -83,27 +84,19 @@ export interface SeenFiles {
 }
 
 export function createReadLedger(store?: SeenFiles): ReadLedger {
-  const sessions = new Map<string, Map<string, Seen>>();
+  const sessions = new BoundedMap<string, Map<string, Seen>>(MAX_SESSIONS);
   const parts = new WeakMap<Seen, Parts>();
   const seenIn = (key: string): Map<string, Seen> => {
-    const seen = sessions.get(key) ?? new Map<string, Seen>();
-    // Move it to the end of the map: the least recently used sessions are dropped.
-    sessions.delete(key);
+    const seen = sessions.get(key) ?? new BoundedMap<string, Seen>(MAX_FILES);
     sessions.set(key, seen);
-    dropOldest(sessions, MAX_SESSIONS);
     return seen;
   };
   const seenBy = (context: ToolContext): Map<string, Seen> => seenIn(sessionOf(context));
-  const put = (files: Map<string, Seen>, path: string, seen: Seen): void => {
-    files.delete(path);
-    files.set(path, seen);
-    dropOldest(files, MAX_FILES);
-  };
   const storedAt = new WeakMap<Seen, number>();
   const remember = (context: ToolContext, path: string, seen: Seen): void => {
     const files = seenBy(context);
     const before = files.get(path);
-    put(files, path, seen);
+    files.set(path, seen);
     if (!store) return;
     const last = before && isSameRecord(before, seen) ? storedAt.get(before) : undefined;
     const now = performance.now();
@@ -111,7 +104,7 @@ export function createReadLedger(store?: SeenFiles): ReadLedger {
     storedAt.set(seen, isStored ? last : now);
     if (!isStored) store.add({ session: sessionOf(context), path, ...seen });
   };
-  for (const { session, path, ...seen } of store?.known ?? []) put(seenIn(session), path, seen);
+  for (const { session, path, ...seen } of store?.known ?? []) seenIn(session).set(path, seen);
   const requireRead = (context: ToolContext, { info }: CurrentFile, shown: string): Seen => {
     const seen = seenBy(context).get(info.real);
     if (seen === undefined) throw notRead(shown);
@@ -161,13 +154,6 @@ function sessionOf({ caller }: ToolContext): string {
 
 function fingerprintOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64");
-}
-
-function dropOldest(map: Map<string, unknown>, max: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size <= max) return;
-    map.delete(oldest);
-  }
 }
 
 function addLines(known: Parts | undefined, { first, last, column, cut }: SeenLines): Parts {

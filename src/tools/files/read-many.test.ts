@@ -155,15 +155,16 @@ test("what was read may be edited; what was cut may not be replaced as a whole",
   expect(await haft.execute("write", { path: "b.log", content: "" })).toMatchObject({ error: { code: "not_read" } });
 });
 
-test("a rule denies the call if it forbids one of the files, also one that a pattern finds, and names it", async () => {
+test("a rule denies the call if it forbids a named file, and names it; a pattern does not find such a file", async () => {
   const rules = [{ origin: "user", deny: ["Read(secret/**)"] }];
   const { readMany } = stage({ "a.txt": "one", "secret/b.txt": "two" }, { rules });
-  for (const paths of [["a.txt", "secret/b.txt"], ["**/*.txt"]]) {
-    const { result, text } = await readMany(paths);
-    expect(result).toMatchObject({ success: false, error: { code: "denied" } });
-    expect(text).toContain("secret/b.txt");
-  }
-  expect((await readMany(["*.txt"])).result).toMatchObject({ success: true });
+  const named = await readMany(["a.txt", "secret/b.txt"]);
+  expect(named.result).toMatchObject({ success: false, error: { code: "denied" } });
+  expect(named.text).toContain("secret/b.txt");
+  const { result, text } = await readMany(["**/*.txt"]);
+  expect(result).toMatchObject({ success: true });
+  expect(text).toContain("one");
+  expect(text).not.toMatch(/two|b\.txt/);
 });
 
 test("a person who is asked sees every file, and a file that appears later is not read", async () => {
@@ -182,6 +183,24 @@ test("a person who is asked sees every file, and a file that appears later is no
   const { details } = await readMany(["*.txt"]);
   expect(asked).toEqual(["a.txt\nb.txt"]);
   expect(pathsOf(details)).toEqual(["a.txt", "b.txt"]);
+});
+
+test("a name cannot imitate another line of what a person is asked", async () => {
+  const asked: string[] = [];
+  const odd = "x\ny.txt";
+  const { haft, readMany } = stage(
+    { [odd]: "one", "b.txt": "two" },
+    {
+      rules: [{ origin: "user", ask: ["Read(**)"] }],
+      approver: async ({ preview }) => {
+        asked.push(`${preview?.title}: ${textOf(preview?.content ?? [])}`);
+        return { approved: true, by: "test" };
+      },
+    },
+  );
+  await readMany(["*.txt"]);
+  await haft.execute("read", { path: odd });
+  expect(asked).toEqual(['Read 2 files: b.txt\n"x\\ny.txt"', 'Read "x\\ny.txt": "x\\ny.txt"']);
 });
 
 test("allowed paths of a call bound it, and a pattern shows nothing outside of them", async () => {

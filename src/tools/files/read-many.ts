@@ -1,3 +1,4 @@
+import { showName } from "../../io/shell/terminal-text.ts";
 import { z } from "zod";
 import { textOf } from "../../core/content.ts";
 import { countOf } from "../../core/results/count-of.ts";
@@ -92,7 +93,12 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
     kind: "readonly",
     category: "file",
     tags: ["file"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取多个文件", short: "一次读取多个文本文件，可用路径和 src/**/*.ts 这样的模式。" },
+      isCore: true,
+      knownAs: ["read_many_files"],
+      sameAs: { opencode: ["read"], gemini: ["read_file", "read_many_files"] },
+    },
     output: describeOutput({
       files: field.list(
         field.object<ReadFile>({
@@ -142,7 +148,7 @@ export function createReadManyTool(dependencies: ReadManyDependencies, readPath:
     preview: async (input, context) => {
       const { files: named } = await select(input);
       const allowed = filesOf({ files }, context);
-      const shown = named.map((path) => (mayRead(allowed, path) ? path : `${path} (cannot be read)`));
+      const shown = named.map((path) => showName(path) + (mayRead(allowed, path) ? "" : " (cannot be read)"));
       return { title: `Read ${countOf(named.length, "file")}`, content: [{ type: "text", text: shown.join("\n") }] };
     },
     run: async (input, context) => {

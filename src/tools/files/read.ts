@@ -22,6 +22,9 @@ import {
   failWithSuggestion,
   filesOf,
   type FileToolDependencies,
+  hasTooManyCells,
+  joinSource,
+  MAX_CELLS,
   PATH_ALIASES,
   previewRead,
 } from "./file-access.ts";
@@ -83,7 +86,12 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
     kind: "readonly",
     category: "file",
     tags: ["file"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取", short: "读取文件：文本按行，图片为图像，PDF 按页，笔记本按单元；也可列出文件夹。" },
+      isCore: true,
+      knownAs: ["read_file"],
+      sameAs: { opencode: ["read"], gemini: ["read_file"] },
+    },
     output: READ_OUTPUT,
     labels: ["sensitive_data"],
     labelsOf: ({ path }) => (isSensitivePath(files, path) ? ["sensitive_data"] : []),
@@ -123,7 +131,8 @@ export function createReadTool(dependencies: FileToolDependencies, readPath = cr
   });
 }
 
-export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spills }: FileToolDependencies): ReadPath {
+export function createPathReader(dependencies: FileToolDependencies): ReadPath {
+  const { files, reads, lineIndexes, spills } = dependencies;
   const contents = new ContentCache();
   const shownReads = new ShownReads();
   return async (path, { range = {}, bounds, context }) => {
@@ -183,7 +192,7 @@ export function createPathReader({ files, reads, lineIndexes, maxReadBytes, spil
 
   function readAsText(file: OpenFile, { range, ...reading }: FileReading, showNul = false): Promise<Reading> {
     const signal = isSmall(file) ? undefined : reading.context.signal;
-    return readText(file, lineIndexes, { ...range, ...reading, maxBytes: maxReadBytes, signal, showNul });
+    return readText(file, lineIndexes, { ...range, ...reading, maxBytes: dependencies.maxReadBytes, signal, showNul });
   }
 }
 
@@ -510,7 +519,12 @@ async function readNotebook(
       size: bytes.length,
       path: shown,
       truncated,
-      cells: cells.map((cell, i) => ({ index: i + 1, id: cell.id, type: cell.cell_type, source: join(cell.source) })),
+      cells: cells.map((cell, i) => ({
+        index: i + 1,
+        id: cell.id,
+        type: cell.cell_type,
+        source: joinSource(cell.source),
+      })),
     },
   };
 }
@@ -542,10 +556,13 @@ function showCells(cells: readonly Cell[], { shown, range, bounds, context }: Fi
   return { lines: [parts.join("\n\n"), ...notes], truncated: notes.length > 0 };
 }
 
+/** Undefined: it is read as text. */
 function cellsOf(text: string): Cell[] | undefined {
+  if (hasTooManyCells(text)) return undefined;
   try {
     const { cells }: { cells?: unknown } = JSON.parse(text);
-    return Array.isArray(cells) && cells.every((cell) => typeof cell === "object" && cell !== null) ? cells : undefined;
+    if (!Array.isArray(cells) || cells.length > MAX_CELLS) return undefined;
+    return cells.every((cell) => typeof cell === "object" && cell !== null) ? cells : undefined;
   } catch {
     return undefined;
   }
@@ -554,16 +571,12 @@ function cellsOf(text: string): Cell[] | undefined {
 function showCell({ cell_type, id, source, outputs }: Cell, number: number): string {
   const head = `[${number}] ${cell_type ?? "cell"}${id ? ` ${id}` : ""}`;
   const shown = (Array.isArray(outputs) ? outputs : []).map(showOutput).filter((output) => output !== "");
-  return [head, join(source), ...shown.map((output) => `→ ${output}`)].join("\n");
+  return [head, joinSource(source), ...shown.map((output) => `→ ${output}`)].join("\n");
 }
 
 function showOutput({ text, data, ename, evalue }: CellOutput): string {
   if (ename !== undefined) return `${ename}: ${evalue ?? ""}`;
-  const shown = join(text ?? data?.["text/plain"]);
+  const shown = joinSource(text ?? data?.["text/plain"]);
   if (shown === "" && data) return `(${Object.keys(data).join(", ")})`;
   return shown.length > MAX_CELL_OUTPUT_LENGTH ? `${shown.slice(0, MAX_CELL_OUTPUT_LENGTH)}…` : shown;
-}
-
-function join(source: unknown): string {
-  return Array.isArray(source) ? source.join("") : typeof source === "string" ? source : "";
 }

@@ -1,6 +1,6 @@
 import type { ToolContext } from "../../core/tool.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
-import type { ChangedFile, CheckedFile, Diagnostics } from "../../io/language/diagnostics.ts";
+import type { ChangedFile, Diagnostics } from "../../io/language/diagnostics.ts";
 import { field } from "../../schema/describe-output.ts";
 
 /** An error that a language server found in a changed file. */
@@ -30,6 +30,8 @@ export const DIAGNOSTIC_FIELDS = {
 };
 
 const MAX_SHOWN = 20;
+/** In the output, for programs. */
+const MAX_LISTED = 100;
 const MAX_MESSAGE_LENGTH = 300;
 
 interface Report {
@@ -48,27 +50,35 @@ export async function reportDiagnostics(
   if (!diagnostics || context.allowedPaths !== undefined) return { text: "", problems: undefined };
   const checked = await diagnostics.check(changes, context.signal);
   if (checked.length === 0) return { text: "", problems: undefined };
-  const problems = checked.flatMap(({ file, problems: found }) =>
-    found.map(({ line, column, code, message, isNew }): ReportedProblem => {
-      const text = disarmText(message).replace(/\s+/g, " ").trim();
-      const short = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
-      return { path: show(file), line, column, code: disarmText(code).slice(0, 40), message: short, isNew };
-    }),
-  );
-  return { text: writeReport(checked, problems), problems };
+  const all = checked.flatMap(({ file, problems: found }) => found.map((problem) => ({ ...problem, file })));
+  const listed = all.toSorted((one, other) => Number(other.isNew) - Number(one.isNew)).slice(0, MAX_LISTED);
+  const problems = listed.map(({ file, line, column, code, message, isNew }): ReportedProblem => {
+    const text = oneLine(message);
+    const short = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
+    return { path: show(file), line, column, code: oneLine(code).slice(0, 40), message: short, isNew };
+  });
+  const counts = {
+    all: all.length,
+    fresh: all.filter(({ isNew }) => isNew).length,
+    before: checked.reduce((sum, file) => sum + file.before, 0),
+  };
+  return { text: writeReport(problems, counts), problems };
 }
 
-function writeReport(checked: readonly CheckedFile[], problems: readonly ReportedProblem[]): string {
-  const before = checked.reduce((sum, file) => sum + file.before, 0);
-  if (problems.length === 0)
-    return before === 0 ? "" : `\nThe ${count(before)} from before ${before === 1 ? "is" : "are"} gone.`;
-  const ordered = problems.toSorted((one, other) => Number(other.isNew) - Number(one.isNew));
-  const fresh = problems.filter(({ isNew }) => isNew).length;
-  const lines = ordered.slice(0, MAX_SHOWN).map(({ path, line, column, code, message, isNew }) => {
+function oneLine(text: string): string {
+  return disarmText(text).replace(/\s+/g, " ").trim();
+}
+
+function writeReport(
+  problems: readonly ReportedProblem[],
+  { all, fresh, before }: { all: number; fresh: number; before: number },
+): string {
+  if (all === 0) return before === 0 ? "" : `\nThe ${count(before)} from before ${before === 1 ? "is" : "are"} gone.`;
+  const lines = problems.slice(0, MAX_SHOWN).map(({ path, line, column, code, message, isNew }) => {
     return `${path}:${line}:${column} ${code} ${message}${isNew ? " (new)" : ""}`;
   });
-  const more = problems.length - lines.length;
-  const head = `The language server reports ${count(problems.length)}${fresh > 0 ? `, ${fresh} new` : ", none new"}:`;
+  const more = all - lines.length;
+  const head = `The language server reports ${count(all)}${fresh > 0 ? `, ${fresh} new` : ", none new"}:`;
   return `\n${[head, ...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join("\n")}`;
 }
 

@@ -82,6 +82,17 @@ test("a match beyond the limit still makes the text ambiguous", () => {
   });
 });
 
+test("a run at each of many equal lines is compared only to a bound, and no match is taken for the only one", () => {
+  const lines = 20_000;
+  expect(findMatch("a\n".repeat(lines), " a \n".repeat(lines / 4))).toMatchObject({ step: "indentation" });
+  // A longer text is quoted exactly or not found.
+  expect(findMatch("a\n".repeat(lines), "a\n".repeat(lines / 2))).toMatchObject({ step: "exact" });
+  expect(findMatch("a\n".repeat(lines), " a \n".repeat(lines / 2))).toBeUndefined();
+  const uneven = "  a\n     a\n";
+  const text = `${uneven}${"a\n".repeat(3 * lines)}${uneven}`;
+  expect(findMatch(text, " a\n    a\n")?.ranges ?? []).not.toHaveLength(1);
+});
+
 describe("line numbers pasted from a listing", () => {
   const text = "zero\none\ntwo\n\nfour\n";
   test.each([

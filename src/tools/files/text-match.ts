@@ -39,6 +39,10 @@ export interface WantedText {
 
 /** More matches do not make an ambiguity clearer. "Replace all" has no such limit. */
 export const MAX_AMBIGUOUS_MATCHES = 100;
+/** A longer text must be quoted exactly: each further step is a pass over the file. */
+const MAX_LOOSE_LINES = 5000;
+/** In overlapping runs together: among equal lines a run begins at each of them. */
+const MAX_REINDENTED_LINES = 50_000;
 
 /**
  * Finds `oldString` in `text` with the first step that has a match. All steps except the first two match whole lines,
@@ -56,6 +60,7 @@ export function findMatch(text: string, oldString: string, options: { all?: bool
   const lf = joinWanted(old);
   const ends = lf === wanted && !text.includes("\r") ? [] : findAcrossLineEnds(text, lines, lf, all);
   if (ends.length > 0) return { step: "line_ends", ranges: ends, old, prepareNew: unchanged };
+  if (old.lines.length > MAX_LOOSE_LINES) return undefined;
 
   const finder = createLineFinder(lines);
   const asGiven = tryLineSteps(lines, finder, { old, all });
@@ -91,12 +96,16 @@ function tryLineSteps(
     const runs = finder.narrow(loose, old.lines, FOLDS[step]);
     return all ? withoutOverlap(runs, old.lines.length) : runs;
   };
-  const reindented = (runs: readonly number[], find: typeof findReindent): TextRange[] =>
-    runs.flatMap((first) => {
+  const reindented = (runs: readonly number[], find: typeof findReindent): TextRange[] => {
+    const tried = all ? runs : runs.slice(0, Math.max(2, Math.floor(MAX_REINDENTED_LINES / old.lines.length)));
+    const ranges = tried.flatMap((first) => {
       const fileLines = lines.slice(first, first + old.lines.length).map((line) => line.text);
       const reindent = find(old.lines, fileLines);
       return reindent ? [{ ...rangeOf(lines, old, first), reindent }] : [];
     });
+    // A single match is not known to be the only one.
+    return tried.length < runs.length && ranges.length === 1 ? [] : ranges;
+  };
   const matchOf = (step: MatchStep, ranges: TextRange[]) =>
     ranges.length > 0 ? { step, ranges: all ? ranges : ranges.slice(0, MAX_AMBIGUOUS_MATCHES) } : undefined;
   const unshiftedBy = (step: "exact" | "trailing_blanks" | "look_alikes") =>
@@ -275,8 +284,12 @@ export function createLineFinder(lines: readonly Line[]): LineFinder {
       if (firsts.length * wanted.length <= MAX_DIRECT_COMPARISONS) {
         return firsts.filter((first) => folded.every((line, offset) => line === fold(textAt(first + offset))));
       }
-      const loose = new Set(firsts);
-      return findRuns(lines.length, (index) => fold(textAt(index)), folded).filter((first) => loose.has(first));
+      let at = 0;
+      // Both ascend.
+      return findRuns(lines.length, (index) => fold(textAt(index)), folded).filter((first) => {
+        while ((firsts[at] ?? Infinity) < first) at++;
+        return firsts[at] === first;
+      });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { callOf } from "../../core/gate.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -11,7 +12,7 @@ const MIN_LENGTH = 500;
 /** Which call has shown which part of which file, in this process. */
 export class ShownReads {
   /** By owner, file and range: the call, and what the file was then. */
-  readonly #shown = new Map<string, { callId: string; state: string }>();
+  readonly #shown = new BoundedMap<string, { callId: string; state: string }>(MAX_READS);
 
   /**
    * The output with a note instead of its text, if an earlier call of the same session has shown the same text and its result
@@ -29,12 +30,7 @@ export class ShownReads {
         content: `[${shown} has not changed since you read it in call ${earlier.callId}: its text is in that result.]`,
       };
     }
-    this.#shown.delete(key);
     this.#shown.set(key, { callId: context.callId, state: info.state });
-    for (const oldest of this.#shown.keys()) {
-      if (this.#shown.size <= MAX_READS) break;
-      this.#shown.delete(oldest);
-    }
     return output;
   }
 }

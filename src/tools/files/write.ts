@@ -1,3 +1,4 @@
+import { showName } from "../../io/shell/terminal-text.ts";
 import { z } from "zod";
 import { countOf } from "../../core/results/count-of.ts";
 import { createTool } from "../../core/create-tool.ts";
@@ -21,7 +22,8 @@ import { reportDiagnostics } from "./report-diagnostics.ts";
 import { withoutBom } from "./text-match.ts";
 import { describeOutput } from "../../schema/describe-output.ts";
 
-export function createWriteTool({ files, reads, diagnostics, requireRead = true }: FileToolDependencies) {
+export function createWriteTool(dependencies: FileToolDependencies) {
+  const { files, reads, diagnostics } = dependencies;
   return createTool({
     name: "write",
     title: "Write",
@@ -37,7 +39,12 @@ export function createWriteTool({ files, reads, diagnostics, requireRead = true 
     kind: "write",
     category: "file",
     tags: ["file"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "写入", short: "写入整个文件。缺少的文件夹会创建，已有的文件会被替换。" },
+      isCore: true,
+      knownAs: ["write_file"],
+      sameAs: { opencode: ["write"], gemini: ["write_file"] },
+    },
     output: describeOutput(CHANGE_FIELDS),
     permission: "confirm",
     dialects: {
@@ -63,7 +70,7 @@ export function createWriteTool({ files, reads, diagnostics, requireRead = true 
         before: binary.length > 0 ? "" : (present?.decoded.text ?? ""),
         after: decodeText(bytes).text,
       });
-      return previewChanges(`${present ? "Replace" : "Create"} ${input.path}`, [change], { binary });
+      return previewChanges(`${present ? "Replace" : "Create"} ${showName(input.path)}`, [change], { binary });
     },
     run: async (input, context) => {
       const { allowed, bytes, present } = await prepare(input, context, "requireFresh");
@@ -103,7 +110,7 @@ export function createWriteTool({ files, reads, diagnostics, requireRead = true 
   ) {
     const allowed = filesOf({ files }, context, "write");
     const present = await readIfExists(allowed, path);
-    if (present && requireRead) {
+    if (present && dependencies.requireRead !== false) {
       reads[check](context, present, path);
       reads.requireWhole(context, present, path);
     }
