@@ -54,7 +54,11 @@ export function createGlobTool(dependencies: SearchDependencies) {
       foreign.refuse("respect_gemini_ignore", ".geminiignore files are not used; leave it out.");
       return foreign;
     },
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "查找文件", short: "按路径模式查找文件，最近修改的在前。" },
+      isCore: true,
+      sameAs: { opencode: ["glob"], gemini: ["glob"] },
+    },
     output: describeOutput({
       files: field.list(field.text(), "Newest first"),
       truncated: field.flag("There are more"),
@@ -78,7 +82,8 @@ export function createGlobTool(dependencies: SearchDependencies) {
       head_limit: "limit",
     },
     signature: ({ path, pattern }) => ({ text: `${pattern} in ${path}`, reads: [searchedFolder(path, pattern)] }),
-    preview: ({ path, pattern }, context) => previewSearch(`Find ${pattern} in`, scopeOf(context).files, path),
+    preview: ({ path, pattern }, context) =>
+      previewSearch(`Find ${JSON.stringify(pattern)} in`, scopeOf(context).files, path),
     run: async (input, context) => {
       const scope = scopeOf(context);
       const { base, rest } = splitBase(input.pattern);

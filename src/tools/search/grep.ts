@@ -91,7 +91,11 @@ export function createGrepTool(dependencies: SearchDependencies) {
         },
       },
     },
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "搜索文件内容", short: "用正则表达式搜索文件内容，最近修改的文件在前。" },
+      isCore: true,
+      sameAs: { opencode: ["grep"], gemini: ["search_file_content", "grep_search"] },
+    },
     output: GREP_OUTPUT,
     limits: { timeoutMs: CALL_MS },
     labels: ["sensitive_data"],

@@ -1,3 +1,4 @@
+import { showName } from "../../io/shell/terminal-text.ts";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import type { Preview, ToolContext } from "../../core/tool.ts";
@@ -57,7 +58,7 @@ export function createScopes(dependencies: SearchDependencies) {
 /** If a rule asks about a search. Throws if the path cannot be read anyway. */
 export async function previewSearch(title: string, files: Files, path: string): Promise<Preview> {
   const { real } = await files.info(path);
-  return { title: `${title} ${path}`, content: [{ type: "text", text: files.show(real) }] };
+  return { title: `${title} ${showName(path)}`, content: [{ type: "text", text: showName(files.show(real)) }] };
 }
 
 /** Parameters that both tools have. */

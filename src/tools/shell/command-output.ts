@@ -3,10 +3,10 @@ import { countOf } from "../../core/results/count-of.ts";
 import { withDefaults } from "../../core/options.ts";
 import { resultTokensOf } from "../../core/results/next-call.ts";
 import type { ToolContext } from "../../core/tool.ts";
+import { countNewlines } from "../../io/shell/error-lines.ts";
 import { type Exit, exitMeaning, type ExitMeaning } from "../../io/shell/exit-status.ts";
 import { DEFAULT_RESULT_TOKENS, estimatedTokens } from "../../core/results/estimated-tokens.ts";
 import {
-  countNewlines,
   type NumberedLine,
   orphanedPrefix,
   type OutputText,
@@ -207,6 +207,7 @@ export function describeExit({ reason, exitCode, signal }: Exit): string {
     case "aborted":
       return "cancelled";
     case "killed":
+    case "limit":
       return "killed";
   }
 }

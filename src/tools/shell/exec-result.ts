@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { text } from "../../core/content.ts";
 import { type ErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
@@ -60,7 +61,7 @@ export const EXEC_OUTPUT = describeOutput<ExecDetails>({
   durationMs: field.integer(),
   timedOut: field.flag(),
   "signal?": field.text(),
-  reason: field.text("exited, signalled, timeout, aborted, killed or running"),
+  reason: field.text("exited, signalled, timeout, aborted, killed, limit or running"),
   "processId?": field.text("For the process tool, while there is something to read or kill"),
   "spillRef?": field.text("The complete output, for read and grep"),
   workingDirectory: field.text(),
@@ -81,6 +82,8 @@ export interface Run {
   stopped: boolean;
   /** How it was confined; undefined: not at all. */
   profile?: ConfinementProfile;
+  /** What it was shown as empty, as shown to a model, and the home folder if most of it was not shown. */
+  hidden?: { paths: readonly string[]; home?: string };
   /** Why it was not confined although a sandbox is configured. */
   unconfined?: string;
   /** What it changed although it must not. */
@@ -128,6 +131,7 @@ export async function describeRun(run: Run, limits: ReplyLimits): Promise<ToolOu
     ...(isAsking ? [inputNote(run)] : []),
     ...(exit && triedPatchProgram(command, output) ? [patchNote(run)] : []),
     ...refusals,
+    ...describeHidden(output, run.hidden),
     ...describeChanges(run.changes),
     ...unconfined,
   ].map((note) => `[${note}]`);
@@ -176,6 +180,8 @@ function notesOn(run: Run, exit: Exit | undefined): string[] {
   if (exit.reason === "timeout") notes.push(timeoutNote(run));
   else if (exit.reason === "aborted") notes.push("cancelled: the command and everything it started was killed");
   else if (exit.reason === "killed") notes.push("killed from outside this call, by `process` or by a shutdown");
+  else if (exit.reason === "limit")
+    notes.push("killed: the command and everything it started used more than commands without approval may");
   else if (exit.signal) notes.push(`killed by the signal ${exit.signal} (exit code ${exit.exitCode})`);
   else if (exit.exitCode !== 0) notes.push(`exit code ${exit.exitCode}${meaning?.note ? `: ${meaning.note}` : ""}`);
   if (exit.hint) notes.push(exit.hint);
@@ -231,6 +237,12 @@ function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; messag
         message: "The command was killed from outside this call.",
         next: "Its output until then is included. Run it again only if it is still needed.",
       };
+    case "limit":
+      return {
+        code: "failed",
+        message: `The command was killed. ${exit.hint ?? ""}`.trim(),
+        next: "Commands that run without approval may not use more. Its output until then is included.",
+      };
     case "signalled":
       return {
         code: "exit_code",
@@ -249,7 +261,9 @@ function explainFailure({ limitMs }: Run, exit: Exit): { code: ErrorCode; messag
 /** Messages of programs that the sandbox has refused something, and what they tried. */
 const REFUSALS: readonly { pattern: RegExp; tried: (found: RegExpMatchArray) => string }[] = [
   {
-    pattern: /['"‘]?((?:\/|\.)[^\s'"’:]*)['"’]?: (?:Read-only file system|Permission denied|Operation not permitted)/i,
+    // A path is tried at its beginning only: at each character, a long one would take too long.
+    pattern:
+      /(?<![^\s'"‘’:])([/.][^\s'"’:]*)['"’]?: (?:Read-only file system|Permission denied|Operation not permitted)/i,
     tried: ([, path]) => `to use ${path}`,
   },
   { pattern: /(?:EROFS|EACCES|EPERM): [\w\s-]+, \w+ '([^']+)'/, tried: ([, path]) => `to use ${path}` },
@@ -288,6 +302,25 @@ function explainRefusals(output: string, profile: ConfinementProfile): string[] 
     ];
   }
   return [];
+}
+
+/** What a command printed about hidden files is not how they are. */
+function describeHidden(output: string, { paths, home }: NonNullable<Run["hidden"]> = { paths: [] }): string[] {
+  const notes: string[] = [];
+  const printed = paths.filter((path) => namesFile(output, basename(path)));
+  if (printed.length > 0) {
+    const more = printed.length > MAX_NAMED ? ` and ${printed.length - MAX_NAMED} more` : "";
+    notes.push(`hidden from this command, and shown to it as empty: ${printed.slice(0, MAX_NAMED).join(", ")}${more}`);
+  }
+  if (home !== undefined && output.includes(`${home}/`) && /No such file|ENOENT/.test(output))
+    notes.push(`only installed tools and settings in ${home} are shown to this command; other files may exist`);
+  return notes;
+}
+
+/** Whether a line ends with the name, as in lists of files. */
+function namesFile(text: string, name: string): boolean {
+  const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return text.includes(name) && new RegExp(`(?:^|[\\s/'"])${escaped}/?['"]?$`, "m").test(text);
 }
 
 const MAX_NAMED = 5;

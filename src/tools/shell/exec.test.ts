@@ -156,7 +156,7 @@ describe("exec", () => {
     const context = { allowedPaths: undefined } as Parameters<NonNullable<typeof tool.preview>>[1];
     const { facts = [], content } = await tool.preview!(params, context);
     expect(facts.map((fact) => fact.text)).toEqual([`It runs in ${workspace}.`, "With A=1"]);
-    expect(textOf(content)).toBe("Its input:\nx\\u{7}");
+    expect(textOf(content)).toBe("Its input:\n| x\\u{7}");
     const asking = createHaft({ registry: haft.registry });
     expect(await asking.execute("exec", { command: "touch x" })).toMatchObject({ pending: { kind: "approval" } });
   });

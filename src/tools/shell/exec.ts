@@ -1,24 +1,26 @@
+import { tmpdir } from "node:os";
+import { delimiter, isAbsolute, join } from "node:path";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock, type Timer } from "../../core/clock.ts";
-import { text } from "../../core/content.ts";
+import { quoteText, text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
 import { type LocalizedText, localizedText, type TextKey } from "../../core/localized-text.ts";
-import { maskSecret } from "../../core/mask-secrets.ts";
+import { maskSecret } from "../../core/secrets/mask-secrets.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { nextCall } from "../../core/results/next-call.ts";
 import type { CommandReading } from "../../core/signature.ts";
 import { type Preview, type TaintLabel, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { Files } from "../../io/files/files.ts";
-import { describeAllowed, isSecretName } from "../../io/files/path-policy.ts";
-import type { ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
+import { describeAllowed, isInside, isSecretName } from "../../io/files/path-policy.ts";
+import type { ConfinedCommand, ConfinementProfile, GuardReport, Sandbox } from "../../io/sandbox/sandbox.ts";
 import { FETCHING_PROGRAMS } from "../../io/shell/fetching-programs.ts";
 import { countDeletions, readCommandWith } from "../../io/shell/command-signature.ts";
-import { findShell } from "../../io/shell/find-program.ts";
+import { findProgram, findShell, isExecutableFile } from "../../io/shell/find-program.ts";
 import type { OutputBuffer, SpillSink } from "../../io/shell/output-buffer.ts";
-import { unwrapCommand } from "../../io/shell/parse-command.ts";
+import { parseCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
 import type { ProcessTable, TableStartOptions } from "../../io/shell/process-table.ts";
 import { scriptDigests } from "../../io/shell/script-digests.ts";
 import { checkWorkingFolder } from "../../io/shell/spawn-process.ts";
@@ -30,7 +32,8 @@ import { processOwner, REPLY_RESULT_LIMITS, replyLimits, type ReplyLimits } from
 import { describeRun, EXEC_OUTPUT, type ExecDetails } from "./exec-result.ts";
 import { CODEX_EXEC, convertExec, redirectPatch } from "./exec-dialects.ts";
 import { findPrinted, type PrintedLines } from "./printed-files.ts";
-import { type PlanContext, planReadOnly } from "./plan-read-only.ts";
+import { findPrintedSecrets, type LookContext, type PrintedSecrets } from "./look-at-git.ts";
+import { type PlanContext, planReadOnly, type ReadOnlyPlan } from "./plan-read-only.ts";
 import { CommandPreviews, type ShownEffects } from "./preview-effects.ts";
 
 export interface ExecDependencies {
@@ -44,7 +47,7 @@ export interface ExecDependencies {
   reply?: Partial<ReplyLimits>;
   /** Called with the lines of files that a command such as `cat` has shown. */
   saw?: (context: ToolContext, printed: PrintedLines) => void;
-  /** The sandbox for commands. Without one they have all rights of the user, and none runs without approval. */
+  /** The sandbox for commands, which may be switched off and on. Without one they have all rights of the user, and none runs without approval. */
   sandbox?: Sandbox;
   /** Where effects of commands are kept until a person has decided. If omitted, no command runs before its approval. */
   previews?: { stateFolder: () => string; maxMs?: number };
@@ -60,30 +63,54 @@ const TERMINAL = { cols: 120, rows: 30 };
 export function createExecTool(dependencies: ExecDependencies) {
   /** What a call without approval runs. Stored when the decision is made. */
   const plans = new WeakMap<ExecInput, string>();
-  const { sandbox } = dependencies;
-  const planOf = (input: ExecInput): string | undefined => planReadOnly(input, planContext(dependencies));
+  const planOf = (input: ExecInput): ReadOnlyPlan | undefined => planReadOnly(input, planContext(dependencies));
   /** The text decides whether to ask; the sandbox makes sure that it was right. Without one every command asks. */
-  const isHarmless = (input: ExecInput): boolean => {
+  const isHarmless = (input: ExecInput): boolean | Promise<boolean> => {
     const plan = input.outside_sandbox ? undefined : planOf(input);
+    const { sandbox } = dependencies;
     if (plan === undefined || sandbox?.engines.look === undefined) return false;
-    plans.set(input, plan);
-    return true;
+    const keep = ({ printed, hidden: hiddenFromGit }: PrintedSecrets): boolean => {
+      const context = { ...planContext(dependencies), hiddenFromGit };
+      const kept = hiddenFromGit.length === 0 ? plan : planReadOnly(input, context);
+      if (printed !== undefined || !kept) return false;
+      plans.set(input, kept.text);
+      return true;
+    };
+    if (plan.git.length === 0) return keep({ hidden: [] });
+    return findPrintedSecrets(plan.git, lookContext(sandbox, dependencies)).then(keep, () => false);
   };
-  const runsByItself = (input: ExecInput): boolean =>
-    sandbox?.autoAllow === true && input.outside_sandbox !== true && sandbox.engines.work !== undefined;
-  const planned = (input: ExecInput): string | undefined => (isHarmless(input) ? plans.get(input) : undefined);
-  const needsApproval = (input: ExecInput): boolean => !(isHarmless(input) || runsByItself(input));
-  const previews =
-    sandbox && dependencies.previews
-      ? new CommandPreviews({ ...dependencies, sandbox, ...dependencies.previews })
-      : undefined;
+  const runsByItself = (input: ExecInput): boolean => {
+    const { sandbox } = dependencies;
+    return sandbox?.autoAllow === true && input.outside_sandbox !== true && sandbox.engines.work !== undefined;
+  };
+  const planned = async (input: ExecInput): Promise<string | undefined> =>
+    (await isHarmless(input)) ? plans.get(input) : undefined;
+  /** A command of git that may print a secret of the history asks, although the sandbox confines it. */
+  const needsApproval = (input: ExecInput): boolean | Promise<boolean> => {
+    const harmless = isHarmless(input);
+    return typeof harmless === "boolean" ? !(harmless || runsByItself(input)) : harmless.then((is) => !is);
+  };
+  let kept: CommandPreviews | undefined;
+  const previewsNow = (): CommandPreviews | undefined => {
+    const { sandbox, previews } = dependencies;
+    if (!sandbox || !previews) return undefined;
+    return (kept ??= new CommandPreviews({
+      ...dependencies,
+      sandbox,
+      stateFolder: previews.stateFolder,
+      get maxMs() {
+        return dependencies.previews?.maxMs;
+      },
+    }));
+  };
   const showEffects = (input: ExecInput, context: ToolContext, cwd: string): Promise<ShownEffects> | undefined => {
     // What only reads has no effects.
     if (planOf(input) !== undefined) return undefined;
-    return previews?.show(input, context, () => {
+    return previewsNow()?.show(input, context, () => {
       const env = commandEnvironment(input, context, dependencies);
       const shell = findShell(env);
-      return { argv: [shell.path, ...shell.args(input.command)], cwd, env };
+      const secretVariables = Object.keys(env).filter((name) => !(name in withoutSecrets(env)));
+      return { argv: [shell.path, ...shell.args(input.command)], cwd, env, secretVariables };
     });
   };
   return createTool({
@@ -126,28 +153,39 @@ export function createExecTool(dependencies: ExecDependencies) {
     },
     labels: ["untrusted_input", "sensitive_data", "outside_effect"],
     labelsOf: (input) => {
-      const isConfined = input.outside_sandbox !== true && sandbox?.engines.work !== undefined;
+      const isConfined = input.outside_sandbox !== true && dependencies.sandbox?.engines.work !== undefined;
       const reachesOut = planOf(input) === undefined && !isConfined;
       return [...commandLabels(input.command), ...(reachesOut ? (["outside_effect"] as const) : [])];
     },
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "运行命令", short: "运行 shell 命令，返回输出和退出码。" },
+      isCore: true,
+      knownAs: ["bash", "shell", "run_shell_command"],
+      sameAs: { opencode: ["bash"], gemini: ["run_shell_command"] },
+    },
     output: EXEC_OUTPUT,
-    permission: (input) => (needsApproval(input) ? "confirm" : "auto"),
+    permission: (input) => {
+      const named = (asks: boolean) => (asks ? "confirm" : "auto");
+      const asks = needsApproval(input);
+      return typeof asks === "boolean" ? named(asks) : asks.then(named);
+    },
     signature: ({ command, working_directory: directory, env, stdin, outside_sandbox: outside }) => {
-      const reading = withoutPrefixRules(readCommandWith(command, { directory, env: envOf(env), stdin }));
+      const isReplaced = replacedPrograms(dependencies);
+      const reading = withoutPrefixRules(readCommandWith(command, { directory, env: envOf(env), stdin, isReplaced }));
       // A rule that allows the command does not allow it outside the sandbox.
-      const undetermined = outside && sandbox ? "It would run outside the sandbox." : reading.undetermined;
+      const undetermined = outside && dependencies.sandbox ? "It would run outside the sandbox." : reading.undetermined;
       return { text: command, command: { ...reading, undetermined }, effects: { delete: countDeletions(command) } };
     },
     preview: (input, context) =>
       previewCommand(input, dependencies.files.narrow(context.allowedPaths), {
-        sandbox,
+        sandbox: dependencies.sandbox,
         effectsIn: (cwd) => showEffects(input, context, cwd),
       }),
     validate: (input) => (input.command.trim() === "" ? "command: is blank" : refuseTimes(input)),
     // Planned again if the input is another object than at the decision: what reads runs in `look` in any case.
     run: async (input, context) => {
-      const plan = plans.get(input) ?? planned(input);
+      const plan = plans.get(input) ?? (await planned(input));
+      const previews = previewsNow();
       const previewed = plan === undefined ? await previews?.find(input, context) : undefined;
       if (previews && previewed) return previews.apply(previewed, context);
       return run(input, context, { ...dependencies, plan });
@@ -167,13 +205,13 @@ async function run(
   const { processes, clock = systemClock, reply } = dependencies;
   const { signal } = context;
   const files = dependencies.files.narrow(context.allowedPaths);
-  if (dependencies.plan !== undefined && context.allowedPaths) requireReadable(input, files, dependencies);
+  if (dependencies.plan !== undefined && context.allowedPaths) await requireReadable(input, files, dependencies);
   const cwd = files.realPath(input.working_directory ?? ".");
   const owner = processOwner(context.caller);
   const { waitForEnd } = context;
   const { limitMs, yieldMs } = runTimes({ ...input, waitForEnd });
   const startedAt = clock.monotonic();
-  const { start, profile, finish } = await confinedStart(input, context, { ...dependencies, cwd, limitMs });
+  const { start, profile, hidden, finish } = await confinedStart(input, context, { ...dependencies, cwd, limitMs });
   const { id, process } = await processes.start(owner, start);
   giveInput(process, input);
   const stopStreaming = streamOutput(process.output, (news) => context.update(toUpdate(news)), {
@@ -198,6 +236,7 @@ async function run(
       elapsedMs: clock.monotonic() - startedAt,
       stopped,
       profile,
+      hidden: hidden && { paths: hidden.paths.map((path) => files.show(path)), home: hidden.home },
       unconfined: profile === undefined && !input.outside_sandbox ? dependencies.sandbox?.notice : undefined,
       changes: process.exit && (await finish?.()),
       input: input.keep_stdin_open || input.pty ? undefined : input.stdin === undefined ? "closed" : "ended",
@@ -218,6 +257,7 @@ interface ConfinedStart {
   start: TableStartOptions;
   /** Undefined: it is not confined. */
   profile?: ConfinementProfile;
+  hidden?: ConfinedCommand["hidden"];
   finish?(): Promise<GuardReport>;
 }
 
@@ -254,12 +294,14 @@ async function confinedStart(
   return {
     start: {
       ...options,
-      env: { ...(profile === "look" ? withoutSecrets(env) : env), ...confined.env },
+      env: { ...(profile === "look" || sandbox.autoAllow ? withoutSecrets(env) : env), ...confined.env },
       argv: confined.command,
       label: input.command,
       isSupervised: true,
+      limits: confined.limits,
     },
     profile,
+    hidden: confined.hidden,
     finish: () => confined.finish(),
   };
 }
@@ -292,9 +334,35 @@ function planContext({ environments, files }: ExecDependencies): PlanContext {
   return { files, env: environments.environmentOf(undefined) };
 }
 
+/** Whether the shell would find a program of the workspace, or another folder that commands write, under a name. */
+function replacedPrograms({ environments, files }: ExecDependencies): (program: string) => boolean {
+  const env = environments.environmentOf(undefined);
+  const roots = files.policy.layers.flat().filter(({ path, writable }) => writable && path !== "/");
+  const open = [tmpdir(), ...roots.map(({ path }) => path)];
+  const isOpenFolder = (folder: string): boolean => !isAbsolute(folder) || open.some((root) => isInside(folder, root));
+  // Most PATHs have no such folder.
+  const folders = (env["PATH"] ?? "").split(delimiter);
+  const last = folders.findLastIndex(isOpenFolder);
+  const searched = folders.slice(0, last + 1);
+  return (program) => {
+    if (searched.length === 0) return false;
+    const found = searched.find((folder) => !isAbsolute(folder) || isExecutableFile(join(folder, program)));
+    return found !== undefined && isOpenFolder(found);
+  };
+}
+
+function lookContext(sandbox: Sandbox, { environments, files }: ExecDependencies): LookContext {
+  const env = withoutSecrets(environments.environmentOf(undefined));
+  return { sandbox, policy: files.policy, env, git: findProgram("git", env, { first: ["/usr/bin", "/bin"] }) ?? "git" };
+}
+
 /** The call may narrow its paths after the decision that no approval is needed. */
-function requireReadable(input: ExecInput, files: Files, dependencies: ExecDependencies): void {
-  if (planReadOnly(input, { ...planContext(dependencies), files, isNarrowed: true }) !== undefined) return;
+async function requireReadable(input: ExecInput, files: Files, dependencies: ExecDependencies): Promise<void> {
+  const { sandbox } = dependencies;
+  const plan = planReadOnly(input, { ...planContext(dependencies), files, isNarrowed: true });
+  if (plan?.git.length === 0) return;
+  const context = sandbox && { ...lookContext(sandbox, dependencies), policy: files.policy };
+  if (plan && context && (await findPrintedSecrets(plan.git, context)).printed === undefined) return;
   throw toolError("path_denied", "Permission denied: Access denied: the command reads outside the paths of this call", {
     next: `Allowed paths: ${describeAllowed(files.policy)}. Read only inside them.`,
   });
@@ -351,9 +419,11 @@ async function previewCommand(
     add("preview.variable", { name, value: showHiddenCharacters(String(value)) });
   const effects = await effectsIn(cwd);
   facts.push(...(effects?.facts ?? []));
-  const blocks = stdin ? [`Its input:\n${showHiddenCharacters(stdin)}`] : [];
-  const content = [...blocks, ...(effects?.blocks ?? [])].map((block) => text(block));
-  return { title: "Run a command", facts, content, omitted: effects?.omitted };
+  const blocks = stdin ? [`Its input:\n${quoteText(showHiddenCharacters(stdin))}`] : [];
+  const content = [...(effects?.blocks ?? []), ...blocks].map((block) => text(block));
+  const { output, counts, omitted, whole, unshown } = effects ?? {};
+  const all = whole === undefined ? undefined : [`$ ${showHiddenCharacters(command)}`, ...blocks, "", whole].join("\n");
+  return { title: "Run a command", facts, content, output, counts, omitted, unshown, whole: all };
 }
 
 /** The time parameters of `exec`. */
@@ -506,6 +576,8 @@ const REVEALING_PROGRAMS = new Set([
  * here.
  */
 export function commandLabels(command: string): TaintLabel[] {
+  // What was not analysed may fetch and reveal anything.
+  if (parseCommand(command).problem?.kind === "tooComplex") return ["untrusted_input", "sensitive_data"];
   const { commands } = unwrapCommand(command);
   const fetches = commands.some(
     ({ name, argv }) => FETCHING_PROGRAMS.has(name) || (name === "git" && argv.some((word) => FETCHING_GIT.has(word))),
@@ -521,7 +593,8 @@ export function commandLabels(command: string): TaintLabel[] {
 
 /** A rule that ends in `*` allows no command that names a secret: the person who wrote it did not see the name. */
 function withoutPrefixRules(reading: CommandReading): CommandReading {
-  if (!wordsOf(reading.text).some(isSecretName)) return reading;
+  // No rule allows what was not analysed.
+  if (reading.problem !== undefined || !wordsOf(reading.text).some(isSecretName)) return reading;
   const parts = reading.parts.map((part) => ({
     ...part,
     forms: part.forms.map((form) => ({ ...form, exactOnly: true })),

@@ -1,5 +1,6 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
@@ -7,7 +8,7 @@ import { errorMessage, toolError } from "../../core/error.ts";
 import { type LocalizedText, localizedText } from "../../core/localized-text.ts";
 import type { ToolOutput } from "../../core/result.ts";
 import { nextCall } from "../../core/results/next-call.ts";
-import type { ToolContext } from "../../core/tool.ts";
+import type { Preview, ToolContext } from "../../core/tool.ts";
 import { createFiles, type Files, filesOfCommands } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { applyEffects, changedSince } from "../../io/sandbox/apply-effects.ts";
@@ -22,7 +23,8 @@ import { parseCommand, unwrapCommand } from "../../io/shell/parse-command.ts";
 import { type RunningProcess, startProcess } from "../../io/shell/run-process.ts";
 import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { replyLimits, type ReplyLimits } from "./command-output.ts";
-import { clip, countChanges, countFiles, describeEffects, describeGuarded } from "./describe-effects.ts";
+import { clip, countChanges, countFiles, describeEffects, describeGuarded, listTemporary } from "./describe-effects.ts";
+import { quoteText } from "../../core/content.ts";
 import { describeRun, type ExecDetails } from "./exec-result.ts";
 
 /** The parts of a call of `exec` that decide whether and how it is previewed. */
@@ -42,6 +44,8 @@ export interface CommandStart {
   argv: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
+  /** Names of variables that may hold secrets. */
+  secretVariables: readonly string[];
 }
 
 export interface PreviewDependencies {
@@ -57,11 +61,10 @@ export interface PreviewDependencies {
 }
 
 /** What an approver is shown of the effects of a command. */
-export interface ShownEffects {
+export interface ShownEffects extends Pick<Preview, "output" | "counts" | "omitted" | "unshown" | "whole"> {
   facts: LocalizedText[];
-  /** The output, the changed files and their differences. */
+  /** The changed files and their differences. */
   blocks: string[];
-  omitted?: string;
 }
 
 interface PreviewResult {
@@ -73,6 +76,9 @@ interface PreviewResult {
 
 type Run = RecordedRun<PreviewResult>;
 
+/** Why its effects are unknown; `unshown` if a person has to confirm that. */
+type NotRecorded = string | { unshown: string };
+
 /** A run that a person may approve. */
 export interface PreviewedRun {
   key: string;
@@ -81,6 +87,7 @@ export interface PreviewedRun {
 
 const DEFAULT_PREVIEW_MS = 10_000;
 const DISK_CHECK_MS = 250;
+const MAX_FAILED = 100;
 
 /**
  * Runs commands in a copy of the workspace before their approval. If it is approved, exactly these effects are applied,
@@ -90,6 +97,8 @@ export class CommandPreviews {
   readonly #dependencies: PreviewDependencies;
   readonly #store: PreviewStore<PreviewResult>;
   readonly #files: Files;
+  /** Why the effects of a call could not be recorded. */
+  readonly #failed = new BoundedMap<string, { input: string; why: NotRecorded }>(MAX_FAILED);
   /** What was shown last for the input of a call. */
   readonly #ready = new WeakMap<object, PreviewedRun>();
 
@@ -105,8 +114,12 @@ export class CommandPreviews {
     const key = PreviewStore.keyOf(context.callId, context.caller);
     try {
       const known = await this.#recorded(key, input);
-      const run = known ?? reasonNotToRun(input) ?? (await this.#record(key, input, context, start()));
+      const run =
+        known ??
+        reasonNotToRun(input) ??
+        (await this.#recordOnce(key, input, () => this.#record(key, input, context, start())));
       if (typeof run === "string") return unknownEffects(run);
+      if ("unshown" in run) return { facts: [], blocks: [], unshown: run.unshown };
       this.#ready.set(input, { key, run });
       return run.result.shown;
     } catch (error) {
@@ -166,8 +179,8 @@ export class CommandPreviews {
   /** Undefined if nothing was recorded, or if a file has changed since. */
   async #recorded(key: string, input: PreviewedInput): Promise<Run | undefined> {
     const run = this.#store.load(key);
-    // Without facts: recorded by an earlier version.
-    if (!run?.result.shown.facts) return undefined;
+    // Without counts: recorded by an earlier version.
+    if (!run?.result.shown.counts) return undefined;
     const lasting = run.effects.filter(({ isTemporary }) => !isTemporary);
     const isSame = run.result.input === digestOf(input) && (await changedSince(lasting, this.#files)).length === 0;
     if (isSame) return run;
@@ -175,23 +188,43 @@ export class CommandPreviews {
     return undefined;
   }
 
+  /** A question about the same call, as after its answer, does not run again what could not be recorded. */
+  async #recordOnce(
+    key: string,
+    input: PreviewedInput,
+    record: () => Promise<Run | NotRecorded>,
+  ): Promise<Run | NotRecorded> {
+    const digest = digestOf(input);
+    const failed = this.#failed.get(key);
+    if (failed?.input === digest) return failed.why;
+    const run = await record();
+    this.#failed.delete(key);
+    if (typeof run === "string" || "unshown" in run) this.#failed.set(key, { input: digest, why: run });
+    return run;
+  }
+
   /** Runs the command in a view. A text says why its effects are unknown. */
   async #record(
     key: string,
     input: PreviewedInput,
     context: ToolContext,
-    { argv, cwd, env }: CommandStart,
-  ): Promise<Run | string> {
+    { argv, cwd, env, secretVariables }: CommandStart,
+  ): Promise<Run | NotRecorded> {
     const { sandbox } = this.#dependencies;
+    // Without them it may do something else.
+    if (secretVariables.length > 0) return `it gets ${listed(secretVariables)}, which may hold a secret`;
     const { allowedPaths } = context;
     const view = await sandbox.openView(argv, { cwd, terminal: false, allowedPaths });
     if ("why" in view) return view.why;
     try {
       const started = { argv: view.command, cwd, env: { ...env, ...view.env } };
       const { output, problem } = await this.#run(input, context, { view, started });
+      const used = view.used(output.details?.output ?? "");
+      if (!used) return problem ?? "which hidden files it opened is not known";
+      if (used.secrets.length > 0) return { unshown: this.#describeUsed(used.secrets) };
       if (problem !== undefined) return problem;
       const found = view.collect();
-      const shown = await this.#describe(found, output);
+      const shown = await this.#describe(found, output, used.denied);
       const result = { output, shown, input: digestOf(input) };
       const { effects, guarded } = found;
       const run = { effects, guarded, secrets: [...found.secrets], result };
@@ -208,10 +241,12 @@ export class CommandPreviews {
   async #run(
     input: PreviewedInput,
     context: ToolContext,
-    { view, started }: { view: CommandView; started: CommandStart },
+    { view, started }: { view: CommandView; started: Omit<CommandStart, "secretVariables"> },
   ): Promise<{ output: ToolOutput<ExecDetails>; problem?: string }> {
     const { openSpill, reply, maxMs = DEFAULT_PREVIEW_MS, clock = systemClock } = this.#dependencies;
-    const { callId, caller, signal } = context;
+    const { caller, signal } = context;
+    // The address of an output contains the call id. The caller must not find this one before the approval.
+    const callId = `preview-${randomUUID()}`;
     const limitMs = Math.min(maxMs, input.timeout ?? maxMs);
     const startedAt = clock.monotonic();
     const process = await startProcess({
@@ -221,6 +256,7 @@ export class CommandPreviews {
       signal,
       output: { separateStreams: true, openSpill: openSpill && (() => openSpill({ callId, caller })) },
       isSupervised: true,
+      limits: view.limits,
       leftBehind: "kill",
     });
     if (input.stdin !== undefined) {
@@ -246,23 +282,52 @@ export class CommandPreviews {
     return { output, problem: isTooLarge ? "it writes too much" : problemOf(output.details, limitMs) };
   }
 
-  async #describe(found: ViewEffects, { details }: ToolOutput<ExecDetails>): Promise<ShownEffects> {
+  #describeUsed(secrets: readonly string[]): string {
+    const names = listed(secrets.map((path) => showHiddenCharacters(this.#files.show(path))));
+    return `It opened ${names}, which it may only read after approval. It will run again after approval; its effects are not known`;
+  }
+
+  async #describe(
+    found: ViewEffects,
+    { details }: ToolOutput<ExecDetails>,
+    denied: readonly string[],
+  ): Promise<ShownEffects> {
     const { effects, guarded } = found;
     const lasting = effects.filter(({ isTemporary }) => !isTemporary);
-    const temporary = effects.length - lasting.length;
-    const { lines, diffs, omitted } = await describeEffects(lasting, found, this.#files);
-    const output = clip(showHiddenCharacters(details?.output ?? "").trimEnd());
-    if (output.omitted !== undefined) omitted.push(output.omitted);
+    const temporary = effects.filter(({ isTemporary }) => isTemporary);
+    const { lines, diffs, counts, omitted, whole } = await describeEffects(lasting, found, this.#files);
+    const printed = showHiddenCharacters(details?.output ?? "").trimEnd();
+    const output = clip(printed);
     const digest = digestOf([effects, guarded, details?.output, details?.exitCode]);
     const ran = { exitCode: String(details?.exitCode), changes: countFiles(lasting) };
     const facts = [localizedText("preview.ran", ran)];
     if (guarded.length > 0) facts.push(localizedText("preview.guarded", { text: describeGuarded(found, this.#files) }));
-    if (temporary > 0) facts.push(localizedText("preview.temporaryFiles", { count: temporary }));
-    facts.push(localizedText(output.text === "" ? "preview.noOutput" : "preview.output"));
+    if (denied.length > 0) {
+      const paths = listed(denied.map((path) => showHiddenCharacters(this.#files.show(path))));
+      facts.push(localizedText("preview.usedDenied", { paths }));
+    }
+    if (temporary.length > 0) facts.push(localizedText("preview.temporaryFiles", { count: temporary.length }));
+    facts.push(localizedText(output === "" ? "preview.noOutput" : "preview.output"));
     facts.push(localizedText("preview.effectsHash", { hash: digest.slice(0, 16) }));
-    const blocks = [output.text, lines.join("\n"), diffs.join("\n")].filter((block) => block !== "");
-    return { facts, blocks, omitted: omitted.length > 0 ? omitted.join("; ") : undefined };
+    const blocks = [lines.join("\n"), diffs.join("\n")].filter((block) => block !== "");
+    const isWhole = whole === undefined && output === printed && temporary.length === 0;
+    const listing = [whole ?? blocks.join("\n\n"), ...listTemporary(temporary)].filter((part) => part !== "");
+    return {
+      facts,
+      blocks,
+      output: output === "" ? undefined : output,
+      counts,
+      omitted: omitted.length > 0 ? omitted.join("; ") : undefined,
+      whole: isWhole ? undefined : [...listing, "", "It printed:", quoteText(printed)].join("\n"),
+    };
   }
+}
+
+const MAX_NAMED = 5;
+
+function listed(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
+  return names.slice(0, MAX_NAMED).join(", ") + more;
 }
 
 const NO_JOURNAL = { before: async () => undefined };
@@ -297,14 +362,21 @@ const NOT_CONFINED = 125;
 /** Why the run says nothing about what the command would do. */
 function problemOf(details: ExecDetails | undefined, limitMs: number): string | undefined {
   if (!details || details.reason === "timeout") return `it did not end within ${limitMs / 1000} s`;
+  if (details.reason === "limit") return TOO_MUCH;
   const { exitCode, output, stderr = "" } = details;
   if (exitCode === NOT_CONFINED && stderr.includes("haft-launch: cannot confine"))
     return "this machine has no overlays";
   if (exitCode === KILLED_BY_FILE_SIZE) return "it writes a very large file";
   if (exitCode === 0) return undefined;
   if (/cross-device link|\bEXDEV\b/i.test(output)) return "it renames a folder, which a copy cannot do";
+  if (LIMIT_FAILURE.test(output)) return TOO_MUCH;
   return NETWORK_FAILURE.test(output) ? "it needs the network" : undefined;
 }
+
+const TOO_MUCH = "it uses too many processes or too much memory";
+/** What programs print if the kernel refuses more of something. */
+const LIMIT_FAILURE =
+  /Resource temporarily unavailable|can't start new thread|Cannot allocate memory|\bMemoryError\b|\bpthread_create\b|Too many open files|\bEMFILE\b|\bENOMEM\b|No space left on device|\bENOSPC\b/i;
 
 const NETWORK_FAILURE =
   /Could not resolve (?:host|proxy)|EAI_AGAIN|ENOTFOUND|ENETUNREACH|ECONNREFUSED|Network is unreachable|name resolution|Name or service not known|no such host|Connection refused/i;

@@ -72,7 +72,11 @@ export function createProcessTool(dependencies: ProcessDependencies) {
     // Output was labelled when exec started the process.
     labels: ["outside_effect"],
     labelsOf: (input) => (typesSomething(input) ? ["outside_effect"] : []),
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "后台进程", short: "列出、读取、输入和结束 exec 留在后台运行的进程。" },
+      isCore: true,
+      sameAs: { opencode: ["bash"], gemini: ["run_shell_command"] },
+    },
     output: PROCESS_OUTPUT,
     // Text typed into a shell is a new command. All other actions only read or kill what was permitted.
     permission: (input) => (typesSomething(input) ? "confirm" : "auto"),
