@@ -42,7 +42,11 @@ function createCliResponseTool({ messageSink }: { messageSink: MessageSink }) {
     category: ToolCategory.AGENT,
     aliases: ["cli-response"],
     tags: ["agent", "say", "person", "terminal"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "告知用户", short: "立即向终端前的人显示一条消息，同时继续工作。" },
+      isCore: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ message: field.text(), wasHeard: field.flag("Somebody was at the terminal") }),
     async run({ message }, { caller, callId }) {
       const wasShown = await messageSink.say(message, { caller, callId });
@@ -67,7 +71,11 @@ function createStopResponseTool() {
     category: ToolCategory.AGENT,
     aliases: ["stop-response"],
     tags: ["agent", "end", "turn"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "停止", short: "结束本轮：直到再次收到消息为止不再做任何事。" },
+      isCore: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ stopped: field.flag() }),
     idempotent: true,
     run({ reason }) {

@@ -58,7 +58,13 @@ export function createCallSubagentTool({ agents, maxDepth = DEFAULT_MAX_DEPTH }:
     kind: "readonly",
     category: ToolCategory.AGENT,
     tags: ["agent", "subagent", "delegate", "route"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "调用子代理", short: "把一项任务交给另一个代理，并返回它的回答。" },
+      isCore: true,
+      usesOtherTools: true,
+      knownInRules: ["agent", "task"],
+      sameAs: { opencode: ["task"], gemini: [] },
+    },
     output: describeOutput<{ agent: string } & Omit<SubagentOutcome, "error">>({
       agent: field.text(),
       text: field.text("Its answer"),

@@ -38,7 +38,11 @@ export function createSkillTool({ skills }: { skills: SkillSource }) {
     kind: "readonly",
     category: ToolCategory.AGENT,
     tags: ["agent", "instructions", "SKILL.md"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "加载技能", short: "加载一项技能的说明，或属于它的一个文件。" },
+      isCore: true,
+      sameAs: { opencode: ["skill"], gemini: ["activate_skill"] },
+    },
     output: describeOutput({
       name: field.text(),
       "file?": field.text("The file that was read"),

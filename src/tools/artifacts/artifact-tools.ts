@@ -81,7 +81,10 @@ function createCreateArtifactTool(manager: ArtifactManager) {
     kind: "write",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "write", "report"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "创建文档", short: "创建本会话的一份带版本的文档，例如报告、计划或代码。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ ...ARTIFACT_FIELDS, version: field.integer() }),
     locks: artifactLock,
     async run({ id, title, content_type: contentType, content }, context) {
@@ -121,7 +124,10 @@ function createReadArtifactTool(manager: ArtifactManager) {
     kind: "readonly",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "read", "version"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取文档", short: "分页显示文档的文本，最新版本或旧版本。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput<
       Pick<Artifact, "id" | "title" | "contentType"> & ArtifactVersionInfo & TextPage & { newest: number }
     >({
@@ -194,7 +200,10 @@ function createUpdateArtifactTool(manager: ArtifactManager) {
     kind: "write",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "edit", "replace"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "更新文档", short: "替换文档中的一段，并创建新版本。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       id: field.text(),
       version: field.integer(),
@@ -257,7 +266,10 @@ function createRewriteArtifactTool(manager: ArtifactManager) {
     kind: "write",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "write", "replace"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "重写文档", short: "用新版本替换文档的全部文本；旧版本仍可读取。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       id: field.text(),
       version: field.integer(),
@@ -294,7 +306,10 @@ function createListArtifactsTool(manager: ArtifactManager) {
     kind: "readonly",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "list"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "列出文档", short: "列出本会话的文档，最近修改的在前。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       artifacts: field.list(
         field.object<Omit<Artifact, "session">>({
@@ -342,7 +357,10 @@ function createDiffArtifactTool(manager: ArtifactManager) {
     kind: "readonly",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "diff", "version"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "比较文档版本", short: "以统一差异格式显示文档两个版本之间的变化。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       id: field.text(),
       from: field.integer(),
@@ -387,7 +405,10 @@ function createGrepArtifactTool(manager: ArtifactManager, clock: Clock = systemC
     kind: "readonly",
     category: ToolCategory.ARTIFACT,
     tags: ["artifact", "document", "search", "grep"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "在文档中搜索", short: "查找文档中匹配正则表达式或包含某段文本的行。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       id: field.text(),
       version: field.integer(),

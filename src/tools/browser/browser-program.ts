@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from "playwright-core";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { type FoundBrowser, isExecutableFile } from "../../io/shell/find-program.ts";
@@ -188,14 +189,11 @@ export interface RefusedAddresses {
 const MAX_ENTRIES = 200;
 
 export function createRefusedAddresses(): RefusedAddresses {
-  const errors = new Map<string, unknown>();
+  const errors = new BoundedMap<string, unknown>(MAX_ENTRIES);
   return {
     note(target, error) {
       const key = keyOf(target.includes("://") ? target : `https://${target}`);
-      errors.delete(key);
       errors.set(key, error);
-      const [oldest] = errors.keys();
-      if (errors.size > MAX_ENTRIES && oldest !== undefined) errors.delete(oldest);
     },
     take(url) {
       const key = keyOf(url);

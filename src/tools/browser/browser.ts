@@ -187,7 +187,10 @@ export function createBrowserTool({ program, profiles, files, downloadFolder }: 
     labels: ["untrusted_input", "outside_effect"],
     concurrency: "exclusive",
     limits: { timeoutMs: 120_000 },
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "浏览器", short: "在真实浏览器（Chromium）中使用网页：打开、阅读、点击、输入、截图。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       action: field.text(),
       "tab?": field.text(),

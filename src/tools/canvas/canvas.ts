@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
@@ -161,7 +162,10 @@ export function createCanvasTool({ board, surfaceStore, load, browser, clock = s
       return action === "snapshot" ? ["untrusted_input"] : [];
     },
     concurrency: "exclusive",
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "画布", short: "向人展示内容：HTML、SVG、Markdown、Mermaid 图或网页。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       action: field.text(),
       "shown?": field.flag("Something is on the canvas"),
@@ -223,13 +227,10 @@ interface CanvasBoard {
 const MAX_SURFACES = 200;
 
 export function createCanvasBoard(): CanvasBoard {
-  const surfaces = new Map<string, Surface>();
+  const surfaces = new BoundedMap<string, Surface>(MAX_SURFACES);
   return {
     show(surface) {
-      surfaces.delete(surface.session);
       surfaces.set(surface.session, surface);
-      const [oldest] = surfaces.keys();
-      if (surfaces.size > MAX_SURFACES && oldest !== undefined) surfaces.delete(oldest);
     },
     hide: (session) => surfaces.delete(session),
     find: (session) => surfaces.get(session),

@@ -212,6 +212,8 @@ describe("ask_user", () => {
     [{ questions: [] }],
     [{ questions: [REASON, REASON, REASON, REASON, REASON] }],
     [{ questions: [{ question: "Which?", options: [{ label: "a" }, { label: "a" }] }] }],
+    [{ questions: [{ question: "Which?", options: [{ label: "Yes" }, { label: "Yes\u200b" }] }] }],
+    [{ questions: [{ question: "Which?", options: [{ label: "\u2800" }] }] }],
     [{ questions: [{ question: " " }] }],
     [{ questions: [{ question: "Which?", options: [{ label: "A\n  2. Safe" }] }] }],
     [{ questions: [{ question: "Which?", header: "A\u2028B" }] }],

@@ -33,6 +33,7 @@ const Option = z.object({
     .min(1)
     .max(100)
     .refine(isOneLine, ONE_LINE)
+    .refine((label) => looksOf(label) !== "", "has no visible character")
     .describe("What the person chooses, 1 to 5 words"),
   description: z.string().max(500).optional().describe("What choosing it means"),
 });
@@ -43,12 +44,24 @@ const Question = z.object({
   options: z
     .array(Option)
     .max(MAX_OPTIONS)
-    .refine((options) => new Set(options.map(({ label }) => label)).size === options.length, "two have the same label")
+    .refine(
+      (options) => new Set(options.map(({ label }) => looksOf(label))).size === options.length,
+      "two have the same label, or labels that look the same",
+    )
     .optional()
     .describe("The best one first. Omit them if the answer is text"),
   multiple: z.boolean().optional().describe("Whether several options may be chosen. Default: one"),
   free_text: z.boolean().optional().describe("Whether the person may write their own answer. Default: true"),
 });
+
+/** Without characters that are not seen, and in one form: a person tells the options apart by what they see. */
+function looksOf(label: string): string {
+  return label
+    .normalize("NFKC")
+    .replace(/[\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/gu, "")
+    .replace(/\s+/gu, " ")
+    .trim();
+}
 
 const Parameters = z.object({ questions: z.array(Question).min(1).max(MAX_QUESTIONS) });
 
@@ -87,7 +100,10 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
     kind: "readonly",
     category: ToolCategory.SESSION,
     tags: ["question", "clarify", "choose", "person", "input"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "询问用户", short: "向用户提出最多四个问题，每个问题可选择选项或填写文字。" },
+      sameAs: { opencode: ["question"], gemini: ["ask_user"] },
+    },
     output: describeOutput({
       answers: field.list(
         field.object({
@@ -116,6 +132,7 @@ export function createAskUserTool({ isUnattended = false }: AskUserOptions = {})
         content: [text(`The user answered:\n${lines.join("\n")}`)],
         display: answers.map(answerLine).join("; "),
         details: { answers: said, answeredBy: by },
+        metadata: { isPrivate: true },
       };
     },
   });

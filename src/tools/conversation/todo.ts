@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
@@ -31,19 +32,15 @@ const MAX_LISTS = 1000;
 
 /** Lists of this process. The longest unchanged ones are forgotten. */
 export class MemoryTodoStore implements TodoStore {
-  readonly #lists = new Map<string, readonly TodoItem[]>();
+  readonly #lists = new BoundedMap<string, readonly TodoItem[]>(MAX_LISTS);
 
   get(owner: string): readonly TodoItem[] {
     return this.#lists.get(owner) ?? [];
   }
 
   set(owner: string, items: readonly TodoItem[]): void {
-    this.#lists.delete(owner);
     if (items.length > 0) this.#lists.set(owner, structuredClone(items));
-    for (const oldest of this.#lists.keys()) {
-      if (this.#lists.size <= MAX_LISTS) return;
-      this.#lists.delete(oldest);
-    }
+    else this.#lists.delete(owner);
   }
 }
 
@@ -96,7 +93,10 @@ export function createTodoTool({ todos = new MemoryTodoStore() }: { todos?: Todo
     kind: "readonly",
     category: ToolCategory.SESSION,
     tags: ["plan", "tasks", "steps", "checklist", "progress"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "待办列表", short: "保存本任务的步骤。每次发送完整列表；不带 todos 时返回列表。" },
+      sameAs: { opencode: ["todowrite", "todoread"], gemini: ["write_todos"] },
+    },
     output: describeOutput({
       todos: field.list(
         field.object({ content: field.text(), status: field.text(`One of ${TODO_STATES.join(", ")}`) }),

@@ -29,7 +29,10 @@ export function createBase64EncodeTool() {
     kind: "readonly",
     category: ToolCategory.DATA,
     tags: ["base64", "encode"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "Base64 编码", short: "把文本按 UTF-8 编码为 base64。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ encoded: field.text() }),
     run({ text, encoding = "base64" }) {
       const bytes = Buffer.from(text, "utf8");
@@ -66,7 +69,10 @@ export function createBase64DecodeTool() {
     kind: "readonly",
     category: ToolCategory.DATA,
     tags: ["base64", "decode"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "Base64 解码", short: "解码含 UTF-8 文本的 base64 或 base64url。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ decoded: field.text() }),
     run({ encoded, encoding }) {
       const bytes = readBase64(encoded, encoding);

@@ -4,7 +4,7 @@ import { text as textBlock } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { errorMessage, toolError, type ToolError } from "../../core/error.ts";
 import type { ToolOutput } from "../../core/result.ts";
-import { parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
+import { losesDigits, parseExactly, writeExactly } from "../../core/results/exact-numbers.ts";
 import { formatJson } from "../../core/results/format-json.ts";
 import { queryJson } from "../../core/results/json-path.ts";
 import type { ToolContext } from "../../core/tool.ts";
@@ -46,7 +46,10 @@ export function createJsonParseTool(sources?: JsonSources) {
     kind: "readonly",
     category: ToolCategory.DATA,
     tags: ["json", "parse", "decode", "validate", "query"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "解析 JSON", short: "严格解析 JSON 文本，返回数据，或错误所在的行和列。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ data: field.any("The parsed value") }),
     labels: ["sensitive_data"],
     labelsOf: ({ path }) =>
@@ -134,7 +137,10 @@ export function createJsonStringifyTool() {
     kind: "readonly",
     category: ToolCategory.DATA,
     tags: ["json", "stringify", "encode", "format"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "写出 JSON", short: "把数据写成 JSON 文本。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ text: field.text("JSON") }),
     run({ data, pretty = false }) {
       const text = stringify(data, pretty);
@@ -317,12 +323,10 @@ class JsonReader {
     this.#at += token.length;
     const value = Number(token);
     if (!Number.isFinite(value)) throw jsonFault(this.#text, start, `the number ${quoted(token)} is too large.`);
-    if (/^-?\d+$/.test(token) && !Number.isSafeInteger(value) && BigInt(value) !== BigInt(token)) {
-      if (this.#notes.length < MAX_NOTES) {
-        this.#notes.push(
-          `${token.slice(0, 40)} has too many digits for a number and became ${value}; use a string instead.`,
-        );
-      }
+    if (losesDigits(token) && this.#notes.length < MAX_NOTES) {
+      this.#notes.push(
+        `${token.slice(0, 40)} has too many digits for a number and became ${value}; use a string instead.`,
+      );
     }
     return value;
   }

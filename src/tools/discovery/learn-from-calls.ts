@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { type Call, type Caller, toolOf } from "../../core/call.ts";
 import { toQuestion } from "../../core/search/tool-use.ts";
 import type { ToolResult } from "../../core/result.ts";
@@ -43,7 +44,7 @@ const QUOTED_WORDS = 4;
  * teaches nothing, nor does a call that other code than ours makes. A query that quotes a definition teaches nothing about that tool.
  */
 export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOptions): Learning {
-  const searches = new Map<string, OpenSearch[]>();
+  const searches = new BoundedMap<string, OpenSearch[]>(MAX_SESSIONS);
   /** What a running call teaches if it succeeds. */
   const lessons = new WeakMap<Call, () => string | undefined>();
 
@@ -114,11 +115,7 @@ export function learnFromCalls({ uses, from, find, hasReadUntrusted }: LearnOpti
     const user = userOf(caller);
     const key = sessionKey(caller);
     const open = searches.get(key) ?? [];
-    // Re-inserted, so the session that searched longest ago is dropped first.
-    searches.delete(key);
     searches.set(key, [...open, { user, question, found, taught: new Set<string>() }].slice(-MAX_SEARCHES));
-    const [oldest] = searches.keys();
-    if (searches.size > MAX_SESSIONS && oldest !== undefined) searches.delete(oldest);
   }
 }
 

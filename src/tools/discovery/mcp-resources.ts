@@ -69,7 +69,11 @@ function createListMcpResourcesTool(servers: ResourceServers) {
     tags: ["mcp", "resource", "document"],
     labels: ["untrusted_input"],
     idempotent: true,
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "列出 MCP 资源", short: "列出 MCP 服务器的资源：可用 read_mcp_resource 按 URI 读取的文档和数据。" },
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput<Listing>({
       resources: field.list(field.object({ server: field.text(), uri: field.text(), name: field.text() })),
       templates: field.list(field.object({ server: field.text(), uriTemplate: field.text(), name: field.text() })),
@@ -121,7 +125,11 @@ function createReadMcpResourceTool(servers: ResourceServers) {
     // The URI can leak data to the server.
     labels: ["untrusted_input", "outside_effect"],
     idempotent: true,
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取 MCP 资源", short: "按 URI 读取 MCP 服务器的一个资源。" },
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       server: field.text(),
       uri: field.text(),

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Caller } from "../../core/call.ts";
 import type { AnyTool } from "../../core/tool.ts";
 
@@ -106,7 +107,7 @@ const MAX_NAMES = 100;
 
 /** The loaded tools of conversations, in memory: a forgotten tool can be found again. */
 export class LoadedTools {
-  readonly #names = new Map<string, readonly string[]>();
+  readonly #names = new BoundedMap<string, readonly string[]>(MAX_CONVERSATIONS);
 
   /** The newest last. */
   of(caller: Partial<Caller>): readonly string[] {
@@ -116,12 +117,8 @@ export class LoadedTools {
   add(caller: Partial<Caller>, names: readonly string[]): void {
     const key = conversationKey(caller);
     const older = this.of(caller).filter((name) => !names.includes(name));
-    // Re-inserted, so the least recently used conversation is dropped first.
-    this.#names.delete(key);
     // The best match is the newest: it is the last one to be dropped.
     this.#names.set(key, [...older, ...new Set(names.toReversed())].slice(-MAX_NAMES));
-    const [oldest] = this.#names.keys();
-    if (this.#names.size > MAX_CONVERSATIONS && oldest !== undefined) this.#names.delete(oldest);
   }
 }
 
@@ -149,7 +146,7 @@ interface Choice {
  * could not cache the definitions.
  */
 export class LikelyTools {
-  readonly #chosen = new Map<string, readonly string[]>();
+  readonly #chosen = new BoundedMap<string, readonly string[]>(MAX_CONVERSATIONS);
 
   /** In the order of `tools`. Without any use or match the first ones that fit. If chosen tools are gone, others follow last. */
   choose(key: string, tools: readonly AnyTool[], choice: Choice): readonly AnyTool[] {
@@ -171,8 +168,6 @@ export class LikelyTools {
       key,
       tools.map(({ name }) => name),
     );
-    const [oldest] = this.#chosen.keys();
-    if (this.#chosen.size > MAX_CONVERSATIONS && oldest !== undefined) this.#chosen.delete(oldest);
     return tools;
   }
 }

@@ -22,6 +22,7 @@ const tools = SERVICES.flatMap((service) =>
       kind: verb === "create" ? ("readonly" as const) : ("write" as const),
       origin: { type: "mcp" as const, server: service },
       parameters,
+      needsApproval: false,
       run: () => "done",
     })),
   ),
@@ -117,7 +118,7 @@ describe("the shown tools", () => {
   });
 
   test("include the user's own or configured tools; the others can be found", () => {
-    const own = { name: "greet", description: "Greets", parameters: [], run: () => "hi" };
+    const own = { name: "greet", description: "Greets", parameters: [], needsApproval: false, run: () => "hi" };
     expect(names(open({ tools: [...tools, own] }).toLLMTools())[0]).toBe("greet");
     const core = ["stripe_create_invoice", "group:mcp:notion"];
     const shown = names(open({ tools: [own, ...tools], toolSearch: { budget: 3000, core } }).toLLMTools());

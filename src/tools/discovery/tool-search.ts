@@ -9,6 +9,7 @@ import { type MaybePromise, type Stage } from "../../core/stage.ts";
 import { MemoryToolUse, type ToolUseStore } from "../../core/search/tool-use.ts";
 import { type LearnedWords } from "../../core/search/learned-words.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
+import { BUILT_IN_TOOLS } from "../built-in-tools.ts";
 import { compactDeclaration, createDefinitionCost } from "./definition-cost.ts";
 import { type LearnFrom, learnFromCalls, type LearnOptions, userOf } from "./learn-from-calls.ts";
 import {
@@ -108,14 +109,19 @@ export interface Discovery {
 const DEFAULT_BUDGET = 20_000;
 
 /** What nearly every task needs, besides the user's own tools. */
-const DEFAULT_CORE = ["group:fs", "exec", "process", "run_code", "web_search", "web_fetch", "group:agents"];
+const DEFAULT_CORE = BUILT_IN_TOOLS.flatMap(({ name, isCore }) => (isCore ? [name] : []));
 
 /** Decides which tools are shown if not all fit, and how the others are found. */
 export function createDiscovery(parts: DiscoveryDependencies): Discovery {
-  const { counter, budget = DEFAULT_BUDGET, core, isListed, toolsFor } = parts;
+  // `budget` and `core` are read when they are used: a host may change them.
+  const { counter, isListed, toolsFor } = parts;
   // Cached: it is needed for every tool at every step of a model.
-  const known = new WeakMap<AnyTool, boolean>();
+  let known = new WeakMap<AnyTool, boolean>();
+  let knownFor = parts.core;
   const isCore = (tool: AnyTool): boolean => {
+    const { core } = parts;
+    if (core !== knownFor) known = new WeakMap();
+    knownFor = core;
     let result = known.get(tool);
     if (result === undefined) {
       result = (core === undefined && tool.origin.type === "own") || isListed(tool, core ?? DEFAULT_CORE);
@@ -153,8 +159,9 @@ export function createDiscovery(parts: DiscoveryDependencies): Discovery {
       prepare: ({ caller }) => uses.ready(userOf(caller)),
       load: ({ caller }, names) => loadedTools.add(caller, names),
     }),
-    choose(tools, { caller = {}, mode, loaded = loadedTools.of(caller), budget: own = budget, about }) {
+    choose(tools, { caller = {}, mode, loaded = loadedTools.of(caller), budget: given, about }) {
       const user = userOf(caller);
+      const own = given ?? parts.budget ?? DEFAULT_BUDGET;
       // Agents of one session may have different tools.
       const key = JSON.stringify([user, conversationKey(caller), caller.agent, mode, own, about]);
       const likelihood = () => ({ uses: uses.likelihoods(user), matches: matchesOf(about, caller) });
@@ -226,7 +233,12 @@ function createToolSearchTool({ toolsFor, prepare, load }: ToolSearchDependencie
     permission: "auto",
     category: ToolCategory.AGENT,
     tags: ["tools", "discovery", "load"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "搜索工具", short: "查找没有显示的工具并加载：从下一步起就可以调用。" },
+      isCore: true,
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       tools: field.list(field.object({ name: field.text(), description: field.text() }), "Loaded"),
     }),

@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage } from "../../core/error.ts";
 import { type LearnedWords, QuestionWords } from "../../core/search/learned-words.ts";
@@ -41,7 +42,7 @@ export interface ToolUsesOptions {
 /** The use of tools by the users of one workspace. No user's data is in another user's profile. */
 export class ToolUses {
   readonly #options: ToolUsesOptions;
-  readonly #profiles = new Map<string, Profile>();
+  readonly #profiles = new BoundedMap<string, Profile>(MAX_PROFILES);
   readonly #loading = new Map<string, Promise<void>>();
   /** By user and tool: not yet in the profile and the store. */
   #waiting = new Map<string, Map<string, Waiting>>();
@@ -181,8 +182,6 @@ export class ToolUses {
         profile.words.set(tool, addQuestions(profile.tools.get(tool)?.questions ?? [], questions));
     }
     this.#profiles.set(user, profile);
-    const [oldest] = this.#profiles.keys();
-    if (this.#profiles.size > MAX_PROFILES && oldest !== undefined) this.#profiles.delete(oldest);
   }
 
   /** A store that fails is read again after the usual time, not at every call. */
@@ -197,7 +196,6 @@ export class ToolUses {
     void this.ready(user);
     const profile = this.#profiles.get(user);
     if (!profile) return undefined;
-    this.#profiles.delete(user);
     this.#profiles.set(user, profile);
     return profile;
   }

@@ -67,7 +67,10 @@ export function createMessageTool(channels: readonly OpenChannel[]) {
     labels: ["untrusted_input", "outside_effect"],
     labelsOf: ({ action }) => [action === "read" ? "untrusted_input" : "outside_effect"],
     permission: "confirm",
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "消息", short: "通过已配置的渠道发送消息。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       action: field.text(),
       channel: field.text(),

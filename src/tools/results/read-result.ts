@@ -30,7 +30,10 @@ export function createReadResultTool(kept: KeptResults) {
     kind: "readonly",
     category: ToolCategory.DATA,
     tags: ["result", "output", "rest", "spill"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取长结果", short: "读取因过长而没有显示的其余结果，按行或按其 JSON 中的路径。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     // The result is already bounded here; the gate must not cut it again.
     limits: { maxResultBytes: 192 * 1024, maxResultTokens: 64_000 },
     parameters: PARAMETERS,

@@ -66,6 +66,15 @@ describe("the cron tool", () => {
     expect(kept).toEqual([{ text: "hello" }, { text: "hello" }]);
   });
 
+  test("shows all of a schedule that it would run or change", async () => {
+    const { host, cron } = await open();
+    const long = { text: `${"a".repeat(600)} the end` };
+    const { id } = (await cron({ ...minutely, input: long })).details as Schedule;
+    await host.haft.execute("cron", { action: "update", id, every: "2m" });
+    const [question] = await host.haft.approvals.list("pending");
+    expect(JSON.stringify(question!.preview).match(/the end/g)).toHaveLength(2);
+  });
+
   test("lists, shows the status, changes, runs now, lists runs and removes", async () => {
     const { host, clock, kept, cron } = await open();
     expect((await cron({ action: "status" })).display).toContain("No process runs schedules now");

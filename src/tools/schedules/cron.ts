@@ -10,7 +10,15 @@ import type { Schedule, ScheduleRequest, ScheduleRun, ScheduleStatus, ScheduleTa
 import { type Preview, type ToolContext, ToolKind } from "../../core/tool.ts";
 import type { InferOutput } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import { readTiming, showMoment, showRun, showSchedule, showTarget, showTiming } from "./schedule-text.ts";
+import {
+  readTiming,
+  showMoment,
+  showRun,
+  showSchedule,
+  showTarget,
+  showTiming,
+  showWholeSchedule,
+} from "./schedule-text.ts";
 import { describeOutput, field } from "../../schema/describe-output.ts";
 
 /** The schedules. Every method checks the authority of the call. */
@@ -66,7 +74,11 @@ export function createCronTool(dependencies: CronDependencies) {
     tags: ["schedule", "timer", "later", "reminder", "recurring"],
     parameterAliases: CRON_PARAMETER_ALIASES,
     parameters: CRON_PARAMETERS,
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "定时", short: "稍后或重复执行工具调用：列出、添加、修改、删除和运行定时任务。" },
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: CRON_OUTPUT,
     permission: (input) => (changesSomething(input) || (input.action === "wake" && input.session) ? "confirm" : "auto"),
     signature: ({ action, id, tool, at, every, cron }) =>
@@ -158,7 +170,10 @@ async function preview(
   const { action, id = "" } = input;
   if (action === "wake") return { title: "Wake a session", content: [text(`${input.session}: ${input.text}`)] };
   if (action !== "add" && action !== "update") {
-    return { title: `Schedule ${id}: ${action}`, content: [text(showSchedule(await schedules.get(id, authority)))] };
+    return {
+      title: `Schedule ${id}: ${action}`,
+      content: [text(showWholeSchedule(await schedules.get(id, authority)))],
+    };
   }
   const before = action === "update" ? await schedules.get(id, authority) : undefined;
   const changes = before ? await changesOf(input, authority, { schedules, clock }) : requestOf(input, clock.now());
@@ -174,7 +189,7 @@ async function preview(
           `what: ${showTarget(request.target)}`,
           `as:   ${JSON.stringify(caller)}`,
           ...(Object.keys(rights).length > 0 ? [`only: ${JSON.stringify(rights)}`] : []),
-          ...(before ? ["before:", showSchedule(before)] : []),
+          ...(before ? ["before:", showWholeSchedule(before)] : []),
         ].join("\n"),
       ),
     ],

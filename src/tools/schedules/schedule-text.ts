@@ -85,13 +85,22 @@ export function showMoment(at: number): string {
   return new Date(at).toISOString().replace(".000Z", "Z");
 }
 
-/** Several lines, for a model. */
+/** Several lines, for a model: a long target is cut. */
 export function showSchedule(schedule: Schedule): string {
-  const { id, name, timing, target, isPaused, nextAt, runCount, missed } = schedule;
+  return linesOf(schedule, cut(showTarget(schedule.target)));
+}
+
+/** The same for a person who decides about it: nothing is cut. */
+export function showWholeSchedule(schedule: Schedule): string {
+  return linesOf(schedule, showTarget(schedule.target));
+}
+
+function linesOf(schedule: Schedule, target: string): string {
+  const { id, name, timing, isPaused, nextAt, runCount, missed } = schedule;
   const next = isPaused ? "paused" : nextAt === undefined ? "over" : `next run ${showMoment(nextAt)}`;
   return [
     `${id} "${name}": ${showTiming(timing)}, ${next}, ${runCount} ${runCount === 1 ? "run" : "runs"} so far`,
-    `  runs: ${cut(showTarget(target))}`,
+    `  runs: ${target}`,
     ...(missed === "skip" ? ["  late runs are skipped"] : []),
   ].join("\n");
 }

@@ -51,7 +51,10 @@ function createSessionsListTool(access: SessionAccess) {
     kind: "readonly",
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "conversation"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "列出会话", short: "列出本会话及由它启动的会话，最近变化的在前。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ sessions: field.list(SESSION_FIELDS) }),
     async run({ state, limit }, { caller }) {
       const sessions = (await access.list(caller, { limit, state })).map(describeSession);
@@ -85,7 +88,10 @@ function createSessionsHistoryTool(access: SessionAccess) {
     kind: "readonly",
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "conversation", "messages"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取会话历史", short: "读取一个会话最近的内容：消息、调用和结果。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       session: SESSION_FIELDS,
       entries: field.list(
@@ -171,7 +177,11 @@ function createSessionsSendTool(access: SessionAccess) {
     kind: "execute",
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "message", "ask"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "发送到会话", short: "按键或标签向另一个会话发送消息，并等待回复。" },
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput<SentDetails>({
       status: field.text("ok, accepted, timeout, error or forbidden"),
       session: field.text(),
@@ -251,7 +261,11 @@ function createSessionsSpawnTool(access: SessionAccess) {
     kind: "execute",
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "background", "parallel"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "启动会话", short: "为一项任务启动新会话并立即返回；结束后在这里报告结果。" },
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ status: field.text("accepted"), session: field.text() }),
     // A repeated call spawns no second session.
     idempotent: true,
@@ -282,7 +296,10 @@ function createSessionsStopTool(access: SessionAccess) {
     kind: "execute",
     category: ToolCategory.SESSION,
     tags: ["session", "agent", "subagent", "cancel"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "停止会话", short: "停止在这里启动的会话及其子会话；历史保留。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ session: field.text(), stopped: field.integer("Number of stopped sessions") }),
     idempotent: true,
     async run({ session: target }, { caller }) {
@@ -310,7 +327,10 @@ function createSessionStatusTool(access: SessionAccess, { clock }: { clock: Cloc
     kind: "readonly",
     category: ToolCategory.SESSION,
     tags: ["session", "status", "usage", "agent"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "会话状态", short: "显示本会话或另一个会话的状态：在等什么、用量和子会话。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       stored: field.flag(),
       session: { type: ["object", "string", "null"], description: "The session, or only its key if it is not stored" },

@@ -35,7 +35,10 @@ export function createCurrentTimeTool({ clock, timezone }: CurrentTimeOptions) {
     kind: "readonly",
     category: ToolCategory.SYSTEM,
     tags: ["time", "date", "clock", "timezone"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "当前时间", short: "返回某个时区的当前日期、时间和星期。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       timestamp: field.number("Unix milliseconds"),
       iso: field.text("ISO 8601, with the offset of the zone"),

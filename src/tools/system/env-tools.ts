@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ToolCategory } from "../../core/category.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
-import { maskSecret } from "../../core/mask-secrets.ts";
+import { maskSecret } from "../../core/secrets/mask-secrets.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
 import type { SessionEnvironments } from "../../io/shell/shell-environment.ts";
 import { stripTerminalCodes } from "../../io/shell/terminal-text.ts";
@@ -26,7 +26,10 @@ export function createGetEnvTool(options: EnvironmentOptions) {
     kind: "readonly",
     category: ToolCategory.SYSTEM,
     tags: ["environment", "variable", "env"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "读取环境变量", short: "读取本会话的命令所看到的环境变量。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       value: field.orNull(field.text("Null if it is not set; masked if it looks like a secret")),
     }),
@@ -73,7 +76,10 @@ export function createSetEnvTool(options: EnvironmentOptions) {
     kind: "write",
     category: ToolCategory.SYSTEM,
     tags: ["environment", "variable", "env"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "设置环境变量", short: "为本会话之后的命令设置环境变量。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ previous: field.orNull(field.text("Null if it was not set")) }),
     idempotent: true,
     signature: ({ key }) => key,

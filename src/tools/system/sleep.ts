@@ -32,7 +32,10 @@ export function createSleepTool({ clock }: { clock: Clock }) {
     kind: "readonly",
     category: ToolCategory.SYSTEM,
     tags: ["time", "wait", "delay", "pause"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "等待", short: "等待若干秒后返回。" },
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({ slept: field.number("Seconds") }),
     // Whole seconds, because the gate has one timer per distinct time limit.
     limits: { timeoutMs: ({ duration }) => (Math.ceil(duration) + SLACK_SECONDS) * 1000 },

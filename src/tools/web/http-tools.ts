@@ -64,7 +64,10 @@ function createHttpRequestTool(dependencies: HttpDependencies) {
     tags: ["http", "api", "request", "rest"],
     labels: ["untrusted_input", "outside_effect"],
     permission: ({ method }) => (SAFE_METHODS.has(method) ? "auto" : "confirm"),
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "HTTP 请求", short: "以任意方法向网址发送请求，返回响应的状态、头和正文。" },
+      sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] },
+    },
     output: HTTP_OUTPUT,
     signature: ({ method, url }) => ({ text: `${method} ${url}`, urls: [url] }),
     preview: async (input) => previewRequest(input, dependencies),
@@ -92,7 +95,10 @@ function createHttpGetTool(dependencies: HttpDependencies) {
     tags: ["http", "api", "request", "download"],
     // A request can leak data in its path, query or headers.
     labels: ["untrusted_input", "outside_effect"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "HTTP GET", short: "向网址发送 GET 请求，返回状态、头和正文。" },
+      sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] },
+    },
     output: HTTP_OUTPUT,
     signature: ({ url }) => ({ text: `GET ${url}`, urls: [url] }),
     run: (input, context) => sendRequest(dependencies, { method: "GET", ...input }, context),
@@ -116,7 +122,10 @@ function createHttpPostTool(dependencies: HttpDependencies) {
     tags: ["http", "api", "request", "send"],
     labels: ["untrusted_input", "outside_effect"],
     permission: "confirm",
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "HTTP POST", short: "向网址发送带正文的 POST 请求，返回响应的状态、头和正文。" },
+      sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] },
+    },
     output: HTTP_OUTPUT,
     signature: ({ url }) => ({ text: `POST ${url}`, urls: [url] }),
     preview: async (input) => previewRequest({ method: "POST", ...input }, dependencies),
@@ -146,7 +155,8 @@ const HTTP_PARAMETER_ALIASES = { uri: "url", data: "body", payload: "body" } as 
 
 /** Stores a body that is too large to show. */
 export interface BodySink {
-  write(chunk: Buffer): Promise<void>;
+  /** May return how many bytes it took. */
+  write(chunk: Buffer): Promise<number | void>;
   close(): Promise<{ ref: string }>;
 }
 
@@ -208,12 +218,14 @@ function isJson(body: string): boolean {
   }
 }
 
-async function saveBody(sink: BodySink, bytes: Buffer): Promise<string> {
-  await sink.write(bytes).catch(async (error: unknown) => {
+/** Undefined if there is no room for all of it. */
+async function saveBody(sink: BodySink, bytes: Buffer): Promise<string | undefined> {
+  const taken = await sink.write(bytes).catch(async (error: unknown) => {
     await sink.close();
     throw error;
   });
-  return (await sink.close()).ref;
+  const { ref } = await sink.close();
+  return (taken ?? bytes.length) < bytes.length ? undefined : ref;
 }
 
 export interface HttpDetails {
@@ -246,7 +258,7 @@ const HTTP_OUTPUT = describeOutput<HttpDetails>({
 
 interface ReadResponseOptions {
   method: string;
-  save?: (bytes: Buffer) => Promise<string>;
+  save?: (bytes: Buffer) => Promise<string | undefined>;
 }
 
 const MAX_TEXT_LENGTH = 256 * 1024;

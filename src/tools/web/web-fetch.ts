@@ -132,7 +132,12 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
     labels: ["untrusted_input", "outside_effect"],
     // Pages are already limited here; the gate must not cut them again.
     limits: { maxResultBytes: MAX_URLS * MAX_LIMIT },
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "获取网页", short: "获取网页为 Markdown，PDF 按页为文本，JSON 和纯文本原样返回。" },
+      isCore: true,
+      knownAs: ["webfetch"],
+      sameAs: { opencode: ["webfetch"], gemini: ["web_fetch"] },
+    },
     output: describeOutput({
       pages: field.list(
         field.object({

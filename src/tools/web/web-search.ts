@@ -64,7 +64,12 @@ export function createWebSearchTool({ fetch, search = {}, env = {} }: WebSearchD
     tags: ["web", "search", "internet", "find"],
     // The query goes to the provider that the user chose, not to the authors of the pages.
     labels: ["untrusted_input"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "搜索网络", short: "搜索网络，返回网页的标题、网址和摘录。" },
+      isCore: true,
+      knownAs: ["websearch"],
+      sameAs: { opencode: ["websearch"], gemini: ["google_web_search"] },
+    },
     output: describeOutput({
       query: field.text(),
       provider: field.text(),
