@@ -1,6 +1,5 @@
 import { adopt, type ForeignTool, type Registrable } from "./core/adopt/adopt.ts";
 import { type BatchCall, type Call, type CallOptions, type Caller, type Execute, toolOf } from "./core/call.ts";
-import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "./core/close-stack.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
@@ -19,12 +18,12 @@ import { ToolRegistry, type ToolStats } from "./core/registry.ts";
 import type { UserAnswer } from "./core/questions/user-question.ts";
 import type { ToolResult } from "./core/result.ts";
 import { type Middleware, placeMiddleware, type Stage } from "./core/stage.ts";
-import type { AnyTool, DialectName } from "./core/tool.ts";
+import type { AnyTool, DialectName, ToolPermission } from "./core/tool.ts";
 import type { TokenCounter } from "./core/content.ts";
 import { AgentToolkit } from "./core/toolkit.ts";
 import { admit } from "./gate/admit.ts";
 import { passIfUnwritten, record } from "./gate/record.ts";
-import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
+import type { ConcurrencyLimits } from "./gate/concurrency.ts";
 import { bound, MemorySpill, type Spill } from "./gate/bound.ts";
 import { type CallLog, MemoryCallLog } from "./gate/audit-log.ts";
 import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
@@ -61,15 +60,23 @@ import { readRules, type RuleSet } from "./gate/permit/rules/rule-set.ts";
 import { refuseMisreadRules, type RuleList, type RuleSource } from "./gate/permit/rules/rule.ts";
 import { suggestSufficientRules } from "./gate/permit/rules/suggest-rules.ts";
 import { type AnyLayer, isForCaller, isVisible, searchableTools, visible } from "./gate/permit/visible-tools.ts";
+import type { SavedFor } from "./gate/permit/describe-grant.ts";
 import { SessionGrants } from "./gate/permit/session-grants.ts";
 import { createTaint, type Taint, type TaintOptions } from "./gate/permit/taint.ts";
-import { checkToolPolicy, isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
+import { isToolAllowed, type ToolPolicy } from "./gate/permit/tool-policy.ts";
 import { type CodeRunner, createCodeRunner, type CodeRunnerOptions } from "./code/code-runner.ts";
 import { createRunCodeTool } from "./code/run-code.ts";
 import { createReadResultTool } from "./tools/results/read-result.ts";
 import { compactDeclaration } from "./tools/discovery/definition-cost.ts";
 import type { ShownSet } from "./tools/discovery/shown-tools.ts";
-import { checkToolSearch, createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
+import { createDiscovery, type Shown, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
+import {
+  checkOptions,
+  type LiveOptions,
+  type LiveSettings,
+  liveSettings,
+  replaceSettings,
+} from "./runtime-settings.ts";
 import { jsonSchemaValidator } from "./schema/json-schema-validator.ts";
 import { provideValidator, shareValidator } from "./schema/read-schema.ts";
 import type { Workspace } from "./workspace.ts";
@@ -92,6 +99,11 @@ export interface HaftOptions {
   policy?: ToolPolicy | readonly ToolPolicy[] | ((caller: Partial<Caller>) => readonly PolicyLayer[]);
   /** Permission rules: `{ allow, ask, deny }`, sources with the files they come from, or a shared rule set. */
   rules?: Omit<RuleSource, "origin"> | readonly RuleSource[] | RuleSet;
+  /**
+   * The permission of tools that state neither `kind: "readonly"` nor whether they need approval. `auto`: they run unasked,
+   * whatever they do. Default: `confirm`.
+   */
+  defaultPermission?: ToolPermission;
   /** Programs and services that see calls and may deny them, ask, or change them. */
   hooks?: readonly HookSource[];
   /** Sends the requests of hooks of type http. */
@@ -102,6 +114,8 @@ export interface HaftOptions {
   requiresApproval?: (tool: AnyTool) => string | undefined;
   /** Saves a rule that a person granted for always or wrote. Returns the name of the file, which becomes its origin. */
   saveRule?: (rule: string, list: RuleList, by?: string) => Promise<string | void> | string | void;
+  /** Whom a rule binds that `saveRule` saved. People read it before they grant one. Default: `workspace`. */
+  savedRulesBind?: "workspace" | "store";
   /** Removes a rule from the file that `saveRule` writes. False if the rule is not in it. */
   removeRule?: (rule: string, list: RuleList, origin: string, by?: string) => Promise<boolean> | boolean;
   /** Asks a person and waits. Without one a call that must ask is answered `pending`. */
@@ -149,76 +163,6 @@ export interface HaftOptions {
   onListenerError?: (error: unknown, event: ToolEvent) => void;
   /** Called with probable mistakes, such as a group that does not exist. Default: a process warning. */
   onWarning?: (warning: string) => void;
-}
-
-const OPTION_KEYS = keysOf<HaftOptions>({
-  workspace: true,
-  folder: true,
-  registry: true,
-  tools: true,
-  policy: true,
-  rules: true,
-  hooks: true,
-  post: true,
-  taint: true,
-  requiresApproval: true,
-  saveRule: true,
-  removeRule: true,
-  approver: true,
-  approvalWaitMs: true,
-  approvals: true,
-  code: true,
-  toolSearch: true,
-  tokens: true,
-  concurrency: true,
-  timeouts: true,
-  maxResultBytes: true,
-  maxResultTokens: true,
-  response: true,
-  middleware: true,
-  clock: true,
-  log: true,
-  calls: true,
-  isShortLived: true,
-  spill: true,
-  jobs: true,
-  worker: true,
-  onListenerError: true,
-  onWarning: true,
-});
-const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
-  maxConcurrent: true,
-  byKind: true,
-  maxWaiting: true,
-  maxWaitMs: true,
-});
-const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true, graceMs: true });
-const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
-  lifetimeMs: true,
-  replayMs: true,
-  checkAnswer: true,
-  maxOpenPerSession: true,
-  maxOpenPerUser: true,
-  maxShownBytes: true,
-});
-const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
-
-function checkOptions(options: HaftOptions): void {
-  const { policy = [], worker } = options;
-  checkKeys("createHaft", options, OPTION_KEYS);
-  checkKeys("`concurrency` of createHaft", options.concurrency, CONCURRENCY_KEYS);
-  checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
-  checkToolSearch(options.toolSearch);
-  checkKeys("`approvals` of createHaft", options.approvals, APPROVAL_KEYS);
-  checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
-  for (const layer of typeof policy === "function" ? [] : [policy].flat())
-    checkToolPolicy("`policy` of createHaft", layer);
-}
-
-/** The options of tool search, if it is on. */
-function toolSearchOf({ toolSearch }: HaftOptions): ToolSearchOptions | undefined {
-  if (toolSearch === true) return {};
-  return !toolSearch || toolSearch.enabled === false ? undefined : toolSearch;
 }
 
 /** A running Haft: a registry, the gate and the record of calls. */
@@ -319,8 +263,22 @@ export function createHaft(options: HaftOptions = {}): Haft {
   checkOptions(options);
   const runtime = new Runtime(options);
   const haft = publicOf(runtime);
+  runtimes.set(haft, runtime);
   bindGate(haft, runtime.gate);
   return haft;
+}
+
+const runtimes = new WeakMap<Haft, Runtime>();
+
+/**
+ * Checks changed options of a runtime; throws if they cannot be used. What it returns puts all of them into effect, from the
+ * next call on. Hooks and tool search only change if the runtime was created with them.
+ */
+export function reconfigure(haft: Haft, settings: LiveOptions): () => void {
+  checkOptions(settings);
+  const runtime = runtimes.get(haft);
+  if (!runtime) throw new TypeError("This is not a runtime of createHaft.");
+  return runtime.prepare(settings);
 }
 
 /** The parts of a runtime, each built once. Private to this file. */
@@ -346,10 +304,10 @@ class Runtime {
   readonly discovery: ReturnType<typeof createDiscovery> | undefined;
   readonly gate: Executor;
   readonly stored: StoredCallRunner;
-  readonly layersFor: (caller: Partial<Caller>) => readonly AnyLayer[];
-  /** The caller of a call without one. */
-  readonly #layers: readonly AnyLayer[];
+  readonly #live: LiveSettings;
+  #hooks: ReturnType<typeof createHooks> | undefined;
   readonly #warn: (warning: string) => void;
+  readonly #unfollow: () => void;
   #closing: Promise<void> | undefined;
 
   constructor(options: HaftOptions) {
@@ -367,15 +325,16 @@ class Runtime {
     this.log = options.log ?? new MemoryCallLog();
     this.spill = options.spill ?? workspace?.spill ?? new MemorySpill();
     this.queue = this.#openQueue();
-    this.calls = new Calls({ ...options.approvals, clock: this.clock, store: this.queue.calls });
+    this.#live = liveSettings(options);
+    this.calls = new Calls(Object.assign(this.#live.approvals, { clock: this.clock, store: this.queue.calls }));
     this.approvals = new Approvals(this.calls);
     this.#warn = options.onWarning ?? ((warning) => process.emitWarning(warning, { code: "HAFT_POLICY" }));
 
-    const { policy = [] } = options;
-    this.layersFor = typeof policy === "function" ? policy : () => [policy].flat();
-    this.#layers = this.layersFor({});
-    this.rules = readRules(options.rules);
+    this.rules = readRules(options.rules, options.defaultPermission);
+    // Commands and searches name no file that they read, so the workspace itself denies what rules deny.
+    this.#unfollow = this.rules.follow(() => workspace?.denyReads(this.rules.deniedReadGlobs(this.folder)));
     this.grants = new SessionGrants(this.rules);
+    workspace?.sandbox?.denyPrograms(() => this.rules.deniedPrograms());
     this.taint = createTaint({ ...options.taint, now: () => this.clock.now() });
 
     const statistics = new Statistics();
@@ -383,15 +342,13 @@ class Runtime {
     const validation = validate();
     const hooks = this.#openHooks(validation);
     const idempotency = idempotencyStages(this.calls, new ResultCache(this.clock), this.log);
-    const limits = withDefaults(DEFAULT_CONCURRENCY, options.concurrency);
-    this.admission = admit({ limits, clock: this.clock, deadlines });
+    this.admission = admit({ limits: this.#live.concurrency, clock: this.clock, deadlines });
     this.permission = this.#openPermission(hooks);
     this.programs = options.code && this.#openPrograms(options.code);
     const { jobs, backgroundStage } = this.#openJobs();
     this.jobs = jobs;
 
-    const toolSearch = toolSearchOf(options);
-    this.discovery = toolSearch && this.#openDiscovery(toolSearch);
+    this.discovery = this.#live.toolSearch && this.#openDiscovery(this.#live.toolSearch);
 
     // The stages of a call, in order; results leave in reverse order. A host's middleware is inserted between them.
     const stages: (Stage | undefined)[] = [
@@ -399,27 +356,28 @@ class Runtime {
       this.#openRecord(statistics),
       telemetry(this.clock),
       resolve(this.registry, this.shownTo(undefined)),
-      visible(typeof policy === "function" ? ({ caller }) => policy(caller) : this.#layers),
-      options.response && preferResponse(options.response),
+      this.#openVisible(),
+      preferResponse(() => this.#live.response),
       validation,
       this.taint.stage,
       this.discovery?.stage,
       idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),
       hooks?.before,
       this.permission,
-      holdPermitted(),
+      holdPermitted(this.permission),
       backgroundStage,
       idleIf(passIfUnwritten(idempotency.claim), () => true),
       this.admission,
       // The log in memory writes nothing before the end.
       idleIf(idempotency.begin, () => this.log instanceof MemoryCallLog),
-      bound(this.spill, {
-        maxResultBytes: options.maxResultBytes,
-        maxResultTokens: options.maxResultTokens,
-        tokens: this.tokens,
-        readerFor: (call) => this.#resultReader(call),
-        queryFor: (call) => this.#findFor(call, "json_parse"),
-      }),
+      bound(
+        this.spill,
+        Object.assign(this.#live.results, {
+          tokens: this.tokens,
+          readerFor: (call: Call) => this.#resultReader(call),
+          queryFor: (call: Call) => this.#findFor(call, "json_parse"),
+        }),
+      ),
       hooks?.after,
     ];
     const present = stages.filter((stage) => stage !== undefined);
@@ -429,7 +387,7 @@ class Runtime {
       events: this.events,
       statistics,
       deadlines,
-      timeouts: options.timeouts,
+      timeouts: this.#live.timeouts,
       questions: this.#openQuestions(),
       maxResultTokens: options.maxResultTokens,
       allows: ({ caller, options: { mode } }, tool, input) =>
@@ -442,9 +400,36 @@ class Runtime {
     this.#reportProblems(hooks?.warnings ?? []);
   }
 
+  /** Which tools exist for a caller. */
+  readonly layersFor = (caller: Partial<Caller>): readonly AnyLayer[] => this.#live.layersFor(caller);
+
+  /** See `reconfigure`. */
+  prepare(settings: LiveOptions): () => void {
+    const next = liveSettings(settings);
+    const hooks = this.#hooks?.prepare(settings.hooks ?? []);
+    refuseMisreadRules(this.rules.rules(), this.registry.list());
+    return () => {
+      replaceSettings(this.#live, next);
+      Object.assign(this.gate.timeouts, next.timeouts);
+      this.gate.maxResultTokens = next.results.maxResultTokens;
+      hooks?.apply();
+      // Plans of calls depend on all of this.
+      this.rules.changes.count++;
+      this.#reportProblems(hooks?.warnings ?? []);
+    };
+  }
+
+  #openVisible(): Stage {
+    const stage = visible(({ caller }) => this.layersFor(caller));
+    const { enter } = hooksOf(stage);
+    stage.changes = [this.rules.changes];
+    stage.compile = ({ origin }) => (this.#live.isOpen && origin.type !== "client" ? {} : { enter });
+    return stage;
+  }
+
   /** Whether a tool exists for this caller; without one, under the runtime's policy alone. */
   shownTo(caller: Partial<Caller> | undefined): (tool: AnyTool) => boolean {
-    const layers = caller === undefined ? this.#layers : this.layersFor(caller);
+    const layers = this.layersFor(caller ?? {});
     return (tool) => isVisible(tool, layers) && (caller === undefined || isForCaller(tool, caller));
   }
 
@@ -469,6 +454,7 @@ class Runtime {
     const { jobs, programs, options } = this;
     const steps = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
     steps.push("the workspace", () => options.workspace?.close());
+    steps.push("rules", () => this.#unfollow());
     steps.push("stored calls", () => this.calls.close());
     steps.push("run_code", () => programs?.close());
     steps.push("tool search", () => this.discovery?.uses.flush());
@@ -491,8 +477,8 @@ class Runtime {
 
   #openHooks(validation: Stage): ReturnType<typeof createHooks> | undefined {
     const { hooks, post } = this.options;
-    if (!hooks?.length) return undefined;
-    return createHooks(hooks, {
+    if (!hooks) return undefined;
+    return (this.#hooks = createHooks(hooks, {
       workspace: this.folder,
       environment: process.env,
       programs: async () =>
@@ -500,21 +486,27 @@ class Runtime {
         (await import("./io/sandbox/program-sandbox.ts")).programSandboxOf(this.folder),
       post,
       revalidate: (call) => validation.enter?.(call),
-    });
+    }));
+  }
+
+  /** Without a file, a rule for always ends with this process. */
+  get savedFor(): SavedFor {
+    const { saveRule, savedRulesBind = "workspace" } = this.options;
+    return saveRule ? savedRulesBind : "process";
   }
 
   #openPermission(hooks: ReturnType<typeof createHooks> | undefined): Permit {
     const { grants, taint, folder: cwd, rules, clock, events, calls } = this;
-    const { requiresApproval, saveRule, workspace, approver, approvalWaitMs } = this.options;
+    const { requiresApproval, saveRule, workspace, approver } = this.options;
+    const live = this.#live;
     const judging = { grants, taint, hooks, cwd, clock, requiresApproval };
-    const asking = { approver, waitMs: approvalWaitMs, warn: this.#warn };
     return new Permit({
       calls,
       maxShownBytes: this.options.approvals?.maxShownBytes,
       clock,
       events,
       ...createJudge(judging),
-      suggestRule: (call) =>
+      suggestRules: (call) =>
         suggestSufficientRules({ tool: toolOf(call), input: call.input, cwd }, (rules) =>
           wouldAllow(rules, call, judging),
         ),
@@ -523,12 +515,17 @@ class Runtime {
         const file = await saveRule?.(rule, "allow");
         rules.add(rule, "allow", file ?? "local", cwd);
       },
+      savedFor: this.savedFor,
       modeOf: ({ caller, options }) => grants.ruleSetOf(caller).modeOf(options.mode),
       contextFor: (call) => this.gate.contextFor(call),
       overlayOf: ({ caller }) => workspace && Object.fromEntries(workspace.environments.of(caller.session).entries()),
       // If it cannot be removed now, it is removed when it is old.
       discardPreview: async ({ id, caller }) => workspace?.discardPreview(id, caller).catch(() => undefined),
-      ...asking,
+      approver,
+      warn: this.#warn,
+      get waitMs() {
+        return live.approvalWaitMs;
+      },
     });
   }
 
@@ -592,21 +589,21 @@ class Runtime {
 
   #openDiscovery(toolSearch: ToolSearchOptions): ReturnType<typeof createDiscovery> {
     const { registry, grants, taint, clock } = this;
-    return createDiscovery({
-      ...toolSearch,
+    const parts = {
       counter: this.tokens,
       clock,
       warn: this.#warn,
-      isListed: (tool, allow) => isToolAllowed(tool, { allow }),
-      find: (name) => registry.get(name),
-      hasReadUntrusted: (call) => taint.hasReadUntrusted(call),
+      isListed: (tool: AnyTool, allow: readonly string[]) => isToolAllowed(tool, { allow }),
+      find: (name: string) => registry.get(name),
+      hasReadUntrusted: (call: Call) => taint.hasReadUntrusted(call),
       toolsFor: searchableTools({
         registry,
         grants,
         shownTo: (caller) => this.shownTo(caller),
         learnedBy: (caller) => this.discovery?.learnedBy(caller),
       }),
-    });
+    };
+    return createDiscovery(Object.assign(toolSearch, parts));
   }
 
   #openStoredCalls(): StoredCallRunner {
@@ -675,7 +672,7 @@ class Runtime {
   }
 
   #reportProblems(hookWarnings: readonly string[]): void {
-    const layers = this.#layers.map((layer) => ("policy" in layer ? layer.policy : layer));
+    const layers = this.layersFor({}).map((layer) => ("policy" in layer ? layer.policy : layer));
     const problems = [...layers.flatMap((layer) => lintToolPolicy(layer)), ...hookWarnings, ...this.rules.problems];
     for (const problem of problems) this.#warn(problem);
   }
@@ -701,6 +698,7 @@ function publicOf(runtime: Runtime): Haft {
       layersFor,
       cwd: folder,
       requiresApproval: runtime.options.requiresApproval,
+      savedFor: runtime.savedFor,
       saveRule: runtime.options.saveRule,
       removeRule: runtime.options.removeRule,
     }),

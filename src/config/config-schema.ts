@@ -114,7 +114,7 @@ const sandbox = z.strictObject({
     .describe("auto: commands are confined if this machine can do it; required: no command runs if it cannot"),
   autoAllow: z.boolean().optional().describe("Commands that stay in the sandbox run without asking"),
   allowedHosts: texts.optional().describe("Hosts that confined commands may reach, such as registry.example.com"),
-  memoryMb: count.optional().describe("Per process. Default: 4096"),
+  memoryMb: count.optional().describe("Per process, and without approval in all. Default: 4096"),
   processes: count.optional().describe("At the same time. Default: 512"),
   previewMs: z
     .number()
@@ -144,6 +144,12 @@ const permissions = z.strictObject({
   ask: texts.optional(),
   deny: texts.optional().describe("Overrides every allow, in every mode"),
   defaultMode: mode.optional(),
+  defaultPermission: z
+    .enum(["auto", "confirm"])
+    .optional()
+    .describe(
+      "auto: tools of your own and of plugins that do not say what they do run without asking. Default: confirm",
+    ),
   disableBypassPermissionsMode: z.literal("disable").optional(),
   tests: z
     .array(

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { Document, Node } from "yaml";
 import { errorCode, errorMessage } from "../core/error.ts";
+import { noteLook } from "./config-watch.ts";
 import {
   ConfigError,
   type ConfigPath,
@@ -53,6 +54,7 @@ async function parseToml(text: string, file: string): Promise<ParsedText> {
 export async function readConfigText(file: string): Promise<string | null> {
   const fail = (message: string, cause?: unknown) => new ConfigError([{ file, message }], { cause });
   let handle: Awaited<ReturnType<typeof open>>;
+  noteLook(file);
   try {
     // Non-blocking: opening a named pipe would wait forever.
     handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -92,7 +94,7 @@ async function parseYaml(text: string, file: string): Promise<ParsedText> {
     ...positionAt(pos[0]),
     message: `Not valid YAML: ${message}.`,
   }));
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw new ConfigError(problems, { readable: readableOf(document, file) });
 
   const step = (node: unknown, part: string | number): { at: number | undefined; next: unknown } => {
     if (isMap(node)) {
@@ -117,6 +119,15 @@ async function parseYaml(text: string, file: string): Promise<ParsedText> {
       return offset === undefined ? undefined : positionAt(offset);
     },
   };
+}
+
+/** What there is before and after a mistake. */
+function readableOf(document: Document, file: string): unknown {
+  try {
+    return copyParsed(readValue(document, file), file);
+  } catch {
+    return undefined;
+  }
 }
 
 function readValue(document: Document, file: string): unknown {

@@ -18,6 +18,8 @@ export interface LoadConfigOptions extends UserOptions {
   folder?: string;
   /** Overrides every file. */
   overrides?: HaftConfig;
+  /** Whether a file of trust that cannot be read is an error. Default: false, then nothing is trusted. */
+  requiresTrustFile?: boolean;
 }
 
 /** The configuration of a folder, merged from all its sources. */
@@ -54,12 +56,13 @@ export interface LoadedConfig {
 export async function loadConfig({
   folder = process.cwd(),
   overrides,
+  requiresTrustFile = false,
   ...options
 }: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const user = userPaths(options);
   const real = await realpath(folder);
   const warnings: ConfigProblem[] = [];
-  const trusted = await readTrusted(real, user.folder, warnings);
+  const trusted = await readTrusted(real, user.folder, requiresTrustFile ? undefined : warnings);
   const { sources: found, problems, imported, importsClaude } = await readSources(real, user, trusted);
   const files = dropShadowedAgents(found);
   const given = [unfiled("environment", real, environmentConfig(user.env)), unfiled("call", real, overrides)].filter(
@@ -182,16 +185,16 @@ function trustedInstructions(files: readonly RawSource[], untrusted: readonly Tr
   return paths.filter((path, index) => typeof path === "string" && !open.has(showPath(["imports", index]))) as string[];
 }
 
-/** If the file cannot be read, nothing is trusted. Settings that need no trust still have effect. */
+/** If the file cannot be read, nothing is trusted. Settings that need no trust still have effect. Throws without `warnings`. */
 async function readTrusted(
   folder: string,
   userFolder: string,
-  warnings: ConfigProblem[],
+  warnings: ConfigProblem[] | undefined,
 ): Promise<ReadonlySet<string>> {
   try {
     return await openTrustStore({ folder: userFolder }).read(folder);
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof ConfigError) || !warnings) throw error;
     warnings.push(...error.problems);
     return new Set();
   }
@@ -221,7 +224,7 @@ type Section<Key extends keyof HaftConfig> = NonNullable<HaftConfig[Key]>;
  */
 interface MergedConfig {
   tools: Pick<Section<"tools">, "timeout" | "maxConcurrent" | "webSearch">;
-  permissions: Pick<Section<"permissions">, "defaultMode" | "disableBypassPermissionsMode">;
+  permissions: Pick<Section<"permissions">, "defaultMode" | "defaultPermission" | "disableBypassPermissionsMode">;
   workspace: Section<"workspace">;
   languageServers: Section<"languageServers">;
   limits: Section<"limits">;
@@ -299,10 +302,10 @@ function mergeConfig(sources: readonly ConfigSource[], warnings: ConfigProblem[]
 
 function settingsOf(value: HaftConfig): MergedConfig {
   const { timeout, maxConcurrent, webSearch, allowedPaths } = value.tools ?? {};
-  const { defaultMode, disableBypassPermissionsMode } = value.permissions ?? {};
+  const { defaultMode, defaultPermission, disableBypassPermissionsMode } = value.permissions ?? {};
   return {
     tools: { timeout, maxConcurrent, webSearch },
-    permissions: { defaultMode, disableBypassPermissionsMode },
+    permissions: { defaultMode, defaultPermission, disableBypassPermissionsMode },
     workspace: { allowedPaths: allowedPaths || undefined, ...value.workspace },
     languageServers: { ...value.languageServers },
     limits: { ...value.limits },
@@ -344,7 +347,7 @@ function merge(base: unknown, next: unknown, path: string): unknown {
 
 /** Keys that have one value. Others have the values of all sources. */
 const SINGLE =
-  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.defaultMode|workspace|languageServers|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
+  /^(tools\.(timeout|maxConcurrent|webSearch|allowedPaths)|permissions\.default(Mode|Permission)|workspace|languageServers|limits|mcp|toolSearch|network|browser|sandbox\.(?!tools)\w+|store|jobs|sessions|server|agent|agents\.[^.]+\.(?!tools)\w+|approvals|artifacts|audit|message)\b/;
 
 /** Every value of every source, lowest precedence first. */
 function originsOf(checked: readonly CheckedSource[]): ConfigOrigin[] {

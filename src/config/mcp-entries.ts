@@ -405,6 +405,8 @@ interface AnyServer {
   /** The file's own `trust` field: calls without asking. Not the trust of the folder. */
   trust?: boolean;
   alwaysLoad?: boolean;
+  /** Of an entry that a person has trusted: its digest. */
+  entryDigest?: string;
   dialect: McpDialect;
   file?: string;
   line?: number;

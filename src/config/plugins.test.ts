@@ -11,7 +11,7 @@ const plugin = (id: string, tool: string, more = "") => `${more}
   export default {
     manifest: { id: "${id}" },
     register(api) {
-      api.registerTool({ name: "${tool}", description: "x", parameters: {}, execute: async () => ({ content: [{ type: "text", text: "${tool} ran" }] }) });
+      api.registerTool({ name: "${tool}", description: "x", parameters: {}, needsApproval: false, execute: async () => ({ content: [{ type: "text", text: "${tool} ran" }] }) });
     },
   };`;
 

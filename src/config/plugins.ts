@@ -1,12 +1,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { errorMessage } from "../core/error.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import type { Plugin, PluginManifest } from "../core/plugin.ts";
 import { findPackage } from "../io/files/package-folder.ts";
 import { isObject } from "../schema/json-schema.ts";
+import { isPluginPath, resolveModule } from "./code-digests.ts";
 import type { ConfigOriginName, ConfigSource } from "./sources.ts";
 
 export interface LoadedPlugins {
@@ -95,8 +95,9 @@ function tryResolve(resolveName: (name: string) => string, name: string): string
 /** A file itself, the entry of a folder (package.json or index), or the export of a package. */
 async function findEntry({ from, path, folder }: PluginSource): Promise<string> {
   if (path === undefined) {
-    const { createJiti } = await import("jiti");
-    return fileURLToPath(createJiti(join(folder, "haft.config.js")).esmResolve(from));
+    const entry = await resolveModule(from, join(folder, "haft.config.js"));
+    if (entry === undefined) throw new Error(`there is no package "${from}" beside the configuration.`);
+    return entry;
   }
   const info = await stat(path).catch(() => undefined);
   if (info?.isFile()) return path;
@@ -169,7 +170,7 @@ export function listPlugins(sources: readonly ConfigSource[]): PluginReference[]
     for (const setting of value.plugins ?? []) {
       const given = typeof setting === "string" ? { from: setting } : setting;
       const { from, enabled = true, tools, inProcess, memoryMb } = given;
-      const path = /^(\.{0,2}\/|[A-Za-z]:[\\/])/.test(from) ? resolve(folder, from) : undefined;
+      const path = isPluginPath(from) ? resolve(folder, from) : undefined;
       const known = references.get(path ?? from);
       references.set(path ?? from, {
         from,

@@ -22,11 +22,14 @@ export interface ConfigProblem {
 export class ConfigError extends Error {
   /** Each with its file and line. */
   readonly problems: readonly ConfigProblem[];
+  /** What a parser read in spite of the problems. Only its denials may be used. */
+  readonly readable: unknown;
 
-  constructor(problems: readonly ConfigProblem[], options?: { cause?: unknown }) {
+  constructor(problems: readonly ConfigProblem[], options?: { cause?: unknown; readable?: unknown }) {
     super(problems.map(showProblem).join("\n"), options);
     this.name = "ConfigError";
     this.problems = problems;
+    this.readable = options?.readable;
   }
 }
 

@@ -4,6 +4,7 @@ import type { PolicyConfig } from "../gate/permit/policy-layers.ts";
 import { isObject } from "../schema/json-schema.ts";
 import type { HaftConfig, HookSettings } from "./config-schema.ts";
 import { formatOf, parseConfigText, readConfigText, runConfigModule } from "./config-text.ts";
+import { noteLook } from "./config-watch.ts";
 import { readClaudeAgents } from "./foreign/claude-agents.ts";
 import {
   FOREIGN_PLACES,
@@ -27,6 +28,8 @@ export interface ReadSources {
   sources: RawSource[];
   /** Files that could not be read. */
   problems: ConfigProblem[];
+  /** What could be read of them. Only its denials may be used. */
+  broken: RawSource[];
   /** What becomes of the settings in files of other programs that are no source. */
   imported: LocatedSetting[];
   /** Whether the files of Claude Code are read. */
@@ -50,17 +53,27 @@ export async function readSources(
       return undefined;
     }
   };
+  const broken: RawSource[] = [];
+  const own = async (source: SourceFile): Promise<RawSource | undefined> => {
+    try {
+      return await readSource(source);
+    } catch (error) {
+      if (error instanceof ConfigError && error.readable !== undefined)
+        broken.push({ ...source, value: error.readable, positionOf: () => undefined });
+      throw error;
+    }
+  };
   const one = (base: string, at: Pick<SourceFile, "origin" | "folder">) =>
     attempt(async () => {
       const file = await onlyFile(base);
-      return file === undefined ? undefined : readSource({ ...at, kind: "haft", file });
+      return file === undefined ? undefined : own({ ...at, kind: "haft", file });
     });
 
   const ofUser = await one(join(user.folder, "config"), { origin: "user", folder: user.folder });
   const ofProject = await one(join(folder, "haft.config"), { origin: "project", folder });
   const stateFolder = user.stateFolderOf(folder);
   const rules = join(findUnmigratedState(folder, stateFolder) ?? stateFolder, STATE_FILES.rules);
-  const local = await attempt(() => readSource({ origin: "local", kind: "haft", file: rules, folder }));
+  const local = await attempt(() => own({ origin: "local", kind: "haft", file: rules, folder }));
 
   // A folder can exclude its own files only. Excluding the user's would also drop their denials.
   const ofHome = importsOf([ofUser]);
@@ -95,6 +108,7 @@ export async function readSources(
   return {
     sources: [...sources, instructions].filter((source) => source !== undefined),
     problems,
+    broken,
     imported,
     importsClaude: { home: ofHome.claude, folder: ofFolder.claude },
   };
@@ -122,6 +136,7 @@ async function readSource(source: SourceFile): Promise<RawSource | undefined> {
 /** Two files are an error: one would be ignored, with its denials. */
 async function onlyFile(base: string): Promise<string | undefined> {
   const files = ENDINGS.map((ending) => `${base}.${ending}`);
+  for (const file of files) noteLook(file);
   const present = await Promise.all(
     files.map((file) =>
       access(file).then(

@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { relative, resolve } from "node:path";
 import { canonicalJson } from "../core/json.ts";
-import { hideSecrets, isSecretName, maskSecret } from "../core/mask-secrets.ts";
+import { hideSecrets, isSecretName, maskSecret } from "../core/secrets/mask-secrets.ts";
 import { isInside, realRoot } from "../io/files/path-name.ts";
 import { isObject } from "../schema/json-schema.ts";
+import { digestModule, digestOf, digestPlugin, type FileDigests, MAX_BYTES } from "./code-digests.ts";
+import { noteLook } from "./config-watch.ts";
 import { findMcpEntries } from "./mcp-entries.ts";
 import { type ConfigPath, showPath } from "./problems.ts";
 import type { RawSource } from "./sources.ts";
@@ -97,6 +98,11 @@ export async function listTrustItems(source: RawSource, folder: string): Promise
   const mode = permissions["defaultMode"];
   if (typeof mode === "string" && !MODES_WITHOUT_TRUST.has(mode)) {
     add("permission", ["permissions", "defaultMode"], `start in the mode ${JSON.stringify(mode)}`, { mode });
+  }
+  const { defaultPermission } = permissions;
+  if (defaultPermission !== undefined && defaultPermission !== "confirm") {
+    const what = "run tools that do not say what they do without asking";
+    add("permission", ["permissions", "defaultPermission"], what, { defaultPermission });
   }
   if (source.kind === "haft") await listSettings(value, folder, add);
   return found;
@@ -225,20 +231,6 @@ function allowContent(rule: unknown): unknown {
   return { allow: rule };
 }
 
-/** For a package only its name: its content is the package manager's responsibility. */
-export async function digestPlugin(from: string, folder: string): Promise<FileDigests> {
-  const path = resolve(folder, from);
-  const info = await stat(path).catch(() => undefined);
-  if (info?.isFile()) return digestModule(path, folder);
-  if (!info?.isDirectory()) return isPath(from) ? { [from]: "absent" } : {};
-  // Too large to cover: the digest always differs, so it is never trusted.
-  return (await digestFolder(path)) ?? { [from]: `too large ${process.hrtime.bigint()}` };
-}
-
-function isPath(from: string): boolean {
-  return /^\.{0,2}\//.test(from);
-}
-
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -284,17 +276,6 @@ function hide(name: string, value: string): string {
   return /(?:^|\s)-|[;|$`]/.test(value) ? value : hideSecrets(value);
 }
 
-const MAX_FILES = 2_000;
-const MAX_BYTES = 32 * 1024 * 1024;
-const MODULE_ENDINGS = ["", ".ts", ".mts", ".js", ".mjs", ".cjs", ".cts", ".json", "/index.ts", "/index.js"];
-
-/** Digests by path relative to the folder. A missing file differs from an empty one. */
-type FileDigests = Record<string, string>;
-
-function digestOf(text: string | Uint8Array): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
 /**
  * The files of the folder that a command line names. What they load in turn is not covered, such as imports of a script or
  * scripts of a package.json.
@@ -320,56 +301,9 @@ function wordsOf(command: string): string[] {
   return [...quoted, ...command.replace(/["']/g, "").split(/[\s;&|()<>]+/)].filter(Boolean);
 }
 
-/** A module and the modules of the folder that it imports by a relative path. */
-async function digestModule(entry: string, folder: string, text?: string): Promise<FileDigests> {
-  const digests: FileDigests = {};
-  const waiting = [{ path: entry, source: text }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const name = relative(folder, next.path);
-    if (Object.hasOwn(digests, name) || Object.keys(digests).length >= MAX_FILES) continue;
-    const source = next.source ?? (await readFile(next.path, "utf8").catch(() => undefined));
-    digests[name] = source === undefined ? "absent" : digestOf(source);
-    for (const [, specifier] of (source ?? "").matchAll(/(?:from|import|require)\s*\(?\s*["'](\.[^"']*)["']/g)) {
-      const path = await firstFile(resolve(dirname(next.path), specifier!));
-      if (path) waiting.push({ path, source: undefined });
-    }
-  }
-  return digests;
-}
-
-/** Every file of a folder except installed packages. Undefined if it is too large. */
-async function digestFolder(folder: string): Promise<FileDigests | undefined> {
-  const digests: FileDigests = {};
-  let bytes = 0;
-  const walk = async (at: string): Promise<boolean> => {
-    for (const entry of await readdir(at, { withFileTypes: true })) {
-      const path = join(at, entry.name);
-      if (entry.isDirectory()) {
-        if (entry.name !== "node_modules" && entry.name !== ".git" && !(await walk(path))) return false;
-        continue;
-      }
-      // Follows links: their targets would run.
-      const info = await stat(path).catch(() => undefined);
-      if (!info?.isFile()) continue;
-      bytes += info.size;
-      if (bytes > MAX_BYTES || Object.keys(digests).length >= MAX_FILES) return false;
-      digests[relative(folder, path)] = digestOf(await readFile(path));
-    }
-    return true;
-  };
-  return (await walk(folder)) ? digests : undefined;
-}
-
 async function digestIfFile(path: string): Promise<string | undefined> {
+  noteLook(path);
   const info = await stat(path).catch(() => undefined);
   if (!info?.isFile()) return undefined;
   return info.size > MAX_BYTES ? `size ${info.size}, changed ${info.mtimeMs}` : digestOf(await readFile(path));
-}
-
-async function firstFile(base: string): Promise<string | undefined> {
-  // TypeScript sources import "./a.js" for a.ts.
-  for (const candidate of [...MODULE_ENDINGS.map((ending) => base + ending), base.replace(/\.(m?)js$/, ".$1ts")]) {
-    if ((await stat(candidate).catch(() => undefined))?.isFile()) return candidate;
-  }
-  return undefined;
 }

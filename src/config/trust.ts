@@ -5,6 +5,7 @@ import { createFiles } from "../io/files/files.ts";
 import { createPathPolicy } from "../io/files/path-policy.ts";
 import { withFileLock } from "../io/files/file-lock.ts";
 import { isObject } from "../schema/json-schema.ts";
+import { noteLook } from "./config-watch.ts";
 import { ConfigError } from "./problems.ts";
 import { readSources } from "./sources.ts";
 import { type UserOptions, userPaths, type UserPaths } from "./user-paths.ts";
@@ -136,6 +137,7 @@ export function openTrustStore({ folder: userFolder }: Pick<UserPaths, "folder">
 async function readFolders(file: string): Promise<Map<string, TrustedFolder>> {
   const fail = (message: string, cause?: unknown) => new ConfigError([{ file, message }], { cause });
   let handle: Awaited<ReturnType<typeof open>>;
+  noteLook(file);
   try {
     handle = await open(file, "r");
   } catch (error) {

@@ -65,6 +65,10 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     if (untrusted.length > 0 || raw.file === undefined) return checked;
     checked.written = await runConfigModule(raw.file, raw.code);
   }
+  // Only of trusted entries: the others are left out below.
+  const digests = new Map(items.map(({ name, digest }) => [name, digest]));
+  const reviewed = (servers: readonly McpServerConfig[]): McpServerConfig[] =>
+    servers.map((server) => ({ ...server, entryDigest: digests.get(server.name) }));
   const variables = { env, home, folder };
   const found = { file: raw.file, variables };
   if (raw.kind === "mcp") {
@@ -73,7 +77,7 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
     const { servers, notes } = readMcpEntries(entries, { ...found, dialect, parsed: raw });
     return {
       ...checked,
-      servers,
+      servers: reviewed(servers),
       warnings: [...checked.warnings, ...notes],
       source: sourceOf(raw, {}, (path) => path),
     };
@@ -93,7 +97,7 @@ export async function checkSource(raw: RawSource, options: CheckOptions): Promis
   for (const dialect of ["haft", "vscode"] as const) {
     const own = entries.filter(({ path }) => (path[0] === "servers") === (dialect === "vscode"));
     const { servers, notes } = readMcpEntries(own, { ...found, dialect, parsed: { positionOf } });
-    checked.servers.push(...servers);
+    checked.servers.push(...reviewed(servers));
     warnings.push(...notes);
   }
   warnings.unshift(...checked.warnings);

@@ -3,7 +3,9 @@ import { basename, join, relative } from "node:path";
 import { errorMessage } from "../../core/error.ts";
 import { readFrontMatter } from "../../io/files/front-matter.ts";
 import { isInside } from "../../io/files/path-name.ts";
+import { toolsKnownBy } from "../../tools/built-in-tools.ts";
 import { readConfigText } from "../config-text.ts";
+import { noteLook } from "../config-watch.ts";
 import { ConfigError } from "../problems.ts";
 import type { RawSource } from "../sources.ts";
 import { SettingsReader } from "./settings-reader.ts";
@@ -14,7 +16,7 @@ const MAX_AGENTS = 200;
 const MAX_ENTRIES = 2000;
 
 /** Names of Claude Code that tool policies do not know. */
-const KNOWN_AS: Readonly<Record<string, string>> = { Task: "call_subagent", Agent: "call_subagent", Skill: "skill" };
+const KNOWN_IN_RULES = toolsKnownBy("knownInRules");
 
 /** Keys of agents that change how they look or what they cost, and nothing that they may do. */
 const HARMLESS_KEYS = ["color", "effort", "memory", "background", "initialPrompt"];
@@ -39,6 +41,7 @@ export async function readClaudeAgents({
   for (const { base, origin } of places) {
     const at = { origin, folder: base };
     const agents = join(base, FOLDER);
+    noteLook(agents);
     const refuse = (reason: string): void => void found.push(refusedAgent(agents, at, reason));
     const real = await realpath(agents).catch(() => undefined);
     if (real === undefined) continue;
@@ -69,6 +72,7 @@ async function markdownFiles(top: string): Promise<{ files: string[]; isWhole: b
   const folders = [top];
   let seen = 0;
   for (let folder = folders.shift(); folder !== undefined && seen <= MAX_ENTRIES; folder = folders.shift()) {
+    noteLook(folder);
     // Usually there is no such folder.
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
@@ -161,11 +165,11 @@ function readTools(value: unknown): { names: string[]; left: string[] } {
   for (const text of given.map((each) => each.trim()).filter(Boolean)) {
     if (text.includes("(")) left.push(text);
     else if (/^mcp__[^_*]+(?:_[^_*]+)*$/.test(text)) names.push(`${text}__*`);
-    else names.push(Object.hasOwn(KNOWN_AS, text) ? KNOWN_AS[text]! : text);
+    else names.push(KNOWN_IN_RULES.get(text.toLowerCase()) ?? text);
   }
   return { names, left };
 }
 
 function splitTools(text: string): string[] {
-  return Array.from(text.matchAll(/[^\s,()]+(?:\([^)]*\))?/g), ([name]) => name);
+  return Array.from(text.matchAll(/[^\s,()]+(?:\([^()]*\))?/g), ([name]) => name);
 }

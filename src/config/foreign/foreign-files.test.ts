@@ -284,7 +284,7 @@ test("settings of Gemini that narrow are kept, in both forms of the file", async
   expect(rulesOf(config, "deny")).toEqual([
     ...["Bash(rm -rf:*)", "mcp__github__push", "github__push", "mcp__*__github__push"],
   ]);
-  expect(deniedTools(config)).toEqual(["write", "apply_patch", "move_file", "delete_file"]);
+  expect(deniedTools(config)).toEqual(["apply_patch", "delete_file", "move_file", "write"]);
   expect(lineOf(config, "tools.allowed")).toMatchObject({
     outcome: "not_applied",
     reason: expect.stringMatching(/permissions\.allow/),

@@ -1,24 +1,9 @@
+import { toolsSameAs } from "../../tools/built-in-tools.ts";
 import type { ConfigPath } from "../problems.ts";
 import { READ_ONLY, serverToolsOf, type SettingsReader } from "./settings-reader.ts";
 
-/** The tools of Gemini CLI, by name and by class, and the tools here that do the same. */
-const TOOLS: Readonly<Record<string, readonly string[]>> = {
-  list_directory: ["list_files"],
-  read_file: ["read", "read_many", "get_file_info"],
-  read_many_files: ["read_many"],
-  write_file: ["write", "apply_patch", "move_file", "delete_file"],
-  replace: ["edit", "apply_patch", "edit_notebook"],
-  glob: ["glob"],
-  search_file_content: ["grep"],
-  grep_search: ["grep"],
-  run_shell_command: ["exec", "process"],
-  web_fetch: ["web_fetch", "http_get", "http_post", "http_request"],
-  google_web_search: ["web_search"],
-  activate_skill: ["skill"],
-  save_memory: [],
-  write_todos: ["todo"],
-  ask_user: ["ask_user"],
-};
+/** The tools of Gemini CLI, and the tools here that do the same. */
+const TOOLS: ReadonlyMap<string, readonly string[]> = new Map([["save_memory", []], ...toolsSameAs("gemini")]);
 const CLASSES: Readonly<Record<string, string>> = {
   LSTool: "list_directory",
   ReadFileTool: "read_file",
@@ -131,7 +116,7 @@ function splitTool(text: string): { name: string; spec?: string } {
 }
 
 function toolsOf(name: string): readonly string[] | undefined {
-  return Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
+  return TOOLS.get(name);
 }
 
 /** Gemini writes `mcp_server_tool`, `server__tool`, or only the name of the tool, which may be of any server. */

@@ -4,6 +4,7 @@ import { errorMessage, ToolError } from "../../core/error.ts";
 import { createFiles, type Files } from "../../io/files/files.ts";
 import { createPathPolicy } from "../../io/files/path-policy.ts";
 import { isInside } from "../../io/files/path-name.ts";
+import { noteLook } from "../config-watch.ts";
 import type { RawSource } from "../sources.ts";
 import type { LocatedSetting } from "./settings-reader.ts";
 
@@ -107,6 +108,7 @@ export async function readInstructions(options: InstructionOptions): Promise<Ins
 
 /** Undefined if there is no such file. A file that is too large is truncated, with a note. */
 async function readText(files: Files, path: string): Promise<{ path: string; text: string } | undefined> {
+  noteLook(path);
   let opened;
   try {
     opened = await files.openForRead(path);

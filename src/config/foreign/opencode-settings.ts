@@ -1,8 +1,9 @@
 import { isObject } from "../../schema/json-schema.ts";
+import { toolsSameAs } from "../../tools/built-in-tools.ts";
 import type { ConfigPath } from "../problems.ts";
 import { serverToolsOf, type SettingsReader } from "./settings-reader.ts";
 
-/** How a permission of OpenCode is written as a rule. */
+/** Permissions that are rules about what a call touches, whichever tool it is of. */
 const RULES: Readonly<Record<string, string>> = {
   bash: "Bash",
   edit: "Edit",
@@ -10,37 +11,19 @@ const RULES: Readonly<Record<string, string>> = {
   patch: "Edit",
   multiedit: "Edit",
   read: "Read",
-  grep: "Grep",
-  glob: "Glob",
-  list: "LS",
   webfetch: "WebFetch",
-  websearch: "WebSearch",
-  task: "Agent",
-  skill: "Skill",
 };
 /** Permissions whose patterns are paths or commands, as those of rules are. */
 const HAS_PATTERNS = new Set(["bash", "edit", "write", "patch", "multiedit", "read"]);
 
-const TOOLS: Readonly<Record<string, readonly string[]>> = {
-  bash: ["exec", "process"],
-  edit: ["edit", "apply_patch", "edit_notebook"],
-  write: ["write", "apply_patch", "move_file", "delete_file"],
-  patch: ["apply_patch"],
-  multiedit: ["edit"],
-  read: ["read", "read_many"],
-  grep: ["grep"],
-  glob: ["glob"],
-  list: ["list_files"],
-  webfetch: ["web_fetch", "http_get", "http_post", "http_request"],
-  websearch: ["web_search"],
-  task: ["call_subagent"],
-  skill: ["skill"],
-  todowrite: ["todo"],
-  todoread: ["todo"],
-  lsp: [],
-  question: ["ask_user"],
-  codesearch: [],
-};
+/** The tools of OpenCode, and the tools here that do the same. */
+const TOOLS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["lsp", []],
+  ["codesearch", []],
+  ...toolsSameAs("opencode"),
+]);
+/** They stay in the conversation: a setting for all tools asks no approval for them. */
+const NOT_ASKED = new Set(["todowrite", "todoread", "question"]);
 
 /** `opencode.json`, without its MCP servers. */
 export function readOpencodeSettings(reader: SettingsReader): void {
@@ -103,9 +86,9 @@ function readPermission(reader: SettingsReader, path: string[]): void {
 /** For every tool that the file does not name. */
 function addForAll(reader: SettingsReader, action: unknown, at: ConfigPath, named: readonly string[]): void {
   if (action === "ask") {
-    const ruled = new Set(named.flatMap((key) => matchingKeys(key, RULES)).map((key) => RULES[key]));
-    const others = [...new Set(Object.values(RULES))].filter((rule) => !ruled.has(rule));
-    const rules = [...others, "run_code", "mcp__*"];
+    const ruled = new Set(named.flatMap(matchingKeys).flatMap(rulesOfTool));
+    const asked = [...Object.keys(RULES), ...TOOLS.keys()].filter((key) => !NOT_ASKED.has(key)).flatMap(rulesOfTool);
+    const rules = [...new Set([...asked.filter((rule) => !ruled.has(rule)), "run_code", "mcp__*"])];
     for (const rule of rules) reader.addRule("ask", rule, at);
     return reader.narrowed(
       at,
@@ -134,9 +117,7 @@ function addPermission(reader: SettingsReader, key: string, action: unknown, at:
     return reader.applied(at, "Tools reach nothing outside the workspace and workspace.allowedPaths.");
   }
   if (key === "doom_loop") return reader.notApplied(at, "Haft has no such check. Limit runs with agent.limits.steps.");
-  if (key !== "*" && !Object.hasOwn(RULES, key) && Object.hasOwn(TOOLS, key)) {
-    return reader.applied(at, "Haft has no such tool.");
-  }
+  if (TOOLS.get(key)?.length === 0) return reader.applied(at, "Haft has no such tool.");
   const rules = rulesOf(key, pattern);
   for (const rule of rules) reader.addRule(action, rule, at);
   const wider =
@@ -145,18 +126,21 @@ function addPermission(reader: SettingsReader, key: string, action: unknown, at:
   reader.narrowed(at, `${action === "deny" ? "Denied" : "Asks"} here by ${rules.join(", ")}.${wider}${order}`);
 }
 
-function rulesOf(key: string, pattern: string): string[] {
+function rulesOf(key: string, pattern: string): readonly string[] {
   if (key === "*") return ["*"];
-  if (!Object.hasOwn(RULES, key)) {
-    return [...new Set([...matchingKeys(key, RULES).map((each) => RULES[each]!), ...serverToolsOf(key)])];
-  }
-  const name = RULES[key]!;
-  if (pattern === "*" || !HAS_PATTERNS.has(key)) return [name];
+  if (!TOOLS.has(key)) return [...new Set([...matchingKeys(key).flatMap(rulesOfTool), ...serverToolsOf(key)])];
+  const rules = rulesOfTool(key);
+  if (pattern === "*" || !HAS_PATTERNS.has(key)) return rules;
+  const [name] = rules;
   const written = pattern.replace(/^\$HOME(?=\/)/, "~").replace(/[()\\]/g, "\\$&");
   if (key === "bash") return [`${name}(${written.replaceAll("?", "*")})`];
   // There `*` also matches slashes.
   const deeper = written.replace(/\/([^/]*\*[^/]*)$/, "/**/$1");
   return [...new Set([written, deeper])].map((path) => `${name}(${path})`);
+}
+
+function rulesOfTool(key: string): readonly string[] {
+  return Object.hasOwn(RULES, key) ? [RULES[key]!] : (TOOLS.get(key) ?? []);
 }
 
 function disableTool(reader: SettingsReader, key: string, at: ConfigPath): void {
@@ -168,15 +152,14 @@ function disableTool(reader: SettingsReader, key: string, at: ConfigPath): void 
 
 function toolsOf(key: string): readonly string[] {
   if (key === "*") return ["*"];
-  if (Object.hasOwn(TOOLS, key)) return TOOLS[key]!;
-  return [...new Set([...matchingKeys(key, TOOLS).flatMap((each) => TOOLS[each]!), ...serverToolsOf(key)])];
+  return TOOLS.get(key) ?? [...new Set([...matchingKeys(key).flatMap(toolsOf), ...serverToolsOf(key)])];
 }
 
-/** The keys of a table that a written key means, which may have `*` and `?`. */
-function matchingKeys(written: string, table: Readonly<Record<string, unknown>>): string[] {
+/** The tools of OpenCode that a written key means, which may have `*` and `?`. */
+function matchingKeys(written: string): string[] {
   const parts = written.split(/([*?])/).map((part) => {
     return part === "*" ? ".*" : part === "?" ? "." : part.replace(/[.+^${}()|[\]\\]/g, "\\$&");
   });
   const pattern = new RegExp(`^${parts.join("")}$`);
-  return Object.keys(table).filter((key) => pattern.test(key));
+  return [...TOOLS.keys()].filter((key) => pattern.test(key));
 }

@@ -1,0 +1,150 @@
+import type { Caller } from "./core/call.ts";
+import { checkKeys, keysOf, withDefaults } from "./core/options.ts";
+import { ToolPermission } from "./core/tool.ts";
+import { type ConcurrencyLimits, DEFAULT_CONCURRENCY } from "./gate/concurrency.ts";
+import type { AnyLayer } from "./gate/permit/visible-tools.ts";
+import type { ResponseLength } from "./gate/response-length.ts";
+import { DEFAULT_TIMEOUTS, type Timeouts } from "./gate/timeouts.ts";
+import type { HaftOptions } from "./runtime.ts";
+import type { WorkerOptions } from "./jobs/jobs.ts";
+import { checkToolPolicy } from "./gate/permit/tool-policy.ts";
+import { checkToolSearch, type ToolSearchOptions } from "./tools/discovery/tool-search.ts";
+
+const OPTION_KEYS = keysOf<HaftOptions>({
+  workspace: true,
+  folder: true,
+  registry: true,
+  tools: true,
+  policy: true,
+  rules: true,
+  defaultPermission: true,
+  hooks: true,
+  post: true,
+  taint: true,
+  requiresApproval: true,
+  saveRule: true,
+  savedRulesBind: true,
+  removeRule: true,
+  approver: true,
+  approvalWaitMs: true,
+  approvals: true,
+  code: true,
+  toolSearch: true,
+  tokens: true,
+  concurrency: true,
+  timeouts: true,
+  maxResultBytes: true,
+  maxResultTokens: true,
+  response: true,
+  middleware: true,
+  clock: true,
+  log: true,
+  calls: true,
+  isShortLived: true,
+  spill: true,
+  jobs: true,
+  worker: true,
+  onListenerError: true,
+  onWarning: true,
+});
+const CONCURRENCY_KEYS = keysOf<ConcurrencyLimits>({
+  maxConcurrent: true,
+  byKind: true,
+  maxWaiting: true,
+  maxWaitMs: true,
+});
+const TIMEOUT_KEYS = keysOf<Timeouts>({ defaultMs: true, networkMs: true, maxMs: true, graceMs: true });
+const APPROVAL_KEYS = keysOf<NonNullable<HaftOptions["approvals"]>>({
+  lifetimeMs: true,
+  replayMs: true,
+  checkAnswer: true,
+  maxOpenPerSession: true,
+  maxOpenPerUser: true,
+  maxShownBytes: true,
+});
+const WORKER_KEYS = keysOf<WorkerOptions>({ name: true, concurrency: true, takes: true });
+
+/** Throws a TypeError for an option that does not exist. */
+export function checkOptions(options: HaftOptions): void {
+  const { policy = [], worker } = options;
+  checkKeys("createHaft", options, OPTION_KEYS);
+  checkDefaultPermission(options.defaultPermission);
+  checkKeys("`concurrency` of createHaft", options.concurrency, CONCURRENCY_KEYS);
+  checkKeys("`timeouts` of createHaft", options.timeouts, TIMEOUT_KEYS);
+  checkToolSearch(options.toolSearch);
+  checkKeys("`approvals` of createHaft", options.approvals, APPROVAL_KEYS);
+  checkKeys("`worker` of createHaft", worker || undefined, WORKER_KEYS);
+  for (const layer of typeof policy === "function" ? [] : [policy].flat())
+    checkToolPolicy("`policy` of createHaft", layer);
+}
+
+function checkDefaultPermission(given: unknown): void {
+  if (given === undefined || Object.values<unknown>(ToolPermission).includes(given)) return;
+  throw new TypeError(`\`defaultPermission\` of createHaft is ${JSON.stringify(given)}; use "auto" or "confirm".`);
+}
+
+/** The options that a host may change while the runtime runs. */
+export type LiveOptions = Pick<
+  HaftOptions,
+  | "policy"
+  | "hooks"
+  | "timeouts"
+  | "concurrency"
+  | "maxResultBytes"
+  | "maxResultTokens"
+  | "response"
+  | "toolSearch"
+  | "approvalWaitMs"
+  | "approvals"
+>;
+
+/** The options in the form in which the parts of a runtime read them at each call. Each part keeps its object. */
+export interface LiveSettings {
+  layersFor(caller: Partial<Caller>): readonly AnyLayer[];
+  /** No layer refuses any tool. */
+  isOpen: boolean;
+  response: ResponseLength | undefined;
+  approvalWaitMs: number | undefined;
+  readonly timeouts: Timeouts;
+  readonly concurrency: ConcurrencyLimits;
+  readonly results: Pick<HaftOptions, "maxResultBytes" | "maxResultTokens">;
+  /** Undefined if there is no tool search. */
+  readonly toolSearch: ToolSearchOptions | undefined;
+  readonly approvals: NonNullable<HaftOptions["approvals"]>;
+}
+
+/** Has every key: an option that is not given any more gets its default again. */
+export function liveSettings(options: LiveOptions): LiveSettings {
+  const { policy = [], maxResultBytes, maxResultTokens, response, approvalWaitMs, approvals = {} } = options;
+  const { lifetimeMs, replayMs, maxOpenPerSession, maxOpenPerUser, maxShownBytes, checkAnswer } = approvals;
+  const layers = typeof policy === "function" ? [] : [policy].flat();
+  return {
+    layersFor: typeof policy === "function" ? policy : () => layers,
+    isOpen: typeof policy !== "function" && layers.length === 0,
+    response,
+    approvalWaitMs,
+    timeouts: withDefaults(DEFAULT_TIMEOUTS, options.timeouts),
+    concurrency: { byKind: undefined, ...withDefaults(DEFAULT_CONCURRENCY, options.concurrency) },
+    results: { maxResultBytes, maxResultTokens },
+    toolSearch: toolSearchOf(options),
+    approvals: { lifetimeMs, replayMs, maxOpenPerSession, maxOpenPerUser, maxShownBytes, checkAnswer },
+  };
+}
+
+/** In place: the parts of the runtime read these objects. */
+export function replaceSettings(current: LiveSettings, next: LiveSettings): void {
+  const { layersFor, isOpen, response, approvalWaitMs, toolSearch } = next;
+  Object.assign(current, { layersFor, isOpen, response, approvalWaitMs });
+  Object.assign(current.timeouts, next.timeouts);
+  Object.assign(current.concurrency, next.concurrency);
+  Object.assign(current.results, next.results);
+  Object.assign(current.approvals, next.approvals);
+  // What it learns from, and where that is kept, stays.
+  const { budget, core } = toolSearch ?? {};
+  if (current.toolSearch) Object.assign(current.toolSearch, { budget, core });
+}
+
+function toolSearchOf({ toolSearch }: LiveOptions): ToolSearchOptions | undefined {
+  if (toolSearch === true) return {};
+  return !toolSearch || toolSearch.enabled === false ? undefined : { ...toolSearch };
+}
