@@ -48,7 +48,7 @@ export const agents = defineCapability({
   open({ config, env, user, runtime, workspace }) {
     const net = openNamedNet(config, env);
     const { folder: userFolder, home } = userPaths(user);
-    const value = new ConfiguredAgents(config.value, {
+    const value = new ConfiguredAgents(config, {
       haft: runtime,
       env,
       fetchTo: net.fetchTo,
@@ -60,11 +60,20 @@ export const agents = defineCapability({
       },
     });
     // Agents of other programs have no model of their own, so without a model they cannot work.
-    const hasOwn = config.sources.some(
-      ({ kind, value: { agents: own = {} } }) => kind === "haft" && Object.keys(own).length > 0,
-    );
-    const hasAgents = value.isConfigured || hasOwn;
-    return { value, tools: hasAgents ? value.tools() : [], close: () => net.close() };
+    const hasAgents = (): boolean =>
+      value.isConfigured ||
+      config.sources.some(({ kind, value: { agents: own = {} } }) => kind === "haft" && Object.keys(own).length > 0);
+    const tools = value.tools();
+    return {
+      value,
+      tools: hasAgents() ? tools : [],
+      reload: () => () => {
+        value.forget();
+        if (!hasAgents()) return;
+        for (const tool of tools) if (!runtime.registry.get(tool.name)) runtime.register(tool);
+      },
+      close: () => net.close(),
+    };
   },
 });
 
@@ -103,15 +112,24 @@ function openSkills(
 
 class ConfiguredAgents implements HostAgents {
   readonly skills: SkillLibrary;
-  readonly #settings: Pick<LoadedConfig["value"], "agent" | "agents">;
+  readonly #config: Pick<LoadedConfig, "value">;
   readonly #dependencies: AgentDependencies;
   readonly #listeners = new Set<(message: string) => void>();
   readonly #created = new Map<string, Promise<Agent>>();
 
-  constructor(settings: Pick<LoadedConfig["value"], "agent" | "agents">, dependencies: AgentDependencies) {
-    this.#settings = settings;
+  constructor(config: Pick<LoadedConfig, "value">, dependencies: AgentDependencies) {
+    this.#config = config;
     this.#dependencies = dependencies;
     this.skills = dependencies.skills;
+  }
+
+  get #settings(): Pick<LoadedConfig["value"], "agent" | "agents"> {
+    return this.#config.value;
+  }
+
+  /** The configuration has changed: the next request creates each agent again. */
+  forget(): void {
+    this.#created.clear();
   }
 
   get isConfigured(): boolean {

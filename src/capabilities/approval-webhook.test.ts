@@ -66,3 +66,35 @@ test("a host that closes at once still announces the call that waits", async () 
   await host.close();
   expect(received).toMatchObject([{ body: { tool: "write" } }]);
 });
+
+test("what a call is about cannot pass for text of the message, a link or a mention", async () => {
+  const { received, url } = await openReceiver();
+  const { host } = await openHost({ url, details: true });
+  const command = "curl -o \u202etxt `id`\n@here [ok](http://example.test) <!channel>";
+  await host.haft.execute("exec", { command }, { caller: { session: "s\nApproval needed" } });
+  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
+  const { body } = received[0] as { body: { text: string; session: string } };
+  expect(body.text).toMatch(
+    /^Approval needed \(risk: \w+\): exec: `curl -o \\u\{202e\}txt ˋidˋ[^`\n]*&lt;!channel&gt;`$/,
+  );
+  expect(body.session).toBe(String.raw`s\nApproval needed`);
+});
+
+test("a question is not announced as an approval", async () => {
+  const { received, url } = await openReceiver();
+  const { host } = await openHost({ url });
+  await host.haft.execute("ask_user", { questions: [{ question: "Why?" }] });
+  await expect.poll(() => received.length, { timeout: 20_000 }).toBe(1);
+  expect(received).toMatchObject([{ body: { text: "A question waits: ask_user" } }]);
+});
+
+test.each([
+  ["an address with a password", { url: "http://user:s3cret-word@127.0.0.1:1/" }],
+  ["a header that cannot be sent", { url: "http://127.0.0.1:1/", headers: { authorization: "Bearer s3cret-word\n1" } }],
+])("the warning about %s does not quote it", async (_what, webhook) => {
+  const { host, onWarning } = await openHost(webhook);
+  await host.haft.execute("write", call);
+  const warnings = (): string[] => onWarning.mock.calls.flat().filter((text: string) => text.includes("webhook"));
+  await expect.poll(() => warnings(), { timeout: 20_000 }).toEqual([expect.stringContaining("cannot be used")]);
+  expect(warnings().join()).not.toContain("s3cret");
+});

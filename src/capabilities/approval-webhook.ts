@@ -1,6 +1,8 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { errorMessage } from "../core/error.ts";
 import type { Haft } from "../runtime.ts";
+import { hideSecrets } from "../core/secrets/mask-secrets.ts";
+import { showInline } from "../gate/permit/approval-parts.ts";
 
 export interface WebhookSettings {
   url: string;
@@ -22,7 +24,13 @@ const MAX_CLOSE_MS = 2_000;
 const RETRY_MS = [1_000, 5_000];
 /** More questions than this at once are not announced one by one. */
 const MAX_OPEN = 100;
-const ESCAPED: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+const UNUSABLE = "its `url` or one of its `headers` cannot be used";
+const ESCAPED: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "`": "ˋ" };
+
+/** Chat services read `<…>` as a link or a mention. The subject is quoted as code, so Markdown in it has no effect. */
+function forChat(text: string): string {
+  return text.replace(/[&<>`]/g, (character) => ESCAPED[character] ?? "");
+}
 
 /** Posts a message when a call of this process starts to wait for a person. The call never waits for it. */
 export class ApprovalWebhook {
@@ -62,7 +70,7 @@ export class ApprovalWebhook {
         if (this.#retries.signal.aborted) return;
         if (problem === undefined) this.#isFailing = false;
         const pause = RETRY_MS[attempt];
-        if (problem === undefined || pause === undefined) return this.#report(problem);
+        if (problem === undefined || problem === UNUSABLE || pause === undefined) return this.#report(problem);
         await this.#pause(pause);
       }
     } catch (error) {
@@ -74,13 +82,14 @@ export class ApprovalWebhook {
   async #bodyOf(id: string): Promise<string | undefined> {
     const approval = await this.#haft.approvals.get(id);
     if (approval?.state !== "pending") return undefined;
-    const { toolName, summary, askedAt, expiresAt, caller, reason } = approval;
+    const { toolName, summary, askedAt, expiresAt, caller, reason, questions } = approval;
     const risk = summary?.risk.level ?? "high";
-    const subject = summary?.subject.text;
-    const details = this.#options.settings.details ? { subject, reason, session: caller.session } : {};
-    const what = details.subject ? `${toolName}: ${details.subject}` : toolName;
-    // Chat services show `text`, and read `<…>` in it as a link or a mention.
-    const text = `Approval needed (risk: ${risk}): ${what.replace(/[&<>]/g, (character) => ESCAPED[character] ?? "")}`;
+    const shown = (value: string | undefined) => value && showInline(hideSecrets(value));
+    const details = this.#options.settings.details
+      ? { subject: shown(summary?.subject.text), reason: shown(reason), session: shown(caller.session) }
+      : {};
+    const head = questions ? "A question waits" : `Approval needed (risk: ${risk})`;
+    const text = `${head}: ${forChat(showInline(toolName))}${details.subject ? `: \`${forChat(details.subject)}\`` : ""}`;
     return JSON.stringify({
       type: "approval_requested",
       text,
@@ -101,6 +110,8 @@ export class ApprovalWebhook {
       return status < 300 ? undefined : `it responded with ${status}`;
     } catch (error) {
       const { cause } = error as Error;
+      // Such an error of `fetch` quotes what it refuses: an address with a password, or the value of a header.
+      if (error instanceof TypeError && cause === undefined) return UNUSABLE;
       return cause instanceof Error ? `${errorMessage(error)} (${cause.message})` : errorMessage(error);
     }
   }

@@ -1,14 +1,16 @@
 /** What every host has: the store, the workspace, undo, and the runtime with its gate. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { removeLocalRule, saveLocalRule } from "../config/saved-rules.ts";
 import { type TrustStatus, trustStatus } from "../config/trust.ts";
 import type { AuditLog } from "../gate/audit-log.ts";
 import { STATE_FILES } from "../io/files/state-folder.ts";
 import { createUndo } from "../io/files/undo.ts";
-import { createHaft } from "../runtime.ts";
+import { createHaft, reconfigure } from "../runtime.ts";
 import { retentionOf } from "../store/retention.ts";
+import { STORED_RULES } from "../store/stored-rules.ts";
 import { openStore } from "../store/store.ts";
 import { openWorkspace } from "../workspace.ts";
 import { ApprovalWebhook } from "./approval-webhook.ts";
@@ -20,15 +22,17 @@ import { configuredOptions } from "./runtime-options.ts";
 export const store = defineCapability({
   name: "store",
   config: ["store", "audit"],
-  async open({ config, options, stateFolder, clock, warn }) {
-    const { url, retention } = config.value.store;
+  async open({ config, options, rules, stateFolder, clock, warn }) {
+    const { url } = config.value.store;
     const opened = await openStore(url === undefined ? { stateFolder } : { url }, {
       clock,
       onWarning: warn,
       secretNames: config.value.audit.redact ?? [],
       archiveFolder: join(stateFolder, STATE_FILES.archives),
     });
-    if (!options.isShortLived) opened.retention.start(retentionOf(retention));
+    if (!options.isShortLived) opened.retention.start(() => retentionOf(config.value.store.retention));
+    // Saved rules are in the state folder's file, unless the store has processes on other machines.
+    if (url !== undefined) rules.replace(await opened.rules.source(config.folder));
     return { value: opened, close: () => opened.close() };
   },
 });
@@ -44,17 +48,20 @@ export const workspace = defineCapability({
   config: ["workspace", "permissions", "languageServers"],
   needs: ["store", "confinement"],
   async open(context) {
-    const { config, user, stateFolder, rules, clock, warn, confinement } = context;
+    const { config, user, stateFolder, clock, warn, confinement } = context;
     const { audit, seenFiles, undo: undoStore, todos } = context.store;
     const { folder, value } = config;
-    const trusted = await trustStatus(folder, user);
+    let trusted = await trustStatus(folder, user);
     await noteTrust(audit, folder, trusted);
+    const live = () => {
+      const { diagnostics: _diagnostics, folderInstructions: _instructions, ...settings } = config.value.workspace;
+      return { ...settings, sandbox: confinement.sandbox };
+    };
     const opened = openWorkspace(folder, {
-      ...value.workspace,
-      denyGlobs: [...(value.workspace.denyGlobs ?? []), ...rules.deniedReadGlobs(folder)],
+      ...live(),
       diagnostics: value.workspace.diagnostics !== false && { servers: value.languageServers },
       folderInstructions: value.workspace.folderInstructions !== false && {
-        trusted: trusted.isExplicit && (trusted.trustedAt ?? new Date(0)),
+        trusted: () => trusted.isExplicit && (trusted.trustedAt ?? new Date(0)),
         // The prompts of agents here have the file of the workspace; those of MCP clients are not known.
         root: ({ agent }) => agent === undefined || agent.startsWith("mcp:"),
       },
@@ -62,20 +69,31 @@ export const workspace = defineCapability({
       todos,
       isUnattended: context.options.isUnattended,
       journal: undoStore(folder),
-      sandbox: confinement.sandbox,
       stateFolder,
       clock,
     });
-    const { sandbox } = opened;
     // The self-test of the sandbox starts programs. It is not part of the start, unless a call needs it.
     const timer = clock.after(SELF_TEST_MS, () => {
+      const { sandbox } = opened;
       if (!sandbox || context.options.isShortLived) return;
       const { look, work } = sandbox.engines;
       if (!look || work !== "namespaces") warn(sandbox.notice);
     });
     timer.setRef(false);
     opened.programs.onNotice(warn);
-    return { value: opened, close: () => (timer.cancel(), opened.close()) };
+    return {
+      value: opened,
+      async reload() {
+        // While a file cannot be read, the last trust stays.
+        const now = await trustStatus(folder, user).catch(() => trusted);
+        await noteTrust(audit, folder, now);
+        return () => {
+          trusted = now;
+          opened.reconfigure(live());
+        };
+      },
+      close: () => (timer.cancel(), opened.close()),
+    };
   },
 });
 
@@ -108,14 +126,23 @@ export const runtime = defineCapability({
     const toolUse = await stored.toolUse(config.folder);
     const { approvalWaitMs, runsJobs = true, isShortLived, tools = [] } = options;
     const configured = configuredOptions(config);
+    const { isShared } = stored.database;
+    const live = (of: LoadedConfig) => {
+      const { approvalWaitMs: waitMs, ...given } = configuredOptions(of);
+      return {
+        ...given,
+        toolSearch: { ...given.toolSearch, enabled: true },
+        approvalWaitMs: approvalWaitMs === false ? undefined : (approvalWaitMs ?? waitMs),
+        approvals: approvalOptions(of.value.approvals),
+      };
+    };
     const guard = options.ownsProcess
       ? new ProcessGuard({ clock, warn, record: (fact) => audit.append(fact) })
       : undefined;
     const versions = new PluginVersions(config, { options, user, clock });
     const value = createHaft({
-      ...configured,
+      ...live(config),
       approver: options.approver,
-      approvalWaitMs: approvalWaitMs === false ? undefined : (approvalWaitMs ?? configured.approvalWaitMs),
       workspace: files,
       spill: artifacts?.spill,
       rules,
@@ -127,7 +154,6 @@ export const runtime = defineCapability({
       isShortLived,
       jobs,
       worker: runsJobs && { concurrency: config.value.jobs.concurrency },
-      approvals: approvalOptions(config.value.approvals),
       taint: { store: stored.taint },
       // A program and a search reach every tool, so a host without all tools has neither.
       code: isPartial ? undefined : { store: stored.programs },
@@ -146,25 +172,43 @@ export const runtime = defineCapability({
         return undefined;
       },
       onWarning: warn,
+      savedRulesBind: isShared ? "store" : "workspace",
       async saveRule(rule, list, by) {
         await audit.append({ kind: "rule_added", caller: { user: by }, data: { rule, list } }, { synced: true });
-        return saveLocalRule(config.folder, list, rule, user);
+        if (!isShared) return saveLocalRule(config.folder, list, rule, user);
+        await stored.rules.add({ rule, list, by });
+        return STORED_RULES;
       },
       async removeRule(rule, list, origin, by) {
         const data = { rule, list, origin };
         await audit.append({ kind: "rule_removed", caller: { user: by }, data }, { synced: true });
+        if (origin === STORED_RULES) return stored.rules.remove({ rule, list });
         return removeLocalRule(config.folder, { list, rule, file: origin }, user);
       },
     });
     if (guard) bindGuard(value, guard);
     bindVersions(value, versions);
-    const { webhook: settings } = config.value.approvals;
-    const webhook = settings && new ApprovalWebhook(value, { settings, clock, warn });
+    const openWebhook = (settings = config.value.approvals.webhook) =>
+      settings && new ApprovalWebhook(value, { settings, clock, warn });
+    let webhook = openWebhook();
     const close = async (): Promise<void> => {
       await webhook?.close();
       await value.shutdown().finally(() => guard?.close());
     };
-    return { value, close };
+    return {
+      value,
+      reload(next) {
+        const apply = reconfigure(value, live(next));
+        const isSame = isDeepStrictEqual(next.value.approvals.webhook, config.value.approvals.webhook);
+        return () => {
+          apply();
+          if (isSame) return;
+          void webhook?.close();
+          webhook = openWebhook();
+        };
+      },
+      close,
+    };
   },
 });
 

@@ -32,7 +32,7 @@ import type { CapabilityLoaders } from "./open-host.ts";
 import type { AgentFor, HostSessions } from "./sessions.ts";
 
 /** How a folder is opened: overrides of its configuration, and what a program provides. */
-export interface HostOptions extends Omit<LoadConfigOptions, "folder"> {
+export interface HostOptions extends Omit<LoadConfigOptions, "folder" | "requiresTrustFile"> {
   /** Besides the tools of the workspace, of capabilities and of plugins. */
   tools?: Iterable<Registrable>;
   /** Further stages of the gate. */
@@ -96,6 +96,7 @@ export type CapabilityName = Exclude<keyof CapabilityLoaders, BaseName>;
 
 /** What every capability is given, besides the values of those that it names. */
 export interface CapabilityContext {
+  /** In effect now. Its content is replaced when a file changes: read it when it is needed. */
   readonly config: LoadedConfig;
   readonly options: HostOptions;
   readonly user: UserOptions;
@@ -128,6 +129,11 @@ export interface OpenCapability<Value = unknown> {
   api?(services: ApiServices): ApiHandlers;
   /** Why calls of a tool need an approval, whatever the rules say. */
   requiresApproval?(tool: AnyTool): string | undefined;
+  /**
+   * Prepares a changed configuration, and throws if it cannot be used. What it returns puts the change into effect, after
+   * `context.config` and the rules; it must not wait. A part that reads `context.config` at each use needs none.
+   */
+  reload?(next: LoadedConfig): MaybePromise<(() => void) | undefined>;
   close?(): MaybePromise<unknown>;
 }
 

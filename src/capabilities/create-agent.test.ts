@@ -116,7 +116,14 @@ describe("a run", () => {
 
   test("gives ids that merely count one of their own, and shows the model the one that it gave", async () => {
     let runs = 0;
-    const count = { name: "count", description: "Counts", kind: "write", parameters: [], run: () => String(++runs) };
+    const count = {
+      name: "count",
+      description: "Counts",
+      kind: "write",
+      parameters: [],
+      needsApproval: false,
+      run: () => String(++runs),
+    };
     const call = { id: "call_0", name: "count" };
     const { agent, model } = open([{ calls: [call] }, { calls: [call] }, { text: "done" }], { tools: [count] });
     const { messages } = await agent.run("go", { caller: { session: "s" } });
@@ -128,7 +135,14 @@ describe("a run", () => {
 
   test("keeps an id that a provider rolled, so that the same call is known after a restart", async () => {
     let runs = 0;
-    const count = { name: "count", description: "Counts", kind: "write", parameters: [], run: () => String(++runs) };
+    const count = {
+      name: "count",
+      description: "Counts",
+      kind: "write",
+      parameters: [],
+      needsApproval: false,
+      run: () => String(++runs),
+    };
     const script = [{ calls: [{ id: "toolu_01A09q90qw90lq917835lq9", name: "count" }] }, { text: "done" }];
     const haft = createTestHaft({ tools: [count] as never });
     for (const _ of [1, 2]) await open(script, { haft }).agent.run("go", { caller: { session: "s" } });

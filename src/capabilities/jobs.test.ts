@@ -4,8 +4,8 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import { systemClock } from "../core/clock.ts";
 import type { JobRequest } from "../calls/job.ts";
 import { RowJobs } from "../calls/row-jobs.ts";
-import { openPostgres } from "../store/postgres.ts";
-import { startPostgres, type TestPostgres } from "../store/start-postgres.fixture.ts";
+import { openPostgres } from "../store/postgres/postgres.ts";
+import { startPostgres, type TestPostgres } from "../store/postgres/start-postgres.fixture.ts";
 import { hasRedis, startRedis } from "../store/start-redis.fixture.ts";
 import { type JobQueueHost, openJobQueue } from "./jobs.ts";
 

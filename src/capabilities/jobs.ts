@@ -1,4 +1,5 @@
 import type { JobQueue } from "../calls/job-queue.ts";
+import { isAsked } from "../calls/approval.ts";
 import { hasEnded, type Job } from "../calls/job.ts";
 import { RowJobs } from "../calls/row-jobs.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
@@ -9,12 +10,13 @@ import type { Contracts } from "../contracts/index.ts";
 import type { JobDetail, JobFrame, JobInfo, JobWait } from "../contracts/jobs.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
+import { hideAnswers } from "../core/result.ts";
 import { summarizeCall } from "../gate/summarize-call.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Haft } from "../runtime.ts";
 import type { BullEngine, EngineOptions } from "../store/bullmq/engine.ts";
 import { WakeUps } from "../store/bullmq/wake-ups.ts";
-import { urlEngineOf } from "../store/url-engines.ts";
+import { engineOf } from "../store/store-engines.ts";
 import { defineCapability } from "./capability.ts";
 
 export interface JobQueueHost {
@@ -52,7 +54,7 @@ export function openJobQueue(
     if (redisUrl !== undefined) throw needsStore();
     return embedded;
   }
-  const { openQueue, title } = urlEngineOf(url);
+  const { openQueue, title } = engineOf({ url }).engine;
   if (redisUrl === undefined && !openQueue) throw needsRedis(title);
   const connect = async (): Promise<BullEngine> => {
     const engine =
@@ -87,8 +89,10 @@ export interface JobsApiOptions {
 export function createJobsApi({ haft, clock }: JobsApiOptions): Handlers<Contracts["jobs"]> {
   const { jobs: all } = haft;
   const infoOf = (job: Job): Promise<JobInfo> => describe(job, haft);
-  const detailOf = async (job: Job): Promise<JobDetail> => {
-    return { ...(await infoOf(job)), input: job.call.input, result: job.result };
+  const detailOf = async (job: Job, { name, scopes }: Identity): Promise<JobDetail> => {
+    const { call, result } = job;
+    const isFor = isAsked(call.caller, { by: name, rights: scopes });
+    return { ...(await infoOf(job)), input: call.input, result: result && !isFor ? hideAnswers(result) : result };
   };
   const find = async (id: string): Promise<Job> => {
     // A store may fail on a NUL character, and keeps none.
@@ -111,22 +115,22 @@ export function createJobsApi({ haft, clock }: JobsApiOptions): Handlers<Contrac
       const items = await Promise.all(found.slice(0, limit).map(infoOf));
       return { items, next: found.length > limit ? items.at(-1)?.id : undefined, counts };
     },
-    get: async ({ params }) => detailOf(await find(params.id)),
+    get: async ({ params, identity }) => detailOf(await find(params.id), identity),
     async log({ params, query: { after = 0 } }) {
       const { id } = await find(params.id);
       return { items: await all.log(id, { after }) };
     },
-    async watch({ params, signal }) {
+    async watch({ params, identity, signal }) {
       const { id } = await find(params.id);
-      return watch(all, { clock, id, signal, detailOf });
+      return watch(all, { clock, id, signal, detailOf: (job) => detailOf(job, identity) });
     },
     async cancel({ params, body, identity }) {
       const { id } = await findOwn(params.id, identity);
-      return detailOf(await all.cancel(id, body.reason));
+      return detailOf(await all.cancel(id, body.reason), identity);
     },
     async retry({ params, identity }) {
       const { id } = await findOwn(params.id, identity);
-      return detailOf(await all.retry(id));
+      return detailOf(await all.retry(id), identity);
     },
   };
 }
@@ -192,7 +196,7 @@ async function describe(job: Job, haft: Haft): Promise<JobInfo> {
     subject,
     risk: risk.level,
     waitsFor: await waitOf(job, haft),
-    display: hasEnded(job) ? result?.display : undefined,
+    display: hasEnded(job) && result ? hideAnswers(result).display : undefined,
   };
 }
 

@@ -42,7 +42,9 @@ export interface ServerEntriesOptions {
   hub: McpHub;
   pins: PinStore;
   /** Called before the first server is connected. */
-  onAdd(): void;
+  onAdd(server: McpServerConfig): void;
+  /** Before a server is stopped. */
+  onRemove(name: string): void;
 }
 
 type Endpoints =
@@ -117,6 +119,7 @@ export class ServerEntries {
       throw new ApiError("conflict", `"${name}" is not in .mcp.json`, `Remove it from ${where}.`);
     }
     await removeMcpServer(folder, name);
+    this.#options.onRemove(name);
     if (isRunning) await hub.remove(name);
     // Another program of this name must not inherit approvals.
     await pins.remove(name);
@@ -233,11 +236,12 @@ export class ServerEntries {
       throw new ApiError("conflict", `"${name}" is trusted, but: ${excluded.reason}`, "Change that setting first.");
     }
     if (!server) throw unknownServer(name);
+    // First: a reload of the configuration then leaves the server alone.
+    onAdd(server);
     if (hub.status().some((each) => each.name === name)) {
       await hub.remove(name);
       await pins.remove(name);
     }
-    onAdd();
     hub.add(server);
     return hub.statusOf(name);
   }

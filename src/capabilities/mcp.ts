@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { errorMessage } from "../core/error.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
+import type { McpServerConfig } from "../mcp/server-config.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
@@ -40,6 +42,7 @@ export const mcp = defineCapability({
     store,
     runtime,
     workspace,
+    warn,
   }) {
     const questions = createQuestions(config, { store, clock });
     const net = openNamedNet(config, env);
@@ -56,14 +59,20 @@ export const mcp = defineCapability({
       clock,
     });
     const resourceTools = createResourceTools(resourceServers(hub));
+    const addResourceTools = (): void => {
+      for (const tool of resourceTools) if (!runtime.registry.get(tool.name)) runtime.registry.register(tool);
+    };
+    const running = new Map<string, McpServerConfig>(config.mcpServers.map((server) => [server.name, server]));
     const entries = new ServerEntries({
       folder: config.folder,
       user,
       hub,
       pins: store.pins,
-      onAdd() {
-        for (const tool of resourceTools) if (!runtime.registry.get(tool.name)) runtime.registry.register(tool);
+      onAdd(server) {
+        running.set(server.name, server);
+        addResourceTools();
       },
+      onRemove: (name) => void running.delete(name),
     });
     const closing = new CloseStack();
     closing.push("connections", () => net.close());
@@ -72,6 +81,9 @@ export const mcp = defineCapability({
       value: { hub, questions },
       // Without a server the tools would only cost tokens.
       tools: config.mcpServers.length > 0 ? resourceTools : [],
+      reload: (next) => () => {
+        if (connectsMcp) void followServers(next.mcpServers, { hub, running, addResourceTools, warn });
+      },
       requiresApproval: (tool) =>
         reviewStateOf(tool) === "changed"
           ? `The definition of "${tool.name}" changed since it was approved.`
@@ -84,6 +96,38 @@ export const mcp = defineCapability({
     };
   },
 });
+
+interface FollowedServers {
+  hub: McpHub;
+  /** The servers as they were started, by name. */
+  running: Map<string, McpServerConfig>;
+  addResourceTools(): void;
+  warn(warning: string): void;
+}
+
+/** Stops the servers that are gone or not trusted any more, and starts those that are new or changed. */
+async function followServers(
+  servers: readonly McpServerConfig[],
+  { hub, running, addResourceTools, warn }: FollowedServers,
+): Promise<void> {
+  const wanted = new Map(servers.map((server) => [server.name, server]));
+  const isSame = (name: string): boolean => isDeepStrictEqual(wanted.get(name), running.get(name));
+  const ended = [...running.keys()].filter((name) => !isSame(name));
+  const started = servers.filter(({ name }) => !isSame(name));
+  for (const name of ended) running.delete(name);
+  for (const server of started) running.set(server.name, server);
+  await Promise.all(ended.map((name) => hub.remove(name).catch(() => undefined)));
+  for (const server of started) {
+    // Changed again meanwhile.
+    if (running.get(server.name) !== server) continue;
+    try {
+      addResourceTools();
+      hub.add(server);
+    } catch (error) {
+      warn(`The MCP server "${server.name}" was not started: ${errorMessage(error)}`);
+    }
+  }
+}
 
 /** Kept in the store. An answer is written to the audit log before it takes effect. */
 function createQuestions(

@@ -1,9 +1,13 @@
-import { loadConfig, type LoadedConfig, untrustedNotice } from "../config/load-config.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type ConfigStatus, type FollowOptions, LiveConfig } from "../config/live-config.ts";
+import { type LoadedConfig, untrustedNotice } from "../config/load-config.ts";
 import { ConfigError, showProblem } from "../config/problems.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { MaybePromise } from "../core/stage.ts";
+import { RuleSet } from "../gate/permit/rules/rule-set.ts";
+import type { RuleSource } from "../gate/permit/rules/rule.ts";
 import type { Undo } from "../io/files/undo.ts";
 import type { Schedules } from "../jobs/schedules.ts";
 import type { ServerQuestions } from "../mcp/client/elicitation.ts";
@@ -11,6 +15,7 @@ import type { McpHub } from "../mcp/client/mcp-hub.ts";
 import type { Haft } from "../runtime.ts";
 import { openStateFolder } from "../store/open-state-folder.ts";
 import type { Store } from "../store/store.ts";
+import { STORED_RULES } from "../store/stored-rules.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { OpenChannel } from "../tools/message/open-channels.ts";
 import type { Workspace } from "../workspace.ts";
@@ -26,15 +31,17 @@ import type {
   HostOptions,
   OpenCapability,
 } from "./capability.ts";
-import { configuredRules } from "./runtime-options.ts";
+import { configuredRules, ruleProblem, ruleSourcesOf } from "./runtime-options.ts";
 import type { HostSessions } from "./sessions.ts";
 
 /** A runtime as a person or a service runs it: configured by files, with a store. */
 export interface HaftHost {
   /** The runtime. */
   readonly haft: Haft;
-  /** The configuration, with the file and line of each value. */
+  /** The configuration in effect, with the file and line of each value. It follows its files. */
   readonly config: LoadedConfig;
+  /** What is wrong with the files as they are now, and which changed settings need a restart. */
+  configStatus(): ConfigStatus;
   /** The folder of what Haft writes for itself about this workspace. */
   readonly stateFolder: string;
   /** What is remembered beyond this process. */
@@ -133,10 +140,11 @@ export async function openHost(
   const state = { home, env, stateFolder: options.stateFolder, now: () => clock.now(), onWarning: warn };
   const stateFolder = await openStateFolder(folder, state);
   const user = { home, env, stateFolder };
-  const config = await loadConfig({ ...user, folder, overrides });
+  const live = await LiveConfig.open({ ...user, folder, overrides });
+  const { current: config } = live;
   for (const problem of config.warnings) warn(showProblem(problem));
   if (config.untrusted.length > 0) warn(untrustedNotice(config));
-  if (config.value.audit.enabled === false) throw auditNeeded(config);
+  requireAudit(config);
 
   const names = new Set<Name>(only === undefined ? NAMES : [...BASE, ...only]);
   // Without it long outputs would be kept elsewhere than configured.
@@ -168,6 +176,8 @@ export async function openHost(
     await closing.close().catch(() => undefined);
     throw error;
   }
+  const watch = live.follow({ clock, warn, ...reloadOf(context) });
+  closing.push("files of the configuration", () => watch.close());
   const { runtime: haft, artifacts, mcp, messages: channels } = context;
   // In the background. Only if every tool is there: a program may call any.
   if (only === undefined && haft && !options.isShortLived) {
@@ -178,8 +188,10 @@ export async function openHost(
   const members = {
     ...{ haft, config, stateFolder, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
     ...{ questions: mcp?.questions, agents, sessions, schedules, channels, warnings },
+    configStatus: () => live.status(),
   };
   const close: HaftHost["close"] = async (given) => {
+    void watch.close();
     // Turns and schedules continue in another process, so they start no more calls here.
     const stopped = Promise.allSettled([sessions?.close() ?? DONE, schedules?.stop() ?? DONE]);
     // Before the capabilities that its tools use.
@@ -190,6 +202,49 @@ export async function openHost(
   const host = { ...members, close } as HaftHost;
   OPENED.set(host, opened);
   return host;
+}
+
+/** How a changed configuration takes effect: all of it, between two calls, or nothing. */
+function reloadOf({
+  config,
+  opened,
+  rules,
+  store,
+}: CapabilityContext & Partial<CapabilityValues>): Pick<
+  FollowOptions,
+  "prepare" | "isRule" | "revision" | "hasChanged"
+> {
+  let stored: RuleSource | undefined = rules.sources().find(({ origin }) => origin === STORED_RULES);
+  let isReading = false;
+  let hasChanged = false;
+  return {
+    async prepare(next) {
+      requireAudit(next);
+      const sources = new RuleSet([...ruleSourcesOf(next), ...(stored ? [stored] : [])]).sources();
+      const steps: ((() => void) | undefined)[] = [];
+      for (const capability of opened) steps.push(await capability.reload?.(next));
+      return () => {
+        rules.load(sources);
+        for (const step of steps) step?.();
+      };
+    },
+    isRule: (text, list) => ruleProblem(text, list) === undefined,
+    revision: () => rules.changes.count,
+    hasChanged() {
+      if (store?.database.isShared && !isReading) {
+        isReading = true;
+        // Seen by the next check, so a slow database does not delay changes of files.
+        const reading = store.rules.source(config.folder).then((now) => {
+          hasChanged ||= !isDeepStrictEqual(now, stored);
+          stored = now;
+        });
+        void reading.catch(() => undefined).finally(() => (isReading = false));
+      }
+      const was = hasChanged;
+      hasChanged = false;
+      return was;
+    },
+  };
 }
 
 /** The first half stays: the warnings of the start. */
@@ -264,9 +319,10 @@ async function inOrder(names: ReadonlySet<Name>, loaders: CapabilityLoaders): Pr
 }
 
 /** A call is recorded before it has an effect, so the log is required. */
-function auditNeeded({ origins }: LoadedConfig): ConfigError {
+function requireAudit({ origins, value }: LoadedConfig): void {
+  if (value.audit.enabled !== false) return;
   const setting = origins.find(({ path, isOverridden }) => path === "audit.enabled" && !isOverridden);
-  return new ConfigError([
+  throw new ConfigError([
     {
       file: setting?.file,
       line: setting?.file === undefined ? undefined : setting.line,

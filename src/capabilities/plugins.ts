@@ -44,6 +44,7 @@ export const plugins = defineCapability({
       processes.push(opened);
       return { plugin: remotePlugin(opened), isRemote: true, version };
     };
+    const ids = new Set<string>();
     // Started together, installed in the order of the configuration.
     const opening = references.map((reference) => Promise.allSettled([open(reference)]));
     for (const [index, [opened]] of (await Promise.all(opening)).entries()) {
@@ -53,12 +54,16 @@ export const plugins = defineCapability({
         warn(why.startsWith("The plugin ") ? why : `The plugin "${from}" was not loaded: ${why}`);
         continue;
       }
+      const { id } = opened.value.plugin.manifest;
       try {
+        // A policy names a plugin by its id: another one would get its rights.
+        if (ids.has(id)) throw new Error("another plugin has this id");
+        ids.add(id);
         const tools = await runtime.use(opened.value.plugin);
         if (opened.value.isRemote) markRemote(tools);
         versions.bind(opened.value.version, tools);
       } catch (error) {
-        warn(`The plugin "${opened.value.plugin.manifest.id}" was not installed: ${errorMessage(error)}`);
+        warn(`The plugin "${id}" was not installed: ${errorMessage(error)}`);
       }
     }
     return {

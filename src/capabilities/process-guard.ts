@@ -1,11 +1,13 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { inspect } from "node:util";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { type Call, toolOf } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { errorMessage } from "../core/error.ts";
 import type { Middleware } from "../core/stage.ts";
 import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
+import { hideSecrets } from "../core/secrets/mask-secrets.ts";
 
 /** A delay that users notice. */
 const MAX_BLOCK_MS = 1000;
@@ -43,7 +45,7 @@ export class ProcessGuard {
   static readonly #current = new AsyncLocalStorage<{ guard: ProcessGuard; call: Call }>();
   static readonly #open = new Set<ProcessGuard>();
   readonly #running = new Set<Call>();
-  readonly #problems = new Map<string, Problem>();
+  readonly #problems = new BoundedMap<string, Problem>(MAX_SHOWN);
   #timer: Timer | undefined = undefined;
   #tickedAt: number;
   /** The call whose code blocked before it first waited, if one did since the last tick. */
@@ -89,14 +91,14 @@ export class ProcessGuard {
   static readonly #onError = (error: unknown): void => {
     const current = ProcessGuard.#current.getStore();
     if (current) return current.guard.#reportStray(current.call, error);
-    process.stderr.write(`${inspect(error)}\n`);
+    process.stderr.write(`${hideSecrets(inspect(error))}\n`);
     process.exit(1);
   };
 
   #reportStray(call: Call, error: unknown): void {
     const { name } = toolOf(call);
     const when = this.#running.has(call) ? "while it ran" : "after its call had ended";
-    const message = errorMessage(error);
+    const message = hideSecrets(errorMessage(error));
     const stack = error instanceof Error ? (error.stack ?? "") : "";
     this.#report(
       `${name}: ${message}`,
@@ -147,12 +149,7 @@ export class ProcessGuard {
       return;
     }
     const repeats = known?.repeats ?? 0;
-    this.#problems.delete(key);
     this.#problems.set(key, { text, at, repeats: 0 });
-    for (const oldest of this.#problems.keys()) {
-      if (this.#problems.size <= MAX_SHOWN) break;
-      this.#problems.delete(oldest);
-    }
     warn(repeats === 0 ? text : `${text} ${repeats} more were not reported.`);
     // The process goes on also if this cannot be written; the store reports that itself.
     record({ ...fact, data: { ...fact.data, repeats } }).catch(() => undefined);

@@ -38,3 +38,17 @@ test("a condition that cannot be understood is an error with its file and line",
   const config = await folders.load();
   expect(() => configuredRules(config)).toThrow(/:4:\d+ permissions\.deny: .*"amount>>5" cannot be understood/);
 });
+
+test("a folder's defaultPermission auto needs trust, and confirm does not", async () => {
+  const folders = openConfigFolders({ "haft.config.yml": "permissions: { defaultPermission: auto }" });
+  const before = await folders.load();
+  expect(configuredRules(before).defaultPermission).toBe("confirm");
+  expect(before.untrusted).toMatchObject([{ what: "run tools that do not say what they do without asking" }]);
+  await trust(folders.folder, folders);
+  expect(configuredRules(await folders.load()).defaultPermission).toBe("auto");
+  folders.write({
+    "~/.config/haft/config.yml": "permissions: { defaultPermission: auto }",
+    "haft.config.yml": "permissions: { defaultPermission: confirm }",
+  });
+  expect(configuredRules(await folders.load()).defaultPermission).toBe("confirm");
+});

@@ -5,7 +5,7 @@ import type { CallMode } from "../core/call.ts";
 import { errorMessage } from "../core/error.ts";
 import { MODES_WITHOUT_TRUST } from "../config/trust-items.ts";
 import { isAtLeastAsStrict, RuleSet } from "../gate/permit/rules/rule-set.ts";
-import type { RuleList } from "../gate/permit/rules/rule.ts";
+import type { RuleList, RuleSource } from "../gate/permit/rules/rule.ts";
 import type { HaftOptions } from "../runtime.ts";
 
 /** The settings of the configuration files as options of a runtime. */
@@ -49,7 +49,12 @@ export function configuredOptions({ value, sources }: LoadedConfig) {
  * The rules of every file, the most general first. Each rule keeps the name of its file. Throws a ConfigError for a
  * rule that cannot be understood: it would silently have no effect.
  */
-export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
+export function configuredRules(config: LoadedConfig): RuleSet {
+  return new RuleSet(ruleSourcesOf(config));
+}
+
+/** The same as sources, for `RuleSet.load`. */
+export function ruleSourcesOf({ value, sources }: LoadedConfig): RuleSource[] {
   const problems = sources.flatMap(({ file, rules }) =>
     rules.flatMap(({ list, rule, line, column }): ConfigProblem[] => {
       const message = ruleProblem(rule, list);
@@ -59,13 +64,14 @@ export function configuredRules({ value, sources }: LoadedConfig): RuleSet {
   if (problems.length > 0) throw new ConfigError(problems);
   const mayBypass = value.permissions.disableBypassPermissionsMode !== "disable";
   const defaultMode = configuredMode(sources, mayBypass);
-  return new RuleSet([
+  return [
     ...sources.map(({ file, origin, folder, permissions }) => ({ origin: file ?? origin, folder, ...permissions })),
-    { origin: "configuration", defaultMode, mayBypass },
-  ]);
+    { origin: "configuration", defaultMode, mayBypass, defaultPermission: value.permissions.defaultPermission },
+  ];
 }
 
-function ruleProblem(text: string, list: RuleList): string | undefined {
+/** Why a text is not a rule of this list; undefined if it is one. */
+export function ruleProblem(text: string, list: RuleList): string | undefined {
   try {
     new RuleSet().add(text, list, "configuration");
     return undefined;

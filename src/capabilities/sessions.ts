@@ -38,9 +38,8 @@ export const sessions = defineCapability({
   needs: ["store", "workspace", "runtime", "agents"],
   open({ config, options, clock, warn, store, workspace: { environments }, runtime, agents }) {
     const { agentFor: given } = options;
-    const configured: AgentFor | undefined = agents.isConfigured ? (session) => agents.get(session.agent) : undefined;
-    const chosen: AgentFor | undefined = given ? (session) => given(session, runtime) : configured;
-    const agentFor = chosen ?? noModel;
+    const configured: AgentFor = (session) => (agents.isConfigured ? agents.get(session.agent) : noModel());
+    const agentFor: AgentFor = given ? (session) => given(session, runtime) : configured;
     const environmentOf = (key: string) => Object.fromEntries(environments.of(key).entries());
     const opened = new Sessions({
       store: store.sessions,
@@ -55,7 +54,15 @@ export const sessions = defineCapability({
       questionsOf: ({ caller }) => openQuestions(caller, runtime),
     });
     const sessionService = createSessionService({
-      ...config.value.sessions,
+      get visibility() {
+        return config.value.sessions.visibility;
+      },
+      get maxDepth() {
+        return config.value.sessions.maxDepth;
+      },
+      get maxChildren() {
+        return config.value.sessions.maxChildren;
+      },
       sessions: opened,
       shareTaint: runtime.taint.share,
       environmentOf,
@@ -68,7 +75,13 @@ export const sessions = defineCapability({
         runtime.on(type, (event) => opened.onCallEnded(event)),
       );
     }
-    const value: HostSessions = Object.assign(opened, { sessionService, canAnswer: chosen !== undefined });
+    const value: HostSessions = Object.defineProperty(
+      Object.assign(opened, { sessionService, canAnswer: false }),
+      "canAnswer",
+      {
+        get: () => given !== undefined || agents.isConfigured,
+      },
+    );
     return {
       value,
       tools: createSessionTools(sessionService, { clock }),

@@ -9,6 +9,7 @@ const note = {
   description: "Keeps a note",
   kind: "write" as const,
   parameters: z.object({ text: z.string() }),
+  needsApproval: false,
   run: ({ text }: { text: string }) => `kept ${text}`,
 };
 

@@ -27,7 +27,7 @@ export function createTokensApi({ tokens: all, clock, record }: TokensApiOptions
   return {
     async list() {
       const stored = await all.list();
-      return { items: stored.filter(({ kind }) => kind === "token").map(infoOf) };
+      return { items: stored.filter(({ kind }) => kind !== "login").map(infoOf) };
     },
     async create({ body, identity: { name: by } }) {
       const { name, scopes, expiresInMs } = body;
@@ -47,6 +47,6 @@ export function createTokensApi({ tokens: all, clock, record }: TokensApiOptions
   };
 }
 
-function infoOf({ id, name, scopes, createdAt, expiresAt }: StoredToken): TokenInfo {
-  return { id, name, scopes: [...scopes], createdAt, expiresAt };
+function infoOf({ id, name, scopes, kind, createdAt, expiresAt }: StoredToken): TokenInfo {
+  return { id, name, scopes: [...scopes], kind: kind === "session" ? kind : "token", createdAt, expiresAt };
 }

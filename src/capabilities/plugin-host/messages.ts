@@ -76,10 +76,10 @@ export type FactName = (typeof FACT_NAMES)[number];
 
 /** What the functions of a tool returned for one input, each with the error if it threw. */
 export interface ToolFacts {
-  permission?: Fact<ToolPermission>;
+  permission?: Fact<ToolPermission | undefined>;
   locks?: Fact<readonly string[]>;
   signature?: Fact<string | Signature>;
-  rule?: Fact<string>;
+  rule?: Fact<string | undefined>;
   labelsOf?: Fact<readonly TaintLabel[]>;
   /** If the caller waits for the end, and if not. */
   timeoutMs?: Fact<{ waiting: number; other: number }>;
@@ -127,6 +127,10 @@ export function sendError(thrown: unknown): SentError {
 
 /** The tool threw the reason of its signal. */
 export class AbortReason extends ToolError {}
+
+function isSentError(value: unknown): value is SentError {
+  return isObject(value) && isObject(value["failure"]) && typeof value["failure"]["message"] === "string";
+}
 
 export function receiveError({ failure, isToolError, isAbort }: SentError): Error {
   const { message, code, data, name } = failure;
@@ -195,17 +199,20 @@ export class Channel<Theirs, Ours> {
   }
 
   receive(received: unknown): void {
-    // A plugin may have its own use for `process.send`.
+    // A plugin may have its own use for `process.send`, and what it sends must not end this process.
     if (!isObject(received)) return;
     const message = received as Message;
     if (message.type === "request") void this.#serve(message.id, message.method, message.body);
     else if (message.type === "note") this.#take(message.method, message.body);
-    else {
-      const waiting = this.#waiting.get(message.id);
-      this.#waiting.delete(message.id);
-      if (message.type === "answer") waiting?.resolve(message.body as never);
-      else waiting?.reject(receiveError(message.error));
-    }
+    else if (message.type === "answer") this.#takeWaiting(message.id)?.resolve(message.body as never);
+    else if (message.type === "error" && isSentError(message.error))
+      this.#takeWaiting(message.id)?.reject(receiveError(message.error));
+  }
+
+  #takeWaiting(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return waiting;
   }
 
   /** The other side is gone. */

@@ -11,7 +11,10 @@ import {
   bodyOf,
   isTool,
   type NestedCallOptions,
+  saysNothing,
   neverAsks,
+  type Preview,
+  statesOnlyKind,
   type ToolContext,
   type ToolPermission,
 } from "../../core/tool.ts";
@@ -131,7 +134,10 @@ class PluginChild {
     const input = await this.#inputOf(tool, request);
     const context = new ChildContext(this.#channel, this.#approvalListeners, id, request.context);
     const preview = await this.#current.run(id, () => tool.preview?.(input, context));
-    return toPlainData(preview).value;
+    const { value, faults } = toPlainData(preview, MAX_CONTENT_TEXT_LENGTH);
+    if (!preview || faults.length === 0) return value;
+    const lost = `what could not be sent (${faults.slice(0, 3).join("; ")})`;
+    return { ...(value as Preview), omitted: preview.omitted === undefined ? lost : `${preview.omitted}; ${lost}` };
   }
 
   async #run(request: Parameters<ChildMethods["run"]>[0], id: number): Promise<unknown> {
@@ -355,6 +361,8 @@ function describe(tool: AnyTool): SentTool {
   const fields = Object.fromEntries(
     Object.entries(others).filter(([key, value]) => typeof value !== "function" && !DERIVED.has(key)),
   );
+  // The kind of such a tool is only the strictest one that `createTool` assumes.
+  if (tool.permission === saysNothing) delete fields["kind"];
   const { timeoutMs, ...otherLimits } = limits;
   return {
     fields: plainJson({ ...fields, parameterAliases: Object.fromEntries(parameterAliases) }) as SentTool["fields"],
@@ -362,7 +370,7 @@ function describe(tool: AnyTool): SentTool {
     output: output && describeSchema(output),
     limits: typeof timeoutMs === "number" ? { ...otherLimits, timeoutMs } : otherLimits,
     cache: cache && { ttlMs: cache.ttlMs },
-    permission,
+    permission: permission?.value,
     functions: {
       permission: permission === undefined,
       locks: tool.locks !== undefined,
@@ -381,9 +389,11 @@ function describe(tool: AnyTool): SentTool {
 /** `createTool` makes these itself. */
 const DERIVED = new Set(["isReadOnly", "isConcurrencySafe"]);
 
-function constantPermission({ permission }: AnyTool): ToolPermission | undefined {
-  if (permission === neverAsks) return "auto";
-  return permission === alwaysAsks ? "confirm" : undefined;
+/** What is known without the input. Undefined: only the tool's function knows. */
+function constantPermission({ permission }: AnyTool): { value: ToolPermission | undefined } | undefined {
+  if (permission === neverAsks) return { value: "auto" };
+  if (permission === alwaysAsks) return { value: "confirm" };
+  return permission === saysNothing || permission === statesOnlyKind ? { value: undefined } : undefined;
 }
 
 /** The gate validates by itself only if the plugin gave a JSON Schema or a list of parameters. */

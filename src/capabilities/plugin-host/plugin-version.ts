@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { loadConfig, type LoadedConfig } from "../../config/load-config.ts";
 import type { PluginReference } from "../../config/plugins.ts";
-import { digestPlugin } from "../../config/trust-items.ts";
+import { digestPlugin } from "../../config/code-digests.ts";
 import { type UserOptions, userPaths } from "../../config/user-paths.ts";
 import { toolOf } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
@@ -104,7 +104,7 @@ export class PluginVersion {
     try {
       const digests = await digestPlugin(from, folder);
       const isFolder = path !== undefined && (await stat(path).catch(() => undefined))?.isDirectory();
-      const names = Object.keys(digests).map((name) => join(isFolder ? path : folder, name));
+      const names = Object.keys(digests).map((name) => join(folder, name));
       // A folder changes if a file is added.
       this.#paths = isFolder ? [path, ...names] : names;
       return canonicalJson(digests);
@@ -129,6 +129,8 @@ export class PluginVersions {
   readonly #user: UserOptions;
   readonly #clock: Clock;
   readonly #all = new Set<PluginVersion>();
+  /** The plugins that were there at the start, by `from`. */
+  readonly #known = new Set<string>();
   readonly #byTool = new WeakMap<AnyTool, PluginVersion>();
 
   constructor(
@@ -142,6 +144,7 @@ export class PluginVersions {
   }
 
   read(reference: PluginReference): Promise<PluginVersion> {
+    this.#known.add(reference.from);
     return PluginVersion.read(reference, {
       clock: this.#clock,
       trustFile: join(userPaths(this.#user).folder, "trust.json"),
@@ -197,10 +200,15 @@ export class PluginVersions {
     const kinds = new Set(this.#config.untrusted.map(({ kind }) => kind));
     const what = [kinds.has("plugin") ? "plugins" : [], kinds.has("mcp_server") ? "MCP servers" : []].flat();
     if (what.length > 0) {
-      const isShort = this.#options.isShortLived;
-      const why = isShort ? "are not trusted" : "were not trusted when Haft started";
-      const next = isShort ? "Review and trust them: haft trust" : "Trust them (haft trust), then restart Haft.";
-      more.push(`Some ${what.join(" and ")} of this folder are not loaded, because they ${why}. ${next}`);
+      // Servers start as soon as they are trusted.
+      const needsRestart = kinds.has("plugin") && !this.#options.isShortLived;
+      const next = needsRestart ? "Trust them (haft trust), then restart Haft." : "Review and trust them: haft trust";
+      more.push(`Some ${what.join(" and ")} of this folder are not loaded, because they are not trusted. ${next}`);
+    }
+    const added = this.#config.plugins.filter(({ enabled, from }) => enabled && !this.#known.has(from));
+    if (added.length > 0) {
+      const names = added.map(({ from }) => `"${from}"`).join(", ");
+      more.push(`Not loaded, because added since the start: ${names}. Restart Haft (haft serve).`);
     }
     for (const version of this.#all) more.push(...[(await version.check()) ?? []].flat());
     if (more.length === 0) return result;
