@@ -29,7 +29,7 @@ const RETRY_MS = 500;
 export type ApiHost = {
   readonly haft: Haft;
   readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database" | "retention">>;
-} & Partial<Pick<HaftHost, "config" | "undo" | "stateFolder">>;
+} & Partial<Pick<HaftHost, "config" | "configStatus" | "undo" | "stateFolder">>;
 
 export type Resource = keyof Contracts;
 
@@ -178,6 +178,9 @@ export class HostApi {
       server: async () => {
         const { createServerApi } = await import("./handlers/server.ts");
         const { info, isOverloaded } = this.#options;
+        const { configStatus, stateFolder } = this.#host;
+        const { stateOf } = await import("./handlers/configuration.ts");
+        const configuration = configStatus && (() => stateOf(configStatus()));
         return createServerApi({
           haft,
           startedAt: this.startedAt,
@@ -185,7 +188,7 @@ export class HostApi {
           parts: () => this.#parts(),
           describe: (version) => this.#describe(version),
           warnings: () => [...this.warnings, ...recentProblems(haft)],
-          health: { database: store?.database, stateFolder: this.#host.stateFolder, isOverloaded },
+          health: { database: store?.database, stateFolder, isOverloaded, configuration },
         });
       },
       tools: async () => {
@@ -221,20 +224,22 @@ export class HostApi {
   }
 
   #hostLoaders(): HandlerLoaders {
-    const { haft, store, config, undo, stateFolder } = this.#host;
+    const { haft, store, config, configStatus, undo, stateFolder } = this.#host;
     const loaders: { -readonly [R in Resource]?: HandlerLoaders[R] } = {};
+    const { database, retention } = store ?? {};
     if (store) {
       const { audit } = store;
       loaders.audit = async () =>
         (await import("./handlers/audit.ts")).createAuditApi(audit, (name) => haft.registry.get(name));
       loaders.policy = async () => {
         const { createPolicyApi, pastCallsOf, ruleHitsOf, ruleLinesOf } = await import("./handlers/policy.ts");
-        const file = stateFolder === undefined ? undefined : join(stateFolder, STATE_FILES.rules);
+        const file =
+          stateFolder === undefined || store.database?.isShared ? undefined : join(stateFolder, STATE_FILES.rules);
         return createPolicyApi(haft, {
           record: this.record,
           pastCalls: pastCallsOf(audit),
           ruleHits: ruleHitsOf(audit),
-          lineOf: config && ruleLinesOf(config.sources),
+          lineOf: config && ruleLinesOf(config),
           savedLines:
             file === undefined
               ? undefined
@@ -243,7 +248,6 @@ export class HostApi {
         });
       };
     }
-    const { database, retention } = store ?? {};
     if (database && retention && stateFolder !== undefined) {
       loaders.store = async () => {
         const [{ createStoreApi }, { retentionOf }] = await Promise.all([
@@ -255,7 +259,8 @@ export class HostApi {
       };
     }
     if (config) {
-      loaders.configuration = async () => (await import("./handlers/configuration.ts")).createConfigurationApi(config);
+      loaders.configuration = async () =>
+        (await import("./handlers/configuration.ts")).createConfigurationApi(config, configStatus);
     }
     if (undo) loaders.undo = async () => (await import("./handlers/undo.ts")).createUndoApi(undo);
     const handlers = capabilityHandlers(this.#host, { haft, start: this.runner.start, record: this.record });

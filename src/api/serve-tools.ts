@@ -1,3 +1,4 @@
+import { BoundedMap } from "../core/bounded-map.ts";
 import { errorMessage } from "../core/error.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { checkKeys, keysOf } from "../core/options.ts";
@@ -69,7 +70,7 @@ class ToolClient implements ServingTools {
   readonly #tools: ReadonlyMap<string, ServedTool>;
   readonly #options: ServeToolsOptions;
   readonly #WebSocket: NonNullable<ServeToolsOptions["WebSocket"]>;
-  readonly #answers = new Map<string, Promise<ClientAnswer>>();
+  readonly #answers = new BoundedMap<string, Promise<ClientAnswer>>(MAX_KEPT);
   readonly #running = new Map<string, AbortController>();
   #socket: SocketLike | undefined;
   #isStopped = false;
@@ -152,8 +153,6 @@ class ToolClient implements ServingTools {
     let answer = this.#answers.get(call.id);
     if (!answer) {
       this.#answers.set(call.id, (answer = this.#run(call)));
-      const [oldest] = this.#answers.keys();
-      if (this.#answers.size > MAX_KEPT && oldest !== undefined) this.#answers.delete(oldest);
     }
     const result = await answer;
     try {

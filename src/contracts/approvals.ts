@@ -48,6 +48,24 @@ const CallProgress = z.strictObject({
   outcome: z.enum(["completed", "failed", "denied", "expired", "cancelled", "changed", "unknown"]).optional(),
 });
 
+/** What "this session" or "always" would allow from now on, in one sentence that a person reads before it is saved. */
+export const GrantChoice = named(
+  "GrantChoice",
+  z.strictObject({
+    scope: z.enum(["session", "always"]),
+    /** The rules that would be saved. Send them as `rule`, one a line. */
+    rules: z.array(z.string()),
+    /** Who, which tool, which values, until when. */
+    sentence: z.string(),
+    /** The key of `sentence` and its values, for other languages. */
+    key: z.string(),
+    values: z.record(z.string(), z.union([z.string(), z.number()])),
+    /** It allows more than the values that were shown. If the risk is high, it needs `confirmBroader`. */
+    isBroader: z.boolean(),
+  }),
+);
+export type GrantChoice = z.infer<typeof GrantChoice>;
+
 export const ApprovalInfo = named(
   "ApprovalInfo",
   z.strictObject({
@@ -61,7 +79,7 @@ export const ApprovalInfo = named(
     risk: Risk,
     /** The parts of a command. */
     steps: z.array(CommandStep).optional(),
-    /** `null` in a brief list. */
+    /** `null` in a brief list. Long texts are shortened; `approvals.input` has all of it. */
     input: z.unknown(),
     caller: Caller,
     reason: z.string(),
@@ -69,7 +87,10 @@ export const ApprovalInfo = named(
     verdict: Verdict.optional(),
     /** The folder that the call would run in. */
     cwd: z.string().optional(),
+    /** Only for callers with the scope `approve`. */
     preview: Preview.optional(),
+    /** One sentence: what of the call is not shown here. If there is one, an approval needs `confirmUnshown`. */
+    unseen: z.string().optional(),
     askedAt: Time,
     expiresAt: Time.optional(),
     /** How long the caller waits for the call. Omitted if it does not wait. */
@@ -94,6 +115,8 @@ export const ApprovalInfo = named(
     ruleExamples: z
       .array(z.strictObject({ rule: z.string(), allows: z.array(z.string()), asks: z.array(z.string()) }))
       .optional(),
+    /** What can be granted besides this call. The first of each scope covers only what was shown. */
+    grants: z.array(GrantChoice).optional(),
   }),
 );
 export type ApprovalInfo = z.infer<typeof ApprovalInfo>;
@@ -106,12 +129,14 @@ const answer = {
   decision: z.enum(["once", "session", "always", "answer", "deny"]),
   /** For `answer`: one for each question, in their order. */
   answers: z.array(UserAnswer).max(20).optional(),
-  /** Edited by the person, one rule a line. Default: the suggested rules. */
+  /** One rule a line: those of a choice in `grants`, or edited by the person. Default: the first choice of the scope. */
   rule: Text.optional(),
   /** The model gets it too. */
   reason: Text.optional(),
-  /** Needed to approve a call whose effect cannot be shown (`preview.unshown`). */
+  /** Needed to approve a call of which something is not shown (`unseen`): the person was told, and said yes again. */
   confirmUnshown: z.boolean().optional(),
+  /** Needed to save rules that allow more than was shown (`isBroader`, or edited ones) if the risk is high. */
+  confirmBroader: z.boolean().optional(),
 };
 /** How long a request waits for the end of the call, at most a minute. */
 const WaitMs = z.number().int().min(0).max(60_000);
@@ -157,6 +182,25 @@ export const ApprovalBatchItem = named(
 );
 export type ApprovalBatchItem = z.infer<typeof ApprovalBatchItem>;
 
+const MAX_PREVIEW_CHARACTERS = 1_000_000;
+
+export const PreviewPart = named(
+  "PreviewPart",
+  z.strictObject({
+    /** Whole lines, if they are not very long. */
+    text: z.string(),
+    /** The first character of it in the whole text. */
+    offset: z.number().int(),
+    /** Where the next part starts. Omitted in the last one. */
+    next: z.number().int().optional(),
+    /** Characters of the whole text. */
+    total: z.number().int(),
+    /** What the whole text leaves out too: it was too large to be kept, or cannot be shown. */
+    missing: z.string().optional(),
+  }),
+);
+export type PreviewPart = z.infer<typeof PreviewPart>;
+
 export const approvals = {
   list: endpoint("GET /api/approvals", {
     summary: "Approvals, newest first",
@@ -174,6 +218,40 @@ export const approvals = {
     summary: "One approval, with everything that would run",
     scope: "read",
     output: ApprovalInfo,
+  }),
+  preview: endpoint("GET /api/approvals/{id}/preview", {
+    summary: "The whole of what would happen, in parts: the list of effects, the differences, the output",
+    scope: "approve",
+    query: z.strictObject({
+      offset: z.number().int().min(0).optional().describe("The first character"),
+      limit: z
+        .number()
+        .int()
+        .min(1)
+        .max(MAX_PREVIEW_CHARACTERS)
+        .optional()
+        .describe(`Max number of characters, up to ${MAX_PREVIEW_CHARACTERS}`),
+    }),
+    output: PreviewPart,
+  }),
+  previewText: endpoint("GET /api/approvals/{id}/preview/text", {
+    summary: "The whole of what would happen, as a text file",
+    scope: "approve",
+    text: "text/plain",
+  }),
+  input: endpoint("GET /api/approvals/{id}/input", {
+    summary: "The whole arguments, as a JSON file",
+    scope: "approve",
+    text: "application/json",
+  }),
+  grant: endpoint("GET /api/approvals/{id}/grant", {
+    summary: "What rules would allow if they were saved with the approval, in one sentence; saves nothing",
+    scope: "approve",
+    query: z.strictObject({
+      scope: z.enum(["session", "always"]).describe("For how long the rules would hold"),
+      rule: Text.describe("One rule a line"),
+    }),
+    output: GrantChoice,
   }),
   answer: endpoint("POST /api/approvals/{id}/answer", {
     summary: "Approve or deny a call; an approved call runs",

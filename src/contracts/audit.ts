@@ -68,6 +68,16 @@ export const AuditCheck = named(
     head: z.string(),
     /** The first entry that does not match. */
     broken: z.strictObject({ id: z.string(), reason: z.string() }).optional(),
+    /** The oldest entries that were deleted by a rule of the retention. `seq` is the entry that says so. */
+    pruned: z
+      .strictObject({
+        upTo: Count,
+        at: Time,
+        seq: Count,
+        /** Missing if an earlier version deleted them. */
+        rule: z.strictObject({ auditDays: z.number().optional(), maxMb: z.number().optional() }).optional(),
+      })
+      .optional(),
     /** With `sinceCheckpoint`: the entries up to this one were checked at that time. */
     checkpoint: z.strictObject({ seq: Count, at: Time }).optional(),
   }),

@@ -190,6 +190,8 @@ const result = {
     truncated: z.strictObject({ reason: z.literal("result_too_large"), parts: z.array(z.string()) }).optional(),
     version: z.string().optional(),
     arm: z.string().optional(),
+    /** A person's answers are in it. Others get it without them. */
+    isPrivate: z.boolean().optional(),
     /** The result of an earlier call: one with the same id, or one in the tool's cache. */
     known: z.enum(["replay", "cache"]).optional(),
   }),
@@ -247,8 +249,15 @@ export const Preview = named(
     title: z.string(),
     /** What else a person should know, one line each. */
     facts: z.array(LocalizedText).optional(),
+    /** The effect: the list of changes, the differences. */
     content: z.array(Content),
-    /** What `content` leaves out. The input of the call has all of it. */
+    /** What a command printed while it was previewed. Text of others; it may look like anything. */
+    output: z.string().optional(),
+    /** Of the whole effect, also of what is not shown. */
+    counts: z.strictObject({ files: Count, added: Count, removed: Count }).optional(),
+    /** The same replacement on many lines. Also in the difference. */
+    replacements: z.array(z.strictObject({ before: z.string(), after: z.string(), lines: Count })).optional(),
+    /** What `content` and `output` leave out. `approvals.preview` has it. */
     omitted: z.string().optional(),
     /** Why the effect cannot be shown at all. */
     unshown: z.string().optional(),

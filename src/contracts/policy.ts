@@ -42,6 +42,8 @@ export const PolicyInfo = named(
       }),
     ),
     mode: CallMode,
+    /** Of tools that do not say what they do: `confirm` asks, `auto` runs them. */
+    defaultPermission: z.enum(["auto", "confirm"]),
     /** The number of calls that `hits` were counted in. */
     calls: Count,
     /** The file that saved rules are written to. */

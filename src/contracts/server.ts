@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Count, JsonObject, Time } from "./basics.ts";
+import { ConfigurationState } from "./configuration.ts";
 import { endpoint, named } from "./contract.ts";
 
 /** The answer of a request that has nothing to return. */
@@ -7,13 +8,24 @@ export const Done = named("Done", z.strictObject({ status: z.literal("ok") }));
 export type Done = z.infer<typeof Done>;
 
 /** What a server may report without a token: words, no names and no paths. `ServerInfo.warnings` has the details. */
-export const HealthProblem = z.enum(["store_damaged", "disk_full", "database_lost", "event_loop_lag", "overloaded"]);
+export const HealthProblem = z.enum([
+  "store_damaged",
+  "disk_full",
+  "database_lost",
+  "event_loop_lag",
+  "overloaded",
+  "config_invalid",
+  "restart_needed",
+]);
 export type HealthProblem = z.infer<typeof HealthProblem>;
 
 export const Health = named(
   "Health",
   z.strictObject({
-    /** `damaged`: the store is only read until a person has restored it. `degraded`: see `problems`. */
+    /**
+     * `damaged`: the store is only read until a person has restored it. `degraded`: see `problems`. With `restart_needed` alone
+     * it is `ok`: changed settings wait for a restart.
+     */
     status: z.enum(["ok", "degraded", "damaged"]),
     problems: z.array(HealthProblem),
     /** The longest delay of the event loop in the last seconds. */
@@ -38,6 +50,8 @@ export const ServerInfo = named(
     parts: z.array(z.string()),
     /** What a person should know: no TLS, no sandbox, a broken rule. */
     warnings: z.array(z.string()),
+    /** If the files of the configuration are not in effect as they are now. */
+    configuration: ConfigurationState.optional(),
     load: z.strictObject({ running: Count, waiting: Count }),
   }),
 );

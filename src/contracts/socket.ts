@@ -23,6 +23,7 @@ export const ClientTool = named(
     /** Default: `execute`. */
     kind: ToolKind.optional(),
     permission: ToolPermission.optional(),
+    needsApproval: z.boolean().optional(),
     /** Max time until the answer. Default: five minutes. */
     timeoutMs: z.number().int().min(1).optional(),
   }),

@@ -10,6 +10,8 @@ export const TokenInfo = named(
     id: z.string(),
     name: z.string(),
     scopes: z.array(Scope),
+    /** `session`: a browser that is signed in. */
+    kind: z.enum(["token", "session"]),
     createdAt: Time,
     expiresAt: Time.optional(),
   }),
@@ -34,7 +36,7 @@ export type TokenRequest = z.infer<typeof TokenRequest>;
 
 export const tokens = {
   list: endpoint("GET /api/tokens", {
-    summary: "The tokens of programs, without the tokens themselves",
+    summary: "The tokens of programs, without the tokens themselves, and the browsers that are signed in",
     scope: "admin",
     output: page("TokenPage", TokenInfo),
   }),
@@ -45,5 +47,9 @@ export const tokens = {
     status: 201,
     output: NewToken,
   }),
-  revoke: endpoint("DELETE /api/tokens/{id}", { summary: "Revoke a token", scope: "admin", output: Done }),
+  revoke: endpoint("DELETE /api/tokens/{id}", {
+    summary: "Revoke a token, or sign a browser out",
+    scope: "admin",
+    output: Done,
+  }),
 };

@@ -35,6 +35,8 @@ export const ToolInfo = named(
     name: z.string(),
     title: z.string(),
     description: ToolDescription,
+    /** The texts of a built-in tool in other languages. */
+    translations: z.strictObject({ zh: z.strictObject({ title: z.string(), short: z.string() }) }).optional(),
     kind: ToolKind,
     category: z.string(),
     tags: z.array(z.string()),

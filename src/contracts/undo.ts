@@ -18,6 +18,8 @@ export const ChangeInfo = named(
     state: z.enum(["done", "undone", "lost"]),
     /** A change that an undo made. Undoing it restores the first change. */
     isUndo: z.boolean().optional(),
+    /** The undo that undid it. `undo.redo` takes this id. */
+    undoneBy: z.string().optional(),
   }),
 );
 export type ChangeInfo = z.infer<typeof ChangeInfo>;
@@ -41,16 +43,53 @@ export const UndoRequest = named(
     user: Name.optional(),
     agent: Name.optional(),
     change: Name.optional(),
-    /** Even if a file was changed since. Without it, such an undo fails with `stale` and the differences. */
+    /**
+     * Even if a file was changed since. Without it, such an undo fails with `stale`, and the error's `data.conflicts` has each
+     * file with both texts.
+     */
     force: z.boolean().optional(),
   }),
 );
 export type UndoRequest = z.infer<typeof UndoRequest>;
 
+/** A file that was changed after the call: `data.conflicts` of the error `stale`. */
+export const UndoConflict = named(
+  "UndoConflict",
+  z.strictObject({
+    path: z.string(),
+    reason: z.enum(["changed", "not_empty", "occupied", "folder_gone", "not_kept", "denied"]),
+    /** The reason in words. */
+    why: z.string(),
+    /** Calls that changed it later. None: a person or another program did. */
+    laterCalls: z.array(z.string()),
+    /** From what the call left to what is there now: the later change that would be discarded. */
+    diff: z.string(),
+    /** What is there now. Omitted if there is no file, it is not text, or it is too long. */
+    now: z.string().optional(),
+    /** What the undo would put there. Omitted as `now` is. */
+    restored: z.string().optional(),
+  }),
+);
+export type UndoConflict = z.infer<typeof UndoConflict>;
+
+/** An undo, by its id, or the last undo of a call. */
+export const RedoRequest = named(
+  "RedoRequest",
+  z.strictObject({
+    undo: Name.optional(),
+    call: Name.optional(),
+    /** As in `UndoRequest`. */
+    force: z.boolean().optional(),
+  }),
+);
+export type RedoRequest = z.infer<typeof RedoRequest>;
+
 export const UndoOutcome = named(
   "UndoOutcome",
   z.strictObject({
     undone: z.array(ChangeInfo),
+    /** `undo.redo` with this id brings back what was undone. Omitted if nothing was. */
+    undoId: z.string().optional(),
   }),
 );
 export type UndoOutcome = z.infer<typeof UndoOutcome>;
@@ -76,6 +115,12 @@ export const undo = {
     summary: "Undo the file changes of a call or a session, all or none",
     scope: "approve",
     body: UndoRequest,
+    output: UndoOutcome,
+  }),
+  redo: endpoint("POST /api/redo", {
+    summary: "Undo an undo: the changes are made again, all or none",
+    scope: "approve",
+    body: RedoRequest,
     output: UndoOutcome,
   }),
 };

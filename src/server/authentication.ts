@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { ApiError } from "../contracts/errors.ts";
 import type { Identity } from "../contracts/identity.ts";
 import type { Clock } from "../core/clock.ts";
@@ -110,7 +111,7 @@ class WrongTokens {
   readonly #clock: Clock;
   readonly #burst: number;
   readonly #refillMs: number;
-  readonly #counts = new Map<string, { failures: number; at: number }>();
+  readonly #counts = new BoundedMap<string, { failures: number; at: number }>(MAX_ADDRESSES);
 
   constructor(clock: Clock, { burst = 10, refillMs = 6000 }: FailureLimits = {}) {
     this.#clock = clock;
@@ -124,11 +125,7 @@ class WrongTokens {
     const before = this.#counts.get(address);
     const left = before ? Math.max(0, before.failures - (at - before.at) / this.#refillMs) : 0;
     const failures = Math.min(left + 1, this.#burst + 1);
-    // At the end of the map: the addresses that failed longest ago are dropped first.
-    this.#counts.delete(address);
     this.#counts.set(address, { failures, at });
-    const [oldest] = this.#counts.keys();
-    if (this.#counts.size > MAX_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
     return failures > this.#burst ? Math.ceil((failures - this.#burst) * this.#refillMs) : undefined;
   }
 }

@@ -342,7 +342,7 @@ class ApiServer implements HttpServer {
     const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
       const path = pathOf(incoming);
       try {
-        checkOrigin(incoming.headers, this.#originPolicy, { isPage: !isApi(path) });
+        checkOrigin(incoming, this.#originPolicy, { isPage: !isApi(path) });
         this.#await(incoming, outgoing);
         if (this.#connections.isOver(incoming, outgoing) && path !== HEALTH_PATH) throw tooManyConnections();
       } catch (thrown) {

@@ -12,3 +12,9 @@ test("what a reader would not see is spelled out, and what is long is cut with i
   expect(line.length).toBeLessThan(260);
   expect(line).toContain("(15000 characters)");
 });
+
+test("a value that looks like a secret is masked, also where it is cut", () => {
+  const secret = `ghp_${"16C7e42F292c6912E7710c838347Ae178B4a"}`;
+  expect(logLine("x", { path: `/api/calls/${secret}` })).toBe('x path="/api/calls/[hidden]"');
+  expect(logLine("x", { reason: `${"A ".repeat(95)}${secret}` })).not.toContain("ghp_16");
+});

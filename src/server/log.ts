@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { hideSecrets } from "../core/secrets/mask-secrets.ts";
 import { showHiddenCharacters } from "../io/shell/terminal-text.ts";
 
 const MAX_CHARACTERS = 200;
@@ -12,7 +13,8 @@ export function logLine(event: string, facts: Readonly<Record<string, unknown>>)
 }
 
 function quote(text: string): string {
-  const cut = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}… (${text.length} characters)` : text;
+  const masked = hideSecrets(text.slice(0, 4 * MAX_CHARACTERS));
+  const cut = text.length > MAX_CHARACTERS ? `${masked.slice(0, MAX_CHARACTERS)}… (${text.length} characters)` : masked;
   return showHiddenCharacters(JSON.stringify(cut));
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { networkInterfaces } from "node:os";
 import { ApiError } from "../contracts/errors.ts";
 
@@ -59,11 +59,15 @@ function bracketed(host: string): string {
  * `Sec-Fetch-Site` whether it is the same. Another port of this machine is another origin.
  */
 export function checkOrigin(
-  headers: IncomingHttpHeaders,
+  { headers, headersDistinct }: Pick<IncomingMessage, "headers" | "headersDistinct">,
   originPolicy: OriginPolicy,
   { isPage }: { isPage: boolean },
 ): void {
   const { host, origin } = headers;
+  // Node takes the first of several. A proxy before it may have checked another one.
+  for (const name of ["host", "origin"])
+    if ((headersDistinct[name]?.length ?? 0) > 1)
+      throw new ApiError("bad_request", `The request has several headers "${name}"`, "Send one of them.");
   if (host === undefined || !originPolicy.hosts.has(host.toLowerCase())) {
     throw new ApiError("forbidden", "This server does not serve that host name", HOST_NEXT);
   }

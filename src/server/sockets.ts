@@ -67,7 +67,7 @@ export function attachSockets(server: Server, options: SocketOptions): void {
 
 async function admit(incoming: IncomingMessage, { authenticator, originPolicy, streams }: SocketOptions) {
   const { headers, url = "", socket } = incoming;
-  checkOrigin(headers, originPolicy(), { isPage: false });
+  checkOrigin(incoming, originPolicy(), { isPage: false });
   const [path, search = ""] = url.split("?");
   if (headers.upgrade?.toLowerCase() !== "websocket" || path !== SOCKET_PATH) {
     const next = `The WebSocket is at ${SOCKET_PATH}; send other requests without Upgrade.`;

@@ -1,4 +1,5 @@
 import { type Approval, isAsked, isOneLine } from "../../calls/approval.ts";
+import { shownInput, type WholePreview } from "../../calls/shown-question.ts";
 import type { CallSummary } from "../../core/call-summary.ts";
 import type {
   ApprovalAnswered,
@@ -7,13 +8,16 @@ import type {
   ApprovalInfo,
   approvals,
   ApprovalState,
+  GrantChoice,
+  PreviewPart,
   UserQuestion,
 } from "../../contracts/approvals.ts";
 import type { ToolResult } from "../../contracts/basics.ts";
 import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import { type Identity, requireScope } from "../../contracts/identity.ts";
-import { parseRule } from "../../gate/permit/rules/rule.ts";
+import { errorMessage } from "../../core/error.ts";
+import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
 import { summarizeCall } from "../../gate/summarize-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { toErrorAnswer } from "./to-api-error.ts";
@@ -21,6 +25,8 @@ import { ruleExamples } from "../../gate/permit/rules/rule-examples.ts";
 
 /** How long an answer waits for the approved call. A longer one is asked for again. */
 const DEFAULT_WAIT_MS = 20_000;
+/** In characters. */
+const DEFAULT_PART = 100_000;
 
 export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
   const find = async (id: string): Promise<Approval> => {
@@ -32,7 +38,15 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
 
   const answer = async (
     id: string,
-    { decision, rule, answers, reason, confirmUnshown, waitMs = DEFAULT_WAIT_MS }: ApprovalAnswerRequest,
+    {
+      decision,
+      rule,
+      answers,
+      reason,
+      confirmUnshown,
+      confirmBroader,
+      waitMs = DEFAULT_WAIT_MS,
+    }: ApprovalAnswerRequest,
     identity: Identity,
   ): Promise<ApprovalAnswered> => {
     requireScope(identity, "approve", "To answer");
@@ -45,6 +59,7 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
       rule: rule === undefined ? undefined : linesOf(rule),
       answers,
       confirmUnshown,
+      confirmBroader,
     };
     const result =
       decision === "deny"
@@ -53,7 +68,11 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
           ? void (await haft.approvals.answer(id, { ...by, ...grant, reason, approved: true }))
           : await resultWithin(haft.approve(id, { ...by, ...grant, reason }), waitMs, haft);
     const approval = describe(await find(id), haft, identity);
-    return { approval, result, rule: decision === "session" || decision === "always" ? approval.rule : undefined };
+    return {
+      approval,
+      result: endOf(result, id),
+      rule: decision === "session" || decision === "always" ? approval.rule : undefined,
+    };
   };
 
   /** Only waits: running a call needs the scope of an answer. */
@@ -64,9 +83,11 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
   ): Promise<ApprovalAnswered> => {
     await find(id);
     const approval = await haft.approvals.waitForEnd(id, { ms: waitMs, signal });
-    const result = seesAnswers(approval, identity) ? await haft.approvals.result(id) : undefined;
+    const result = seesAnswers(approval, identity) ? endOf(await haft.approvals.result(id), id) : undefined;
     return { approval: describe(approval, haft, identity), result };
   };
+
+  const wholeOf = async (id: string): Promise<WholePreview> => haft.approvals.whole((await find(id)).id);
 
   const answerOne = async (id: string, given: ApprovalAnswerRequest, by: Identity): Promise<ApprovalBatchItem> => {
     try {
@@ -85,6 +106,28 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
       };
     },
     get: async ({ params, identity }) => describe(await find(params.id), haft, identity),
+    async preview({ params, query: { offset = 0, limit = DEFAULT_PART } }) {
+      const { text, missing } = await wholeOf(params.id);
+      return { ...partOf(text, offset, limit), missing };
+    },
+    async previewText({ params, setHeader }) {
+      const { text, missing } = await wholeOf(params.id);
+      setHeader("content-disposition", `attachment; filename="${params.id}-preview.txt"`);
+      return missing === undefined ? text : `${text}\n[not in this file: ${missing}]\n`;
+    },
+    async input({ params, setHeader }) {
+      const { input } = await find(params.id);
+      setHeader("content-disposition", `attachment; filename="${params.id}-arguments.json"`);
+      return `${JSON.stringify(input ?? {}, undefined, 2)}\n`;
+    },
+    async grant({ params, query: { scope, rule } }) {
+      const { toolName: tool, caller, suggestedRules } = await find(params.id);
+      const rules = linesOf(rule);
+      if (rules.length === 0)
+        throw new ApiError("bad_request", "There is no rule to describe", "Give one rule a line.");
+      const isBroader = !rules.every((each) => suggestedRules.includes(each));
+      return copyGrant(haft.policy.describeGrant(rules, { scope, tool, caller, isBroader }));
+    },
     answer: ({ params, body, identity }) => answer(params.id, body, identity),
     result: (request) => resultOf(request.params.id, request.query.waitMs ?? 0, request),
     async answerMany({ body, identity }) {
@@ -107,11 +150,20 @@ function unusedAnswers(decision: string): ApiError {
 function linesOf(rules: string): string[] {
   const lines = rules.split(/\r?\n/).filter((line) => line.trim() !== "");
   for (const line of lines) {
-    const problem = isOneLine(line) ? parseRule(line).problem : "it has a control character";
-    if (problem === undefined) continue;
-    throw new ApiError("bad_request", `"${line}" cannot be saved: ${problem}`, "Correct it, or answer with once.");
+    const problem = isOneLine(line) ? problemOf(line) : `"${line}" has a control character.`;
+    if (problem !== undefined) throw new ApiError("bad_request", problem, "Correct it, or answer with once.");
   }
   return lines;
+}
+
+function problemOf(rule: string): string | undefined {
+  try {
+    new RuleSet().add(rule, "allow", "the answer");
+    return undefined;
+  } catch (error) {
+    if (error instanceof TypeError) return errorMessage(error);
+    throw error;
+  }
 }
 
 /** The result, if it comes soon; the call continues in any case. */
@@ -133,13 +185,14 @@ function describe(approval: Approval, haft: Haft, identity: Identity): ApprovalI
   return {
     ...describeBriefly(approval, haft, identity),
     steps: steps && [...steps],
-    input: approval.input ?? {},
+    input: shownInput(approval.input ?? {}),
     verdict: approval.verdict,
     cwd: approval.binding.cwd,
-    preview: approval.preview,
+    preview: mayApprove(identity) ? approval.preview : undefined,
     hash: approval.hash,
     rule: rules.length > 0 ? rules.join("\n") : undefined,
     ruleExamples: rules.length > 0 ? rules.map(ruleExamples) : undefined,
+    grants: approval.grants?.map(copyGrant),
   };
 }
 
@@ -163,6 +216,7 @@ function describeBriefly(approval: Approval, haft: Haft, identity: Identity): Ap
     askedAt,
     expiresAt,
     waitsUntil: approval.waitsUntil,
+    unseen: mayApprove(identity) ? approval.unseen : undefined,
     call: approval.call,
     replaces: approval.replaces && { id: approval.replaces.id, changes: [...approval.replaces.changes] },
     state: STATE[approval.state],
@@ -174,9 +228,34 @@ function describeBriefly(approval: Approval, haft: Haft, identity: Identity): Ap
   };
 }
 
+/** A call that is approved and has not ended has no result yet: `approval.call` says how far it is. */
+function endOf(result: ToolResult | undefined, id: string): ToolResult | undefined {
+  const isOpen = result?.status === "pending" && (result.pending.kind === "job" || result.pending.id === id);
+  return isOpen ? undefined : result;
+}
+
+/** What a call would do is for those who decide about it: its caller could read there what it may not read itself. */
+function mayApprove({ scopes }: Identity): boolean {
+  return scopes.includes("approve");
+}
+
+/** From `offset`, up to the last line end before `limit`. */
+function partOf(text: string, offset: number, limit: number): Omit<PreviewPart, "missing"> {
+  const total = text.length;
+  const from = Math.min(offset, total);
+  const max = Math.min(from + limit, total);
+  const lineEnd = max < total ? text.lastIndexOf("\n", max - 1) + 1 : total;
+  const end = lineEnd > from ? lineEnd : max;
+  return { text: text.slice(from, end), offset: from, next: end < total ? end : undefined, total };
+}
+
 /** What a person has said is for the agent that asked: others with the scope `read` do not get it. */
 function seesAnswers({ questions, caller }: Approval, { name, scopes }: Identity): boolean {
   return questions === undefined || isAsked(caller, { by: name, rights: scopes });
+}
+
+function copyGrant(grant: NonNullable<Approval["grants"]>[number]): GrantChoice {
+  return { ...grant, rules: [...grant.rules], values: { ...grant.values } };
 }
 
 function copyQuestion({ options, ...asked }: NonNullable<Approval["questions"]>[number]): UserQuestion {

@@ -1,7 +1,9 @@
 import type { AuditEntry, AuditFilter, audit } from "../../contracts/audit.ts";
 import { CallSubject, RiskLevel } from "../../contracts/basics.ts";
+import { isAsked } from "../../calls/approval.ts";
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
+import type { Identity } from "../../contracts/identity.ts";
 import type { Verdict } from "../../core/call.ts";
 import { isErrorCode } from "../../core/error.ts";
 import type { AnyTool } from "../../core/tool.ts";
@@ -26,19 +28,19 @@ export function createAuditApi(
   toolOf: (name: string) => AnyTool | undefined = () => undefined,
 ): Handlers<typeof audit> {
   /** With what each call is about. */
-  const describe = async (entries: readonly LoggedEntry[]): Promise<AuditEntry[]> => {
+  const describe = async (entries: readonly LoggedEntry[], identity: Identity): Promise<AuditEntry[]> => {
     const complete = await log.withInputs(entries);
-    return entries.map((entry, at) => ({ ...entryOf(entry), ...summaryOf(complete[at] ?? entry, toolOf) }));
+    return entries.map((entry, at) => ({ ...entryOf(entry, identity), ...summaryOf(complete[at] ?? entry, toolOf) }));
   };
   return {
-    async search({ query: { limit = DEFAULT_LIMIT, cursor, ...query } }) {
+    async search({ query: { limit = DEFAULT_LIMIT, cursor, ...query }, identity }) {
       if (cursor !== undefined && !NUMBER.test(cursor)) {
         throw new ApiError("bad_request", '"cursor" is not a cursor of this log', "Send `next` of the previous page.");
       }
       const filter = filterOf(query);
       const [page, facets] = await Promise.all([log.query({ ...filter, limit, cursor }), log.facets(filter)]);
       return {
-        items: await describe(page.entries),
+        items: await describe(page.entries, identity),
         next: page.cursor,
         unsearched: page.unsearched,
         facets: [
@@ -49,22 +51,22 @@ export function createAuditApi(
         isPartial: facets.isPartial,
       };
     },
-    export({ query, setHeader }) {
+    export({ query, identity, setHeader }) {
       setHeader("content-disposition", 'attachment; filename="haft-audit.jsonl"');
-      return exportEntries(log, query);
+      return exportEntries(log, query, identity);
     },
     async verify({ query: { head: noted, sinceCheckpoint } }) {
       const anchor = noted === undefined ? undefined : readHead(noted);
-      const { ok, count, head, problems, checkpoint } = await log.verify(anchor, { sinceCheckpoint });
+      const { ok, count, head, pruned, problems, checkpoint } = await log.verify(anchor, { sinceCheckpoint });
       const [first] = problems;
       const broken = first && { id: String(first.seq), reason: first.message };
-      return { ok, entries: count, head: `${head.count}:${head.hash}`, broken, checkpoint };
+      return { ok, entries: count, head: `${head.count}:${head.hash}`, broken, pruned, checkpoint };
     },
-    async get({ params: { id } }) {
+    async get({ params: { id }, identity }) {
       const seq = NUMBER.test(id) ? Number(id) : undefined;
       if (seq !== undefined) {
         for await (const entry of log.entries({ after: seq - 1 })) {
-          const [found] = entry.seq === seq ? await describe([entry]) : [];
+          const [found] = entry.seq === seq ? await describe([entry], identity) : [];
           if (found) return found;
           break;
         }
@@ -83,16 +85,16 @@ function readHead(noted: string): AuditHead {
 }
 
 /** The whole chain in its order; filtered, by pages. Entries that are added meanwhile are included. */
-async function* exportEntries(log: AuditLog, query: AuditFilter): AsyncIterable<AuditEntry> {
+async function* exportEntries(log: AuditLog, query: AuditFilter, identity: Identity): AsyncIterable<AuditEntry> {
   if (Object.values(query).every((value) => value === undefined)) {
-    for await (const entry of log.entries()) yield entryOf(entry);
+    for await (const entry of log.entries()) yield entryOf(entry, identity);
     return;
   }
   const filter = filterOf(query);
   let cursor: string | undefined;
   do {
     const page = await log.query({ ...filter, limit: PAGE, cursor });
-    yield* page.entries.map(entryOf);
+    yield* page.entries.map((entry) => entryOf(entry, identity));
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
@@ -119,9 +121,12 @@ function summaryOf(
   };
 }
 
-function entryOf(entry: LoggedEntry): AuditEntry {
+/** What a person answered is for them, their agent and administrators. */
+function entryOf(entry: LoggedEntry, { name, scopes }: Identity): AuditEntry {
   const { seq, at, kind, callId = "", toolName = "", caller, verdict, status, data, hash } = entry;
-  const { input, durationMs, waitedMs, error, verdict: why, subject: _subject, risk: _risk, ...rest } = data;
+  const { input, durationMs, waitedMs, error, verdict: why, subject: _subject, risk: _risk, answers, ...rest } = data;
+  if (answers !== undefined && isAsked({ depth: 0, ...caller }, { by: name, rights: scopes }))
+    rest["answers"] = answers;
   const code = isObject(error) ? error["code"] : undefined;
   return {
     id: String(seq),

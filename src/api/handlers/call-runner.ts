@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import type { CallFrame, CallRequest } from "../../contracts/calls.ts";
 import type { HandlerRequest } from "../../contracts/contract.ts";
 import { type Identity, requireMode, requireScope } from "../../contracts/identity.ts";
@@ -29,7 +30,7 @@ export class CallRunner {
   readonly #haft: Haft;
   readonly #gate: Gate;
   readonly #running = new Map<string, { run: Run; owner: string }>();
-  readonly #kept = new Map<string, RecentCall>();
+  readonly #kept = new BoundedMap<string, RecentCall>(MAX_KEPT);
 
   constructor(haft: Haft) {
     this.#haft = haft;
@@ -144,10 +145,7 @@ export class CallRunner {
       number: Number.MAX_SAFE_INTEGER,
       characters: 0,
     };
-    // As the newest, also if the id was used before.
-    this.#kept.delete(call.callId);
     this.#kept.set(call.callId, kept);
-    if (this.#kept.size > MAX_KEPT) for (const oldest of this.#kept.keys()) if (this.#kept.delete(oldest)) break;
     return kept;
   }
 }

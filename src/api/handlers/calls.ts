@@ -8,9 +8,10 @@ import {
   type ReplayRequest,
 } from "../../contracts/calls.ts";
 import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
+import { isAsked } from "../../calls/approval.ts";
 import type { Identity } from "../../contracts/identity.ts";
 import { textOf } from "../../core/content.ts";
-import type { ToolResult } from "../../core/result.ts";
+import { hideAnswers, type ToolResult } from "../../core/result.ts";
 import { summarizeCall } from "../../gate/summarize-call.ts";
 import type { Haft } from "../../runtime.ts";
 import { type CallRunner, cancelOnDisconnect } from "./call-runner.ts";
@@ -31,15 +32,16 @@ export interface CallsApiOptions {
 
 export function createCallsApi({ haft, runner, history, undoable }: CallsApiOptions): Handlers<typeof calls> {
   /** A user finds their own call, even if others used the same id. */
-  const find = async (callId: string, { name }: Identity): Promise<RecentCall> => {
-    const call = await history.find(callId, name);
-    if (call) return call;
+  const find = async (callId: string, identity: Identity): Promise<RecentCall> => {
+    const call = await history.find(callId, identity.name);
+    if (call) return shownTo(identity, call);
     throw unknownCall();
   };
 
-  const describe = async (found: readonly RecentCall[]): Promise<CallInfo[]> => {
+  const describe = async (found: readonly RecentCall[], identity: Identity): Promise<CallInfo[]> => {
     const canUndo = await undoable?.(found.map(({ callId }) => callId));
-    return found.map((call) => {
+    return found.map((each) => {
+      const call = shownTo(identity, each);
       const tool = haft.registry.get(call.toolName);
       const summary = call.input === undefined ? undefined : summarizeCall(tool, call.input);
       return {
@@ -84,9 +86,9 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     execute: (request) => execute(request.body, request),
     stream: ({ body, identity, signal }) => runner.stream(body, identity, signal),
     start: ({ body, identity, setHeader }) => start(body, identity, setHeader),
-    async list({ query: { limit = DEFAULT_LIMIT, ...query } }) {
+    async list({ query: { limit = DEFAULT_LIMIT, ...query }, identity }) {
       const { items, next } = await history.list({ ...query, limit });
-      return { items: await describe(items), next };
+      return { items: await describe(items, identity), next };
     },
     async facets({ query }) {
       const { counted, isPartial, isToolWhole, ...facets } = await history.facets(query);
@@ -100,17 +102,17 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     async tree({ params, identity }) {
       const tree = await history.tree(params.id, identity.name);
       if (!tree) throw unknownCall();
-      return { root: tree.root, calls: await describe(tree.calls), isPartial: tree.isPartial };
+      return { root: tree.root, calls: await describe(tree.calls, identity), isPartial: tree.isPartial };
     },
     async get({ params, identity }) {
       const call = await find(params.id, identity);
       const { items: made } = await history.list({ parent: call.callId, caller: call.caller, limit: MAX_CHILDREN });
-      const [info = rowOf(call), ...children] = await describe([call, ...made]);
+      const [info = rowOf(call), ...children] = await describe([call, ...made], identity);
       const { input, updates, result } = call;
       return { ...info, input, updates, result, children };
     },
     watch: async ({ params, identity, signal }) =>
-      watch(haft, await find(params.id, identity), { signal, find: () => find(params.id, identity) }),
+      watch(haft, await find(params.id, identity), { signal, identity, find: () => find(params.id, identity) }),
     async output({ params, query: { offset = 0, limit = MAX_OUTPUT_CHARACTERS }, identity, setHeader }) {
       const { result } = await find(params.id, identity);
       if (!result) throw new ApiError("conflict", "The call has not ended", "Wait for its result.");
@@ -136,6 +138,12 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
   };
 }
 
+/** What a person answered is for them and their agent. */
+function shownTo<C extends Pick<RecentCall, "caller" | "result" | "display">>({ name, scopes }: Identity, call: C): C {
+  if (!call.result?.metadata.isPrivate || isAsked(call.caller, { by: name, rights: scopes })) return call;
+  return { ...call, result: hideAnswers(call.result), display: undefined };
+}
+
 function unknownCall(): ApiError {
   return new ApiError("not_found", "This call is unknown, or was deleted", "Look at GET /api/calls.");
 }
@@ -145,11 +153,12 @@ const LOOK_MS = 250;
 
 interface WatchOptions {
   signal: AbortSignal;
+  identity: Identity;
   find(): Promise<RecentCall>;
 }
 
 /** Joins a call that anyone made before, in this process or in another. */
-function watch(haft: Haft, call: RecentCall, { signal, find }: WatchOptions): AsyncIterable<CallFrame> {
+function watch(haft: Haft, call: RecentCall, { signal, identity, find }: WatchOptions): AsyncIterable<CallFrame> {
   const frames = new FrameQueue<CallFrame>(signal);
   const { callId } = call;
   frames.push({ type: "started", callId });
@@ -164,7 +173,8 @@ function watch(haft: Haft, call: RecentCall, { signal, find }: WatchOptions): As
     if (event.type === "tool_call_updated") frames.push({ type: "update", update: event.update });
     else if (event.type === "permission_requested") {
       frames.push({ type: "approval", approvalId: event.approvalId, reason: event.reason });
-    } else if ("result" in event && event.result) finish(event.result);
+    } else if ("result" in event && event.result)
+      finish(shownTo(identity, { caller: event.caller, result: event.result }).result);
   });
   const timer = setInterval(() => {
     find().then(

@@ -1,22 +1,42 @@
-import type { LoadedConfig } from "../../config/load-config.ts";
-import type { configuration } from "../../contracts/configuration.ts";
+import type { ConfigStatus } from "../../config/live-config.ts";
+import { type LoadedConfig, untrustedNotice } from "../../config/load-config.ts";
+import { showProblem } from "../../config/problems.ts";
+import { bindingOf } from "../../config/setting-binding.ts";
+import type { configuration, ConfigurationState } from "../../contracts/configuration.ts";
 import type { Handlers } from "../../contracts/contract.ts";
-import { hideSecrets, isSecretName } from "../../core/mask-secrets.ts";
+import { hideSecrets, isSecretName } from "../../core/secrets/mask-secrets.ts";
 
-/** The effective settings, each with its file and line, without secrets. */
-export function createConfigurationApi({ origins }: Pick<LoadedConfig, "origins">): Handlers<typeof configuration> {
+/** The effective settings, each with its file and line, without secrets. `config` follows its files. */
+export function createConfigurationApi(
+  config: Pick<LoadedConfig, "origins" | "untrusted" | "folder">,
+  status: () => ConfigStatus = () => ({ problems: [], restartNeeded: [] }),
+): Handlers<typeof configuration> {
   return {
     show() {
-      const effective = origins.filter(({ isOverridden }) => !isOverridden);
+      const effective = config.origins.filter(({ isOverridden }) => !isOverridden);
+      const state = stateOf(status());
+      const isPending = (path: string): boolean =>
+        state.restartNeeded.some(
+          (key) => path === key || /^[.[]/.test(path.startsWith(key) ? path.slice(key.length) : ""),
+        );
       return {
         entries: effective.map(({ path, value, origin, file, line }) => ({
           key: path,
           value: withoutSecrets(path, value),
           origin: file === undefined ? origin : `${file}${line === undefined ? "" : `:${line}`}`,
+          binding: bindingOf(path) ?? "live",
+          isPending: isPending(path),
         })),
+        state,
+        untrusted: config.untrusted.length > 0 ? untrustedNotice(config) : undefined,
       };
     },
   };
+}
+
+/** For people. */
+export function stateOf({ problems, restartNeeded }: ConfigStatus): ConfigurationState {
+  return { problems: problems.map(showProblem), restartNeeded: [...restartNeeded] };
 }
 
 function withoutSecrets(path: string, value: unknown): unknown {

@@ -49,6 +49,17 @@ test("an event whose JSON is too large is sent without its content, also if its 
   expect(seen[1]).toMatchObject({ data: { callId: "c", input: { cut: true } } });
 });
 
+test("an event has nothing that a person answered", () => {
+  const result = { status: "completed", content: [{ type: "text", text: "pin" }], display: "pin", details: ["pin"] };
+  const ended = { type: "tool_call_completed", callId: "c", result: { ...result, metadata: { isPrivate: true } } };
+  const feed = new EventFeed(7);
+  const seen: EventMessage[] = [];
+  feed.read({}, undefined, (messages) => seen.push(...messages));
+  feed.add(ended as unknown as ToolEvent, 10);
+  expect(seen[1]).toMatchObject({ data: { callId: "c", result: { status: "completed" } } });
+  expect(JSON.stringify(seen)).not.toContain("pin");
+});
+
 test("a reader that returns gets what it missed, and a heartbeat tells every reader where to resume", () => {
   const feed = new EventFeed(7);
   const seen: EventMessage[] = [];

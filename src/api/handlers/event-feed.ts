@@ -1,7 +1,8 @@
 import { withDefaults } from "../../core/options.ts";
 import type { EventMessage, EventQuery } from "../../contracts/events.ts";
 import type { ToolEvent } from "../../core/events.ts";
-import type { ToolResult } from "../../core/result.ts";
+import { hideAnswers, type ToolResult } from "../../core/result.ts";
+import { hideSecrets, hideSecretShapesIn, hideSecretsIn } from "../../core/secrets/mask-secrets.ts";
 
 export interface FeedOptions {
   /** Default: 10,000. */
@@ -204,10 +205,21 @@ class FeedEntry {
   get message(): EventMessage {
     if (this.#message) return this.#message;
     const isLarge = this.characters * MAX_GROWTH > this.maxSize && JSON.stringify(this.event).length > this.maxSize;
-    const data = isLarge ? withoutContent(this.event) : this.event;
+    const data = withoutSecrets(isLarge ? withoutContent(this.event) : this.event);
     // Readers do not change it, and the schema's types are not readonly.
     return (this.#message = { id: `${this.start}-${this.number}`, type: data.type, data } as EventMessage);
   }
+}
+
+/** Who may read events need not be the caller: what tools and callers wrote is shown as in the audit log. */
+function withoutSecrets(event: ToolEvent): ToolEvent {
+  if ("input" in event) return { ...event, input: hideSecretsIn(event.input) };
+  if ("update" in event) return { ...event, update: hideSecretShapesIn(event.update) };
+  if ("error" in event) {
+    return { ...event, result: hideSecretShapesIn(event.result), error: hideSecretShapesIn(event.error) };
+  }
+  if ("result" in event && event.result) return { ...event, result: hideSecretShapesIn(hideAnswers(event.result)) };
+  return "reason" in event && event.reason ? { ...event, reason: hideSecrets(event.reason) } : event;
 }
 
 function withoutContent(event: ToolEvent): ToolEvent {

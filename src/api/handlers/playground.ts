@@ -1,7 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
 import type { JudgedCall, ParseRequest, playground, TextFormatInfo } from "../../contracts/playground.ts";
 import type { ExplainRequest, Explanation } from "../../contracts/policy.ts";
+import { validatedInput } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
 import { toFailure } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
@@ -10,7 +12,12 @@ import { exampleInput } from "../../models/text/example-input.ts";
 import { textFormat } from "../../models/text/format-table.ts";
 import { formatToolResult } from "../../models/text/format-tool-result.ts";
 import { TEXT_FORMATS } from "../../core/text-formats.ts";
-import { type ParsedToolCall, parseToolCalls } from "../../models/text/tool-call-parser.ts";
+import {
+  type ParsedToolCall,
+  type ParsedText,
+  TextParser,
+  type ToolCallParserOptions,
+} from "../../models/text/tool-call-parser.ts";
 import type { Haft } from "../../runtime.ts";
 import type { CallSource } from "./recent-calls.ts";
 
@@ -27,13 +34,15 @@ export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typ
     formats: () => ({ items: TEXT_FORMATS.map(exampleWith(haft.tools())) }),
     async parse({ body, identity }) {
       const { text, format = "auto", startsInReasoning = false } = body;
-      const parsed = parseToolCalls(text, { format, startsInReasoning, tools: haft.tools() });
-      return {
-        ...parsed,
-        calls: await Promise.all(
-          parsed.calls.map(async (call) => ({ ...call, ...(await judge(call, body, identity.name, options)) })),
-        ),
-      };
+      const parsed = await parseInSlices(text, { format, startsInReasoning, tools: haft.tools() });
+      const calls: JudgedCall[] = [];
+      for (const [at, call] of parsed.calls.slice(0, MAX_CALLS).entries()) {
+        if (at % CALLS_PER_TURN === CALLS_PER_TURN - 1) await setImmediate();
+        calls.push({ ...call, ...(await judge(call, body, identity.name, options)) });
+      }
+      const isCut = parsed.calls.length > MAX_CALLS;
+      const cut = `The text has ${parsed.calls.length} calls. The first ${MAX_CALLS} are shown.`;
+      return { ...parsed, calls, warnings: isCut ? [cut, ...parsed.warnings] : parsed.warnings };
     },
     async answer({ body: { callId, format = "xml" }, identity }) {
       const call = await history.find(callId, identity.name);
@@ -43,6 +52,21 @@ export function createPlaygroundApi(options: PlaygroundApiOptions): Handlers<typ
       return { text: formatToolResult(call.toolName, call.result, { format, tools: haft.tools() }) };
     },
   };
+}
+
+/** Anybody may paste a long text: others get their turn while it is read. */
+const CHARACTERS_PER_TURN = 2000;
+const CALLS_PER_TURN = 10;
+const MAX_CALLS = 200;
+
+async function parseInSlices(text: string, options: ToolCallParserOptions): Promise<ParsedText> {
+  const parser = new TextParser(options, { streams: false });
+  for (let at = 0; at < text.length; at += CHARACTERS_PER_TURN) {
+    if (at > 0) await setImmediate();
+    parser.push(text.slice(at, at + CHARACTERS_PER_TURN));
+  }
+  parser.end();
+  return parser.result;
 }
 
 function exampleWith(tools: readonly AnyTool[]) {
@@ -68,7 +92,7 @@ async function judge(
     return { problem: `There is no tool "${name}". ${didYouMean(name, names) ?? ""}`.trim() };
   }
   try {
-    tool.build(input as never);
+    await validatedInput(tool, input);
     return { explanation: await explain?.({ tool: name, input, mode, session }, user) };
   } catch (thrown) {
     return { problem: toFailure(thrown).message };

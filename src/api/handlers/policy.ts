@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { validatedInput } from "../../core/create-tool.ts";
 import { errorMessage } from "../../core/error.ts";
 import { isOneLine } from "../../calls/approval.ts";
 import type { ConfigSource } from "../../config/sources.ts";
@@ -27,6 +28,7 @@ import { summarizeCall } from "../../gate/summarize-call.ts";
 import { withAnswers } from "../../gate/tool-answers.ts";
 import type { Haft } from "../../runtime.ts";
 import { isObject } from "../../schema/json-schema.ts";
+import { STORED_RULES } from "../../store/stored-rules.ts";
 
 /** A call that was made, with what rules are matched against. */
 export interface PastCall {
@@ -84,9 +86,9 @@ export function createPolicyApi(
   const ruleSet = haft.policy.rules;
 
   /** A past call that rules can still be tried on: the tool exists and accepts the input. */
-  const readCall = (call: PastCall): JudgedCall | undefined => {
+  const readCall = async (call: PastCall): Promise<JudgedCall | undefined> => {
     const tool = haft.registry.get(call.toolName);
-    const input = tool && tryBuild(tool, call.input);
+    const input = tool && (await validatedInput(tool, call.input).catch(() => undefined));
     return tool && input !== undefined ? { call, tool, input, cwd } : undefined;
   };
 
@@ -95,7 +97,7 @@ export function createPolicyApi(
     return haft.policy.required(tool, verdict);
   };
 
-  const isSaved = (origin: string): boolean => origin === "local" || origin === file;
+  const isSaved = (origin: string): boolean => origin === "local" || origin === STORED_RULES || origin === file;
 
   /** Rules are saved and revoked while this process runs, and their lines move. */
   const lineFinder = async (): Promise<(rule: Rule) => number | undefined> => {
@@ -128,7 +130,7 @@ export function createPolicyApi(
     let taken = 0;
     for await (const page of pastCalls()) {
       for (const call of page.calls.slice(0, calls - taken)) {
-        const one = readCall(call);
+        const one = await readCall(call);
         taken++;
         if (!one) simulation.skipped++;
         if (!one) continue;
@@ -190,6 +192,7 @@ export function createPolicyApi(
           deny,
         })),
         mode: ruleSet.defaultMode,
+        defaultPermission: ruleSet.defaultPermission,
         calls: facts.hits.calls,
         file,
       };
@@ -273,7 +276,7 @@ export function createPolicyApi(
         const calls = page.slice(0, EFFECT_CALLS - looked);
         looked += calls.length;
         for (const call of calls) {
-          const one = readCall(call);
+          const one = await readCall(call);
           if (!one) continue;
           if (++effect.judged % YIELD_EVERY === 0) await setImmediate();
           const isCovered = (await Promise.all(lines.map((text) => previewRule({ text, list: decision }, [one])))).some(
@@ -397,11 +400,19 @@ export function pastCallsOf(log: AuditLog): PastCalls {
 }
 
 /** Where the rules of the configuration are. A rule that was saved since the start has no line yet. */
-export function ruleLinesOf(sources: readonly Pick<ConfigSource, "file" | "origin" | "rules">[]) {
+export function ruleLinesOf(config: { readonly sources: readonly Pick<ConfigSource, "file" | "origin" | "rules">[] }) {
   const lines = new Map<string, number | undefined>();
-  for (const { file, origin, rules } of sources)
-    for (const { list, rule, line } of rules) lines.set([file ?? origin, list, rule.trim()].join("\0"), line);
-  return ({ text, list, origin }: Rule): number | undefined => lines.get([origin, list, text].join("\0"));
+  let of: typeof config.sources | undefined;
+  return ({ text, list, origin }: Rule): number | undefined => {
+    if (of !== config.sources) {
+      of = config.sources;
+      lines.clear();
+      for (const source of of)
+        for (const { list: at, rule, line } of source.rules)
+          lines.set([source.file ?? source.origin, at, rule.trim()].join("\0"), line);
+    }
+    return lines.get([origin, list, text].join("\0"));
+  };
 }
 
 /** From the verdicts of the newest calls. A call of several entries counts once. */
@@ -449,14 +460,6 @@ function changedRuleSet(ruleSet: RuleSet, { add, remove }: Required<Pick<Simulat
 function bareRules(ruleSet: RuleSet, tool: AnyTool, cwd: string) {
   try {
     return ruleSet.caseOf({ tool, input: {}, cwd }).rules;
-  } catch {
-    return undefined;
-  }
-}
-
-function tryBuild(tool: AnyTool, input: unknown): unknown {
-  try {
-    return tool.build(input as never).params as unknown;
   } catch {
     return undefined;
   }

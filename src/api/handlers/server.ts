@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { ConfigurationState } from "../../contracts/configuration.ts";
 import type { Handlers } from "../../contracts/contract.ts";
 import type { Health, HealthProblem, server, ServerInfo } from "../../contracts/server.ts";
 import { isDiskFull } from "../../io/files/state-folder.ts";
@@ -26,6 +27,7 @@ export interface HealthSources {
   stateFolder?: string;
   /** Whether requests were refused in the last seconds. */
   isOverloaded?: () => boolean;
+  configuration?: () => ConfigurationState;
 }
 
 interface Checked {
@@ -59,7 +61,10 @@ export class HealthCheck {
     const problems = [...checked.problems];
     if (eventLoopLagMs > MAX_LAG_MS) problems.push("event_loop_lag");
     if (this.#sources.isOverloaded?.()) problems.push("overloaded");
+    const configuration = this.#sources.configuration?.();
+    if (configuration && configuration.problems.length > 0) problems.push("config_invalid");
     const status = checked.isDamaged ? "damaged" : problems.length > 0 ? "degraded" : "ok";
+    if (configuration && configuration.restartNeeded.length > 0) problems.push("restart_needed");
     return { status, problems, eventLoopLagMs };
   }
 
@@ -111,6 +116,16 @@ export class HealthCheck {
   }
 }
 
+function configurationWarnings(state: ConfigurationState | undefined): string[] {
+  if (!state) return [];
+  const { problems, restartNeeded } = state;
+  const kept = "The last good configuration is in effect, with every deny and ask rule that can be read.";
+  return [
+    ...(problems.length > 0 ? [`The changed configuration cannot be used: ${problems.join(" ")} ${kept}`] : []),
+    ...(restartNeeded.length > 0 ? [`Restart needed: ${restartNeeded.join(", ")} changed.`] : []),
+  ];
+}
+
 export function createServerApi(options: ServerApiOptions): Handlers<typeof server> {
   const { haft, startedAt, info: { version = "unknown", ...info } = {}, warnings } = options;
   const health = new HealthCheck(options.health ?? {});
@@ -123,7 +138,12 @@ export function createServerApi(options: ServerApiOptions): Handlers<typeof serv
       startedAt,
       // `rules` is the endpoint of `policy` that shows the effect of a rule.
       parts: options.parts().flatMap((part) => (part === "policy" ? [part, "rules"] : [part])),
-      warnings: [...warnings(), ...(await health.warnings())],
+      warnings: [
+        ...warnings(),
+        ...configurationWarnings(options.health?.configuration?.()),
+        ...(await health.warnings()),
+      ],
+      configuration: options.health?.configuration?.(),
       load: haft.load(),
     }),
     openApi: () => options.describe(version),

@@ -2,10 +2,9 @@ import type { Handlers } from "../../contracts/contract.ts";
 import type { store } from "../../contracts/store.ts";
 import { toolError } from "../../core/error.ts";
 import type { AuditFact } from "../../gate/audit-log.ts";
-import { checkInChild } from "../../store/store-check.ts";
-import { backUpStore, storeFileOf } from "../../store/store-restore.ts";
 import type { RetentionLimits } from "../../store/retention.ts";
 import type { Store } from "../../store/store.ts";
+import { engineNamed } from "../../store/store-engines.ts";
 
 export interface StoreApiOptions {
   store: Pick<Store, "database" | "retention">;
@@ -23,22 +22,18 @@ export function createStoreApi({
 }: StoreApiOptions): Handlers<typeof store> {
   return {
     async check({ signal }) {
-      const { state, reason = state } = await database.health();
-      const known = state === "ok" ? [] : [reason];
-      if (database.engine !== "sqlite") {
-        return { engine: database.engine, place: "the configured database", problems: known, tables: [] };
-      }
-      const place = storeFileOf(stateFolder);
-      const damage = known.length === 0 ? await checkInChild(place, signal) : undefined;
-      return { engine: "sqlite", place, problems: damage === undefined ? known : [damage], tables: [] };
+      const { engine, place } = database;
+      return { engine, place, problems: await database.check(signal), tables: [] };
     },
     async backup() {
-      if (database.engine !== "sqlite") {
+      const engine = engineNamed(database.engine);
+      if (typeof engine?.backUp !== "function") {
+        const program = engine ? `: ${engine.backUp} for ${engine.title}` : "";
         throw toolError("invalid_input", `The store is on a database server (${database.engine})`, {
-          next: "Use the backup program of that server: pg_dump for PostgreSQL.",
+          next: `Use the backup program of that server${program}.`,
         });
       }
-      const backup = await backUpStore(stateFolder);
+      const backup = await engine.backUp(stateFolder);
       await record({ kind: "note", data: { action: "store_backup", ...backup } });
       return backup;
     },

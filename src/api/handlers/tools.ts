@@ -4,7 +4,7 @@ import { ApiError } from "../../contracts/errors.ts";
 import type { ToolInfo, tools } from "../../contracts/tools.ts";
 import { declarationOf } from "../../core/definition.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
-import type { AnyTool } from "../../core/tool.ts";
+import type { AnyTool, ToolPermission } from "../../core/tool.ts";
 import { groupsOf, TOOL_GROUPS } from "../../gate/permit/tool-groups.ts";
 import { annotationsOf } from "../../mcp/client/tool-annotations.ts";
 import type { Haft } from "../../runtime.ts";
@@ -21,7 +21,8 @@ export interface ToolsApiOptions {
 
 export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): Handlers<typeof tools> {
   const describe = (tool: AnyTool): ToolInfo => {
-    const { name, title, description, kind, category, tags, aliases, version, mode, labels, origin, output } = tool;
+    const { name, title, description, kind, category, tags, aliases, version, mode, labels, origin, builtIn, output } =
+      tool;
     const { timeoutMs, maxConcurrent, maxResultBytes } = tool.limits;
     const statistics = haft.getStats().callStats[name];
     return {
@@ -29,13 +30,14 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
       title,
       // A copy of what the tool has: the schema's types are not readonly.
       description: description as ToolInfo["description"],
+      translations: builtIn && { zh: builtIn.zh },
       kind,
       category,
       tags: [...tags],
       aliases: [...aliases],
       version,
       mode,
-      permission: permissionOf(tool),
+      permission: permissionOf(tool, haft.policy.rules.defaultPermission),
       labels: [...labels],
       groups: allGroupsOf(tool),
       origin,
@@ -79,11 +81,11 @@ function allGroupsOf(tool: AnyTool): string[] {
 }
 
 /** Undefined if it depends on the input; such a tool may also throw without one. */
-function permissionOf(tool: AnyTool): ToolInfo["permission"] {
+function permissionOf(tool: AnyTool, defaultPermission: ToolPermission): ToolInfo["permission"] {
   try {
     if (tool.permission.length > 0) return undefined;
     const permission = tool.permission({});
-    if (!(permission instanceof Promise)) return permission;
+    if (!(permission instanceof Promise)) return permission ?? (tool.isReadOnly ? "auto" : defaultPermission);
     permission.catch(() => undefined);
     return undefined;
   } catch {

@@ -1,9 +1,9 @@
 import type { Handlers } from "../../contracts/contract.ts";
 import { ApiError } from "../../contracts/errors.ts";
-import type { ChangeInfo, undo as contract } from "../../contracts/undo.ts";
+import type { ChangeInfo, undo as contract, UndoOutcome } from "../../contracts/undo.ts";
 import type { FileDiff } from "../../io/files/undo-plan.ts";
 import { rootCall } from "../../io/files/undo-store.ts";
-import type { ListedChange, Undo } from "../../io/files/undo.ts";
+import type { ListedChange, Undo, UndoOutcome as DoneUndo } from "../../io/files/undo.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_CHANGES = 5000;
@@ -11,6 +11,13 @@ const MAX_CHANGES = 5000;
 export function createUndoApi(undo: Undo): Handlers<typeof contract> {
   const findChange = async (id: string): Promise<ListedChange | undefined> =>
     (await undo.listChanges({ limit: MAX_CHANGES })).find((change) => change.id === id);
+
+  const describe = async ({ callIds, undoId }: DoneUndo): Promise<UndoOutcome> => {
+    const changes = await Promise.all(callIds.map((id) => undo.listChanges({ callId: id })));
+    // Each call of a session is undone under an id of its own, below that of the whole undo.
+    const undone = changes.flat().filter(({ undoneBy = "" }) => rootCall(undoneBy) === undoId);
+    return { undone: undone.map(infoOf), undoId: undoId ?? undefined };
+  };
 
   return {
     async list({ query: { call, session, limit = DEFAULT_LIMIT, cursor } }) {
@@ -38,10 +45,17 @@ export function createUndoApi(undo: Undo): Handlers<typeof contract> {
       const outcome = await (callId !== undefined
         ? undo.undoCall(callId, { ...request, ...(made ? ownerOf(made) : { session, user, agent }) })
         : undo.undoSession(required(session), request));
-      const changes = await Promise.all(outcome.callIds.map((id) => undo.listChanges({ callId: id })));
-      // Each call of a session is undone under an id of its own, below that of the whole undo.
-      const undone = changes.flat().filter(({ undoneBy = "" }) => rootCall(undoneBy) === outcome.undoId);
-      return { undone: undone.map(infoOf) };
+      return describe(outcome);
+    },
+    async redo({ body: { undo: named, call, force }, identity: { name: by } }) {
+      if ((named === undefined) === (call === undefined)) {
+        throw new ApiError("bad_request", "The request does not say what to redo", "Send `undo` or `call`.");
+      }
+      const id = named ?? (await undo.listChanges({ callId: call })).find(({ undoneBy }) => undoneBy)?.undoneBy;
+      const changes = id === undefined ? [] : await undo.listChanges({ callId: id });
+      // The id of a call would undo that call.
+      if (id === undefined || !changes.some(({ isUndo }) => isUndo)) throw nothingToRedo(named ?? call);
+      return describe(await undo.undoCall(id, { by, force: force ? { by } : undefined }));
     },
   };
 }
@@ -72,6 +86,10 @@ function required(session: string | undefined): string {
   throw new ApiError("bad_request", "The request does not say what to undo", "Send `call`, `change` or `session`.");
 }
 
+function nothingToRedo(id: string | undefined): ApiError {
+  return new ApiError("not_found", `Nothing was undone under "${id}"`, "Look at GET /api/changes for `undoneBy`.");
+}
+
 function infoOf({
   id,
   callId,
@@ -99,5 +117,6 @@ function infoOf({
     to,
     state: undoneBy === undefined ? "done" : "undone",
     isUndo: isUndo || undefined,
+    undoneBy,
   };
 }
