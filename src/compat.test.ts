@@ -100,6 +100,7 @@ describe("views of results", () => {
   const fail = createTool({
     name: "fail",
     description: "Fails.",
+    needsApproval: false,
     parameters: [],
     run: () => {
       throw new Error("no such city");

@@ -37,6 +37,8 @@ import {
   type AnyTool,
   type DialectName,
   isTool,
+  saysNothing,
+  neverAsks,
   type ToolContext as CoreContext,
   type ToolInvocation,
   ToolPermission,
@@ -223,8 +225,10 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
   return toCompatTool(makeTool(config)) as ViewedTool<ToolOf<P, O, R>>;
 }
 
+/** Four of the documents have no kinds: a tool that states none runs as printed there. */
 function toCompatTool(tool: AnyTool): AnyTool {
-  return viewedTool(tool, { view: asView, contextOf: viewContext, extra: { displayName: tool.title } });
+  const permission = tool.permission === saysNothing ? neverAsks : tool.permission;
+  return viewedTool(tool, { view: asView, contextOf: viewContext, extra: { displayName: tool.title, permission } });
 }
 
 /** What an `AgentTool` returns. */
@@ -265,7 +269,10 @@ export type AnyAgentTool = AgentTool<any, any>;
 
 /** Makes a tool of an `AgentTool`. `haft.register` and `adopt` do so too, if they recognise it. */
 export function fromAgentTool<Params, Details>(tool: AgentTool<Params, Details>): AnyTool {
-  return adopt(tool as ForeignTool, { as: "agent-tool" });
+  const adopted = adopt(tool as ForeignTool, { as: "agent-tool" });
+  return adopted.permission === saysNothing
+    ? adopt(tool as ForeignTool, { as: "agent-tool", needsApproval: false })
+    : adopted;
 }
 
 /** One parameter of a `BaseTool`. */

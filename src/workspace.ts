@@ -17,7 +17,7 @@ import type { AnyTool } from "./core/tool.ts";
 import { checkKeys, keysOf } from "./core/options.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Spill } from "./gate/bound.ts";
-import { createFiles, type Files } from "./io/files/files.ts";
+import { createFiles, type Files, replacePolicy } from "./io/files/files.ts";
 import { createLineIndexes } from "./io/files/line-index.ts";
 import { type DiagnosticOptions, Diagnostics } from "./io/language/diagnostics.ts";
 import { createPathPolicy, type PathPolicyOptions } from "./io/files/path-policy.ts";
@@ -35,7 +35,6 @@ import { createDataTools } from "./tools/data/data-tools.ts";
 import { createFileTools } from "./tools/files/file-tools.ts";
 import { FOLDER_INSTRUCTION_KEYS, type FolderInstructionOptions } from "./tools/files/folder-instructions.ts";
 import { createReadLedger, type SeenFiles } from "./tools/files/read-before-edit.ts";
-import type { ExecDependencies } from "./tools/shell/exec.ts";
 import { createRuntimeTools } from "./tools/shell/shell-tools.ts";
 import { createFileFinder } from "./tools/search/glob.ts";
 import { createTreeLister } from "./tools/search/list-tree.ts";
@@ -113,10 +112,20 @@ const OPTION_KEYS = keysOf<WorkspaceOptions>({
   clock: true,
 });
 
-function previewsOf(confinement: WorkspaceOptions["sandbox"], stateFolder: () => string): ExecDependencies["previews"] {
-  const maxMs = confinement === false ? 0 : confinement?.previewMs;
-  return maxMs === 0 ? undefined : { stateFolder, maxMs };
-}
+type PathRules = Omit<PathPolicyOptions, "workspace" | "privatePaths">;
+
+/** The options that may change while the workspace is open. */
+type LiveWorkspaceOptions = PathRules & Pick<WorkspaceOptions, "requireReadBeforeEdit" | "maxReadBytes" | "sandbox">;
+
+/** A limit that is not given any more has its default again. */
+const NO_LIMITS: Partial<SandboxOptions> = {
+  autoAllow: undefined,
+  memoryBytes: undefined,
+  processes: undefined,
+  proxy: undefined,
+  previewMs: undefined,
+  networkExceptions: undefined,
+};
 
 /** A folder to work in, with the tools that work in it. */
 export interface Workspace {
@@ -136,6 +145,10 @@ export interface Workspace {
   discardPreview(callId: string, caller: Partial<Caller>): Promise<void>;
   /** Confines the MCP servers and hooks of this folder. */
   readonly programs: ProgramSandbox;
+  /** Replaces the rules for paths and commands, from the next call on. What is left out has its default again. */
+  reconfigure(options: LiveWorkspaceOptions): void;
+  /** Denies these globs in addition to `denyGlobs`, instead of those of the last call: what `Read` rules of a runtime deny. */
+  denyReads(globs: readonly string[]): void;
   /** Ends the processes that were started in it. */
   close(): Promise<void>;
 }
@@ -164,35 +177,78 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
     checkKeys("`folderInstructions` of openWorkspace", folderInstructions, FOLDER_INSTRUCTION_KEYS);
   }
   const privatePaths = stateFolder === undefined ? [stateRootOf()] : [stateRootOf(), stateFolder];
-  const policy = createPathPolicy({ ...paths, workspace: resolve(folder), privatePaths });
+  let rules: PathRules = paths;
+  let denied: readonly string[] = [];
+  const policyNow = () => {
+    const denyGlobs = [...(rules.denyGlobs ?? []), ...denied];
+    return createPathPolicy({ ...rules, denyGlobs, workspace: resolve(folder), privatePaths });
+  };
+  const policy = policyNow();
   const files = createFiles(policy, { clock: () => clock.now(), journal });
   const state = (): string => stateFolder ?? stateFolderOf(policy.workspace);
-  const spills = createSpillFolder(state, () => clock.now());
+  const spills = createSpillFolder(state, { now: () => clock.now() });
   const ripgrep = createRipgrep();
   const reads = createReadLedger(seenFiles);
   const environments = createSessionEnvironments({ host: process.env });
   const processes = new ProcessTable({ clock: () => clock.now() });
-  const sandbox = confinement === false ? undefined : openSandbox({ ...confinement, files });
+  const sandboxOptions: SandboxOptions = { ...(confinement || undefined), files };
+  const sandbox = openSandbox(sandboxOptions);
+  const live = { requireReadBeforeEdit, maxReadBytes, isConfined: confinement !== false };
+  const confined = {
+    get sandbox() {
+      return live.isConfined ? sandbox : undefined;
+    },
+  };
   const programs = new ProgramSandbox({
-    sandbox,
+    get sandbox() {
+      return confined.sandbox;
+    },
     workspace: policy.workspace,
     stateFolder: () => stateFolder ?? stateFolderOf(policy.workspace),
     exceptions: confinement === false ? undefined : confinement.networkExceptions,
   });
-  const diagnostics = checks === false ? undefined : new Diagnostics({ ...checks, sandbox, files });
+  const diagnostics =
+    checks === false
+      ? undefined
+      : new Diagnostics({
+          ...checks,
+          files,
+          get sandbox() {
+            return confined.sandbox;
+          },
+        });
   return {
     folder: policy.workspace,
     files,
     environments,
-    sandbox,
+    get sandbox() {
+      return confined.sandbox;
+    },
     programs,
+    reconfigure({ requireReadBeforeEdit: isRequired = true, maxReadBytes: maxBytes, sandbox: next = {}, ...given }) {
+      rules = given;
+      replacePolicy(files, policyNow());
+      live.requireReadBeforeEdit = isRequired;
+      live.maxReadBytes = maxBytes;
+      live.isConfined = next !== false;
+      if (next !== false) Object.assign(sandboxOptions, NO_LIMITS, next);
+    },
+    denyReads(globs) {
+      if (globs.join("\0") === denied.join("\0")) return;
+      denied = globs;
+      replacePolicy(files, policyNow());
+    },
     tools: [
       ...createFileTools({
         files,
         reads,
         lineIndexes: createLineIndexes(),
-        requireRead: requireReadBeforeEdit,
-        maxReadBytes,
+        get requireRead() {
+          return live.requireReadBeforeEdit;
+        },
+        get maxReadBytes() {
+          return live.maxReadBytes;
+        },
         spills,
         diagnostics,
         instructions: folderInstructions === true ? {} : folderInstructions || undefined,
@@ -214,8 +270,12 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
         saw: (context, { info, bytes, ...lines }) =>
           reads.saw(context, info, { bytes, seen: { ...lines, column: 1, cut: [] } }),
         clock,
-        sandbox,
-        previews: previewsOf(confinement, state),
+        get sandbox() {
+          return confined.sandbox;
+        },
+        get previews() {
+          return sandboxOptions.previewMs === 0 ? undefined : { stateFolder: state, maxMs: sandboxOptions.previewMs };
+        },
       }),
       ...createSystemTools({ environments, clock }),
       ...createDataTools({ files, spills }),
@@ -233,7 +293,7 @@ export function openWorkspace(folder: string = process.cwd(), options: Workspace
       await diagnostics?.close();
       await processes.shutdown();
       await programs.close();
-      sandbox?.close();
+      sandbox.close();
     },
   };
 }

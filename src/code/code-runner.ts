@@ -1,5 +1,5 @@
 import { withDefaults } from "../core/options.ts";
-import type { Call, CallToContinue } from "../core/call.ts";
+import type { Call, CallData, CallIn } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import { pending, type PendingResult, type ToolResult } from "../core/result.ts";
@@ -19,7 +19,7 @@ export interface ProgramRows {
   saved(call: Call, result: PendingResult): Promise<void>;
   stateOf(id: string): Promise<string | undefined>;
   /** Continues a suspended program in this process. If another one has it by now, returns its result. */
-  continueCall(call: CallToContinue, id: string): Promise<ToolResult>;
+  continueCall(call: CallData, id: string): Promise<ToolResult>;
   /** Ends a suspended program that was refused when it should continue. */
   refuse(id: string, result: ToolResult): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface CodeRunnerOptions {
 }
 
 export interface ProgramToRun {
-  call: CallToContinue;
+  call: CallData;
   source: string;
   language?: "javascript" | "typescript";
   /** The call in the gate. The calls below it share its budget. */
@@ -71,7 +71,8 @@ export function createCodeRunner(options: CodeRunnerOptions) {
       await rows.saved(runs, pending(runs, { kind: "approval", id: state.approvals[0] ?? "" }, WAITS));
     };
     const budget = runs.budget instanceof ProgramBudget ? runs.budget : new ProgramBudget(limits, stored?.state.spent);
-    runs.budget = budget;
+    const own: CallIn<"nested"> = runs;
+    own.budget = budget;
     budget.addProgram(runs);
     const thread = await threads.take();
     try {

@@ -5,10 +5,12 @@ function program(id: string, approvals: readonly string[] = ["a"], bytes = 10): 
   return {
     id,
     call: {
-      name: "run_code@1.0.0",
+      ...{ callId: id, toolName: "run_code", toolVersion: "1.0.0" },
       input: { code: "return 1" },
-      options: { id, caller: { session: "s\u0000", depth: 0 } },
+      caller: { session: "s\u0000", depth: 0 },
+      options: {},
       verdict: { decision: "allow", by: "tool", reason: "" },
+      idempotent: false,
     },
     state: { snapshot: new Uint8Array(bytes).fill(7), output: ["line"], calls: 2, lastStep: 2, approvals },
     engine: "e",

@@ -1,4 +1,4 @@
-import type { CallToContinue } from "../core/call.ts";
+import type { CallData } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { ProgramState } from "./run-program.ts";
 
@@ -6,7 +6,7 @@ import type { ProgramState } from "./run-program.ts";
 export interface StoredProgram {
   /** Of the row of its call, which says who runs the program. */
   id: string;
-  call: CallToContinue;
+  call: CallData;
   state: ProgramState;
   /** The engine that wrote the state. Another one cannot read it. */
   engine: string;

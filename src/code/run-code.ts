@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import { type Call, type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
+import { type Call, type CallData, type Caller, toCallData } from "../core/call.ts";
 import { ToolCategory } from "../core/category.ts";
 import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
@@ -72,7 +72,12 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
     permission: "auto",
     category: ToolCategory.CODE,
     tags: ["code", "program", "javascript", "typescript", "loop", "batch"],
-    origin: { type: "builtin" },
+    builtIn: {
+      zh: { title: "运行代码", short: "运行会调用工具的 JavaScript 或 TypeScript 程序；只显示它返回的内容。" },
+      isCore: true,
+      usesOtherTools: true,
+      sameAs: { opencode: [], gemini: [] },
+    },
     output: describeOutput({
       "value?": field.any("What the program returned"),
       output: field.list(field.text(), "What it printed"),
@@ -96,7 +101,7 @@ export function createRunCodeTool({ runner, search, visible }: RunCodeDependenci
         print: (line: string) => context.update({ content: [text(`${line}\n`)] }),
       };
       const runs = callOf(context);
-      const program = { call: continuationOf(runs), source: code, language, runs };
+      const program = { call: { ...toCallData(runs), idempotencyKey: runs.stepKey }, source: code, language, runs };
       const end = await runner.run(program, host);
       return showEnd(end, code, visible(caller));
     },
@@ -188,7 +193,7 @@ interface CodeRunner {
 }
 
 export interface CodeToRun {
-  call: CallToContinue;
+  call: CallData;
   source: string;
   language?: "javascript" | "typescript";
   /** The call in the gate. */

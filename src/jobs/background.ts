@@ -1,12 +1,21 @@
 import { pending, type ToolResult } from "../core/result.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
-import { allowOnlyTools, type BackgroundOptions, type Call, type CallPolicy, note, toolOf } from "../core/call.ts";
+import {
+  allowOnlyTools,
+  type BackgroundOptions,
+  type Call,
+  type CallData,
+  note,
+  toCallData,
+  toolOf,
+} from "../core/call.ts";
 import { canonicalJson, toPlainData } from "../core/json.ts";
 import type { Clock } from "../core/clock.ts";
 import { toolError } from "../core/error.ts";
 import type { ToolRegistry } from "../core/registry.ts";
 import type { Stage } from "../core/stage.ts";
-import { hasEnded, type Job, type JobCall, type JobRequest } from "../calls/job.ts";
+import { keyConflict } from "../calls/calls.ts";
+import { hasEnded, type Job, type JobRequest } from "../calls/job.ts";
 
 export interface BackgroundStageOptions {
   clock: Clock;
@@ -42,7 +51,7 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
 
   async function queue(call: Call, wish: BackgroundOptions): Promise<ToolResult> {
     const key = keyOf(call);
-    const jobCall = toJobCall(call);
+    const jobCall = jobCallOf(call);
     const { idempotent } = jobCall;
     const job = await submit(
       {
@@ -54,11 +63,7 @@ export function background({ clock, events, registry, keyOf, submit }: Backgroun
       },
       call,
     );
-    if (!isSame(job.call, jobCall)) {
-      throw toolError("conflict", `Call id "${call.idempotencyKey}" was used before with another tool or other input`, {
-        next: "Give every call its own id.",
-      });
-    }
+    if (!isSame(job.call, jobCall)) throw keyConflict(call);
     // It was made before, and has ended since this call began.
     if (hasEnded(job) && job.result) {
       return { ...job.result, callId: call.id, metadata: { ...job.result.metadata, known: "replay" } };
@@ -75,38 +80,21 @@ function backgroundOptionsOf({ options, parent, tool }: Call): BackgroundOptions
   return wish === true ? {} : wish;
 }
 
-function toJobCall(call: Call): JobCall {
-  const tool = toolOf(call);
-  const { options, scope, caller } = call;
-  const { value: input, faults } = toPlainData(call.sent ?? call.accepted);
+function jobCallOf(call: Call): CallData {
+  const { toolkit, ...data } = toCallData(call);
+  const { value: input, faults } = toPlainData(data.input);
   if (faults.length > 0) {
     throw toolError("invalid_input", `The input cannot wait for a worker: ${faults.join("; ")}`, {
       next: "Send plain JSON data, or call with background: false.",
     });
   }
-  const policy: CallPolicy[] = [options.policy ?? []].flat() as CallPolicy[];
-  // Nested calls of the tool must stay in the toolkit of its caller.
-  if (scope) policy.push(allowOnlyTools(scope.names()));
-  return {
-    callId: call.id,
-    toolName: tool.name,
-    toolVersion: tool.version,
-    input,
-    caller,
-    options: {
-      mode: options.mode,
-      allowedPaths: options.allowedPaths,
-      timeoutMs: options.timeoutMs,
-      policy: policy.length === 0 ? undefined : policy,
-    },
-    idempotencyKey: call.idempotencyKey,
-    verdict: call.verdict ?? { decision: "allow", by: "tool", reason: "No rule denies it or requires approval." },
-    idempotent: tool.idempotent,
-  };
+  // Nested calls of the tool must stay in the toolkit of its caller. Workers of every version know policies.
+  const policy = [data.options.policy ?? [], toolkit ? allowOnlyTools(toolkit) : []].flat();
+  return { ...data, input, options: { ...data.options, policy: policy.length === 0 ? undefined : policy } };
 }
 
-function isSame(one: JobCall, other: JobCall): boolean {
-  const facts = ({ toolName, toolVersion, input }: JobCall): string => canonicalJson([toolName, toolVersion, input]);
+function isSame(one: CallData, other: CallData): boolean {
+  const facts = ({ toolName, toolVersion, input }: CallData): string => canonicalJson([toolName, toolVersion, input]);
   return facts(one) === facts(other);
 }
 

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { Calls } from "../calls/calls.ts";
 import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker } from "../calls/job-queue.ts";
 import { cancelledJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
-import type { Call, CallOptions, SecondPass } from "../core/call.ts";
+import { type Call, type CallOptions, type CallToRun, fromCallData, type SecondPass } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { toolError, type ToolError } from "../core/error.ts";
@@ -21,7 +21,7 @@ export interface JobsOptions {
   ownsQueue: boolean;
   /** Read when it is needed: the gate has a stage that submits jobs. */
   gate: () => Gate;
-  registry: Pick<ToolRegistry, "list">;
+  registry: Pick<ToolRegistry, "list" | "get">;
   events: EventEmitter;
   clock: Clock;
   /** The worker that starts with the first submission; `false`: jobs of this process run elsewhere. */
@@ -259,10 +259,10 @@ class JobService {
   /** No worker records a job that was cancelled while it waited. If a start was lost before, its outcome is unknown. */
   async #recordUnrun(before: Job, { id, state, result, ...job }: Job, reason: string | undefined): Promise<void> {
     if (hasEnded(before) || before.state === "running" || job.startedAt !== before.startedAt) return;
-    if (state === "cancelled") await endJob({ ...job, id, state }, cancelledJob(id, reason), this.#options.gate());
+    if (state === "cancelled") await endJob({ ...job, id, state }, cancelledJob(id, reason), this.#options);
     else if (result?.status === "failed" && result.error.code === "unknown_outcome") {
       const why = toolError("unknown_outcome", result.error.message);
-      await endJob({ ...job, id, state }, why, this.#options.gate());
+      await endJob({ ...job, id, state }, why, this.#options);
     }
   }
 
@@ -271,7 +271,7 @@ class JobService {
     concurrency = DEFAULT_CONCURRENCY,
     takes = () => true,
   }: WorkerOptions): Promise<JobWorker> {
-    const { registry, gate } = this.#options;
+    const { registry } = this.#options;
     this.#workerName ??= `${name}/${process.pid}/${++workers}`;
     const tools = (): string[] =>
       registry
@@ -284,7 +284,7 @@ class JobService {
       tools,
       run: (job, context) => {
         this.#ranHere.add(job.id);
-        return runJob(job, context, gate());
+        return runJob(job, context, this.#options);
       },
     });
     return this.#worker;
@@ -347,10 +347,12 @@ function stillPending({ id, call: { callId, toolName }, createdAt: startedAt }: 
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
+type JobHost = Pick<JobsOptions, "gate" | "registry">;
+
 /** Runs the call of a job in its second pass through the gate, and returns whether it is retried. */
-async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Promise<JobOutcome> {
+async function runJob(job: Job, { signal, update }: JobContext, host: JobHost): Promise<JobOutcome> {
   let again: JobOutcome["again"];
-  const { toolName, toolVersion, input, verdict } = job.call;
+  const { name, input, options, scope, verdict } = toRun(job, host);
   const secondPass: SecondPass = {
     kind: "job",
     id: job.id,
@@ -359,23 +361,25 @@ async function runJob(job: Job, { signal, update }: JobContext, gate: Gate): Pro
       return (again = nextTry(job, ended, call.began));
     },
   };
-  const options = { ...optionsOf(job), signal, onUpdate: update };
-  const result = await gate.execute(`${toolName}@${toolVersion}`, input, options, { secondPass });
+  const own = { ...options, signal, onUpdate: update };
+  const result = await host.gate().execute(name, input, own, { scope, secondPass });
   return { result, again };
 }
 
 /** Records the end of a job that will not run. */
-function endJob(job: Job, why: ToolError, gate: Gate): Promise<ToolResult> {
-  const { toolName, input, verdict } = job.call;
-  return gate.execute(toolName, input, optionsOf(job), {
+function endJob(job: Job, why: ToolError, host: JobHost): Promise<ToolResult> {
+  const { input, options, scope, verdict } = toRun(job, host);
+  return host.gate().execute(job.call.toolName, input, options, {
+    scope,
     secondPass: { kind: "job", id: job.id, verdict },
     refusal: why,
   });
 }
 
-function optionsOf({ id, round, call }: Job): CallOptions {
+/** Under a key of its own, if the caller gave none. */
+function toRun({ id, round, call }: Job, { registry }: JobHost): CallToRun {
   const ownKey = `job:${id}${round > 1 ? `#${round}` : ""}`;
-  return { ...call.options, id: call.callId, caller: call.caller, idempotencyKey: call.idempotencyKey ?? ownKey };
+  return fromCallData({ ...call, idempotencyKey: call.idempotencyKey ?? ownKey }, registry);
 }
 
 function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["again"] {

@@ -17,7 +17,14 @@ test("finds an end without an event: the waiting caller is answered, and the end
   });
   const haft = createHaft({ clock, jobs: deaf });
   onTestFinished(() => haft.shutdown());
-  haft.register({ name: "look", description: "Looks", async: true, parameters: [], run: () => "seen" });
+  haft.register({
+    name: "look",
+    description: "Looks",
+    async: true,
+    parameters: [],
+    needsApproval: false,
+    run: () => "seen",
+  });
   const reported: string[] = [];
   haft.on("tool_call_completed", ({ callId }) => void reported.push(callId));
   const requested = await Promise.all(Array.from({ length: 120 }, (_, i) => haft.execute("look", {}, { id: `c${i}` })));

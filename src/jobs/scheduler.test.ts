@@ -38,6 +38,7 @@ async function open(more: Partial<SchedulerOptions> = {}) {
     description: "Keeps a text",
     kind: "write",
     parameters: [{ name: "text", type: "string", required: true }],
+    needsApproval: false,
     run: () => void times.push(clock.now() - START),
   });
   const store = await openInMemory(schedulesModule);
@@ -142,6 +143,7 @@ describe("a scheduler", () => {
       description: "Waits",
       parameters: [],
       limits: { timeoutMs: HOUR },
+      needsApproval: false,
       run: () => new Promise<void>((resolve) => (finish = resolve)),
     });
     await add(everyTenMinutes, { target: { type: "call", toolName: "wait", input: {} } });

@@ -44,6 +44,8 @@ interface McpServerSettings {
   era?: "auto" | "legacy" | "modern";
   /** The file or command that defined it. */
   origin?: string;
+  /** The digest of its entry, if a person has seen and trusted the entry. A new one approves the launch. */
+  entryDigest?: string;
   /** Whether `transport` was inferred from the other fields. */
   inferred?: boolean;
 }

@@ -1,4 +1,4 @@
-import { type Caller, type CallToContinue, continuationOf } from "../core/call.ts";
+import { type CallData, type Caller, toCallData } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { Content } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
@@ -16,7 +16,7 @@ interface ClientToolsOptions {
   onPending(listener: (result: ToolResult) => void): () => void;
   clock: Clock;
   /** Runs the second pass of a call. */
-  continueCall(call: CallToContinue, id: string): Promise<ToolResult>;
+  continueCall(call: CallData, id: string): Promise<ToolResult>;
   newId(): string;
   /** How long a client may take, for tools without a `timeoutMs`. Default: 5 minutes. */
   answerMs?: number;
@@ -35,7 +35,7 @@ interface OpenCall {
   readonly clientCall: ClientCall;
   readonly key: string;
   readonly fingerprint: string;
-  readonly continuation: CallToContinue;
+  readonly continuation: CallData;
   readonly timer: Timer;
   /** The connection that received the call. After a reconnect it is sent again. */
   sentTo: ClientConnection | undefined;
@@ -142,6 +142,7 @@ export class ClientTools {
         output,
         kind,
         permission: tool.permission,
+        needsApproval: tool.needsApproval,
         aliases: tool.aliases,
         origin: { type: "client", client: client.name, user: client.user },
         run: (input: unknown, context) => {
@@ -177,6 +178,7 @@ export class ClientTools {
       caller: callerOf(context),
       expiresAt: this.#options.clock.now() + ms,
     };
+    const call = callOf(context);
     const timer = this.#after(ms, () => {
       client.connection?.ended(clientCall.id, "it took too long");
       void this.#fail(client, open, clientTimedOut(client.name, ms));
@@ -186,7 +188,7 @@ export class ClientTools {
       key,
       fingerprint,
       timer,
-      continuation: continuationOf(callOf(context)),
+      continuation: { ...toCallData(call), idempotencyKey: call.stepKey },
       sentTo: undefined,
       isPending: false,
       isReadOnly: tool.kind === "readonly",
@@ -282,6 +284,8 @@ export interface ClientTool {
   output?: JsonSchema;
   /** Default: `execute`, the most dangerous kind. */
   kind?: ToolKind;
+  /** As in `createTool`: a tool that does not say what it does needs approval. */
+  needsApproval?: boolean;
   permission?: ToolPermission;
   /** How long the client may take. Default: 5 minutes. */
   timeoutMs?: number;

@@ -85,6 +85,6 @@ test.each([
   ["symbol", z.object({ a: z.array(z.symbol()).optional() })],
   ["file", v.object({ a: v.file() })],
 ])("createTool refuses a %s, and says what to write", (name, parameters) => {
-  const create = () => createTool({ name: "t", description: "d", parameters, run: () => 1 });
+  const create = () => createTool({ name: "t", description: "d", parameters, needsApproval: false, run: () => 1 });
   expect(create).toThrow(`JSON has no value of the type ${name}. Use `);
 });

@@ -7,7 +7,7 @@ import { createTestHaft } from "./test-haft.ts";
 
 const tools = [
   { name: "add", description: "", kind: "readonly", parameters: [{ name: "a", type: "number" }], run: () => 3 },
-  { name: "store", description: "", kind: "write", parameters: [], run: () => "stored" },
+  { name: "store", description: "", kind: "write", parameters: [], needsApproval: false, run: () => "stored" },
 ] as const;
 
 test("a scripted model sees its tools and the results of its calls, and ends when it calls nothing", async () => {

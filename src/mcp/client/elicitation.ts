@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { AnswerNotifier } from "./answer-notifier.ts";
 import type { Clock } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
+import { Waiters } from "../../calls/waiters.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { formatIssues } from "../../schema/schema.ts";
 import { toSchema } from "../../schema/to-schema.ts";
@@ -85,7 +85,9 @@ const STATES = { accept: "accepted", decline: "declined", cancel: "cancelled" } 
 export class ServerQuestions {
   readonly #clock: Clock;
   readonly #store: ServerQuestionStore;
-  readonly #answerNotifier: AnswerNotifier;
+  readonly #waiters: Waiters;
+  /** How often a store that others write is read. */
+  readonly #pollMs: number;
   readonly #lifetimeMs: number;
   readonly #maxOpen: number;
   readonly #onAnswer: ServerQuestionsOptions["onAnswer"];
@@ -94,7 +96,8 @@ export class ServerQuestions {
     const { clock, store = new MemoryServerQuestionStore(), pollMs = 250 } = options;
     this.#clock = clock;
     this.#store = store;
-    this.#answerNotifier = new AnswerNotifier(clock, store.shared ? pollMs : undefined);
+    this.#waiters = new Waiters(clock);
+    this.#pollMs = store.shared ? pollMs : Infinity;
     this.#lifetimeMs = options.lifetimeMs ?? LIFETIME_MS;
     this.#maxOpen = options.maxOpen ?? 50;
     this.#onAnswer = options.onAnswer;
@@ -133,7 +136,7 @@ export class ServerQuestions {
       answeredBy: answer.by,
       answeredVia: answer.via,
     });
-    this.#answerNotifier.notify(id);
+    this.#waiters.notify(id);
     if (!changed) throw closedError((await this.get(id)) ?? question);
     return changed;
   }
@@ -141,15 +144,19 @@ export class ServerQuestions {
   async #outcome(id: string, signal: AbortSignal): Promise<ElicitationAnswer> {
     for (;;) {
       // Listen before reading the store, otherwise an answer in between is missed.
-      const answerNotifier = this.#answerNotifier.listen(id);
+      const listener = this.#waiters.listen(id);
       try {
         const question = await this.get(id);
         if (!question) return { action: "cancel" };
         if (question.state !== "open") return await this.#take(question);
         if (signal.aborted) await this.#end(id, "cancelled", "The server no longer waits for it.");
-        else await answerNotifier.next(Math.max(1, question.expiresAt - this.#clock.now()), signal);
+        else {
+          const maxMs = Math.min(Math.max(1, question.expiresAt - this.#clock.now()), this.#pollMs);
+          // The caller keeps the process alive by other means.
+          await listener.next({ maxMs, signal, keepsAlive: false });
+        }
       } finally {
-        answerNotifier.stop();
+        listener.stop();
       }
     }
   }
@@ -168,7 +175,7 @@ export class ServerQuestions {
 
   async #end(id: string, state: "expired" | "cancelled", note: string): Promise<ServerQuestion | undefined> {
     const ended = await this.#store.change(id, "open", { state, note });
-    this.#answerNotifier.notify(id);
+    this.#waiters.notify(id);
     return ended ?? (await this.#store.get(id));
   }
 }

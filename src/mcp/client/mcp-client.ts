@@ -479,9 +479,9 @@ function maintainSubscription(
   });
 }
 
-const TRACE_KEYS = ["traceparent", "tracestate", "baggage"];
+const TRACE_KEYS = ["traceparent", "tracestate"];
 
-/** The trace context for a server; undefined if tracing is off. */
+/** The trace context for a server; undefined if tracing is off. Not the baggage: it holds values of the host program. */
 function traceContext(): Record<string, string> | undefined {
   const entries = Object.entries(traceHeaders()).filter(([key]) => TRACE_KEYS.includes(key));
   return entries.length > 0 ? Object.fromEntries(entries) : undefined;

@@ -12,7 +12,7 @@ import type { MCPCallOptions, MCPCallResult, MCPTool } from "./mcp-client.ts";
 import type { ReviewState } from "./mcp-hub.ts";
 import { toUsableSchema } from "./server-schemas.ts";
 import { keepAnnotations, readAnnotations } from "./tool-annotations.ts";
-import { exposedName, shownDefinition, shownDifference, shownText } from "./tool-definition.ts";
+import { exposedName, shownDefinition, type ShownDifference, shownDifference, shownText } from "./tool-definition.ts";
 import type { DefinitionReview } from "./tool-pinning.ts";
 
 /** Runs the calls of a tool: an MCPClient, or the link of a hub. */
@@ -33,7 +33,6 @@ interface WrapOptions {
 
 const MAX_DESCRIPTION_LENGTH = 4000;
 const MAX_TITLE_LENGTH = 100;
-const MAX_PREVIEW_LENGTH = 20_000;
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** The highest limit that a server may set for its results. */
 const MAX_RESULT_LENGTH = 500_000;
@@ -83,7 +82,7 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
     idempotent: isRepeatable,
     permission: () => (requiresApproval || (review && review.state !== "approved") ? "confirm" : "auto"),
     // A tool whose definition is not approved can be allowed only once, not always.
-    rule: () => (review && review.state !== "approved" ? "" : name),
+    rule: () => (review && review.state !== "approved" ? "" : undefined),
     preview: (input, context) => previewOf(input, context),
     run: (input, context) => run(input, context),
   });
@@ -110,16 +109,27 @@ export function wrapMCPTool(mcpTool: MCPTool, client: ToolCaller, options: WrapO
   }
 
   async function previewOf(input: unknown, { callId }: ToolContext): Promise<Preview> {
-    const shownInput = shownText(JSON.stringify(input, null, 2), MAX_PREVIEW_LENGTH);
-    const content = [text(`MCP server "${server}", tool "${mcpTool.name}", with:\n${shownInput}`)];
-    if (review?.state === "changed") {
-      const difference = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
-      content.push(text(`The tool is NOT the one that was approved before. The difference:\n${difference}`));
-    } else if (review?.state === "new") {
-      content.push(text(`The tool is used for the first time. Its definition:\n${shownDefinition(review.definition)}`));
-    }
+    const title = `Run ${name}`;
+    const shownInput = showHiddenCharacters(JSON.stringify(input, null, 2));
+    const called = `MCP server "${server}", tool "${mcpTool.name}", with:\n${shownInput}`;
+    const { text: definition, omitted, whole } = await reviewed();
     if (review) review.shown(callId);
-    return { title: `Run ${name}`, content };
+    return {
+      title,
+      content: [called, definition].filter((part) => part !== "").map(text),
+      omitted: omitted && `${omitted} of its definition`,
+      whole: omitted && [title, "", called, whole].join("\n"),
+    };
+  }
+
+  /** The definition that the approval covers, too. The question cuts what is too long, and says so. */
+  async function reviewed(): Promise<Partial<ShownDifference> & { text: string }> {
+    if (review?.state === "new")
+      return { text: `The tool is used for the first time. Its definition:\n${shownDefinition(review.definition)}` };
+    if (review?.state !== "changed") return { text: "" };
+    const head = "The tool is NOT the one that was approved before. The difference:\n";
+    const shown = await shownDifference(mcpTool.name, review.before ?? "{}", review.definition);
+    return { text: head + shown.text, omitted: shown.omitted, whole: head + shown.whole };
   }
 }
 

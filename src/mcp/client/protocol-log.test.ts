@@ -36,7 +36,7 @@ describe("the protocol log", () => {
       4000,
     );
     expect(shown).not.toMatch(/abc123456|abcdefgh1234|t0ps3cret/);
-    expect(JSON.parse(shown)).toMatchObject({ list: ["[hidden]", 1, null] });
+    expect(JSON.parse(shown)).toMatchObject({ list: ["Bearer [hidden]", 1, null] });
     // A cut inside a secret does not show its beginning.
     expect(boundedJson({ text: `${"a".repeat(80)} sk-${"b".repeat(40)}` }, 100)).not.toContain("bbbb");
   });

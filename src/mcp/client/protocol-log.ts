@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { Clock } from "../../core/clock.ts";
-import { hideSecrets, isSecretName, maskSecret } from "../../core/mask-secrets.ts";
+import { hideSecrets, isSecretName, maskSecret } from "../../core/secrets/mask-secrets.ts";
 import { isObject } from "../../schema/json-schema.ts";
 
 /** One message between Haft and a server. */

@@ -1,7 +1,6 @@
 import type { Clock, Timer } from "../../core/clock.ts";
 import { errorMessage, toolError, ToolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
-import type { MaybePromise } from "../../core/stage.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import { isSignInNeeded, reasonOf, unavailable } from "./connection-failures.ts";
@@ -12,7 +11,7 @@ import type { AnswerElicitation } from "./server-requests.ts";
 import { type ProtocolEntry, ProtocolLog } from "./protocol-log.ts";
 import { ServerTools } from "./server-tools.ts";
 import { launchHash, launchText, shownDifference, shownLaunch, shownLaunchHash, shownText } from "./tool-definition.ts";
-import type { PinStore } from "./tool-pinning.ts";
+import { ENTRY_PIN, LAUNCH_PIN, type PinStore } from "./tool-pinning.ts";
 
 interface ServerLinkOptions {
   config: McpServerConfig;
@@ -274,21 +273,24 @@ export class ServerLink implements ToolCaller {
 
   /** Only the approved command may be started: another command with the same name is another server. */
   async #changedLaunch(): Promise<string | undefined> {
-    const pin = (await this.#options.pins.list(this.serverName)).find(({ tool }) => tool === "");
-    if (!pin) await this.#pinLaunch();
-    if (!pin || pin.hash === launchHash(this.config)) return undefined;
-    const difference = await shownDifference(this.serverName, pin.definition, launchText(this.config));
-    return `Its launch configuration was not approved. ${difference || "Its environment or its headers differ."}`;
+    const pins = await this.#options.pins.list(this.serverName);
+    const pin = pins.find(({ tool }) => tool === LAUNCH_PIN);
+    const { entryDigest } = this.config;
+    const isNewlyTrusted =
+      entryDigest !== undefined && entryDigest !== pins.find(({ tool }) => tool === ENTRY_PIN)?.hash;
+    // Who trusted this entry has seen what it starts.
+    if (!pin || isNewlyTrusted) await this.#pinLaunch();
+    if (!pin || isNewlyTrusted || pin.hash === launchHash(this.config)) return undefined;
+    const { whole } = await shownDifference(this.serverName, pin.definition, launchText(this.config));
+    return `Its launch configuration was not approved. ${whole || "Its environment or its headers differ."}`;
   }
 
-  #pinLaunch(): MaybePromise<void> {
-    return this.#options.pins.put({
-      server: this.serverName,
-      tool: "",
-      hash: launchHash(this.config),
-      definition: launchText(this.config),
-      pinnedAt: this.#clock.now(),
-    });
+  async #pinLaunch(): Promise<void> {
+    const { serverName: server, config } = this;
+    const [definition, pinnedAt] = [launchText(config), this.#clock.now()];
+    await this.#options.pins.put({ server, tool: LAUNCH_PIN, hash: launchHash(config), definition, pinnedAt });
+    const { entryDigest: hash } = config;
+    if (hash !== undefined) await this.#options.pins.put({ server, tool: ENTRY_PIN, hash, definition, pinnedAt });
   }
 
   #setState(state: McpServerState, error?: string): void {

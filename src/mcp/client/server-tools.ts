@@ -3,7 +3,14 @@ import { errorMessage, toolError } from "../../core/error.ts";
 import type { ToolRegistry } from "../../core/registry.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { McpServerConfig } from "../server-config.ts";
-import { createDefinitionReview, type DefinitionReview, type Pin, type PinStore } from "./tool-pinning.ts";
+import {
+  createDefinitionReview,
+  type DefinitionReview,
+  ENTRY_PIN,
+  LAUNCH_PIN,
+  type Pin,
+  type PinStore,
+} from "./tool-pinning.ts";
 import type { MCPTool } from "./mcp-client.ts";
 import type { McpToolStatus } from "./mcp-hub.ts";
 import { definitionText, hashOf, shownDifference, shownText } from "./tool-definition.ts";
@@ -47,7 +54,9 @@ export class ServerTools {
     this.#isRecalled = true;
     const { config, pins } = this.#options;
     for (const name of await pins.switchedOff(config.name)) this.#disabled.add(name);
-    for (const pin of await pins.list(config.name)) if (pin.tool !== "") this.#pins.set(pin.tool, pin);
+    for (const pin of await pins.list(config.name)) {
+      if (pin.tool !== LAUNCH_PIN && pin.tool !== ENTRY_PIN) this.#pins.set(pin.tool, pin);
+    }
     for (const { tool, definition } of this.#pins.values()) {
       if (this.#isIncluded(tool)) await this.#take(parseDefinition(definition));
     }
@@ -156,7 +165,7 @@ export class ServerTools {
     // Trust in a server approves its current tools, not later changes.
     if (config.trust && review.state === "new") await review.approve();
     entry.review = review;
-    if (review.before !== undefined) entry.difference = await shownDifference(name, review.before, definition);
+    if (review.before !== undefined) entry.difference = (await shownDifference(name, review.before, definition)).whole;
     entry.tool = wrapMCPTool(mcpTool, caller, { review, timeoutMs: config.timeoutMs });
   }
 

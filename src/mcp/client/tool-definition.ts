@@ -7,8 +7,6 @@ import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import type { McpServerConfig } from "../server-config.ts";
 import type { MCPTool } from "./mcp-client.ts";
 
-const MAX_SHOWN = 20_000;
-
 /** The parts of a definition that a model or an approver sees, as canonical text. */
 export function definitionText({ name, title, description, inputSchema, outputSchema, annotations }: MCPTool): string {
   return canonicalJson({ name, title, description, inputSchema, outputSchema, annotations });
@@ -32,7 +30,7 @@ export function launchHash(config: McpServerConfig): string {
 
 /** The launch configuration for people: what starts, with which variables, and what it may do. */
 export function shownLaunch(config: McpServerConfig): string {
-  if (config.transport !== "stdio") return shownText(config.url, MAX_SHOWN);
+  if (config.transport !== "stdio") return showHiddenCharacters(config.url);
   const { command, args = [], cwd, env = {}, network = "all", read = [], write = [], sandbox = true } = config;
   const lines = [[command, ...args].map(quoted).join(" ")];
   if (cwd !== undefined) lines.push(`in ${cwd}`);
@@ -44,7 +42,7 @@ export function shownLaunch(config: McpServerConfig): string {
     if (read.length > 0) lines.push(`also reads ${read.join(", ")}`);
     if (write.length > 0) lines.push(`writes ${write.join(", ")}`);
   }
-  return shownText(lines.join("\n"), MAX_SHOWN);
+  return showHiddenCharacters(lines.join("\n"));
 }
 
 function quoted(word: string): string {
@@ -61,12 +59,21 @@ export function shownLaunchHash(config: McpServerConfig): string {
 
 /** The complete definition for an approver, in lines, with hidden characters made visible. */
 export function shownDefinition(definition: string): string {
-  return shownText(pretty(definition), MAX_SHOWN);
+  return showHiddenCharacters(pretty(definition));
 }
 
-export async function shownDifference(name: string, before: string, after: string): Promise<string> {
+export interface ShownDifference {
+  text: string;
+  /** What the text leaves out. */
+  omitted?: string;
+  /** The whole difference. */
+  whole: string;
+}
+
+export async function shownDifference(name: string, before: string, after: string): Promise<ShownDifference> {
   const texts = { before: `${pretty(before)}\n`, after: `${pretty(after)}\n` };
-  return shownText((await unifiedDiff(texts, { path: name })).text, MAX_SHOWN);
+  const { text, omitted, whole = text } = await unifiedDiff(texts, { path: name });
+  return { text: showHiddenCharacters(text), omitted, whole: showHiddenCharacters(whole) };
 }
 
 /** Splits long texts into lines, so an inserted sentence is visible. */

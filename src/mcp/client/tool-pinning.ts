@@ -26,6 +26,10 @@ export interface ReviewOptions {
   save(pin: Pin): MaybePromise<void>;
 }
 
+/** The pins of a server that are not of a tool: of its launch, and of the entry that a person trusted. No tool has these names. */
+export const LAUNCH_PIN = "";
+export const ENTRY_PIN = "@entry";
+
 const MAX_SHOWN_CALLS = 100;
 
 export function createDefinitionReview(options: ReviewOptions): DefinitionReview {

@@ -124,8 +124,12 @@ export function approvalForm(
 ): ElicitRequestFormParams {
   if (question.questions) return questionForm(question.questions, lines, { isModern });
   const choices = choicesOf(question);
-  const suffix = question.preview?.unshown === undefined ? "" : ", although its effect cannot be shown";
-  const titleOf = (choice: Choice): string => (choice === "deny" ? CHOICES.deny : `${CHOICES[choice]}${suffix}`);
+  const { grants = [] } = question;
+  const second = secondStep(question);
+  const titleOf = (choice: Choice): string => {
+    const sentence = grants.find(({ scope, isBroader }) => scope === choice && !isBroader)?.sentence;
+    return sentence === undefined ? CHOICES[choice] : `${CHOICES[choice]}: ${sentence}`;
+  };
   const decision = { type: "string" as const, title: "Decision", description: "Whether the call may run" };
   return {
     mode: "form",
@@ -136,10 +140,39 @@ export function approvalForm(
         decision: isModern
           ? { ...decision, oneOf: choices.map((choice) => ({ const: choice, title: titleOf(choice) })) }
           : { ...decision, enum: choices, enumNames: choices.map(titleOf) },
+        ...(second
+          ? { confirm: { type: "string", title: `Type ${second.word}`, description: second.description } }
+          : {}),
         reason: { type: "string", title: "Reason", description: "For the model, if the call is denied" },
       },
       required: ["decision"],
     },
+  };
+}
+
+interface SecondStep {
+  /** What the person types. */
+  word: string;
+  /** Why a yes alone is not enough. */
+  why: string;
+  description: string;
+}
+
+/** A yes alone does not approve what was not shown, or what is critical. */
+function secondStep({ unseen, summary }: McpQuestion): SecondStep | undefined {
+  const reasons = [
+    ...(summary?.risk.level === "critical"
+      ? [{ word: "critical", why: "the risk is critical", shown: "The risk is critical." }]
+      : []),
+    ...(unseen === undefined ? [] : [{ word: "unseen", why: "not everything is shown", shown: unseen }]),
+  ];
+  if (reasons.length === 0) return undefined;
+  const word = reasons.map((each) => each.word).join(" ");
+  const shown = reasons.map((each) => each.shown).join(" ");
+  return {
+    word,
+    why: reasons.map(({ why }) => why).join(", and "),
+    description: `${shown} To approve it nevertheless, type ${word}.`,
   };
 }
 
@@ -148,7 +181,7 @@ function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer |
   if (question.questions) return readQuestionForm(question.questions, response);
   if (!isObject(response)) return {};
   const { action, content } = response;
-  const { decision, reason: givenReason } = isObject(content) ? content : {};
+  const { decision, confirm, reason: givenReason } = isObject(content) ? content : {};
   const reason = (typeof givenReason === "string" && givenReason.trim()) || undefined;
   if (action === "decline") return { approved: false, reason };
   if (action !== "accept" || decision === undefined) return {};
@@ -156,9 +189,11 @@ function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer |
   const choice = choices.find((each) => each === decision);
   if (choice === undefined) return { problem: `decision must be one of ${choices.join(", ")}` };
   if (givenReason !== undefined && typeof givenReason !== "string") return { problem: "reason must be a text" };
-  return choice === "deny"
-    ? { approved: false, reason }
-    : { approved: true, scope: choice, confirmUnshown: question.preview?.unshown !== undefined };
+  if (choice === "deny") return { approved: false, reason };
+  const second = secondStep(question);
+  if (second && (typeof confirm !== "string" || confirm.trim().toLowerCase() !== second.word))
+    return { problem: `${second.why}: to approve it, confirm must be "${second.word}"` };
+  return { approved: true, scope: choice, confirmUnshown: question.unseen === undefined ? undefined : true };
 }
 
 function choicesOf({ suggestedRules }: McpQuestion): Choice[] {

@@ -4,7 +4,9 @@ import { createHaft } from "../../runtime.ts";
 import { ServedTools } from "./listed-tools.ts";
 
 function serve(...names: string[]): ServedTools {
-  const tools = names.map((name) => createTool({ name, description: "A tool", parameters: [], run: () => "" }));
+  const tools = names.map((name) =>
+    createTool({ name, description: "A tool", parameters: [], needsApproval: false, run: () => "" }),
+  );
   return new ServedTools(createHaft({ tools }), { describe: () => [], shows: ({ name }) => names.includes(name) });
 }
 

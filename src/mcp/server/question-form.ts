@@ -1,6 +1,7 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/error.ts";
 import { readUserAnswers, takesText, type UserAnswer, type UserQuestion } from "../../core/questions/user-question.ts";
+import { showHiddenCharacters } from "../../io/shell/terminal-text.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpAnswer } from "./server-options.ts";
 
@@ -26,9 +27,19 @@ export function questionForm(
   return { mode: "form", message: lines.join("\n"), requestedSchema: { type: "object", properties } };
 }
 
+/** One line with nothing hidden: clients show these texts as they are. The message has the question with its lines. */
+function shown(text: string): string {
+  return showHiddenCharacters(text.replaceAll(/\s*[\r\n]\s*/g, " ⏎ "));
+}
+
 function fieldsOf(asked: UserQuestion, at: number, isModern: boolean): Fields {
-  const { options = [], multiple, header, question } = asked;
-  const title = header || `Question ${at + 1}`;
+  const { multiple, header } = asked;
+  const options = (asked.options ?? []).map(({ label, description }) => ({
+    label: shown(label),
+    description: description && shown(description),
+  }));
+  const question = shown(asked.question);
+  const title = header ? shown(header) : `Question ${at + 1}`;
   const fields: Fields = {};
   if (options.length > 0 && multiple) {
     // Lists are newer than forms: older clients show one box for each option.
@@ -82,8 +93,9 @@ export function readQuestionForm(questions: readonly UserQuestion[], response: u
 function readAnswer({ options = [] }: UserQuestion, at: number, content: Record<string, unknown>): UserAnswer {
   const chosen = content[nameOf(at)];
   const boxes = options.filter((_option, option) => content[boxOf(at, option)] === true).map(({ label }) => label);
+  const labelOf = (choice: string): string => options.find(({ label }) => shown(label) === choice)?.label ?? choice;
   const choices = [
-    ...(Array.isArray(chosen) ? chosen.map(String) : typeof chosen === "string" ? [chosen] : []),
+    ...(Array.isArray(chosen) ? chosen.map(String) : typeof chosen === "string" ? [chosen] : []).map(labelOf),
     ...boxes,
   ];
   const text = content[textOf(at)];

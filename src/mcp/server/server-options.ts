@@ -109,7 +109,11 @@ export interface McpQuestion {
   readonly suggestedRules: readonly string[];
   readonly expiresAt: number;
   readonly answeredBy?: string;
-  readonly preview?: { readonly unshown?: string };
+  /** What of the call is not shown. */
+  readonly unseen?: string;
+  readonly summary?: { readonly risk: { readonly level: string } };
+  /** What else can be allowed, each in one sentence. */
+  readonly grants?: readonly { readonly scope: string; readonly sentence: string; readonly isBroader: boolean }[];
   /** Of a call that needs answers, not a permission. */
   readonly questions?: readonly UserQuestion[];
 }

@@ -99,6 +99,17 @@ test.each([
   }
 });
 
+test.each(["call_0", "call_12", "functions.add:0", "2", "toolu_7", "add_00000001", ""])(
+  "an id that merely counts, such as %j, is not the id of the call: it comes again in the next conversation",
+  async (id) => {
+    const model = createModel7([{ id, name: "add", input: { a: 2, b: 2 } }]);
+    const { messages } = await createAgent({ haft: createTestHaft({ tools: [add] }), model }).run("go");
+    const [, , message] = messages as { results?: { callId: string }[] }[];
+    expect(message?.results?.[0]?.callId).toMatch(/^.{8,}$/);
+    expect(message?.results?.[0]?.callId).not.toBe(id);
+  },
+);
+
 test("an invalid model is rejected when the agent is created", () => {
   const model = { specificationVersion: "v1" } as unknown as LanguageModel;
   expect(() => createAgent({ haft: createTestHaft(), model })).toThrow(/must be a language model/);

@@ -59,8 +59,9 @@ const MAX_CHILDREN = 8;
 const ACTIVE_STATES: readonly SessionState[] = ["running", "waiting"];
 
 export function createSessionService(options: SessionServiceOptions): SessionService {
-  const { sessions, visibility = "tree", maxDepth = MAX_DEPTH, maxChildren = MAX_CHILDREN } = options;
-  const canSee = (caller: Caller, session: Session): boolean => visibility === "all" || isOf(caller, session);
+  // The limits are read when they are used: a host may change them.
+  const { sessions } = options;
+  const canSee = (caller: Caller, session: Session): boolean => options.visibility === "all" || isOf(caller, session);
 
   return {
     async list(caller, { state, limit = 50 }) {
@@ -105,6 +106,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
       const existing = await sessions.get(key);
       if (existing && !canSee(caller, existing)) throw forbidden(key);
       if (existing) return existing;
+      const { maxDepth = MAX_DEPTH } = options;
       if (caller.depth + 1 > maxDepth) throw tooDeep(maxDepth);
       const parent = caller.session;
       if (parent !== undefined) await checkChildren(parent);
@@ -170,7 +172,7 @@ export function createSessionService(options: SessionServiceOptions): SessionSer
   async function checkChildren(parent: string): Promise<void> {
     const children = await sessions.list({ parent, limit: 10_000 });
     const active = children.filter(({ state, turns }) => ACTIVE_STATES.includes(state) || turns === 0);
-    if (active.length < maxChildren) return;
+    if (active.length < (options.maxChildren ?? MAX_CHILDREN)) return;
     throw toolError("busy", `${active.length} sessions that this session spawned are active`, {
       next: "Wait for their reports, or stop one with sessions_stop.",
     });

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import type { CallPolicy } from "../../core/call.ts";
 import { errorMessage, toolError } from "../../core/error.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
+import { disarmText } from "../../core/untrusted-text.ts";
 import type { Files } from "../../io/files/files.ts";
 import { type FrontMatter, readFrontMatter } from "../../io/files/front-matter.ts";
 
@@ -56,11 +57,7 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     },
     async load(name, { byPerson = false } = {}) {
       const skill = await find(name);
-      if (skill.isForPeopleOnly && !byPerson) {
-        throw toolError("denied", `"${name}" is for people: its file has disable-model-invocation`, {
-          next: "Ask the user to call it.",
-        });
-      }
+      if (!byPerson) requireForModels(skill);
       const listed = skill.isCommand ? [] : await listFiles(skill, "");
       return { ...toSkill(skill), instructions: skill.instructions, files: listed.filter((file) => file !== FILE) };
     },
@@ -76,6 +73,7 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     },
     async read(name, file) {
       const skill = await find(name);
+      requireForModels(skill);
       const path = posix.normalize(file);
       if (skill.isCommand) {
         throw toolError("path_not_found", `The command "${name}" has no files`, { next: "Load it without `file`." });
@@ -85,7 +83,11 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
           next: "Name a file in its folder, with a path relative to it.",
         });
       }
-      const { bytes } = await skill.location.files.readWhole(posix.join(skill.path, path), { maxBytes: MAX_BYTES });
+      // Read as a file, it would not restrict the tools.
+      if (path === FILE) {
+        throw toolError("invalid_input", `${FILE} is the skill itself`, { next: "Load it without `file`." });
+      }
+      const { bytes } = await filesOf(skill).readWhole(posix.join(skill.path, path), { maxBytes: MAX_BYTES });
       return bytes.toString("utf8");
     },
   };
@@ -110,7 +112,7 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
         const path = posix.join(location.path, entry);
         const file = posix.join(location.files.policy.workspace, isCommands ? path : posix.join(path, FILE));
         try {
-          const { bytes } = await location.files.readWhole(file, { maxBytes: MAX_BYTES });
+          const { bytes } = await filesOf({ location, path }).readWhole(file, { maxBytes: MAX_BYTES });
           const text = bytes.toString("utf8");
           const parsed = isCommands ? await parseCommand(text, entry) : await parseSkill(text, entry);
           const { warning, name, notes } = parsed;
@@ -126,6 +128,18 @@ export function createSkillLibrary(locations: readonly SkillLocation[]): SkillLi
     found.sort((a, b) => (a.name < b.name ? -1 : 1));
     return { found: new Map(found.map((skill) => [skill.name, skill])), files };
   }
+}
+
+/** A link that leads out of the skill's folder is not followed. */
+function filesOf({ location: { files }, path }: SkillFolder): Files {
+  return files.narrow([posix.join(files.policy.workspace, path)]);
+}
+
+function requireForModels({ name, isForPeopleOnly }: Skill): void {
+  if (!isForPeopleOnly) return;
+  throw toolError("denied", `"${name}" is for people: its file has disable-model-invocation`, {
+    next: "Ask the user to call it.",
+  });
 }
 
 async function foldersIn({ files, path }: SkillLocation): Promise<string[]> {
@@ -195,6 +209,7 @@ async function parseCommand(text: string, file: string): Promise<ParsedSkill> {
   const { head = {}, body, warning } = await frontMatterOf(text);
   const name = file.replace(/\.md$/, "").replaceAll("/", ":");
   if (/\s/.test(name)) throw invalid("its name has blanks");
+  if (disarmText(name) !== name) throw invalid("its name has hidden or control characters, or markup of prompts");
   if (body === "") throw invalid("it is empty");
   const described = typeof head["description"] === "string" ? head["description"] : (body.split("\n")[0] ?? "");
   const description = oneLine(described).slice(0, MAX_DESCRIPTION_LENGTH);
@@ -217,7 +232,10 @@ const KNOWN_KEYS = new Set(
 );
 
 function commonFields(head: Readonly<Record<string, unknown>>, body: string) {
-  const allowedTools = readTools(head["allowed-tools"]);
+  const given = head["allowed-tools"] ?? undefined;
+  const allowedTools = readTools(given);
+  if (given !== undefined && allowedTools.length === 0) throw invalid("`allowed-tools` names no tool");
+  const isForPeopleOnly = isSet(head["disable-model-invocation"]);
   const notes = Object.keys(head)
     .filter((key) => !KNOWN_KEYS.has(key))
     .map((key): SkillNote => ({ key, outcome: "not_applied", reason: "Haft has no such setting for skills." }));
@@ -225,7 +243,7 @@ function commonFields(head: Readonly<Record<string, unknown>>, body: string) {
     const reason = "The agent has only these tools until its turn ends. Calls that need approval still need it.";
     notes.push({ key: "allowed-tools", outcome: "narrowed", reason });
   }
-  if (head["disable-model-invocation"] === true) {
+  if (isForPeopleOnly) {
     notes.push({ key: "disable-model-invocation", outcome: "narrowed", reason: "Only people can call it." });
   }
   if (/(?:^|\s)!`[^`]+`/.test(body)) {
@@ -234,14 +252,20 @@ function commonFields(head: Readonly<Record<string, unknown>>, body: string) {
   }
   return {
     allowedTools: allowedTools.length > 0 ? allowedTools : undefined,
-    isForPeopleOnly: head["disable-model-invocation"] === true || undefined,
+    isForPeopleOnly: isForPeopleOnly || undefined,
     isForModelsOnly: head["user-invocable"] === false || undefined,
     notes,
   };
 }
 
+/** Of a key that restricts: `yes` and `"true"` are texts in YAML, but mean true. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && !/^(?:false|no|off)$/i.test(String(value));
+}
+
+/** For the prompt: what a person does not see in the file must not reach the model. */
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  return disarmText(text).replace(/\s+/g, " ").trim();
 }
 
 /** `$ARGUMENTS` is everything that the person wrote, `$1` its first word. Without either, it follows the instructions. */
@@ -261,7 +285,7 @@ function fillIn(instructions: string, given: string): string {
 /** `Read, Grep`, `Bash(git:*) Read`, or a list. Conditions in brackets are ignored: rules of the policy do that. */
 function readTools(value: unknown): string[] {
   const text = Array.isArray(value) ? value.join(" ") : typeof value === "string" ? value : "";
-  return [...new Set(Array.from(text.matchAll(/([^\s,()]+)(?:\([^)]*\))?/g), ([, name = ""]) => name))];
+  return [...new Set(Array.from(text.matchAll(/([^\s,()]+)(?:\([^()]*\))?/g), ([, name = ""]) => name))];
 }
 
 function invalid(reason: string): Error {

@@ -1,5 +1,6 @@
 import type { CallMode } from "../../core/call.ts";
 import { declarationOf } from "../../core/definition.ts";
+import { disarmText } from "../../core/untrusted-text.ts";
 import type { ToolCallParams } from "../../core/tool-call-context.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
 import type { Skill } from "./skills.ts";
@@ -39,7 +40,7 @@ export function writeSystemPrompt(options: SystemPromptOptions): string {
     tools.some(({ name }) => name === "call_subagent") && subagents.length > 0
       ? section(
           "Subagents",
-          subagents.map(({ name, description }) => `${name}: ${description}`),
+          subagents.map(({ name, description }) => disarmText(`${name}: ${description}`)),
         )
       : "",
     ...project.map(({ file, text }) => `# From the project's ${file}\n\n${text.trim()}`),

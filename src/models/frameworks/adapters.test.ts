@@ -181,6 +181,7 @@ describe("tools for the AI SDK", () => {
       add: tool({
         description: "Adds",
         inputSchema: z.object({ a: z.number(), b: z.number() }),
+        needsApproval: false,
         execute: ({ a, b }) => a + b,
       }),
       count: tool({
@@ -190,6 +191,7 @@ describe("tools for the AI SDK", () => {
           properties: { to: { type: "integer" } },
           required: ["to"],
         }),
+        needsApproval: false,
         async *execute({ to }) {
           for (let at = 1; at <= to; at++) yield `at ${at}`;
         },

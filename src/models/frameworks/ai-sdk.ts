@@ -1,3 +1,4 @@
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { adopt, type ForeignTool } from "../../core/adopt/adopt.ts";
 import type { Update } from "../../core/events.ts";
 import { canonicalJson } from "../../core/json.ts";
@@ -231,7 +232,7 @@ function readCall(
   return {
     run: resumed ?? runs?.of(messages),
     scope: scopeOf(toolCallId, messages),
-    answer: request?.answer,
+    answer: isRepeated(toolCallId, messages) ? undefined : request?.answer,
     userMessage: lastUserText(messages),
   };
 }
@@ -254,6 +255,16 @@ function scopeOf(toolCallId: string, messages: readonly unknown[]): string | und
 
 function isResult({ type }: Record<string, unknown>): boolean {
   return type === "tool-result";
+}
+
+/**
+ * Whether a model gave two open calls this id. The SDK shows the input of one of them and runs the other, so an answer to it
+ * says nothing: the call is answered in Haft.
+ */
+function isRepeated(toolCallId: string, messages: readonly unknown[]): boolean {
+  const parts = partsOf(messages).filter((part) => part["toolCallId"] === toolCallId);
+  const last = parts.findLastIndex(isResult);
+  return parts.slice(last + 1).filter(isCall).length > 1;
 }
 
 /** Whether the last message answers a request about this call. */
@@ -339,8 +350,8 @@ const MAX_REMEMBERED = 1000;
  */
 class RunIds {
   readonly #runs = new WeakMap<object, string>();
-  readonly #asked = new Map<string, string[]>();
-  readonly #byRequest = new Map<string, string>();
+  readonly #asked = new BoundedMap<string, string[]>(MAX_REMEMBERED);
+  readonly #byRequest = new BoundedMap<string, string>(MAX_REMEMBERED);
 
   /** The run of these messages. */
   of(messages: object): string {
@@ -353,7 +364,7 @@ class RunIds {
   remember(call: AskedCall, run: string): void {
     const key = keyOf(call);
     const runs = this.#asked.get(key) ?? [];
-    if (!runs.includes(run)) bounded(this.#asked).set(key, [...runs, run]);
+    if (!runs.includes(run)) this.#asked.set(key, [...runs, run]);
   }
 
   /** The run in which this request was made. */
@@ -363,7 +374,7 @@ class RunIds {
     const key = keyOf([toolCallId, input, before]);
     const [run, ...others] = this.#asked.get(key) ?? [];
     if (run === undefined) return undefined;
-    bounded(this.#byRequest).set(approvalId, run);
+    this.#byRequest.set(approvalId, run);
     if (others.length > 0) this.#asked.set(key, others);
     else this.#asked.delete(key);
     return run;
@@ -381,11 +392,4 @@ function keyOf([callId, input, before]: AskedCall): string {
     return parts.map(({ type, text, toolCallId, input: given }) => [role, type, text, toolCallId, given]);
   });
   return canonicalJson([callId, input, shown]);
-}
-
-/** Without its oldest entry if it is full. */
-function bounded<Value>(map: Map<string, Value>): Map<string, Value> {
-  const [oldest] = map.keys();
-  if (oldest !== undefined && map.size >= MAX_REMEMBERED) map.delete(oldest);
-  return map;
 }

@@ -1,3 +1,4 @@
+import type { CallQuestion } from "../../core/gate.ts";
 import { looseObject } from "zod/v4";
 import type { ToolResult } from "../../core/result.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -103,7 +104,7 @@ async function permit<Asked extends AskedCall>(
   if (!question) return allowed;
   const stop = new AbortController();
   const signal = AbortSignal.any([asked.signal, stop.signal]);
-  const shown = { ...asked, signal, decisionReason: question.reason, approvalId: question.id };
+  const shown = { ...asked, signal, decisionReason: reasonOf(question), approvalId: question.id };
   try {
     const inHaft = tool.wait(call, signal).then((answered) => ({ answered }));
     const inProgram = ask(shown)?.then((given) => ({ given }));
@@ -124,6 +125,11 @@ async function permit<Asked extends AskedCall>(
   } finally {
     stop.abort();
   }
+}
+
+/** The program's yes is no second step: such a call is approved in Haft. */
+function reasonOf({ reason, unseen, id }: CallQuestion): string {
+  return unseen === undefined ? reason : `${reason} ${unseen} Approve it in Haft: haft approvals show ${id} --whole`;
 }
 
 function toClaudeTool(bridged: BridgedTool, answers: Map<string, FrameworkAnswer>): ClaudeTool {

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { openStore } from "../../store/store.ts";
 import { createTool } from "../../core/create-tool.ts";
+import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
 import { createHaft, type Haft, type HaftOptions } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createConversationTools } from "../../tools/conversation/conversation-tools.ts";
@@ -55,6 +56,23 @@ test("a checked call is one call of the gate, which goes on when the framework r
   expect(await haft.log.recent()).toMatchObject([{ callId: "c1", status: "completed", caller: { session: "r1" } }]);
 });
 
+test("a plain yes of a framework leaves a cut question open, and its second step runs the call once", async () => {
+  const { haft, paid, tool } = createWorld({ approvals: { maxShownBytes: 4 } });
+  const call = { id: "c1", run: "r1" };
+  const asked = await tool.check({ amount: 50 }, call);
+  expect(asked?.unseen).toMatch(/^Not shown/);
+  for (const approvalId of [undefined, asked?.id]) {
+    const answer = { approved: true, approvalId };
+    expect(await tool.run({ amount: 50 }, { ...call, answer })).toMatchObject({ status: "pending" });
+  }
+  expect(paid).toEqual([]);
+  expect(await haft.approvals.list("pending")).toHaveLength(1);
+  const answer = { approved: true, confirmUnshown: true };
+  expect(await tool.run({ amount: 50 }, { ...call, answer })).toMatchObject({ status: "completed" });
+  expect(await tool.run({ amount: 50 }, { ...call, answer })).toMatchObject({ status: "completed" });
+  expect(paid).toEqual([50]);
+});
+
 test("a checked call with other input is another call", async () => {
   const { haft, paid, tool } = createWorld();
   const call = { id: "c1", run: "r1" };
@@ -65,6 +83,22 @@ test("a checked call with other input is another call", async () => {
     .poll(async () => (await haft.log.recent()).map(({ status }) => status).sort())
     .toEqual(["failed", "pending"]);
 });
+
+test.each([
+  ["deny", { status: "failed", error: { code: "denied" } }],
+  ["ask", { status: "pending" }],
+] as const)(
+  "a rule that was added after the check applies when the framework runs the call: %s",
+  async (list, result) => {
+    const rules = new RuleSet([{ origin: "test" }]);
+    const { paid, tool } = createWorld({ rules });
+    const call = { id: "c1", run: "r1" };
+    expect(await tool.check({ amount: 5 }, call)).toBeUndefined();
+    rules.add("pay", list, "test");
+    expect(await tool.run({ amount: 5 }, call)).toMatchObject(result);
+    expect(paid).toEqual([]);
+  },
+);
 
 test("a refused call is not asked, and fails once", async () => {
   const { haft, paid, tool } = createWorld({ policy: { deny: ["pay"] } });
@@ -144,7 +178,13 @@ test("a yes that the policy does not need lets the call run", async () => {
 test("an id that two tools use is two calls", async () => {
   const ran: string[] = [];
   const tools = ["a", "b"].map((name) =>
-    createTool({ name, description: name, parameters: z.object({}), run: () => (ran.push(name), `ran ${name}`) }),
+    createTool({
+      name,
+      description: name,
+      parameters: z.object({}),
+      needsApproval: false,
+      run: () => (ran.push(name), `ran ${name}`),
+    }),
   );
   const haft = createTestHaft({ tools });
   const [a, b] = bridgeToolkit(haft.toolkit("agent", ["a", "b"]), {}, PROFILE);
@@ -229,6 +269,7 @@ test("an abort of the framework stops a checked call, and a call that was never 
     name: "pay",
     description: "Waits until it is stopped",
     parameters: [],
+    needsApproval: false,
     run: (_input, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)),
   });
   const tool = bridgePay(haft);

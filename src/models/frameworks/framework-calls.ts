@@ -25,6 +25,8 @@ export interface FrameworkAnswer {
   /** The person. Default: the user of the adapter's calls, else the framework. */
   by?: string | undefined;
   reason?: string | undefined;
+  /** The person was told what is not shown, and said yes again. Without it such a call stays pending. */
+  confirmUnshown?: boolean | undefined;
   /** The question that was shown, if the framework has kept its id. Default: the open question about the call. */
   approvalId?: string | undefined;
 }
@@ -99,7 +101,8 @@ export class FrameworkCalls {
     // Such an answer would be given again, and would then answer a question that was opened after it.
     const noQuestion = answer.approvalId === undefined ? this.#unknownAnswer(tool) : undefined;
     if (question?.state === "pending" || (question?.state === "approved" && answer.approved)) {
-      const given = { approvalId: answer.approvalId ?? question.id, approved: answer.approved, ...answerer };
+      const { approved, confirmUnshown } = answer;
+      const given = { approvalId: answer.approvalId ?? question.id, approved, confirmUnshown, ...answerer };
       return this.#execute(tool, input, { call, live, answer: given, noQuestion });
     }
     // Nobody is asked in Haft, but a no is a no.
@@ -151,7 +154,9 @@ export class FrameworkCalls {
   async #prepare(tool: AnyTool, input: unknown, call: FrameworkCall): Promise<boolean> {
     const id = preparedId(this.#identify(tool, call));
     const inputText = canonicalJson(input);
-    if (this.#prepared.get(id)?.input === inputText) return false;
+    const earlier = this.#prepared.get(id);
+    if (earlier?.input === inputText) return false;
+    earlier?.cancel();
     this.#prune(MAX_PREPARED - 1);
     const stop = new AbortController();
     let listener = this.#options.call?.onUpdate;

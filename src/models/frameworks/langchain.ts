@@ -39,6 +39,8 @@ interface CallConfig {
 interface InterruptValue {
   actionRequests: [{ name: string; args: unknown; description: string }];
   reviewConfigs: [{ actionName: string; allowedDecisions: ["approve", "reject"] }];
+  /** What is not shown. Resume with `{ approved: true, confirmUnshown: true }` if the person approves it nevertheless. */
+  unseen?: string;
   approvalId: string;
   callId: string;
   /** Why the last answer could not be used. */
@@ -50,7 +52,7 @@ const PROFILE = { via: "LangGraph", adapter: "toLangChainTools", keys: ["Dynamic
 /**
  * For agents, graphs and `bindTools` of LangChain. Pass the class from "@langchain/core/tools", so the tools belong to the
  * LangChain installation of the program. The artifact of a tool message is the complete ToolResult. In a graph with a
- * checkpointer, a call that needs a person interrupts the graph. Resume it with `true`, `{ approved, reason, by }`,
+ * checkpointer, a call that needs a person interrupts the graph. Resume it with `true`, `{ approved, reason, by, confirmUnshown }`,
  * `{ decisions: [{ type: "approve" }] }`, or `{ approvalId }` if the person has answered in Haft.
  */
 export function toLangChainTools<T extends { call(...given: never[]): Promise<unknown> }>(
@@ -107,6 +109,7 @@ async function ask(
   { interrupt }: CallConfig,
 ): Promise<FrameworkAnswer | undefined | false> {
   if (!interrupt || call.id === undefined) return false;
+  const before = await bridged.find(call);
   const open = await bridged.check(input, call);
   const question = open ?? (await bridged.wait(call));
   if (!question) return undefined;
@@ -114,6 +117,12 @@ async function ask(
   try {
     // Answered in Haft. LangGraph gives its answers by position, so this call must still take its own.
     if (!open) return void interrupt(value);
+    if (open.id !== before?.id) {
+      interrupt(value);
+      // Nobody has seen this question, so the answer is about an earlier one, or about another call. LangGraph would give it again.
+      await bridged.deny(call, { by: "Haft", reason: "the answer is older than the question" });
+      return undefined;
+    }
     for (let problem: string | undefined; ;) {
       const given = readAnswer(interrupt(problem === undefined ? value : { ...value, problem }), question.id);
       if (typeof given !== "string") return given;
@@ -127,8 +136,14 @@ async function ask(
   }
 }
 
-function interruptFor(name: string, args: unknown, callId: string, { id, reason }: CallQuestion): InterruptValue {
+function interruptFor(
+  name: string,
+  args: unknown,
+  callId: string,
+  { id, reason, unseen }: CallQuestion,
+): InterruptValue {
   return {
+    unseen,
     actionRequests: [{ name, args, description: reason }],
     reviewConfigs: [{ actionName: name, allowedDecisions: ["approve", "reject"] }],
     approvalId: id,

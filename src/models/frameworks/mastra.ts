@@ -23,6 +23,8 @@ interface SuspendPayload {
   toolName: string;
   /** Why a person is asked. */
   reason: string;
+  /** What is not shown. Resume with `confirmUnshown: true` if the person approves it nevertheless. */
+  unseen?: string | undefined;
   /** Why the last answer could not be used. */
   problem?: string;
 }
@@ -57,7 +59,12 @@ const PROFILE = { via: "Mastra", adapter: "toMastraTools", keys: ["createTool"] 
 /** What a person is asked for: the input of `agent.resumeStream`, and what `approveToolCall` and `declineToolCall` send. */
 const RESUME_SCHEMA = openSchema({
   type: "object",
-  properties: { approved: { type: "boolean" }, reason: { type: "string" }, by: { type: "string" } },
+  properties: {
+    approved: { type: "boolean" },
+    reason: { type: "string" },
+    by: { type: "string" },
+    confirmUnshown: { type: "boolean" },
+  },
   required: ["approved"],
 });
 const SUSPEND_SCHEMA = openSchema({
@@ -67,6 +74,7 @@ const SUSPEND_SCHEMA = openSchema({
     callId: { type: "string" },
     toolName: { type: "string" },
     reason: { type: "string" },
+    unseen: { type: "string" },
   },
   required: ["approvalId", "callId", "toolName", "reason"],
 });
@@ -74,7 +82,7 @@ const SUSPEND_SCHEMA = openSchema({
 /**
  * For the `tools` of a Mastra agent. Pass `createTool` from "@mastra/core/tools". The output of a tool is its complete
  * ToolResult. A call that needs a person suspends the run; `agent.approveToolCall`, `agent.declineToolCall` or
- * `agent.resumeStream({ approved, reason, by }, { runId, toolCallId })` resumes it, `{ approvalId }` if the person has
+ * `agent.resumeStream({ approved, reason, by, confirmUnshown }, { runId, toolCallId })` resumes it, `{ approvalId }` if the person has
  * answered in Haft.
  */
 export function toMastraTools<T>(
@@ -123,6 +131,7 @@ async function runCall(
       callId: result.callId,
       toolName: bridged.name,
       reason: question?.reason ?? result.display,
+      unseen: question?.unseen,
       problem: typeof given === "string" ? given : undefined,
     });
   }

@@ -9,18 +9,22 @@ export function readAnswer(given: unknown, approvalId: string | undefined): Fram
   if (typeof given === "boolean") return { approved: given, approvalId };
   if (!isObject(given)) return problemOf(given);
   const { approvalId: named = approvalId, approved, reason, by, decisions } = given;
+  const confirmUnshown = given["confirmUnshown"] === true || undefined;
   if (named !== approvalId) return `The answer is about the approval ${JSON.stringify(named)}.`;
-  if (typeof approved === "boolean") return { approved, approvalId, reason: textOf(reason), by: textOf(by) };
+  if (typeof approved === "boolean") {
+    return { approved, approvalId, reason: textOf(reason), by: textOf(by), confirmUnshown };
+  }
   const decision: unknown = Array.isArray(decisions) && decisions.length === 1 ? decisions[0] : undefined;
   if (isObject(decision)) {
-    if (decision["type"] === "approve") return { approved: true, approvalId };
+    if (decision["type"] === "approve") return { approved: true, approvalId, confirmUnshown };
     if (decision["type"] === "reject") return { approved: false, approvalId, reason: textOf(decision["message"]) };
   }
   return "approvalId" in given ? "The approval is not answered yet." : problemOf(given);
 }
 
 function problemOf(given: unknown): string {
-  const known = 'true, { approved, reason, by }, { decisions: [{ type: "approve" }] } or { approvalId }';
+  const known =
+    'true, { approved, reason, by, confirmUnshown }, { decisions: [{ type: "approve" }] } or { approvalId }';
   return `${JSON.stringify(given)} is not an answer to one call. Resume with ${known}.`;
 }
 

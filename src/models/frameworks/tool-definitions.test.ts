@@ -65,10 +65,16 @@ test("updates are passed on", async () => {
 });
 
 test("a client tool waits for its client", async () => {
-  const haft = createTestHaft({ tools: createClientTools([{ function: { name: "pick" } }], "browser") });
+  const haft = createTestHaft({
+    tools: createClientTools(
+      [{ function: { name: "pick" }, kind: "readonly" }, { function: { name: "send" } }],
+      "browser",
+    ),
+  });
   expect(haft.registry.get("pick")!.origin).toEqual({ type: "client", client: "browser" });
   expect(await haft.execute("pick", {}, { id: "c1" })).toMatchObject({
     status: "pending",
     pending: { kind: "client", id: "c1" },
   });
+  expect(await haft.execute("send", {}, { id: "c2" })).toMatchObject({ pending: { kind: "approval" } });
 });

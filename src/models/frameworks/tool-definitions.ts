@@ -5,7 +5,7 @@ import { ToolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
 import { gateOf } from "../../core/gate.ts";
 import { jsonResult } from "../../core/result.ts";
-import type { AnyTool } from "../../core/tool.ts";
+import type { AnyTool, ToolKind } from "../../core/tool.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** A tool as a definition for the model and a function that returns content and details. */
@@ -59,12 +59,18 @@ export interface ClientToolDefinition {
   type?: "function";
   /** Its name, description and input. */
   function: { name: string; description?: string; parameters?: JsonSchema };
+  /** As in `createTool`. */
+  kind?: ToolKind;
+  /** As in `createTool`: a tool that does not say what it does needs approval. */
+  needsApproval?: boolean;
 }
 
 /** Tools that the client runs. A call is `pending` until the client sends the result for its id. */
 export function createClientTools(tools: Iterable<ClientToolDefinition>, client: string): AnyTool[] {
-  return Array.from(tools, ({ function: { name, description, parameters } }) =>
+  return Array.from(tools, ({ function: { name, description, parameters }, kind, needsApproval }) =>
     createTool({
+      kind,
+      needsApproval,
       name,
       description: description || name,
       parameters: parameters ?? { type: "object", properties: {} },
@@ -77,7 +83,11 @@ export function createClientTools(tools: Iterable<ClientToolDefinition>, client:
   );
 }
 
-/** Definitions of tools that run at a client. */
+/** Definitions of tools that run at a client. A tool that does not say what it does runs there unasked. */
 export function toClientToolDefinitions(tools: Iterable<ClientToolDefinition>, client = "client"): ToolDefinition[] {
-  return toToolDefinitions(createClientTools(tools, client));
+  const declared = Array.from(tools, (tool) => ({
+    ...tool,
+    needsApproval: tool.needsApproval ?? (tool.kind ? undefined : false),
+  }));
+  return toToolDefinitions(createClientTools(declared, client));
 }

@@ -13,6 +13,7 @@ const search = createTool({
     { name: "freshness", type: "string", description: "How old", required: false, default: "noLimit" },
     { name: "count", type: "integer", description: "How many (1-50)", required: false, default: 10 },
   ],
+  needsApproval: false,
   run: () => "found",
 });
 const colours = {
@@ -72,6 +73,7 @@ describe("the instruction", () => {
       name: "own",
       description: { short: "Has one", examples: [{ input: { path: "src/a.ts" } }] },
       parameters: [{ name: "path", type: "string", description: "A path" }],
+      needsApproval: false,
       run: () => "",
     });
     expect(writeToolInstructions([own], { format: "mistral" })).toContain('[TOOL_CALLS]own[ARGS]{"path":"src/a.ts"}');
@@ -91,7 +93,7 @@ describe("the instruction", () => {
       size: z.number().default(7),
       code: z.string().meta({ examples: ["A-1"] }),
     });
-    const tool = createTool({ name: "order", description: "Orders", parameters, run: () => "" });
+    const tool = createTool({ name: "order", description: "Orders", parameters, needsApproval: false, run: () => "" });
     const [, example = ""] = /Example:\n<tool_call>\n(.*)\n<\/tool_call>/.exec(
       writeToolInstructions([tool], { format: "hermes" }),
     )!;
