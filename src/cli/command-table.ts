@@ -102,6 +102,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     vacuum: "Return free space of the store to the disk",
   }),
   single("undo", "Undo file changes that tools made", async () => (await import("./commands/undo.ts")).undo),
+  single("redo", "Take back an undo", async () => (await import("./commands/undo.ts")).redo),
   ...group("artifacts", () => import("./commands/artifacts.ts"), {
     list: "List documents with versions, newest first",
     show: "Print a document, in any version",
@@ -128,6 +129,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     prompt: "Show a prompt, filled in",
     questions: "List what servers ask you while they work",
     answer: "Answer the question of a server",
+    approve: "Approve what starts an MCP server",
     doctor: "Show what is wrong with a server",
   }),
   single("init", "Write a configuration file to start from", async () => (await import("./commands/config.ts")).init),

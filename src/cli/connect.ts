@@ -4,6 +4,7 @@
  */
 import type { Contract } from "../contracts/contract.ts";
 import type { ApiClient } from "../contracts/index.ts";
+import { BUILT_IN_TOOLS } from "../tools/built-in-tools.ts";
 import { UsageError } from "./arguments.ts";
 import type { ConnectOptions, EmbedOptions, Resource } from "./command.ts";
 import type { Output } from "./output.ts";
@@ -127,27 +128,14 @@ function serverAt(url: string, { env }: Terminal, output: Output): ServerAddress
 }
 
 async function findServer(target: ConnectionTarget): Promise<ServerAddress | undefined> {
-  const { folder, usesRunningServer, terminal, output, embedded, uses } = target;
-  // A recording needs the calls of this process, and the configuration is read from the files as they are now.
-  const isLocal = embedded.middleware !== undefined || uses.every((name) => name === "configuration");
-  if (!usesRunningServer || isLocal) return undefined;
+  const { folder, usesRunningServer, terminal, output, embedded } = target;
+  // A recording needs the calls of this process.
+  if (!usesRunningServer || embedded.middleware !== undefined) return undefined;
   const { findRunningServer } = await import("./running-server.ts");
   return findRunningServer(folder, { env: terminal.env, warn: (text) => output.warn(text) });
 }
 
-/** Tools that read from MCP servers, or make calls of any tool. */
-const MCP_TOOLS: ReadonlySet<string> = new Set([
-  "list_mcp_resources",
-  "read_mcp_resource",
-  "run_code",
-  "tool_search",
-  "call_subagent",
-  "sessions_spawn",
-  "sessions_send",
-  "cron",
-]);
-
 /** Whether a call of this tool may need an MCP server. */
 export function usesMcp(tool: string): boolean {
-  return tool.startsWith("mcp__") || MCP_TOOLS.has(tool);
+  return tool.startsWith("mcp__") || BUILT_IN_TOOLS.some(({ name, usesOtherTools }) => name === tool && usesOtherTools);
 }

@@ -50,6 +50,7 @@ export const SECTIONS: readonly { title: string; commands: Readonly<Record<strin
       chat: "Talk to an agent",
       sessions: "Conversations with agents",
       undo: "Undo file changes that tools made",
+      redo: "Take back an undo",
       artifacts: "Documents with versions",
     },
   },

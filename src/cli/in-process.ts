@@ -58,13 +58,8 @@ export class InProcessHost {
   /** Resources that need only the configuration or the store. */
   readonly #loaders: HandlerLoaders = {
     configuration: async () => {
-      const [{ createConfigurationApi }, { untrustedNotice }] = await Promise.all([
-        import("../api/handlers/configuration.ts"),
-        import("../config/load-config.ts"),
-      ]);
-      const config = await (this.#config ??= this.#loadConfig());
-      if (config.untrusted.length > 0) this.#target.output.warn(safe(untrustedNotice(config)));
-      return createConfigurationApi(config);
+      const { createConfigurationApi } = await import("../api/handlers/configuration.ts");
+      return createConfigurationApi(await (this.#config ??= this.#loadConfig()));
     },
     audit: async () => {
       const { createAuditApi } = await import("../api/handlers/audit.ts");

@@ -35,7 +35,9 @@ export async function runCli(
     const { entry, used } = found;
     const command = await entry.load();
     const left = [...words.slice(used), ...others];
-    const parsed = parseArguments(left, { ...GLOBAL_OPTIONS, ...command.options }, command.takesRest);
+    const parsed = orHelp(entry, () =>
+      parseArguments(left, { ...GLOBAL_OPTIONS, ...command.options }, command.takesRest),
+    );
     const globals = parsed.options as Globals;
     const output = createOutput(terminal, outputOptions(globals));
     if (globals.version) return await showVersion(output);
@@ -44,10 +46,20 @@ export async function runCli(
       output.lines(showCommandHelp(entry, command, output.paint));
       return EXIT.done;
     }
-    checkOperands(parsed.operands, command);
+    orHelp(entry, () => checkOperands(parsed.operands, command));
     return await runCommand(command, parsed, { terminal, output, embedded });
   } catch (thrown) {
     return report(explainFailure(thrown), early, terminal);
+  }
+}
+
+/** A mistake that has no better advice leads to the help of the command. */
+function orHelp<T>({ path }: CommandEntry, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError) || thrown.next !== undefined) throw thrown;
+    throw new UsageError(thrown.message, `\`haft help ${path}\` shows how to use it.`);
   }
 }
 

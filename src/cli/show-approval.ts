@@ -217,6 +217,7 @@ export async function readRuleEffects(
   for (const rule of rules?.split("\n") ?? []) {
     try {
       const { judged, changed, problem } = await client.policy.effect({ rule, tool: toolName });
+      if (judged === 0 && problem === undefined) continue;
       const calls =
         changed === 1 && judged === 1 ? "the last call" : `${changed} of the last ${countOf(judged, "call", "calls")}`;
       const meaning = `This rule would have allowed ${calls} of ${safeLine(toolName)} without approval.`;

@@ -7,7 +7,6 @@ import { serveArtifacts } from "../capabilities/artifacts.ts";
 import { DEFAULT_PORT, DRAIN_MS, type HttpServer, serveHttp } from "../server/http-server.ts";
 import { logLine } from "../server/log.ts";
 import { createMcpHandler, MCP_STATE_KEY, shownToClients, skillPrompts } from "../server/mcp-endpoint.ts";
-import { STATE_FILES } from "../io/files/state-folder.ts";
 import type { EmbedOptions } from "./command.ts";
 import { findPackage } from "../io/files/package-folder.ts";
 import { ApiError } from "../contracts/errors.ts";
@@ -20,7 +19,6 @@ import {
   type StoredToken,
   type TokenStore,
 } from "../store/tokens.ts";
-import { placeOf } from "../store/url-engines.ts";
 import { publishServer } from "./running-server.ts";
 import { haftCommand, userName } from "./terminal.ts";
 
@@ -72,9 +70,9 @@ export async function startServer({
     mcpSignIn: { redirectUrl: () => `${server?.url ?? "http://127.0.0.1"}/`, onAuthorize: () => {} },
     middleware: embedded.middleware,
   });
-  const graceMs = requested.graceMs ?? host.config.value.server.grace ?? DRAIN_MS;
+  const graceNow = () => requested.graceMs ?? host.config.value.server.grace ?? DRAIN_MS;
   const closing = new CloseStack();
-  closing.push("the host", () => host.close({ graceMs }));
+  closing.push("the host", () => host.close({ graceMs: graceNow() }));
   try {
     const { onEvent } = embedded;
     if (onEvent) host.haft.on("*", onEvent);
@@ -90,7 +88,7 @@ export async function startServer({
           version,
           resources: [serveArtifacts(host.artifacts)],
           prompts: skillPrompts(host.agents.skills),
-          shows: shownToClients(host.config.value.mcp),
+          shows: (tool) => shownToClients(host.config.value.mcp)(tool),
           defers: host.config.value.toolSearch.mcp === true,
           stateKey: () => host.store.keys(MCP_STATE_KEY),
           approvalAddress: (id) => (server ? `${server.url}/#/approvals/${id}` : undefined),
@@ -109,6 +107,7 @@ export async function startServer({
     const running = server;
     // Together: the server sends the results of the calls that the host ends.
     closing.push("the server", async () => {
+      const graceMs = graceNow();
       const closed = running.close({ graceMs: graceMs + ANSWER_MS, idleMs: IDLE_MS });
       await Promise.allSettled([host.close({ graceMs })]);
       await closed;
@@ -151,10 +150,9 @@ function localUrlOf({ url, port }: HttpServer): string {
   return /^http:\/\/(?:0\.0\.0\.0|\[::\])[:/]/.test(url) ? `http://127.0.0.1:${port}` : url;
 }
 
-function storeOf({ store, config, stateFolder }: HaftHost): { kind: string; place: string } {
-  const { url } = config.value.store;
-  const place = url === undefined ? join(stateFolder, STATE_FILES.store) : placeOf(url);
-  return { kind: store.database.engine, place };
+function storeOf({ store }: HaftHost): { kind: string; place: string } {
+  const { engine, place } = store.database;
+  return { kind: engine, place };
 }
 
 /**
@@ -172,7 +170,7 @@ export async function openServerTokens(
   const isOwn = (id: string): boolean =>
     own.list().some((token) => token.id === id || id.startsWith(childPrefix(token.id)));
   const all: TokenStore = {
-    list: () => stored.list(),
+    list: async () => [...own.list().filter(({ kind }) => kind === "session"), ...(await stored.list())],
     find: (hash) => own.find(hash) ?? stored.find(hash),
     add: (token) => (isOwn(token.id) ? own.add(token) : stored.add(token)),
     remove: (id) => (isOwn(id) ? own.remove(id) : stored.remove(id)),

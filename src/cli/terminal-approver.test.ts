@@ -135,10 +135,41 @@ describe("at a real terminal, key by key,", () => {
     terminal.type("\x7f");
     terminal.type(" -i)");
     await terminal.waitForScreen("Bash(rm x -i)");
-    terminal.type("\r");
+    await terminal.press("\r", "Type broader to save it");
+    expect(terminal.text).toMatch(/Every caller in this workspace may run rm x -i in any folder[^]*Type broader/);
+    terminal.type("broader\r");
     expect(await terminal.answers()).toEqual([
-      { approved: true, scope: "always", rule: ["Bash(rm x -i)"], by: "terminal" },
+      { approved: true, scope: "always", rule: ["Bash(rm x -i)"], by: "terminal", confirmBroader: true },
     ]);
+  });
+
+  test("an edited rule is saved after its sentence was shown, and what is not a rule is not saved", async () => {
+    const summary = { subject: { kind: "text", text: "x" }, risk: { level: "low", reasons: [] } };
+    const terminal = new Terminal([question({ suggestedRules: ['post(to=="ann" && nothing else)'], summary })]);
+    await terminal.waitForScreen("s = this session");
+    await terminal.press("s", "rule: post(");
+    terminal.type("\x15post(");
+    await terminal.press("\r", "bracket is not closed");
+    await terminal.waitForScreen(/not closed[^]*s = this session/);
+    await terminal.press("s", /not closed[^]*rule: post\(to/);
+    terminal.type('\x15post(to=="ann")');
+    await terminal.press("\r", "Press Enter to save it");
+    expect(terminal.text).toContain('may call post with to "ann", whatever its other values are, without asking');
+    await terminal.press("\r", "ANSWERS");
+    expect(await terminal.answers()).toEqual([
+      { approved: true, scope: "session", rule: ['post(to=="ann")'], by: "terminal" },
+    ]);
+  });
+
+  test("what is not shown needs a word, and neither y nor yes is it", async () => {
+    const terminal = new Terminal([question({ unseen: "Not shown: 1300 files." })]);
+    await terminal.waitForScreen("y = approve once");
+    await terminal.press("y", "Type unseen to approve it");
+    terminal.type("yes\r");
+    await terminal.waitForScreen(/unseen to approve it[^]*y = approve once/);
+    await terminal.press("y", /y = approve once[^]*Type unseen[^]*y = approve once[^]*Type unseen/);
+    terminal.type("unseen\r");
+    expect(await terminal.answers()).toEqual([{ approved: true, scope: "once", by: "terminal", confirmUnshown: true }]);
   });
 
   test("a question of ask_user takes numbers, labels and text, and a y is no answer", async () => {

@@ -2,9 +2,11 @@ import type { ApprovalAnswer } from "../calls/approval.ts";
 import type { ApprovalAnswered, ApprovalAnswerRequest } from "../contracts/approvals.ts";
 import type { ApiClient } from "../contracts/index.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
+import { errorMessage } from "../core/error.ts";
 import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
 import type { ToolResult } from "../core/result.ts";
 import { showInline, type ShownApproval } from "../gate/permit/approval-parts.ts";
+import { describeGrant } from "../gate/permit/describe-grant.ts";
 import { promptForAnswers } from "./answer-questions.ts";
 import { type Output, type Paint, painterOf } from "./output.ts";
 import { editLine, isSilent, type KeyInput, keyOf, TerminalKeys } from "./prompts.ts";
@@ -23,7 +25,15 @@ export interface TerminalApproverOptions {
   by?: string;
   /** Reads lines instead of keys. */
   lineMode?: boolean;
+  /** What an edited rule would allow, in a sentence. Default: what its text says, without knowing the tool. */
+  describeGrant?: DescribeGrant;
 }
+
+/** Rejects if one of them is not a rule. */
+type DescribeGrant = (
+  approval: ShownApproval,
+  grant: { scope: "session" | "always"; rules: readonly string[] },
+) => Promise<string>;
 
 /** Nothing may be typed for this time after the question was drawn: earlier keys were meant for something else. */
 const QUIET_MS = 400;
@@ -47,7 +57,7 @@ export type TerminalApprover = (approval: ShownApproval, signal: AbortSignal) =>
 /** Asks one question at a time, in full. Without a terminal it asks nobody, and the approval stays pending. */
 export function createTerminalApprover(options: TerminalApproverOptions): TerminalApprover {
   const { input, output, clock = systemClock, by = "terminal", lineMode = false, env = {} } = options;
-  const { paint = painterOf(output, env), isVerbose } = options;
+  const { paint = painterOf(output, env), isVerbose, describeGrant: describe = describeByText } = options;
   let queue: Promise<unknown> = Promise.resolve();
 
   return (approval, signal) => {
@@ -98,10 +108,12 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
       const { key, rest } = prompt.keys.isRaw ? { key: keyOf(typed), rest: "" } : readLine(typed, prompt.code);
       const isReusable = prompt.approval.suggestedRules.length > 0;
       const approves = key === "y" || (isReusable && (key === "s" || key === "a"));
-      if (approves && !(await confirmDanger(prompt, output))) return "ask again";
-      if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by, ...confirmationOf(prompt) });
-      if (key === "s" && isReusable) return grant(prompt, "session", rest);
-      if (key === "a" && isReusable) return grant(prompt, "always", rest);
+      if (approves) {
+        const confirmed = await confirmDanger(prompt, output);
+        if (!confirmed) return "ask again";
+        if (key === "y") return outcomeOf("once", { approved: true, scope: "once", by, ...confirmed });
+        return grant(prompt, key === "s" ? "session" : "always", { given: rest, confirmed });
+      }
       // The Enter that arrived with the key is the one that "why not?" waits for.
       if (key === "n" || key === "d") return deny(prompt, rest, { isEntered: typed.length > 1 });
       // Ctrl-C and Ctrl-D too: leaving is not a no.
@@ -112,12 +124,16 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
     }
   }
 
-  async function grant(prompt: OpenPrompt, scope: "session" | "always", given: string): Promise<Outcome> {
-    const confirmed = confirmationOf(prompt);
-    if (given !== "") return outcomeOf(scope, { approved: true, scope, rule: given, by, ...confirmed });
-    const rules = await editRules(prompt, scope, output);
-    if (!rules) return "ask again";
-    const answer = { approved: true, scope, rule: rules, by, ...confirmed };
+  async function grant(
+    prompt: OpenPrompt,
+    scope: "session" | "always",
+    { given, confirmed }: { given: string; confirmed: { confirmUnshown?: true } },
+  ): Promise<Outcome> {
+    const rules = given === "" ? await editRules(prompt, scope, output) : [given];
+    const sentence = (edited: readonly string[]) => describe(prompt.approval, { scope, rules: edited });
+    const confirmedRules = rules && (await confirmRules(prompt, { rules, sentence }, output));
+    if (!confirmedRules) return "ask again";
+    const answer = { approved: true, scope, rule: rules, by, ...confirmed, ...confirmedRules };
     return outcomeOf(`${scope}: ${rules.map(showInline).join(", ")}`, answer);
   }
 
@@ -143,26 +159,80 @@ export function createTerminalApprover(options: TerminalApproverOptions): Termin
 
 /** What is asked about, and where the answer is typed. */
 export interface Asked {
-  approval: Pick<ShownApproval, "preview" | "summary" | "suggestedRules">;
+  approval: Pick<ShownApproval, "unseen" | "grants" | "summary" | "suggestedRules">;
   keys: TerminalKeys;
   signal: AbortSignal;
 }
 
-/** A call that is critical, or whose effect cannot be shown, needs more than one key. */
-export async function confirmDanger({ approval, keys, signal }: Asked, output: TerminalOutput): Promise<boolean> {
-  if (approval.preview?.unshown !== undefined) {
-    output.write(`\n  Its effect cannot be shown. Approve it unseen? (yes/no) `);
-    const typed = await keys.next(signal);
-    return typed?.trim().toLowerCase().startsWith("y") === true;
+/**
+ * A call that is critical, or of which something is not shown, needs more than one key. Undefined if the person does not
+ * confirm it.
+ */
+export async function confirmDanger(
+  { approval, keys, signal }: Asked,
+  output: TerminalOutput,
+): Promise<{ confirmUnshown?: true } | undefined> {
+  const { unseen, summary } = approval;
+  if (summary?.risk.level === "critical") {
+    const typed = await typeWord({ keys, signal }, output, "The risk is critical. Type yes to approve it: ");
+    if (typed !== "yes") return undefined;
   }
-  if (approval.summary?.risk.level !== "critical") return true;
+  if (unseen === undefined) return {};
+  output.write(`\n  ${showInline(unseen)}`);
+  const typed = await typeWord({ keys, signal }, output, "Type unseen to approve it without seeing that: ");
+  return typed === "unseen" ? { confirmUnshown: true } : undefined;
+}
+
+/**
+ * Other rules than the suggested ones are saved only after the person has read what they allow. If the risk is high, that
+ * needs a word of its own. Undefined if it is not given.
+ */
+export async function confirmRules(
+  { approval, keys, signal }: Asked,
+  { rules, sentence }: { rules: readonly string[]; sentence: (rules: readonly string[]) => Promise<string> },
+  output: TerminalOutput,
+): Promise<{ confirmBroader?: true } | undefined> {
+  if (rules.every((rule) => approval.suggestedRules.includes(rule))) return {};
+  try {
+    output.write(`\n  ${showInline(await sentence(rules))}`);
+  } catch (thrown) {
+    output.write(`\n  ${showInline(errorMessage(thrown))}\n`);
+    return undefined;
+  }
+  const { level = "high" } = approval.summary?.risk ?? {};
+  if (level === "high" || level === "critical") {
+    const prompt = `The rule allows more than was shown, and the risk is ${level}. Type broader to save it: `;
+    const typed = await typeWord({ keys, signal }, output, prompt);
+    return typed === "broader" ? { confirmBroader: true } : undefined;
+  }
+  // The Enter that ended the editing, pressed twice, is no answer to what was not read yet.
+  await keys.untilQuiet(QUIET_MS, signal);
+  const [word, prompt] = keys.isRaw
+    ? ["", "Press Enter to save it, Esc to go back: "]
+    : ["yes", "Type yes to save it: "];
+  return (await typeWord({ keys, signal }, output, prompt)) === word ? {} : undefined;
+}
+
+const describeByText: DescribeGrant = async ({ caller, grants = [] }, { scope, rules }) => {
+  const saved = grants.find((grant) => grant.scope === "always")?.key.split(".")[1];
+  const savedFor = saved === "store" || saved === "process" ? saved : "workspace";
+  return describeGrant(rules, { scope, caller, savedFor, isBroader: true }).sentence;
+};
+
+/** As the server describes it, which knows the tool. */
+export function describeAt(client: ApprovalsClient): DescribeGrant {
+  return async ({ id }, { scope, rules }) =>
+    (await client.approvals.grant(id, { scope, rule: rules.join("\n") })).sentence;
+}
+
+async function typeWord(
+  { keys, signal }: Pick<Asked, "keys" | "signal">,
+  output: TerminalOutput,
+  prompt: string,
+): Promise<string | undefined> {
   output.write("\n");
-  const typed = await editLine(keys, output, {
-    prompt: "  The risk is critical. Type yes to approve it: ",
-    text: "",
-    signal,
-  });
-  return typed?.trim().toLowerCase() === "yes";
+  const typed = await editLine(keys, output, { prompt: `  ${prompt}`, text: "", signal });
+  return typed?.trim().toLowerCase();
 }
 
 /** The rules that an approval for longer saves. Undefined if the person cancels. */
@@ -172,9 +242,11 @@ export async function editRules(
   output: TerminalOutput,
 ): Promise<string[] | undefined> {
   const rules: string[] = [];
+  const sentence = approval.grants?.find((grant) => grant.scope === scope && !grant.isBroader)?.sentence;
+  if (sentence !== undefined) output.write(`\n  ${showInline(sentence)}`);
   if (keys.isRaw)
     output.write(
-      `\n  Saved ${scope === "always" ? "permanently" : "for this session"}; edit the rule, or press Enter:\n`,
+      `\n  Press Enter to save this rule ${scope === "always" ? "permanently" : "for this session"}, or edit it first:\n`,
     );
   for (const rule of approval.suggestedRules) {
     const edited = await editLine(keys, output, { prompt: "  rule: ", text: rule, signal });
@@ -182,10 +254,6 @@ export async function editRules(
     rules.push(edited.trim());
   }
   return rules;
-}
-
-function confirmationOf({ approval }: OpenPrompt): { confirmUnshown?: boolean } {
-  return approval.preview?.unshown === undefined ? {} : { confirmUnshown: true };
 }
 
 function menu({ approval, keys, code }: OpenPrompt): string {
@@ -220,7 +288,8 @@ export async function promptForApproval(
   const info = await client.approvals.get(approvalId);
   const { stdin: input, stderr, env } = terminal;
   const { paintStderr: paint, isVerbose } = output;
-  const ask = createTerminalApprover({ input, output: stderr, env, paint, isVerbose });
+  const describeGrant = describeAt(client);
+  const ask = createTerminalApprover({ input, output: stderr, env, paint, isVerbose, describeGrant });
   const answer = await ask(toShown(info), signal);
   onAnswered?.();
   if (!answer) return undefined;
@@ -248,10 +317,11 @@ export async function waitForResult(
 }
 
 function toRequest(answer: ApprovalAnswer): ApprovalAnswerRequest {
-  const { approved, scope = "once", rule, reason, confirmUnshown, answers } = answer;
+  const { approved, scope = "once", rule, reason, confirmUnshown, confirmBroader, answers } = answer;
   if (answers) return { decision: "answer", answers: toAnswers(answers) };
   return {
     confirmUnshown,
+    confirmBroader,
     decision: approved ? scope : "deny",
     rule: rule === undefined ? undefined : [rule].flat().join("\n"),
     reason,

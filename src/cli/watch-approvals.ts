@@ -16,7 +16,15 @@ import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts"
 import { type Output, safe, safeLine } from "./output.ts";
 import { editLine, isSilent, keyOf, TerminalKeys } from "./prompts.ts";
 import { readRuleEffects, shortId, showApproval, showApprovalTable, showRisk, toShown } from "./show-approval.ts";
-import { confirmDanger, editRules, toAnswers, waitForResult, WHY_NOT } from "./terminal-approver.ts";
+import {
+  confirmDanger,
+  confirmRules,
+  describeAt,
+  editRules,
+  toAnswers,
+  waitForResult,
+  WHY_NOT,
+} from "./terminal-approver.ts";
 import { columnsOf, pause, type Terminal } from "./terminal.ts";
 
 type WatchClient = Pick<ApiClient, "approvals" | "questions" | "undo" | "policy">;
@@ -40,8 +48,8 @@ const HELP: readonly (readonly [keys: string, does: string])[] = [
   ["j, k", "next, previous; the arrow keys too"],
   ["1 … 9", "go to a number of the list"],
   ["l", "list all"],
-  ["b", "approve several once; critical ones are answered one by one"],
-  ["u", "undo the file changes of the last call that you approved"],
+  ["b", "approve several once, after all of them are shown; critical and cut ones are answered one by one"],
+  ["u, U", "undo the file changes of the last call that you approved; redo them"],
   ["Enter, v", "show this one again; v: with every argument, ids and hashes in full"],
   ["q, Ctrl-C", "end; what is not answered stays open"],
 ];
@@ -97,6 +105,7 @@ class ApprovalWatch {
   readonly #answered = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   #lastCallId: string | undefined;
+  #lastUndoId: string | undefined;
   /** While a line is typed, messages wait. */
   #isTyping = false;
   #waiting: string[] = [];
@@ -245,6 +254,7 @@ class ApprovalWatch {
     if (number !== undefined) return this.#goTo(number);
     const moves = /^(?:[jk]|\x1b\[[A-D]){2,}$/.test(typed) ? typed.match(/[jk]|\x1b\[[A-D]/g) : undefined;
     if (moves) return this.#move(moves.reduce((by, move) => by + (/[jBC]$/.test(move) ? 1 : -1), 0));
+    if (typed === "U") return this.#redo();
     const key = keyOf(typed);
     switch (key) {
       case "q":
@@ -297,7 +307,6 @@ class ApprovalWatch {
     const approval = toShown(info);
     const asked = { approval, keys: this.#keys, signal: this.#signal };
     const { stderr } = this.#terminal;
-    const confirmUnshown = info.preview?.unshown === undefined ? undefined : true;
     const request = await this.#type(async (): Promise<ApprovalAnswerRequest | undefined> => {
       if (key === "d") return { decision: "deny" };
       if (key === "r" || key === "n") {
@@ -309,13 +318,17 @@ class ApprovalWatch {
         stderr.write("\n  No rule covers calls like this one: approve it once with y.\n");
         return undefined;
       }
-      if (!(await confirmDanger(asked, stderr))) return undefined;
-      if (key === "y") return { decision: "once", confirmUnshown };
+      const confirmed = await confirmDanger(asked, stderr);
+      if (!confirmed) return undefined;
+      if (key === "y") return { decision: "once", ...confirmed };
       const decision = key === "a" ? "always" : "session";
       const effects = await readRuleEffects(this.#client, info);
       this.#write(["", ...Array.from(effects, ([rule, effect]) => `  ${rule}: ${effect}.`)]);
       const rules = await editRules(asked, decision, stderr);
-      return rules && { decision, rule: rules.join("\n"), confirmUnshown };
+      const sentence = (edited: readonly string[]) =>
+        describeAt(this.#client)(approval, { scope: decision, rules: edited });
+      const confirmedRules = rules && (await confirmRules(asked, { rules, sentence }, stderr));
+      return confirmedRules && { decision, rule: rules.join("\n"), ...confirmed, ...confirmedRules };
     });
     if (request === undefined || this.#signal.aborted) return this.#drawPrompt();
     this.#send([info], request);
@@ -436,19 +449,31 @@ class ApprovalWatch {
 
   async #batch(): Promise<void> {
     const offered = this.#approvals().filter(
-      ({ id, risk, questions }) =>
-        risk.level !== "critical" && questions === undefined && !(this.#isGone && id === this.#shown),
+      ({ id, risk, questions, unseen }) =>
+        risk.level !== "critical" &&
+        questions === undefined &&
+        unseen === undefined &&
+        !(this.#isGone && id === this.#shown),
     );
     if (offered.length === 0) return this.#note("There is nothing that can be approved together with others.");
     const layout = { paint: this.#output.paintStderr, columns: this.#columns };
-    const left = this.#approvals().filter(({ risk }) => risk.level === "critical").length;
+    const left = this.#approvals().filter(
+      ({ risk, unseen }) => risk.level === "critical" || unseen !== undefined,
+    ).length;
     const numberOf = this.#numbers();
     const chosen = await this.#type(async () => {
       this.#write(["", ...showApprovalTable(offered, layout, numberOf)]);
-      if (left > 0) this.#write([`${countOf(left, "critical one is", "critical ones are")} answered one by one.`]);
+      if (left > 0)
+        this.#write([
+          `${countOf(left, "other is", "others are")} answered one by one: critical, or not shown in full.`,
+        ]);
       const typed = await this.#readLine("Which? (1,3-5 or all) ");
       const picked = typed === undefined ? [] : offered.filter((info) => chooses(typed, numberOf(info)));
       if (picked.length === 0) return [];
+      for (const { id } of picked) {
+        const whole = toShown(await this.#client.approvals.get(id));
+        this.#write(["", ...showApproval(whole, { ...layout, isVerbose: false })]);
+      }
       this.#write([`Approve ${picked.length} once${this.#levels(picked)}.`]);
       const sure = await this.#readLine("Type yes: ");
       return sure?.trim().toLowerCase() === "yes" ? picked : [];
@@ -476,12 +501,25 @@ class ApprovalWatch {
     const call = this.#lastCallId;
     if (call === undefined) return this.#note("You have approved nothing here yet.");
     try {
-      const { undone } = await this.#client.undo.run({ call });
+      const { undone, undoId } = await this.#client.undo.run({ call });
+      this.#lastUndoId = undoId ?? this.#lastUndoId;
       this.#note(
         undone.length === 0
           ? "The last call changed no files."
-          : `Undone: ${undone.map(({ path }) => safeLine(path)).join(", ")}`,
+          : `Undone: ${undone.map(({ path }) => safeLine(path)).join(", ")}. U takes that back.`,
       );
+    } catch (thrown) {
+      this.#note(safeLine(errorMessage(thrown)));
+    }
+  }
+
+  async #redo(): Promise<void> {
+    const undo = this.#lastUndoId;
+    if (undo === undefined) return this.#note("You have undone nothing here yet.");
+    try {
+      const { undone: redone } = await this.#client.undo.redo({ undo });
+      this.#lastUndoId = undefined;
+      this.#note(`Redone: ${redone.map(({ path }) => safeLine(path)).join(", ")}`);
     } catch (thrown) {
       this.#note(safeLine(errorMessage(thrown)));
     }

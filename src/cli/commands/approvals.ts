@@ -11,7 +11,7 @@ import { usesMcp } from "../connect.ts";
 import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
 import { openQuestions, showQuestion } from "../mcp-questions.ts";
 import { waitForTools } from "../mcp-servers.ts";
-import { safeLine } from "../output.ts";
+import { safe, safeLine } from "../output.ts";
 import { showApprovalInfo, showApprovalTable, readRuleEffects } from "../show-approval.ts";
 import { TerminalKeys } from "../prompts.ts";
 import { MAX_WAIT_MS, toAnswers, waitForResult } from "../terminal-approver.ts";
@@ -54,13 +54,26 @@ const list = defineCommand({
 });
 
 const show = defineCommand({
-  examples: [["haft approvals show apr_1", "who asks, why, and what exactly would run"]],
+  examples: [
+    ["haft approvals show apr_1", "who asks, why, and what exactly would run"],
+    ["haft approvals show apr_1 --whole | less", "all that would happen, however long"],
+  ],
   operands: [{ name: "ID", completes: "approval" }],
+  options: {
+    whole: { type: "flag", about: "Everything that would happen, also what is too long for the question" },
+    arguments: { type: "flag", about: "The whole arguments, as JSON" },
+  },
   notes: ["The start of an id is enough if no other one starts with it."],
   uses: ["approvals", "policy"],
-  async run({ connect, output, operands: [id = ""], ...place }) {
+  async run({ connect, output, operands: [id = ""], options: { whole, arguments: input }, ...place }) {
     const client = await connect(SHORT);
     const approval = await findApproval(client, id, place);
+    if (whole || input) {
+      const { approvals } = client;
+      const text = input ? await approvals.input(approval.id) : await approvals.previewText(approval.id);
+      output.data({ id: approval.id, text }, () => safe(text.trimEnd()).split("\n"));
+      return;
+    }
     const isOpen = output.format === "text" && approval.state === "pending";
     const effects = isOpen ? await readRuleEffects(client, approval) : undefined;
     const { paint, columns, isVerbose } = output;
@@ -82,14 +95,19 @@ const approve = defineCommand({
     "for-session": { type: "flag", about: "Also approve what the rule matches, in this session" },
     always: { type: "flag", about: "Also approve what the rule matches, from now on" },
     rule: { type: "text", value: "RULE", about: "Instead of the suggested rule" },
-    "confirm-unshown": { type: "flag", about: "Approve it although its effect cannot be shown" },
+    "confirm-unshown": { type: "flag", about: "Approve it although not all of it was shown" },
+    "confirm-broader": { type: "flag", about: "Save a rule that allows more than was shown, at a high risk" },
     "no-wait": { type: "flag", about: "Do not wait for the call; a running server or worker runs it" },
     timeout: { type: "text", value: "SECONDS", about: "Stop waiting after this time; the call continues" },
   },
-  notes: ["Waits for the call and prints its result, even if another process runs it."],
+  notes: [
+    "Waits for the call and prints its result, even if another process runs it or it is a job.",
+    "Exit codes: that of the call; 7 if it has not ended (--timeout, Ctrl-C); 1 if it needs --confirm-unshown.",
+  ],
   uses: ["approvals", "mcp"],
   async run({ connect, url, interrupted, output, operands: [given = ""], options, ...place }) {
-    const { always, "for-session": session, rule, "no-wait": noWait, "confirm-unshown": confirmUnshown } = options;
+    const { always, "for-session": session, rule, "no-wait": noWait } = options;
+    const { "confirm-unshown": confirmUnshown, "confirm-broader": confirmBroader } = options;
     const timeoutMs = readTimeout(options.timeout);
     const decision = always ? "always" : session ? "session" : "once";
     if (rule !== undefined && decision === "once") throw new UsageError("--rule needs --always or --for-session.");
@@ -103,13 +121,17 @@ const approve = defineCommand({
     const { paintStderr: paint, isVerbose } = output;
     const columns = columnsOf(place.terminal.stderr, place.terminal.env);
     for (const line of showApprovalInfo(requested, { paint, columns, isVerbose })) output.info(line);
+    if (requested.unseen !== undefined && !confirmUnshown) throw notAllShown(requested);
     await waitForTools(client, { url, interrupted, output }, requested.toolName);
+    if (rule !== undefined && decision !== "once")
+      output.info(safeLine((await client.approvals.grant(id, { scope: decision, rule })).sentence));
     const waitMs = noWait ? 0 : timeoutMs === undefined ? undefined : Math.min(timeoutMs, MAX_WAIT_MS);
     const started = Date.now();
     const { answered, approval, result } = await sendSurely({ client, connect, url }, async (to) => {
-      const first = await sendAnswer(to, id, { decision, rule, waitMs, confirmUnshown });
+      const first = await sendAnswer(to, id, { decision, rule, waitMs, confirmUnshown, confirmBroader });
       if (first.rule !== undefined) output.info(describeRule(decision, first.rule));
       const left = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - started);
+      if (!first.result && !noWait) output.info(describeOpenCall(first.approval));
       const last = noWait ? first : await waitForResult(to, first, left, interrupted);
       return { answered: first, ...last };
     });
@@ -307,14 +329,26 @@ function readTimeout(seconds: string | undefined): number | undefined {
   return ms;
 }
 
-/** What is known of a call that has not ended. */
 /** Rules of a session are in the memory of the process that runs the call. */
 function describeRule(decision: "once" | "session" | "always", rule: string): string {
   if (decision === "always") return `saved: ${rule}`;
   return `for this session, while the process that runs it is running: ${rule}`;
 }
 
+/** What is known of a call that has not ended. */
 function describeOpenCall({ call, toolName }: ApprovalInfo): string {
   if (call.state === "running") return `Approved: ${safeLine(toolName)} is running.`;
-  return `Approved: ${safeLine(toolName)} runs as soon as a process takes it. \`haft serve\` does.`;
+  return (
+    `Approved, not started yet: ${safeLine(toolName)} runs as soon as a process takes it. ` +
+    "Its caller does if it waits, otherwise `haft serve` or `haft worker`."
+  );
+}
+
+/** The server refuses it too. */
+function notAllShown({ id, unseen = "" }: ApprovalInfo): CommandError {
+  return new CommandError(`${id} is not approved. ${safeLine(unseen)}`, {
+    exitCode: EXIT.failed,
+    code: "bad_request",
+    next: `Look at all of it with \`haft approvals show ${id} --whole\`, then approve it with --confirm-unshown.`,
+  });
 }

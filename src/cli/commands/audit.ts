@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditFilter } from "../../contracts/audit.ts";
+import type { AuditCheck, AuditEntry, AuditFilter } from "../../contracts/audit.ts";
 import type { ApiClient } from "../../contracts/index.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -121,14 +121,21 @@ const verify = defineCommand({
   async run({ connect, output, options: { head, "since-checkpoint": sinceCheckpoint } }) {
     const client = await connect();
     const check = await client.audit.verify({ head, sinceCheckpoint });
-    output.data(check, ({ ok, entries, head: now, broken, checkpoint }) => [
+    output.data(check, ({ ok, entries, head: now, broken, pruned, checkpoint }) => [
       ok
         ? `${output.paint("green", "ok")}: ${countOf(entries, "entry", "entries")}${checkpoint ? ` after entry ${checkpoint.seq}` : ""}, all unchanged; head ${now}`
         : `${output.paint("red", "BROKEN")} at entry ${broken?.id}: ${safeLine(broken?.reason ?? "")}`,
+      ...(pruned ? [describePruned(pruned)] : []),
     ]);
     return check.ok ? EXIT.done : EXIT.failed;
   },
 });
+
+function describePruned({ upTo, at, seq, rule }: NonNullable<AuditCheck["pruned"]>): string {
+  const limits = Object.entries(rule ?? {}).map(([name, value]) => `store.retention.${name}: ${value}`);
+  const why = rule ? limits.join(", ") : "by an earlier version, which did not record the rule";
+  return `entries 1 to ${upTo} were pruned at ${showTime(at)} (${why}), as entry ${seq} says`;
+}
 
 const exportLog = defineCommand({
   examples: [

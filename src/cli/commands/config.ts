@@ -6,24 +6,27 @@ import { safeLine } from "../output.ts";
 const show = defineCommand({
   examples: [
     ["haft config show", "the settings; secrets are hidden"],
-    ["haft config show --origin", "with the file and line of each"],
+    ["haft config show --origin", "with the file and line of each, and whether a change needs a restart"],
   ],
-  options: { origin: { type: "flag", about: "Show where each value comes from" } },
+  options: { origin: { type: "flag", about: "Show where each value comes from, and when a change takes effect" } },
   uses: ["configuration"],
   async run({ connect, output, options: { origin: withOrigin } }) {
     const client = await connect();
-    const { entries } = await client.configuration.show();
+    const { entries, state, untrusted } = await client.configuration.show();
+    if (untrusted !== undefined) output.warn(safeLine(untrusted));
     const items = withOrigin ? entries : entries.map(({ key, value }) => ({ key, value }));
     output.list({ items }, () =>
       showColumns(
-        entries.map(({ key, value, origin }) => [
+        entries.map(({ key, value, origin, binding, isPending }) => [
           safeLine(key),
-          safeLine(JSON.stringify(value)),
-          ...(withOrigin ? [safeLine(origin)] : []),
+          safeLine(JSON.stringify(value)) + (isPending ? "  (restart needed)" : ""),
+          ...(withOrigin ? [safeLine(origin), binding === "restart" ? "needs a restart" : ""] : []),
         ]),
-        { paint: output.paint, styles: ["cyan", undefined, "dim"] },
+        { paint: output.paint, styles: ["cyan", undefined, "dim", "dim"] },
       ),
     );
+    for (const problem of state.problems) output.warn(`Not in effect: ${safeLine(problem)}`);
+    if (state.restartNeeded.length > 0) output.warn(`Restart needed: ${safeLine(state.restartNeeded.join(", "))}`);
     if (entries.length === 0) output.info("No configuration; defaults apply. `haft init` writes a file to start from.");
   },
 });

@@ -9,6 +9,7 @@ import type { ImportedSetting } from "../../config/foreign/settings-reader.ts";
 import type { LoadedConfig } from "../../config/load-config.ts";
 import { showProblem } from "../../config/problems.ts";
 import type { ApiClient } from "../../contracts/index.ts";
+import type { ToolPermission } from "../../core/tool.ts";
 import type { HaftHost } from "../../host.ts";
 import { systemClock } from "../../core/clock.ts";
 import { findPackage } from "../../io/files/package-folder.ts";
@@ -29,9 +30,13 @@ export interface Finding {
 type Check = Omit<Finding, "what">;
 type Environment = Readonly<Record<string, string | undefined>>;
 
+type DoctorClient = Pick<ApiClient, "server" | "policy">;
+
 interface DoctorOptions {
   folder: string;
   env: Environment;
+  /** To the server of this folder, if one runs. */
+  connect(): Promise<DoctorClient>;
 }
 
 const STYLES: Readonly<Record<string, Style>> = {
@@ -46,7 +51,7 @@ export const doctor = defineCommand({
     ["haft doctor", "what works here, what does not, and what to do; exits with 1 if something is broken"],
     ["haft doctor --json", "for a bug report"],
   ],
-  uses: ["server"],
+  uses: ["server", "policy"],
   notes: [
     "It opens the folder like `haft serve`, without its MCP servers, and says why if that fails. It also lists what happens to",
     "each setting of other programs: Claude Code and Desktop, Codex, Cursor, Gemini, OpenCode and VS Code.",
@@ -54,7 +59,7 @@ export const doctor = defineCommand({
   async run({ folder, url, terminal, output, connect }) {
     const report =
       url === undefined
-        ? await checkEverything({ folder, env: terminal.env })
+        ? await checkEverything({ folder, env: terminal.env, connect })
         : { items: await checkServer(await connect()), imported: [] };
     const { items, imported } = report;
     output.list(report, () => [
@@ -76,6 +81,8 @@ export const doctor = defineCommand({
 async function checkEverything(options: DoctorOptions): Promise<{ items: Finding[]; imported: ImportedSetting[] }> {
   let config: LoadedConfig | undefined;
   let imported: ImportedSetting[] = [];
+  const { findRunningServer } = await import("../running-server.ts");
+  const running = await findRunningServer(options.folder, { env: options.env, warn: () => undefined });
   const findings = [
     await check("Node", () => checkNode(process.versions.node)),
     ...checkSystem(process.platform),
@@ -89,7 +96,9 @@ async function checkEverything(options: DoctorOptions): Promise<{ items: Finding
     ...(await checkHost(options, config, (found) => (imported = found))),
     await check("state folder", () => checkStateFolder(options)),
     await check("store", () => checkStore(options, config?.value.store.url)),
-    await check("port", () => checkPort(config?.value.server.port ?? 4117)),
+    ...(running
+      ? (await checkServer(await options.connect())).filter(({ what }) => what !== "store")
+      : [await check("port", () => checkPort(config?.value.server.port ?? 4117))]),
     await check("console", checkConsole),
     await check("shell", () => checkShell(options)),
     await check("terminal", checkPty),
@@ -97,6 +106,7 @@ async function checkEverything(options: DoctorOptions): Promise<{ items: Finding
   ];
   if (config) {
     const known = config;
+    if (!running) findings.push(...checkDefaultPermission(config.value.permissions.defaultPermission));
     findings.push(await check("browser", () => checkBrowser(known, options.env)));
     findings.push(await check("web search", () => checkWebSearch(known, options.env)));
     findings.push(...(await checkChannels(config, options.env)));
@@ -180,12 +190,20 @@ export function checkSystem(platform: NodeJS.Platform): Finding[] {
   return [{ what: "system", ...(known[platform] ?? other) }];
 }
 
-async function checkServer(client: Pick<ApiClient, "server">): Promise<Finding[]> {
+/** Nothing to report if undeclared tools ask. */
+export function checkDefaultPermission(defaultPermission: ToolPermission | undefined): Finding[] {
+  if (defaultPermission !== "auto") return [];
+  const found = 'permissions.defaultPermission is "auto": tools that do not say what they do run without asking.';
+  return [{ what: "approval", state: "warning", found, next: "Declare them, then remove the setting." }];
+}
+
+async function checkServer(client: DoctorClient): Promise<Finding[]> {
   const { version, parts, warnings, workspace = "", store } = await client.server.info();
   return [
     { what: "server", state: "ok", found: `Haft ${version} in ${workspace}, with ${parts.join(", ")}` },
     { what: "store", state: "ok", found: store ? `${store.kind} ${store.place ?? ""}` : "unknown" },
-    ...warnings.map((found): Finding => ({ what: "warning", state: "warning", found })),
+    ...(parts.includes("policy") ? checkDefaultPermission((await client.policy.show()).defaultPermission) : []),
+    ...warnings.map((found): Finding => ({ what: "server", state: "warning", found })),
   ];
 }
 

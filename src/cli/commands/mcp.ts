@@ -1,3 +1,4 @@
+import type { TrustItem } from "../../config/trust-items.ts";
 import type { McpPromptInfo, McpResourceInfo, McpServerInfo } from "../../contracts/mcp.ts";
 import { countOf } from "../../core/results/count-of.ts";
 import { ToolError } from "../../core/error.ts";
@@ -5,12 +6,13 @@ import { clientConfig, isMcpClient, MCP_CLIENTS } from "../../mcp/server/client-
 import { UsageError } from "../arguments.ts";
 import { readCallInput } from "../call-input.ts";
 import { makeCall, showResult, textOfBlock } from "../calls.ts";
-import { defineCommand } from "../command.ts";
+import { defineCommand, type Invocation } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { fieldsOf, fieldValue, showQuestion, showQuestionList } from "../mcp-questions.ts";
 import { selectServers, waitForServers } from "../mcp-servers.ts";
 import { showColumns } from "../layout.ts";
 import { type Output, safe, safeLine } from "../output.ts";
+import { confirm } from "../prompts.ts";
 import { showImported } from "../show-imported.ts";
 import { hasDesktop, haftCommand, isInteractive, openInBrowser, userName } from "../terminal.ts";
 
@@ -71,7 +73,7 @@ export const mcp = defineCommand({
         serverInfo: { name: "haft", title: "Haft", version: await readVersion() },
         resources: [serveArtifacts(host.artifacts)],
         prompts: endpoint.skillPrompts(host.agents.skills),
-        shows: endpoint.shownToClients(isNamed ? { profile, tools } : host.config.value.mcp),
+        shows: (tool) => endpoint.shownToClients(isNamed ? { profile, tools } : host.config.value.mcp)(tool),
         defers: defer || host.config.value.toolSearch.mcp === true,
         dialect,
         holdMs: hold,
@@ -166,10 +168,14 @@ function readPairs(given: readonly string[]): Record<string, string> | undefined
 const list = defineCommand({
   examples: [["haft mcp list", "every configured server, whether it is connected, and where it is configured"]],
   uses: ["mcp"],
-  async run({ connect, output, interrupted }) {
+  async run({ connect, output, interrupted, ...place }) {
     const servers = await waitForServers(await connect(), interrupted);
     output.list({ items: servers }, (items) => showServers(items, output));
-    if (servers.length === 0) output.info("No MCP servers. `haft mcp add NAME -- COMMAND` adds one.");
+    const untrusted = await listUntrusted(place);
+    for (const server of untrusted) output.info(describeUntrusted(server));
+    if (servers.length + untrusted.length === 0)
+      output.info("No MCP servers. `haft mcp add NAME -- COMMAND` adds one.");
+    if (untrusted.length > 0) output.info("Review and trust what they start: haft trust");
   },
 });
 
@@ -478,19 +484,91 @@ function showAnswer({ id, state }: { id: string; state: string }): string[] {
 }
 
 const doctor = defineCommand({
-  examples: [["haft mcp doctor", "what is wrong with each server, what it printed, and what to do"]],
+  examples: [
+    ["haft mcp doctor", "what is wrong with each server, what it printed, and what to do"],
+    ["haft mcp doctor files", "the same for one server"],
+  ],
+  operands: [{ name: "NAME", isOptional: true }],
   uses: ["mcp"],
-  async run({ connect, output, interrupted }) {
-    const servers = await waitForServers(await connect(), interrupted);
+  async run({ connect, output, interrupted, operands: [name], ...place }) {
+    const choose = (all: readonly McpServerInfo[]) =>
+      all.filter((server) => name === undefined || server.name === name);
+    const all = await waitForServers(await connect(), interrupted, { choose });
+    const servers = name === undefined ? all : [await requireServer(all, { ...place, name })];
     output.list({ items: servers }, (items) => items.flatMap((server) => diagnose(server, output)));
     return servers.every(({ state }) => state === "ready" || state === "stopped") ? EXIT.done : EXIT.failed;
   },
 });
 
+const approve = defineCommand({
+  examples: [["haft mcp approve files", "see what would be started, and let it start"]],
+  operands: [{ name: "NAME" }],
+  options: { yes: { type: "flag", about: "Approve what is there now, without the question" } },
+  notes: [
+    "A server whose command, address, variables or rights changed since they were approved does not start until you approve them.",
+    "`haft trust` approves what the files of the folder start. Calls of its tools still need approval.",
+  ],
+  uses: ["mcp"],
+  async run({ connect, folder, url, terminal, output, interrupted, operands: [name = ""], options: { yes } }) {
+    const client = await connect();
+    const isNamed = (server: McpServerInfo): boolean => server.name === name;
+    const servers = await waitForServers(client, interrupted, { choose: (all) => all.filter(isNamed) });
+    const server = await requireServer(servers, { folder, url, terminal, name });
+    const launch = (server.launch ?? "").split("\n").map((line) => safeLine(line));
+    if (server.state !== "needs_approval") {
+      output.data(server, () => launch);
+      output.info(`Nothing to approve: "${safeLine(name)}" is ${server.state}.`);
+      return EXIT.done;
+    }
+    for (const line of [...(server.error ?? "").split("\n").map((each) => safeLine(each)), "Would be started:"])
+      output.info(line);
+    for (const line of launch) output.info(`  ${line}`);
+    if (!yes && !isInteractive(terminal)) {
+      output.notice(`Not approved yet. Read it, then run \`haft mcp approve ${safeLine(name)} --yes\`.`);
+      return EXIT.pending;
+    }
+    if (!yes && !(await confirm("Start this server, now and later?", { terminal, signal: interrupted })))
+      return EXIT.pending;
+    // Only what was shown: the configuration may have changed since.
+    const now = await client.mcp.act(name, { action: "approve_launch", hash: server.launchHash });
+    output.data(now, () => diagnose(now, output));
+    return now.state === "ready" ? EXIT.done : EXIT.failed;
+  },
+});
+
+/** Fails if there is no such server, and says so if it only waits for trust. */
+async function requireServer(
+  servers: readonly McpServerInfo[],
+  { name, ...place }: Place & { name: string },
+): Promise<McpServerInfo> {
+  const found = servers.find((server) => server.name === name);
+  if (found) return found;
+  const waiting = (await listUntrusted(place)).find((server) => server.name === name);
+  if (waiting) throw new UsageError(describeUntrusted(waiting), "Review and trust what it starts: haft trust");
+  const names = servers.map((server) => safeLine(server.name));
+  const known = names.length === 0 ? "`haft mcp add NAME -- COMMAND` adds one." : `Servers: ${names.join(", ")}.`;
+  throw new UsageError(`There is no MCP server "${name}".`, known);
+}
+
+type Place = Pick<Invocation, "folder" | "url" | "terminal">;
+
+/** Those of this folder's files that do not start, because nobody has trusted them as they are now. */
+async function listUntrusted({ folder, url, terminal: { env } }: Place): Promise<TrustItem[]> {
+  if (url !== undefined) return [];
+  const { trustStatus } = await import("../../config/trust.ts");
+  // A file that cannot be read is reported where it is used.
+  const status = await trustStatus(folder, { env }).catch(() => undefined);
+  return status?.items.filter(({ kind, isTrusted }) => kind === "mcp_server" && !isTrusted) ?? [];
+}
+
+function describeUntrusted({ name = "", isChanged }: TrustItem): string {
+  return `The MCP server "${safeLine(name)}" is not started: it ${isChanged ? "changed since you trusted it" : "is not trusted yet"}.`;
+}
+
 const ADVICE: Partial<Record<McpServerInfo["state"], (server: McpServerInfo) => string>> = {
   unavailable: () => "Start its command by hand in this folder and read what it prints. Haft keeps trying.",
   needs_sign_in: ({ name }) => `Sign in: haft mcp login ${name}`,
-  needs_approval: () => "Its start command changed since you approved it: look at it in the console, and approve it.",
+  needs_approval: ({ name }) => `What it starts changed since you approved it: haft mcp approve ${safeLine(name)}`,
   connecting: () => "It has not answered yet: it starts slowly, or waits for something.",
 };
 
@@ -526,5 +604,6 @@ export const commands = {
   prompt,
   questions,
   answer,
+  approve,
   doctor,
 };

@@ -20,7 +20,7 @@ const MAX_COUNTED = 100;
 /** Narrower, commands stand alone. */
 const MIN_SIDE_BY_SIDE = 60;
 
-type OverviewClient = Pick<ApiClient, "approvals" | "calls" | "mcp">;
+type OverviewClient = Pick<ApiClient, "approvals" | "calls" | "mcp" | "server">;
 
 interface Overview {
   version: string;
@@ -34,12 +34,14 @@ interface Overview {
   failed: CallInfo[];
   /** Servers that should work and do not. Known to a running server only. */
   mcpDown: Pick<McpServerInfo, "name" | "state" | "error">[];
+  /** Changed settings that the running server uses after a restart. */
+  restartNeeded: readonly string[];
 }
 
 /** `haft` without arguments. Opens no MCP server, and creates nothing. */
 export const overview = defineCommand({
   examples: [["haft", "what is going on here, and what to do next"]],
-  uses: ["approvals", "calls", "mcp"],
+  uses: ["approvals", "calls", "mcp", "server"],
   async run({ output, ...invocation }) {
     const found = await lookAround(invocation, output);
     output.data(found, (shown) => showOverview(shown, output));
@@ -61,15 +63,18 @@ async function lookAround({ folder, url, terminal, connect }: Place, output: Out
     running: [],
     failed: [],
     mcpDown: [],
+    restartNeeded: [],
   };
   if (found.server === undefined && !(await hasStore(folder, env))) return { ...found, hasStore: false };
   const client = await connect({ only: [], connectsMcp: false, runsJobs: false });
-  const [approvals, running, failed, servers] = await Promise.all([
+  const [approvals, running, failed, servers, info] = await Promise.all([
     client.approvals.list({ state: "pending", brief: true }),
     client.calls.list({ status: ["running"], limit: MAX_COUNTED }),
     client.calls.list({ status: ["failed"], from: Date.now() - RECENT_MS, limit: MAX_COUNTED }),
     found.server === undefined ? [] : listServers(client),
+    found.server === undefined ? undefined : client.server.info(),
   ]);
+  found.restartNeeded = info?.configuration?.restartNeeded ?? [];
   found.approvals = approvals.items;
   found.running = running.items;
   found.failed = failed.items;
@@ -100,11 +105,13 @@ async function hasStore(folder: string, env: Invocation["terminal"]["env"]): Pro
 }
 
 function showOverview(found: Overview, { paint, columns }: Output): string[] {
-  const { version, folder, server, approvals, running, failed, mcpDown } = found;
+  const { version, folder, server, approvals, running, failed, mcpDown, restartNeeded } = found;
   const lines = [`${paint("bold", `Haft ${version}`)} in ${safeLine(folder)}`, ""];
   const fact = (name: string, value: string): void => void lines.push(`  ${paint("dim", name.padEnd(10))} ${value}`);
   const detail = (text: string): void => void lines.push(cut(`             ${text}`, columns));
   fact("server", server === undefined ? "not running" : paint("green", server));
+  if (restartNeeded.length > 0)
+    detail(paint("yellow", `restart needed: ${safeLine(restartNeeded.join(", "))} changed`));
   if (!found.hasStore) fact("calls", "none yet");
   else {
     fact("approvals", approvals.length === 0 ? "nothing waits" : paint("yellow", `${approvals.length} waiting`));

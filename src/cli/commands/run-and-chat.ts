@@ -142,6 +142,8 @@ async function openConversation(
     paint: output.paintStderr,
     isVerbose: output.isVerbose,
     by: userName(),
+    describeGrant: async ({ caller, toolName: tool }, { scope, rules }) =>
+      host.haft.policy.describeGrant(rules, { scope, caller, tool, isBroader: true }).sentence,
   });
   const host = await openHaft(folder, {
     ownsProcess: true,

@@ -10,10 +10,8 @@ import { safeLine } from "../output.ts";
 /** No tools, no MCP servers, no jobs. */
 const STORE_ONLY = { only: [], connectsMcp: false, runsJobs: false };
 
-type Place = { stateFolder: string } | { url: string };
-
 /** Works without opening the store: these commands are for stores that cannot be opened. */
-async function findStore({ folder, terminal }: Pick<Invocation, "folder" | "terminal">): Promise<Place> {
+async function findStore({ folder, terminal }: Pick<Invocation, "folder" | "terminal">) {
   const { env } = terminal;
   const { loadConfig } = await import("../../config/load-config.ts");
   const url = await loadConfig({ folder, env }).then(
@@ -21,33 +19,12 @@ async function findStore({ folder, terminal }: Pick<Invocation, "folder" | "term
     // A broken configuration must not keep anybody from the store's file.
     () => undefined,
   );
-  return url === undefined ? { stateFolder: stateFolderOf(folder, { env }) } : { url };
+  const { engineOf } = await import("../../store/store-engines.ts");
+  return engineOf(url === undefined ? { stateFolder: stateFolderOf(folder, { env }) } : { url });
 }
 
-async function refuseUrl(url: string, purpose: "backUp" | "restore"): Promise<never> {
-  const { urlEngineOf } = await import("../../store/url-engines.ts");
-  const { title, tools } = urlEngineOf(url);
-  throw new UsageError(`The store is in ${title}: use ${tools[purpose]}.`);
-}
-
-async function checkUrl(url: string): Promise<StoreReport> {
-  const { placeOf, urlEngineOf } = await import("../../store/url-engines.ts");
-  const engine = urlEngineOf(url);
-  const report: StoreReport = { engine: engine.name, place: placeOf(url), problems: [], tables: [] };
-  try {
-    const database = await engine.open(url);
-    await database.close();
-  } catch (error) {
-    report.problems.push(error instanceof Error ? error.message : String(error));
-  }
-  return report;
-}
-
-async function checkFile(stateFolder: string): Promise<StoreReport> {
-  const { checkStoreFile } = await import("../../store/store-check.ts");
-  const { storeFileOf } = await import("../../store/store-restore.ts");
-  const { file, ...found } = await checkStoreFile(storeFileOf(stateFolder));
-  return { engine: "sqlite", place: file, ...found };
+function useProgram(title: string, program: string): UsageError {
+  return new UsageError(`The store is in ${title}: use ${program}.`);
 }
 
 const check = defineCommand({
@@ -59,8 +36,8 @@ const check = defineCommand({
   async run({ url, connect, output, ...invocation }) {
     let report: StoreReport;
     if (url === undefined) {
-      const place = await findStore(invocation);
-      report = "url" in place ? await checkUrl(place.url) : await checkFile(place.stateFolder);
+      const { engine, place } = await findStore(invocation);
+      report = { engine: engine.name, ...(await engine.check(place)) };
     } else report = await (await connect(STORE_ONLY)).store.check();
     output.data(report, ({ place, bytes, tables, problems }) => [
       `${safeLine(place)}${bytes === undefined ? "" : `, ${bytes} bytes`}`,
@@ -74,7 +51,8 @@ const check = defineCommand({
       ...(problems.length === 0 ? ["The store is sound."] : problems.map((problem) => `Damaged: ${safeLine(problem)}`)),
     ]);
     if (report.problems.length === 0) return EXIT.done;
-    if (report.engine === "sqlite") {
+    const { engineNamed } = await import("../../store/store-engines.ts");
+    if (typeof engineNamed(report.engine)?.restore === "function") {
       output.info("`haft store restore` builds a new store from the readable parts. The damaged file is kept.");
     }
     return EXIT.failed;
@@ -99,10 +77,9 @@ const backup = defineCommand({
 });
 
 async function makeBackup(invocation: Pick<Invocation, "folder" | "terminal">, file: string | undefined) {
-  const place = await findStore(invocation);
-  if ("url" in place) return refuseUrl(place.url, "backUp");
-  const { backUpStore } = await import("../../store/store-restore.ts");
-  return backUpStore(place.stateFolder, pathOf(invocation, file));
+  const { engine, place } = await findStore(invocation);
+  if (typeof engine.backUp === "string") throw useProgram(engine.title, engine.backUp);
+  return engine.backUp(place, pathOf(invocation, file));
 }
 
 /** Relative to the folder in which the command is run, not to `--folder`. */
@@ -122,11 +99,9 @@ const restore = defineCommand({
   async run({ operands: [file], options: { empty }, url, output, ...invocation }) {
     if (url !== undefined) throw new UsageError("A store is restored on its own machine, without --url.");
     if (file !== undefined && empty) throw new UsageError("Give a backup or --empty, not both.");
-    const place = await findStore(invocation);
-    if ("url" in place) return refuseUrl(place.url, "restore");
-    const { restoreStore } = await import("../../store/store-restore.ts");
-    const { stateFolder } = place;
-    const result = await restoreStore({ stateFolder, backup: pathOf(invocation, file), isEmpty: empty });
+    const { engine, place } = await findStore(invocation);
+    if (typeof engine.restore === "string") throw useProgram(engine.title, engine.restore);
+    const result = await engine.restore(place, { backup: pathOf(invocation, file), isEmpty: empty });
     output.data(result, ({ file: restored, kept, tables }) => [
       ...showColumns(
         tables

@@ -40,18 +40,18 @@ function isScope(word: string): word is Scope {
 }
 
 const list = defineCommand({
-  examples: [["haft token list", "which programs can use the servers of this folder, and their scopes"]],
+  examples: [["haft token list", "which programs and browsers can use the servers of this folder, and their scopes"]],
   uses: ["tokens"],
   async run({ connect, output }) {
     const client = await connect();
     const page = await client.tokens.list();
     output.list(page, (tokens) =>
       showColumns(
-        tokens.map(({ id, name, scopes, createdAt, expiresAt }) => [
+        tokens.map(({ id, name, scopes, kind, createdAt, expiresAt }) => [
           id,
           safeLine(name),
           scopes.join(","),
-          `created ${showTime(createdAt)}${expiresAt === undefined ? "" : `, until ${showTime(expiresAt)}`}`,
+          `${kind === "session" ? "browser, signed in" : "created"} ${showTime(createdAt)}${expiresAt === undefined ? "" : `, until ${showTime(expiresAt)}`}`,
         ]),
         { paint: output.paint, styles: ["bold", "cyan"] },
       ),
@@ -61,7 +61,7 @@ const list = defineCommand({
 });
 
 const revoke = defineCommand({
-  examples: [["haft token revoke 1a2b3c", "by its id, as `haft token list` shows it"]],
+  examples: [["haft token revoke 1a2b3c", "by its id, as `haft token list` shows it; signs a browser out"]],
   operands: [{ name: "ID" }],
   uses: ["tokens"],
   async run({ connect, output, operands: [id = ""] }) {

@@ -43,6 +43,13 @@ export const trust = defineCommand({
     const { status: now } = await config.trust(folder, { ...user, digests: open.map(({ digest }) => digest) });
     if (yes) await config.trust(folder, { ...user, digests: [] });
     output.info(now === "trusted" ? "Trusted." : "Something changed meanwhile and is not trusted: look again.");
+    if (now === "trusted" && open.some(({ kind }) => kind === "mcp_server"))
+      output.info("Its MCP servers start as shown. Calls of their tools still need approval.");
+    if (now === "trusted" && open.some(({ kind, isChanged }) => kind === "plugin" && !isChanged)) {
+      const { findRunningServer } = await import("../running-server.ts");
+      const server = await findRunningServer(folder, { ...user, anySettings: true, warn: () => undefined });
+      if (server) output.info(`Restart the server (${server.url}): it loads new plugins when it starts.`);
+    }
     return now === "trusted" ? EXIT.done : EXIT.pending;
   },
 });
@@ -72,8 +79,9 @@ type Asking = Pick<Invocation, "terminal" | "output" | "interrupted">;
 
 /** One question for the whole folder. It says what the answer covers. */
 function coverage(count: number): string {
-  const parts = count === 1 ? "the part" : `the ${count} parts`;
-  return `Trust this folder? That lets ${parts} listed above run or loosen rules, as they are now. Commands still ask as before.`;
+  const parts =
+    count === 1 ? "the setting above that is not trusted" : `the ${count} settings above that are not trusted`;
+  return `Trust this folder? Then ${parts} can run or loosen rules, as shown. Commands still ask as before.`;
 }
 
 function showItems({ items }: TrustStatus, { paint }: Output): string[] {

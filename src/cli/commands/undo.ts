@@ -41,14 +41,52 @@ export const undo = defineCommand({
     const request = { call, session: call === undefined ? session : undefined, force: force || undefined };
     const outcome = await client.undo.run(request).catch((thrown: unknown) => {
       if (!isApiError(thrown, "stale")) throw thrown;
-      const next = "`--force` undoes it anyway; undo that undo to get back what it overwrote.";
+      const next = "`--force` undoes it anyway; `haft redo` brings back what it overwrote.";
       throw new CommandError(thrown.message, { exitCode: EXIT.failed, code: "stale", next });
     });
     output.data(outcome, ({ undone }) => showChanges(undone, output));
-    output.info(outcome.undone.length === 0 ? "There was nothing to undo." : `Undone: ${outcome.undone.length}.`);
+    if (outcome.undone.length === 0) output.info("There was nothing to undo.");
+    else
+      output.info(`Undone: ${outcome.undone.length}. To take that back: haft redo ${outcome.undoId ?? ""}`.trimEnd());
     return EXIT.done;
   },
 });
+
+export const redo = defineCommand({
+  examples: [
+    ["haft redo", "take back the last undo"],
+    ["haft redo call_1", "make the changes of this call again"],
+    ["haft redo undo-4f2", "take back this undo"],
+  ],
+  operands: [{ name: "UNDO_OR_CALL", isOptional: true }],
+  options: { force: { type: "flag", about: "Redo even if a file has changed since" } },
+  notes: ["All or nothing: if a file has changed since the undo, nothing is redone and the file is named."],
+  uses: ["undo"],
+  async run({ connect, output, operands: [named], options: { force } }) {
+    const client = await connect({ only: [] });
+    const undoId = named ?? (await findLastUndo(client));
+    const of = undoId.startsWith("undo-") ? { undo: undoId } : { call: undoId };
+    const outcome = await client.undo.redo({ ...of, force: force || undefined }).catch((thrown: unknown) => {
+      if (!isApiError(thrown, "stale")) throw thrown;
+      throw new CommandError(thrown.message, {
+        exitCode: EXIT.failed,
+        code: "stale",
+        next: "`--force` redoes it anyway; `haft redo` again brings back what it overwrote.",
+      });
+    });
+    output.data(outcome, ({ undone }) => showChanges(undone, output));
+    output.info(outcome.undone.length === 0 ? "There was nothing to redo." : `Redone: ${outcome.undone.length}.`);
+    return EXIT.done;
+  },
+});
+
+async function findLastUndo(client: UndoClient): Promise<string> {
+  const { items } = await client.undo.list({ limit: 500 });
+  const last = items.find(({ isUndo, state, callId }) => isUndo && state === "done" && callId !== undefined);
+  if (last?.callId === undefined) throw new Error("There is nothing to redo: no undo was made here.");
+  // Each call of a session is undone under an id of its own, below that of the whole undo.
+  return last.callId.replace(/\/\d+$/, "");
+}
 
 /** What the tool did. Its name is often the same word as the kind of the change. */
 const KINDS: Readonly<Record<ChangeInfo["kind"], string>> = {
@@ -65,7 +103,10 @@ type UndoClient = Pick<ApiClient, "undo">;
 async function findLast(client: UndoClient): Promise<string> {
   const { items } = await client.undo.list({ limit: 500 });
   const change = items.find(({ state, callId, isUndo }) => state === "done" && callId !== undefined && !isUndo);
-  if (change?.callId === undefined) throw new Error("There is nothing to undo: tools have changed nothing here.");
+  if (change?.callId === undefined) {
+    const why = items.length === 0 ? "tools have changed nothing here" : "every change was undone";
+    throw new Error(`There is nothing to undo: ${why}.`);
+  }
   return change.callId;
 }
 

@@ -3,7 +3,7 @@ import { defineCommand } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { safe } from "../output.ts";
 import type { Tool } from "../../core/tool.ts";
-import { urlEngineOf } from "../../store/url-engines.ts";
+import { engineOf } from "../../store/store-engines.ts";
 
 const GRACE_MS = 30_000;
 
@@ -64,7 +64,7 @@ export const worker = defineCommand({
 
 function nameOfQueue(queue: string, url: string | undefined): string {
   if (queue === "redis") return "Redis queue";
-  return url === undefined ? "store of this folder" : `${urlEngineOf(url).title} store`;
+  return url === undefined ? "store of this folder" : `${engineOf({ url }).engine.title} store`;
 }
 
 /** Keeps the process alive: a worker that waits for jobs has no other handle that would. */
