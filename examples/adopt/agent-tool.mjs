@@ -7,6 +7,7 @@ const send = {
   label: "Send",
   description: "Sends a mail",
   parameters: Type.Object({ to: Type.String() }),
+  needsApproval: false, // without it, each call waits for a person
   async execute(toolCallId, params, signal, onUpdate) {
     onUpdate({ content: [{ type: "text", text: "half" }] });
     return { content: [{ type: "text", text: `sent to ${params.to}` }] };

@@ -5,16 +5,25 @@ import { z } from "zod";
 const greet = {
   name: "greet",
   description: "Greets",
+  kind: "readonly",
   parameters: z.object({ name: z.string() }),
   execute: async (params) => `hello ${params.name}`,
 };
 const double = {
   id: "double",
   description: "Doubles",
+  kind: "readonly",
   params: [{ name: "n", type: "number" }],
   execute: ({ n }) => n * 2,
 };
-const report = { name: "report", description: "Writes a report", params: [], async: true, execute: () => "written" };
+const report = {
+  name: "report",
+  description: "Writes a report",
+  needsApproval: false,
+  params: [],
+  async: true,
+  execute: () => "written",
+};
 const haft = createHaft({ tools: [greet, double, report] });
 console.log((await haft.execute("greet", { name: "Ann" })).display); //> hello Ann
 console.log((await haft.execute("double", { n: 2 })).details); //> 4

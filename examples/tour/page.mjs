@@ -1,36 +1,25 @@
-export interface PageOptions {
-  language: Language;
-  colour: boolean;
-  write(line: string): void;
-}
-
-interface Line {
-  label: string;
-  value: string;
-}
-
 /** Prints numbered steps with aligned lines, and counts the checks. */
 export class Page {
   passed = 0;
   failed = 0;
-  readonly #options: PageOptions;
+  #options;
   #steps = 0;
-  #lines: Line[] = [];
+  #lines = [];
 
-  constructor(options: PageOptions) {
+  constructor(options) {
     this.#options = options;
   }
 
-  heading(text: Phrase): void {
+  heading(text) {
     this.#options.write(this.#paint(`=== ${this.#print(text)} ===`, BOLD));
   }
 
-  plain(text: Phrase): void {
+  plain(text) {
     this.#options.write(this.#print(text));
   }
 
   /** Prints a step after it has ended, because only then the width of its labels is known. */
-  async step(title: Phrase, run: () => Promise<void>): Promise<void> {
+  async step(title, run) {
     this.#lines = [];
     const number = `${++this.#steps}. `;
     try {
@@ -48,7 +37,7 @@ export class Page {
   }
 
   /** A value that is the same in both languages may be a string. */
-  print(label: Phrase, value: Phrase | string): void {
+  print(label, value) {
     this.#lines.push({
       label: `${this.#print(label)}:`,
       value: typeof value === "string" ? value : this.#print(value),
@@ -56,7 +45,7 @@ export class Page {
   }
 
   /** Prints a tick if the check holds; otherwise also prints `got`. */
-  check(label: Phrase, holds: boolean, outcome: Phrase, got?: string): void {
+  check(label, holds, outcome, got) {
     if (holds) this.passed++;
     else this.failed++;
     const mark = holds ? "✅" : "❌";
@@ -64,11 +53,11 @@ export class Page {
     this.print(label, `${mark} ${this.#print(outcome)}${instead}`);
   }
 
-  #print(text: Phrase): string {
+  #print(text) {
     return translate(text, this.#options.language);
   }
 
-  #paint(text: string, code: number): string {
+  #paint(text, code) {
     return this.#options.colour ? `\u001b[${code}m${text}\u001b[0m` : text;
   }
 }
@@ -76,26 +65,18 @@ export class Page {
 const BOLD = 1;
 
 /** Columns on a terminal: Chinese characters and full-width signs take two. */
-function widthOf(text: string): number {
+function widthOf(text) {
   return Array.from(text).reduce((width, character) => width + (WIDE.test(character) ? 2 : 1), 0);
 }
 
 const WIDE = /[\p{Script=Han}\u3000-\u303f\uff00-\uff60]/u;
 
-export type Language = "en" | "zh";
-
-/** A text in both languages. */
-export type Phrase = readonly [english: string, chinese: string];
-
-function translate([english, chinese]: Phrase, language: Language): string {
+function translate([english, chinese], language) {
   return language === "zh" ? chinese : english;
 }
 
 /** `--lang`, or else the locale, in the POSIX order of its variables. */
-export function chooseLanguage(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Language {
+export function chooseLanguage(args, environment) {
   const language = readOption(args);
   if (language !== undefined) {
     if (language === "en" || language === "zh") return language;
@@ -105,7 +86,7 @@ export function chooseLanguage(
   return /^zh/i.test(locale) ? "zh" : "en";
 }
 
-function readOption(args: readonly string[]): string | undefined {
+function readOption(args) {
   const [first, second, ...rest] = args;
   if (first === undefined) return undefined;
   const value = first.startsWith("--lang=") ? first.slice("--lang=".length) : first === "--lang" ? second : undefined;

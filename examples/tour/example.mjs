@@ -1,23 +1,18 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { textOf } from "../core/content.ts";
-import type { ErrorCode } from "../core/error.ts";
-import type { ToolResult } from "../core/result.ts";
-import { isObject } from "../schema/json-schema.ts";
-import { openWorkspace } from "../workspace.ts";
-import type { Phrase } from "./page.ts";
-import type { Example, Play } from "./run-tour.ts";
-import { shownName } from "./steps.ts";
+import { textOf } from "haft";
+import { openWorkspace } from "haft/workspace";
+import { shownName } from "./steps.mjs";
 
 /** In display order. */
 const NAMES = ["Read", "Edit", "Write", "Glob", "Grep", "Bash"];
 
 /** Six of the workspace tools in a temporary folder, which `close` removes. */
-export function openExample(): Example {
+export function openExample() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "haft-tour-")));
-  const at = (name: string): string => join(folder, name);
-  const onDisk = (name: string): string => (existsSync(at(name)) ? readFileSync(at(name), "utf8") : "");
+  const at = (name) => join(folder, name);
+  const onDisk = (name) => (existsSync(at(name)) ? readFileSync(at(name), "utf8") : "");
   writeFileSync(at("today.md"), "Buy oil.\nSharpen the axe.\nOil the axe.\n");
   writeFileSync(at("ideas.md"), "A handle for every tool.\n");
   const workspace = openWorkspace(folder);
@@ -67,17 +62,11 @@ export function openExample(): Example {
   };
 }
 
-interface PlayFolder {
-  at(name: string): string;
-  /** The content of a file, read without the tools; "" if it does not exist. */
-  onDisk(name: string): string;
-}
-
-const RESULT: Phrase = ["Result", "结果"];
-const SUCCESS: Phrase = ["success", "成功"];
+const RESULT = ["Result", "结果"];
+const SUCCESS = ["success", "成功"];
 
 /** The calls of each tool, in order and in the same folder, with their expected results. */
-function playTools({ at, onDisk }: PlayFolder): Play[] {
+function playTools({ at, onDisk }) {
   const today = at("today.md");
   const plan = at("plan/first.md");
 
@@ -207,18 +196,18 @@ function playTools({ at, onDisk }: PlayFolder): Play[] {
   ];
 }
 
-function failedWith(result: ToolResult, code: ErrorCode): boolean {
+function failedWith(result, code) {
   return result.status === "failed" && result.error.code === code;
 }
 
-function contentOf({ details }: ToolResult): string {
-  return isObject(details) && typeof details["content"] === "string" ? details["content"] : "";
+function contentOf({ details }) {
+  return details?.content ?? "";
 }
 
-function countOf({ details }: ToolResult): unknown {
-  return isObject(details) ? details["count"] : undefined;
+function countOf({ details }) {
+  return details?.count;
 }
 
-function linesOf({ content }: ToolResult): string {
+function linesOf({ content }) {
   return textOf(content).split("\n").sort().join(" ");
 }

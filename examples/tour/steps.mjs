@@ -1,36 +1,30 @@
-import { createChain } from "../core/chain.ts";
-import { textOf } from "../core/content.ts";
-import { createTool } from "../core/create-tool.ts";
-import { ToolValidationError } from "../core/error.ts";
-import type { AnyTool, DialectName } from "../core/tool.ts";
-import { createHaft } from "../runtime.ts";
-import type { Play, TourStep } from "./run-tour.ts";
+import { createChain, createHaft, createTool, textOf } from "haft";
 
 /** The dialect of the tour: its names are Read, Edit, Write, Glob, Grep and Bash. */
-const DIALECT: DialectName = "claude";
+const DIALECT = "claude";
 
 /** The name of a tool in the dialect. Its other names work as well. */
-export function shownName(tool: AnyTool): string {
+export function shownName(tool) {
   return tool.getFunctionDeclaration(DIALECT).name;
 }
 
-function firstOf(tools: readonly AnyTool[]): AnyTool {
+function firstOf(tools) {
   return required(tools[0]);
 }
 
-function required<T>(value: T | undefined): T {
+function required(value) {
   if (value === undefined) throw new Error("The example of the tour is incomplete.");
   return value;
 }
 
-function shownNames(tools: readonly AnyTool[]): string {
+function shownNames(tools) {
   return tools.map(shownName).join(", ");
 }
 
-export const registerTools: TourStep = {
+export const registerTools = {
   title: ["Create a tool registry and register the built-in tools", "创建工具注册表并注册内置工具"],
   async run({ haft, example, page }) {
-    const received: string[] = [];
+    const received = [];
     const unsubscribe = haft.registry.on("tool_registered", ({ toolName }) => received.push(toolName));
     const registered = haft.registry.registerMany(example.tools);
     unsubscribe();
@@ -47,7 +41,7 @@ export const registerTools: TourStep = {
     );
     page.check(["Same name again", "重复注册"], isRefused(), ["refused", "正确拒绝"]);
 
-    function isRefused(): boolean {
+    function isRefused() {
       try {
         haft.register(firstOf(example.tools));
         return false;
@@ -58,7 +52,7 @@ export const registerTools: TourStep = {
   },
 };
 
-export const getTools: TourStep = {
+export const getTools = {
   title: ["Get a tool by its name", "按名称获取工具"],
   async run({ haft, example, page }) {
     const first = firstOf(example.tools);
@@ -79,7 +73,7 @@ export const getTools: TourStep = {
   },
 };
 
-export const filterTools: TourStep = {
+export const filterTools = {
   title: ["Filter read-only and changing tools", "测试只读/写入工具过滤"],
   async run({ haft, example, page }) {
     const readOnly = shownNames(haft.registry.list({ isReadOnly: true }));
@@ -89,7 +83,7 @@ export const filterTools: TourStep = {
   },
 };
 
-export const planMode: TourStep = {
+export const planMode = {
   title: ["Plan mode: read-only tools only", "Plan 模式：只有只读工具"],
   async run({ haft, example, page }) {
     const shown = haft.toLLMTools({ mode: "plan", dialect: DIALECT }).map(({ name }) => name);
@@ -111,7 +105,7 @@ export const planMode: TourStep = {
   },
 };
 
-export const findTools: TourStep = {
+export const findTools = {
   title: ["Find tools by category, tag and words", "按分类、标签和关键词查找"],
   async run({ haft, example, page }) {
     const { category, tag, query, finds } = example.search;
@@ -137,7 +131,7 @@ export const findTools: TourStep = {
 };
 
 /** A step for one tool: its calls, made one after the other. */
-export function playTool({ tool, calls }: Play): TourStep {
+export function playTool({ tool, calls }) {
   return {
     title: [`Execute ${tool}`, `测试 ${tool} 工具`],
     async run({ haft, page }) {
@@ -150,7 +144,7 @@ export function playTool({ tool, calls }: Play): TourStep {
   };
 }
 
-export const mcpTools: TourStep = {
+export const mcpTools = {
   title: ["Register and unregister an MCP tool", "测试 MCP 工具注册"],
   async run({ haft, example, page }) {
     const taken = shownName(firstOf(example.tools));
@@ -166,7 +160,7 @@ export const mcpTools: TourStep = {
     const removed = haft.registry.unregister("list_issues");
     page.check(["After unregistering", "注销后"], removed && !haft.registry.has("list_issues"), ["removed", "已移除"]);
 
-    function isRefused(): boolean {
+    function isRefused() {
       try {
         haft.registry.register(toolOfServer(taken));
         return false;
@@ -178,7 +172,7 @@ export const mcpTools: TourStep = {
 };
 
 /** A tool with JSON Schema, as servers describe their tools. */
-function toolOfServer(name: string): AnyTool {
+function toolOfServer(name) {
   return createTool({
     name,
     description: "List the issues of a project",
@@ -194,7 +188,7 @@ function toolOfServer(name: string): AnyTool {
   });
 }
 
-export const buildCall: TourStep = {
+export const buildCall = {
   title: ["Build a call, execute it later", "build 方法：先构建，后执行"],
   async run({ haft, example, page }) {
     const { tool: name, input, misspelt } = example.call;
@@ -214,18 +208,18 @@ export const buildCall: TourStep = {
     );
     page.check(["Bad input", "错误参数"], isRefused(), ["refused at once", "立即拒绝"]);
 
-    function isRefused(): boolean {
+    function isRefused() {
       try {
         tool.build(misspelt);
         return false;
       } catch (error) {
-        return error instanceof ToolValidationError;
+        return error.code === "invalid_input";
       }
     }
   },
 };
 
-export const refuseInput: TourStep = {
+export const refuseInput = {
   title: ["Validate: the error, and what was meant", "参数验证：错在哪里，本意是什么"],
   async run({ haft, example, page }) {
     const { tool, misspelt, near } = example.call;
@@ -256,7 +250,7 @@ export const refuseInput: TourStep = {
   },
 };
 
-export const denyTool: TourStep = {
+export const denyTool = {
   title: ["Policy: a denied tool does not exist", "策略：被拒绝的工具等于不存在"],
   async run({ example, page }) {
     const { tool: name, input, happened } = example.denied;
@@ -282,7 +276,7 @@ export const denyTool: TourStep = {
   },
 };
 
-export const askFirst: TourStep = {
+export const askFirst = {
   title: ["Ask a person first", "先征求用户确认"],
   async run({ example, page }) {
     const { tool, approved: first, denied: second, shows, happened } = example.requested;
@@ -318,10 +312,10 @@ export const askFirst: TourStep = {
 
 const PARTS = ["oak", "ash", "elm", "yew"];
 
-export const streamProgress: TourStep = {
+export const streamProgress = {
   title: ["Stream: progress while a tool runs, and stop it", "流式输出：执行中报告进度，并可中断"],
   async run({ haft, example, page }) {
-    const seen: string[] = [];
+    const seen = [];
     haft.register({
       name: "count_trees",
       description: "Count the trees, one kind after the other",
@@ -355,7 +349,7 @@ export const streamProgress: TourStep = {
 
     const { tool, input, begins } = example.slow;
     const stop = new AbortController();
-    const onUpdate = (): void => stop.abort();
+    const onUpdate = () => stop.abort();
     const stopped = await haft.execute(tool, input, { signal: stop.signal, onUpdate });
     page.check(
       [`${tool}, aborted`, `中断 ${tool}`],
@@ -366,11 +360,11 @@ export const streamProgress: TourStep = {
   },
 };
 
-export const chainTools: TourStep = {
+export const chainTools = {
   title: ["Chain: several tools are one tool", "工具链：多个工具组成一个工具"],
   async run({ haft, example, page }) {
     const { steps, input, gives } = example.chain;
-    const parameters = { type: "object", additionalProperties: true } as const;
+    const parameters = { type: "object", additionalProperties: true };
     haft.register(createChain({ name: "tour_chain", description: "Run the steps in order", parameters, steps }));
     const result = await haft.execute("tour_chain", input);
     page.print(["Steps", "步骤"], steps.map(({ tool }) => tool).join(" → "));
@@ -391,7 +385,7 @@ export const chainTools: TourStep = {
   },
 };
 
-export const readStatistics: TourStep = {
+export const readStatistics = {
   title: ["Statistics: every call was counted", "统计：每次调用都有记录"],
   async run({ haft, example, page }) {
     const { total, callStats } = haft.getStats();
