@@ -1,151 +1,152 @@
 import { Check, OctagonAlert, X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
-import { useScope } from "../../use-scope.ts";
-import { isWithoutEffect, RuleChoice, useRuleEffect } from "./rule-choice.tsx";
 import { useSettled } from "../../parts/use-settled.ts";
+import { useScope } from "../../use-scope.ts";
+import { Delivery } from "./answer-lines.tsx";
+import { Unseen } from "./call-effect.tsx";
+import { GrantChoice, type GrantScope, Sentence, type Yes } from "./grant-choice.tsx";
+import type { AnswerLine } from "./use-answers.ts";
 
 const words = defineWords({
   en: {
     answers: "Answers",
     allow: "Approve once",
-    allowCritical: "Approve once…",
-    session: "This session",
+    allowMore: "Approve once…",
+    session: "This session…",
     always: "Always…",
-    saveAlways: "Save and always approve",
-    saveSession: "Save for this session",
     refuse: "Deny",
     reason: "Reason for the model (optional)",
     addReason: "Reason",
     cancel: "Cancel",
-    confirm: "Yes, run it",
-    critical: "This is critical.",
-    unshown: "Its effect cannot be shown.",
     sure: "Approve it anyway?",
-    keySession: "Approve, and allow the same for this session",
-    keyAlways: "Always: shows the rule first; Ctrl+Enter in the field saves it",
+    critical: "This is critical.",
+    confirmCritical: "Yes, run it",
+    unseen: "You have not been shown everything.",
+    confirmUnseen: "Approve without seeing all",
+    folded: "Parts of the changes are folded. Open them to see them.",
+    broader: "This allows more than what is shown, and the risk is high.",
+    confirmBroader: "Allow all of that",
+    keySession: "This session: shows first what it allows",
+    keyAlways: "Always: shows first what it allows",
     keyReason: "Give a reason; Ctrl+Enter in the field denies with it",
     keyEscape: "Leave a field, cancel",
-    keyConfirm: "Confirm a critical approval",
+    keyConfirm: "Confirm what is critical, not shown, or more than shown",
     noScope: "You can view but not answer: your sign-in lacks the scope approve.",
   },
   zh: {
     answers: "回答",
     allow: "批准一次",
-    allowCritical: "批准一次…",
-    session: "本会话",
+    allowMore: "批准一次…",
+    session: "本会话…",
     always: "总是…",
-    saveAlways: "保存并总是批准",
-    saveSession: "保存到本会话",
     refuse: "拒绝",
     reason: "理由，会告诉模型（可选）",
     addReason: "理由",
     cancel: "取消",
-    confirm: "是，运行",
-    critical: "这是极高风险操作。",
-    unshown: "无法显示其效果。",
     sure: "仍然批准吗？",
-    keySession: "批准，并在本会话中允许同类调用",
-    keyAlways: "总是：先查看规则；在输入框中按 Ctrl+Enter 保存",
+    critical: "这是极高风险操作。",
+    confirmCritical: "是，运行",
+    unseen: "没有向你显示全部内容。",
+    confirmUnseen: "未看全部，仍然批准",
+    folded: "部分修改已折叠，展开后才能看到。",
+    broader: "这会允许超出所示的内容，而且风险高。",
+    confirmBroader: "全部允许",
+    keySession: "本会话：先显示会允许什么",
+    keyAlways: "总是：先显示会允许什么",
     keyReason: "填写理由；在输入框中按 Ctrl+Enter 带理由拒绝",
     keyEscape: "离开输入框，取消",
-    keyConfirm: "确认极高风险的批准",
+    keyConfirm: "确认极高风险、未显示或超出所示的内容",
     noScope: "你可以查看，但不能回答：当前登录没有 approve 权限。",
   },
 });
 
 interface AnswerBarProps {
   approval: ApprovalInfo;
+  /** A part of what the call would do is folded, and was never opened. */
+  isFolded: boolean;
+  line: AnswerLine | undefined;
   onAnswer: (request: ApprovalAnswerRequest) => void;
 }
 
+/** A yes that needs a second step, or may need one. */
+type Step = { choose: GrantScope } | { confirm: Yes };
+
 /** The choices for one question. It stays visible however long the card is. */
-export function AnswerBar({ approval, onAnswer }: AnswerBarProps) {
+export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps) {
   const w = useWords(words);
   const [reason, setReason] = useState("");
   const [hasReason, setHasReason] = useState(false);
-  const [rule, setRule] = useState(approval.rule ?? "");
-  const [isEditing, setEditing] = useState(false);
-  const [armed, setArmed] = useState<ApprovalAnswerRequest>();
+  const [step, setStep] = useState<Step>();
   const reasonBox = useRef<HTMLTextAreaElement>(null);
-  const ruleBox = useRef<HTMLTextAreaElement>(null);
   const mayAnswer = useScope("approve");
   // A key or a click that was meant for the card shown before is ignored.
-  const isSettled = useSettled(approval.id) && mayAnswer;
-  const { effect, isKnown } = useRuleEffect(rule, approval, isSettled && approval.rule !== undefined);
-
-  const isUnshown = approval.preview?.unshown !== undefined;
-  const needsConfirmation = isUnshown || approval.risk.level === "critical";
-  const canSave = approval.rule !== undefined;
-  const isEdited = rule.trim() !== approval.rule?.trim();
-  // A choice without an effect is not offered, and a rule that was edited not before its effect is known.
-  const isRuleBad =
-    rule.trim() === "" || effect?.problem !== undefined || isWithoutEffect(effect) || (isEdited && !isKnown);
+  const isSettled = useSettled(approval.id) && mayAnswer && line?.state !== "sending";
+  const reasonsFor = (yes: Yes): Reason[] =>
+    reasonsToConfirm({ approval, yes, folded: isFolded ? w.folded : undefined });
+  const needsMore = (yes: Yes): boolean => reasonsFor(yes).length > 0;
+  const offers = (scope: GrantScope): boolean => approval.grants?.some((grant) => grant.scope === scope) ?? false;
 
   const send = (request: ApprovalAnswerRequest): void => {
-    const note = reason.trim() === "" ? undefined : reason.trim();
-    onAnswer({ ...request, reason: note, confirmUnshown: isUnshown && request.decision !== "deny" ? true : undefined });
+    setStep(undefined);
+    onAnswer({ ...request, reason: reason.trim() === "" ? undefined : reason.trim() });
   };
-  const approve = (decision: "once" | "session" | "always"): void => {
-    if (!isSettled || (decision !== "once" && (!canSave || isRuleBad))) return;
-    const request = decision === "once" ? { decision } : { decision, rule: rule.trim() };
-    if (needsConfirmation) setArmed(request);
-    else send(request);
+  const approve = (yes: Yes): void => {
+    if (!isSettled) return;
+    if (needsMore(yes)) setStep({ confirm: yes });
+    else send({ decision: yes.decision, rule: yes.rule });
   };
   const deny = (): void => {
     if (isSettled) send({ decision: "deny" });
   };
-  const editRule = (): void => {
-    if (canSave && mayAnswer) setEditing(true);
+  const choose = (scope: GrantScope): void => {
+    if (isSettled && offers(scope)) setStep({ choose: scope });
   };
+  const close = (): void => setStep(undefined);
   const openReason = (): void => setHasReason(true);
   useEffect(() => {
     if (hasReason) reasonBox.current?.focus();
   }, [hasReason]);
-  useEffect(() => {
-    if (isEditing) ruleBox.current?.focus();
-  }, [isEditing]);
-  const close = (): void => {
-    setArmed(undefined);
-    setEditing(false);
-  };
   const focusReason = (): void => {
     openReason();
     reasonBox.current?.focus();
   };
+  const isFirst = step === undefined;
   useKeys({
-    y: { label: w.allow, run: () => approve("once") },
-    s: { label: w.keySession, run: () => approve("session") },
-    a: { label: w.keyAlways, run: editRule },
+    y: { label: w.allow, run: () => isFirst && approve({ decision: "once" }) },
+    s: { label: w.keySession, run: () => isFirst && choose("session") },
+    a: { label: w.keyAlways, run: () => isFirst && choose("always") },
     n: { label: w.refuse, run: deny },
-    r: { label: w.keyReason, run: focusReason },
+    r: { label: w.keyReason, run: () => isFirst && focusReason() },
     Escape: { label: w.keyEscape, run: close },
   });
 
   if (!mayAnswer) return <p className="answer-bar notice warn">{w.noScope}</p>;
-  if (armed) {
-    return <Confirmation approval={approval} isUnshown={isUnshown} onConfirm={() => send(armed)} onCancel={close} />;
+  if (step && "choose" in step) {
+    return <GrantChoice approval={approval} scope={step.choose} onSave={approve} onCancel={close} />;
   }
+  if (step) {
+    const { confirm: yes } = step;
+    const confirmed = {
+      confirmUnshown: approval.unseen === undefined ? undefined : true,
+      confirmBroader: isBroad(approval, yes) || undefined,
+    };
+    return (
+      <Confirmation
+        id={approval.id}
+        reasons={reasonsFor(yes)}
+        onConfirm={() => send({ decision: yes.decision, rule: yes.rule, ...confirmed })}
+        onCancel={close}
+      />
+    );
+  }
+  const isDangerous = needsMore({ decision: "once" });
   return (
     <div className="answer-bar" role="group" aria-label={w.answers}>
-      {canSave ? (
-        <RuleChoice
-          approval={approval}
-          rule={rule}
-          effect={effect}
-          isEditing={isEditing}
-          box={ruleBox}
-          onEdit={setRule}
-          onLeave={() => {
-            ruleBox.current?.blur();
-            setEditing(false);
-          }}
-          onSave={() => approve("always")}
-        />
-      ) : null}
+      <Delivery line={line} onRetry={onAnswer} />
       {hasReason ? (
         <textarea
           ref={reasonBox}
@@ -161,62 +162,63 @@ export function AnswerBar({ approval, onAnswer }: AnswerBarProps) {
           }}
         />
       ) : null}
-      {isEditing ? (
-        <div className="row answers">
-          <button className="button primary" disabled={!isSettled || isRuleBad} onClick={() => approve("always")}>
-            {w.saveAlways}
+      <div className="row answers">
+        <button
+          className={isDangerous ? "button critical" : "button primary"}
+          disabled={!isSettled}
+          onClick={() => approve({ decision: "once" })}
+        >
+          {isDangerous ? <OctagonAlert size={16} aria-hidden /> : <Check size={16} aria-hidden />}
+          {isDangerous ? w.allowMore : w.allow} <kbd className="key">y</kbd>
+        </button>
+        {(["session", "always"] as const).filter(offers).map((scope) => (
+          <button key={scope} className="button" disabled={!isSettled} onClick={() => choose(scope)}>
+            {w[scope]} <kbd className="key">{scope === "session" ? "s" : "a"}</kbd>
           </button>
-          <button className="button" disabled={!isSettled || isRuleBad} onClick={() => approve("session")}>
-            {w.saveSession}
+        ))}
+        <button className="button danger" disabled={!isSettled} onClick={deny}>
+          <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
+        </button>
+        {hasReason ? null : (
+          <button className="button plain" onClick={openReason}>
+            {w.addReason} <kbd className="key">r</kbd>
           </button>
-          <button className="button plain" onClick={close}>
-            {w.cancel}
-          </button>
-        </div>
-      ) : (
-        <div className="row answers">
-          <button
-            className={needsConfirmation ? "button critical" : "button primary"}
-            disabled={!isSettled}
-            onClick={() => approve("once")}
-          >
-            {needsConfirmation ? <OctagonAlert size={16} aria-hidden /> : <Check size={16} aria-hidden />}
-            {needsConfirmation ? w.allowCritical : w.allow} <kbd className="key">y</kbd>
-          </button>
-          {canSave ? (
-            <>
-              <button className="button" disabled={!isSettled || isRuleBad} onClick={() => approve("session")}>
-                {w.session} <kbd className="key">s</kbd>
-              </button>
-              <button className="button" onClick={editRule}>
-                {w.always} <kbd className="key">a</kbd>
-              </button>
-            </>
-          ) : null}
-          <button className="button danger" disabled={!isSettled} onClick={deny}>
-            <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
-          </button>
-          {hasReason ? null : (
-            <button className="button plain" onClick={openReason}>
-              {w.addReason} <kbd className="key">r</kbd>
-            </button>
-          )}
-        </div>
-      )}
+        )}
+      </div>
     </div>
   );
 }
 
-/** A second, different step: one key or click too many cannot approve what is critical. */
-function Confirmation(props: {
-  approval: ApprovalInfo;
-  isUnshown: boolean;
-  onConfirm: () => void;
-  onCancel: () => void;
-}) {
+function isBroad({ risk }: ApprovalInfo, { isBroader = false }: Yes): boolean {
+  return isBroader && (risk.level === "high" || risk.level === "critical");
+}
+
+type Doubt = "unseen" | "broader" | "critical";
+
+/** Why a yes needs a second step, with what a person should know about it. */
+function reasonsToConfirm({ approval, yes, folded }: { approval: ApprovalInfo; yes: Yes; folded?: string }): Reason[] {
+  const { unseen, risk } = approval;
+  const [why] = risk.reasons;
+  const text = unseen === undefined ? folded : <Unseen approval={approval} />;
+  return [
+    ...(text === undefined ? [] : [{ doubt: "unseen" as const, text }]),
+    ...(isBroad(approval, yes)
+      ? [{ doubt: "broader" as const, text: yes.grant ? <Sentence grant={yes.grant} /> : null }]
+      : []),
+    ...(risk.level === "critical" ? [{ doubt: "critical" as const, text: why ? <Localized text={why} /> : null }] : []),
+  ];
+}
+
+interface Reason {
+  doubt: Doubt;
+  text: ReactNode;
+}
+
+/** A second, different step: one key or click too many cannot approve what is critical, or not shown. */
+function Confirmation(props: { id: string; reasons: Reason[]; onConfirm: () => void; onCancel: () => void }) {
   const w = useWords(words);
   const button = useRef<HTMLButtonElement>(null);
-  const isSettled = useSettled(`confirm ${props.approval.id}`);
+  const isSettled = useSettled(`confirm ${props.id}`);
   useEffect(() => {
     if (isSettled) button.current?.focus();
   }, [isSettled]);
@@ -224,16 +226,18 @@ function Confirmation(props: {
     if (isSettled) props.onConfirm();
   };
   useKeys({ Y: { label: w.keyConfirm, run: confirm } });
-  const [why] = props.approval.risk.reasons;
+  const names = { unseen: w.confirmUnseen, broader: w.confirmBroader, critical: w.confirmCritical };
   return (
     <div className="answer-bar confirmation" role="alertdialog" aria-label={w.sure}>
-      <p>
-        <OctagonAlert size={18} aria-hidden />
-        <strong>{props.isUnshown ? w.unshown : w.critical}</strong> {why ? <Localized text={why} /> : null} {w.sure}
-      </p>
+      {props.reasons.map(({ doubt, text }) => (
+        <p key={doubt}>
+          <OctagonAlert size={18} aria-hidden />
+          <strong>{w[doubt]}</strong> <span>{text}</span>
+        </p>
+      ))}
       <div className="row answers">
         <button ref={button} className="button critical" disabled={!isSettled} onClick={confirm}>
-          {w.confirm} <kbd className="key">⇧Y</kbd>
+          {names[props.reasons[0]?.doubt ?? "critical"]} <kbd className="key">⇧Y</kbd>
         </button>
         <button className="button" onClick={props.onCancel}>
           {w.cancel} <kbd className="key">Esc</kbd>

@@ -1,11 +1,11 @@
-import { Check, CircleAlert, LoaderCircle, Undo2, X } from "lucide-react";
+import { Check, CircleAlert, LoaderCircle, Redo2, Undo2, X } from "lucide-react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
-import type { AnswerLine, Answers, Decision } from "./use-answers.ts";
+import { type AnswerLine, type Answers, type Decision, canRevert, hasStarted, isOnItsWay } from "./use-answers.ts";
 
 const words = defineWords({
   en: {
@@ -18,9 +18,12 @@ const words = defineWords({
       deny: "Denied",
     } as Record<Decision, string>,
     dismissed: "Dismissed",
-    sending: "sending…",
+    sending: "Sending…",
+    unsent: "Not sent",
+    stillOpen: "The question is still open.",
+    again: "Try again",
     running: "running…",
-    refused: (why: string) => `not answered: ${why}`,
+    notStarted: "approved, not started yet",
     completed: "completed",
     failed: (why: string) => `failed: ${why}`,
     notRun: (why: string) => `did not run: ${why}`,
@@ -28,7 +31,7 @@ const words = defineWords({
     undo: "Undo",
     undoing: "undoing…",
     undone: "undone: everything is as it was",
-    force: "Undo anyway",
+    redo: "Redo",
     show: "Show",
     dismiss: "Dismiss",
   },
@@ -43,8 +46,11 @@ const words = defineWords({
     } as Record<Decision, string>,
     dismissed: "未回答",
     sending: "发送中…",
+    unsent: "未送达",
+    stillOpen: "请求仍在等待回答。",
+    again: "重试",
     running: "运行中…",
-    refused: (why: string) => `未处理：${why}`,
+    notStarted: "已批准，尚未开始",
     completed: "完成",
     failed: (why: string) => `失败：${why}`,
     notRun: (why: string) => `未运行：${why}`,
@@ -52,24 +58,32 @@ const words = defineWords({
     undo: "撤销",
     undoing: "正在撤销…",
     undone: "已撤销：恢复原样",
-    force: "仍然撤销",
+    redo: "重做",
     show: "查看",
     dismiss: "关闭",
   },
 });
 
+interface AnswerLinesProps {
+  answers: Answers;
+  /** The card that is shown. It says itself that its answer was not sent. */
+  currentId: string | undefined;
+  addressOf: (id: string) => string;
+}
+
 /** One line for each of the last answers: what was decided, what the call did, and how to take it back. */
-export function AnswerLines({ answers, addressOf }: { answers: Answers; addressOf: (id: string) => string }) {
+export function AnswerLines({ answers, currentId, addressOf }: AnswerLinesProps) {
   const w = useWords(words);
-  if (answers.lines.length === 0) return null;
+  const lines = answers.lines.filter((line) => line.id !== currentId || !isOnItsWay(line));
+  if (lines.length === 0) return null;
   return (
     <>
       <ul className="answer-lines" aria-label={w.label}>
-        {answers.lines.map((line) => (
+        {lines.map((line) => (
           <Line key={line.id} line={line} answers={answers} href={addressOf(line.id)} />
         ))}
       </ul>
-      {answers.lines.some(({ state }) => state === "ended" || state === "undone") ? <NextStep /> : null}
+      {lines.some(({ state }) => state === "ended" || state === "undone") ? <NextStep /> : null}
     </>
   );
 }
@@ -79,13 +93,18 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   const outcome = useOutcome(line);
   const titleOf = useToolTitle();
   const { tone } = outcome;
-  const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : line.decision === "deny" ? X : Check;
-  const { isBlocked } = line;
+  const { decision } = line.request;
+  const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : decision === "deny" ? X : Check;
+  const isUndone = line.state === "undone";
   return (
     <li className={`answer-line ${tone}`}>
       <Icon size={16} aria-hidden />
       <strong className="answer-decision">
-        {line.decision === "deny" && line.approval.questions ? w.dismissed : w.decisions[line.decision]}
+        {isOnItsWay(line)
+          ? w[line.state === "sending" ? "sending" : "unsent"]
+          : decision === "deny" && line.approval.questions
+            ? w.dismissed
+            : w.decisions[decision]}
       </strong>
       <span className="answer-subject">
         <span className="muted">{titleOf(line.approval) ?? line.approval.toolName}</span>{" "}
@@ -95,9 +114,10 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
         <VisibleText text={outcome.text} />
       </span>
       <span className="answer-actions">
-        {line.state === "ended" && (line.changes?.length ?? 0) > 0 ? (
-          <button className="button small" onClick={() => answers.undo(line, { force: isBlocked })}>
-            <Undo2 size={14} aria-hidden /> {isBlocked ? w.force : w.undo} <kbd className="key">u</kbd>
+        {canRevert(line) ? (
+          <button className="button small" onClick={() => answers.revert(line)}>
+            {isUndone ? <Redo2 size={14} aria-hidden /> : <Undo2 size={14} aria-hidden />} {isUndone ? w.redo : w.undo}{" "}
+            {line === answers.lines.find(canRevert) ? <kbd className="key">{isUndone ? "⇧U" : "u"}</kbd> : null}
           </button>
         ) : null}
         <Link className="button small plain" href={href}>
@@ -116,16 +136,43 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   );
 }
 
-function useOutcome({ state, answered, problem, decision }: AnswerLine): { text: string; tone: string } {
+type Request = AnswerLine["request"];
+
+/** On the card of a question: its answer is on the way, or was not sent. */
+export function Delivery({ line, onRetry }: { line: AnswerLine | undefined; onRetry: (request: Request) => void }) {
+  const w = useWords(words);
+  if (!line || !isOnItsWay(line)) return null;
+  return line.state === "sending" ? (
+    <p className="small muted" role="status">
+      {w.sending}
+    </p>
+  ) : (
+    <p className="notice bad" role="alert">
+      <CircleAlert size={16} aria-hidden />
+      <span className="grow">
+        <strong>{w.unsent}.</strong>{" "}
+        <span lang="en">
+          <VisibleText text={line.problem?.message ?? ""} />
+        </span>{" "}
+        {w.stillOpen}
+      </span>
+      <button type="button" className="button small" onClick={() => onRetry(line.request)}>
+        {w.again}
+      </button>
+    </p>
+  );
+}
+
+function useOutcome({ state, answered, problem, request }: AnswerLine): { text: string; tone: string } {
   const w = useWords(words);
   const result = answered?.result;
-  if (state === "sending") return { text: w.sending, tone: "busy" };
-  if (state === "running") return { text: w.running, tone: "busy" };
+  if (state === "sending") return { text: "", tone: "busy" };
+  if (state === "running") return { text: answered && !hasStarted(answered) ? w.notStarted : w.running, tone: "busy" };
   if (state === "undoing") return { text: w.undoing, tone: "busy" };
-  if (state === "refused") return { text: w.refused(problem?.message ?? ""), tone: "bad" };
+  if (state === "unsent") return { text: `${problem?.message ?? ""} ${w.stillOpen}`, tone: "bad" };
   if (state === "undone") return { text: w.undone, tone: "ok" };
   if (problem) return { text: problem.message, tone: "bad" };
-  if (decision === "deny") return { text: answered?.approval.note ?? "", tone: "ok" };
+  if (request.decision === "deny") return { text: answered?.approval.note ?? "", tone: "ok" };
   if (answered?.approval.state !== "approved") return { text: w.notRun(answered?.approval.note ?? ""), tone: "bad" };
   if (result?.status === "failed") return { text: w.failed(result.error.message), tone: "bad" };
   if (answered.rule !== undefined) return { text: w.rule(answered.rule.replaceAll("\n", ", ")), tone: "ok" };

@@ -2,15 +2,15 @@ import { ArrowLeft, History, MessageCircleQuestionMark } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
+import { contracts } from "../../../../src/contracts/index.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
-import { ContentView } from "../../parts/content-view.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
+import { useFolds } from "../../parts/folds.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { Localized } from "../../parts/localized.tsx";
-import { PreviewFacts } from "../../parts/preview-facts.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -18,8 +18,9 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { AnswerBar } from "./answer-bar.tsx";
-import { CommandSteps } from "./command-steps.tsx";
+import { CallEffect, DownloadLink } from "./call-effect.tsx";
 import { Countdown } from "./countdown.tsx";
+import type { AnswerLine } from "./use-answers.ts";
 import { AnsweredQuestions, UserQuestions } from "./user-questions.tsx";
 
 const words = defineWords({
@@ -34,9 +35,8 @@ const words = defineWords({
     risk: "Risk",
     replaces: "This replaces an earlier request. What changed since:",
     earlier: "the earlier question",
-    omitted: (what: string) => `Not shown here: ${what}. See the exact request below.`,
-    unshown: (why: string) => `This cannot be shown: ${why}`,
     request: "The exact request",
+    download: "Download the arguments",
     hash: "Fingerprint of this call",
     hashHint: "The hash of what will run. Two people can compare it to check that they see the same call.",
     answered: "Answered",
@@ -52,6 +52,7 @@ const words = defineWords({
     answeredBy: (by: string) => `by ${by}`,
     call: "The call",
     running: "The call is running.",
+    notStarted: "The call has not started yet.",
     back: "All approvals",
     expand: "Show or hide the exact request",
   },
@@ -66,9 +67,8 @@ const words = defineWords({
     risk: "风险",
     replaces: "此请求取代了之前的一个。此后的变化：",
     earlier: "之前的请求",
-    omitted: (what: string) => `此处未显示：${what}。下面的完整请求包含全部内容。`,
-    unshown: (why: string) => `无法显示：${why}`,
     request: "完整请求",
+    download: "下载参数",
     hash: "此调用的指纹",
     hashHint: "将要运行内容的哈希。两个人可以比对，确认看到的是同一个调用。",
     answered: "已处理",
@@ -84,6 +84,7 @@ const words = defineWords({
     answeredBy: (by: string) => `由 ${by}`,
     call: "该调用",
     running: "调用正在运行。",
+    notStarted: "调用尚未开始。",
     back: "全部审批",
     expand: "显示或隐藏完整请求",
   },
@@ -92,12 +93,14 @@ const words = defineWords({
 interface ApprovalCardProps {
   approval: ApprovalInfo;
   onAnswer: (request: ApprovalAnswerRequest) => void;
+  /** Of the last answer to it. */
+  line: AnswerLine | undefined;
   /** The address of the list, for screens that show one or the other. */
   backTo?: string;
 }
 
 /** A question of ask_user: there is no effect to judge, only an answer to give. */
-function UserQuestionCard({ approval, questions, onAnswer, backTo }: ApprovalCardProps & AskedQuestions) {
+function UserQuestionCard({ approval, questions, onAnswer, line, backTo }: ApprovalCardProps & AskedQuestions) {
   const w = useWords(words);
   const isOpen = approval.state === "pending";
   const title = useToolTitle()(approval) ?? approval.toolName;
@@ -115,7 +118,7 @@ function UserQuestionCard({ approval, questions, onAnswer, backTo }: ApprovalCar
         {isOpen && approval.expiresAt !== undefined ? <Countdown until={approval.expiresAt} /> : null}
       </header>
       {isOpen ? (
-        <UserQuestions key={approval.id} id={approval.id} questions={questions} onAnswer={onAnswer}>
+        <UserQuestions key={approval.id} id={approval.id} questions={questions} line={line} onAnswer={onAnswer}>
           <Facts approval={approval} />
         </UserQuestions>
       ) : (
@@ -137,16 +140,15 @@ export function ApprovalCard(props: ApprovalCardProps) {
 }
 
 /** Everything about one question, and its answers. What was asked never changes; only whether it is still open. */
-function PermissionCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
+function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps) {
   const w = useWords(words);
   const isOpen = approval.state === "pending";
   const { toolName, risk, steps, subject } = approval;
   const title = useToolTitle()(approval);
   const preview = approval.preview?.content;
-  const showsAll = approval.preview
-    ? approval.preview.omitted === undefined && approval.preview.unshown === undefined
-    : steps !== undefined;
+  const showsAll = approval.unseen === undefined && (preview !== undefined || steps !== undefined);
   const [showsRequest, setShowsRequest] = useState(!showsAll);
+  const [folded, countFolds] = useFolds();
   useKeys({ e: { label: w.expand, run: () => setShowsRequest(!showsRequest) } });
   // A diff names its file, and the steps are the command.
   const isSubjectShown = !steps && subject.text !== "" && !(subject.type === "path" && preview?.some(isDiff));
@@ -191,34 +193,25 @@ function PermissionCard({ approval, onAnswer, backTo }: ApprovalCardProps) {
             </div>
           </div>
         ) : null}
-        {steps ? <CommandSteps steps={steps} /> : null}
-        {preview && preview.length > 0 ? <ContentView content={preview} /> : null}
-        <PreviewFacts facts={approval.preview?.facts} />
-        {approval.preview?.omitted === undefined ? null : (
-          <p className="notice warn" role="alert">
-            <VisibleText text={w.omitted(approval.preview.omitted)} />
-          </p>
-        )}
-        {approval.preview?.unshown === undefined ? null : (
-          <p className="notice bad" role="alert">
-            <VisibleText text={w.unshown(approval.preview.unshown)} />
-          </p>
-        )}
+        {countFolds(<CallEffect approval={approval} />)}
         <Facts approval={approval} />
         <details open={showsRequest} onToggle={({ currentTarget }) => setShowsRequest(currentTarget.open)}>
           <summary className="muted" title={w.expand}>
             {w.request} <kbd className="key">e</kbd>
           </summary>
           <JsonView value={approval.input} />
-          {approval.hash ? (
-            <p className="small muted" title={w.hashHint}>
-              {w.hash} <span className="mono">{approval.hash.slice(0, 16)}</span>
-            </p>
-          ) : null}
+          <p className="row small muted" title={w.hashHint}>
+            <span className="grow">
+              {w.hash} <span className="mono">{approval.hash}</span>
+            </span>
+            <DownloadLink path={contracts.approvals.input.path} id={approval.id} label={w.download} />
+          </p>
         </details>
         {isOpen ? null : <Answered approval={approval} />}
       </div>
-      {isOpen ? <AnswerBar key={approval.id} approval={approval} onAnswer={onAnswer} /> : null}
+      {isOpen ? (
+        <AnswerBar key={approval.id} approval={approval} isFolded={folded > 0} line={line} onAnswer={onAnswer} />
+      ) : null}
     </article>
   );
 }
@@ -291,7 +284,8 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
   const { data } = useApi("approvals", "result", [approval.id, { waitMs: 0 }], {
     everyMs: isEnded ? undefined : RESULT_INTERVAL_MS,
   });
-  const hasEnded = data !== undefined && (data.result !== undefined || data.approval.call.state === "ended");
+  const callState = data?.approval.call.state;
+  const hasEnded = data?.result !== undefined || callState === "ended";
   useEffect(() => setEnded(hasEnded), [hasEnded]);
   return (
     <section className="stack">
@@ -302,7 +296,8 @@ function Answered({ approval }: { approval: ApprovalInfo }) {
         {approval.note ? <VisibleText text={`“${approval.note}”`} /> : null}
         <Link href={`/work/${encodeURIComponent(approval.callId)}`}>{w.call}</Link>
       </p>
-      {data?.approval.call.state === "running" ? <p className="muted">{w.running}</p> : null}
+      {callState === "running" ? <p className="muted">{w.running}</p> : null}
+      {callState === "approved" ? <p className="muted">{w.notStarted}</p> : null}
       {data?.result ? <ResultView result={data.result} /> : null}
     </section>
   );

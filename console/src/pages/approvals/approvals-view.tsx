@@ -23,13 +23,13 @@ import { isBatchable, type QueueItem } from "./queue.ts";
 import { QueueFilters } from "./queue-filters.tsx";
 import { QueueList } from "./queue-list.tsx";
 import { type AlertSetting, useAlertSetting } from "./use-alerts.ts";
-import { type Answers, useAnswers } from "./use-answers.ts";
+import { type AnswerLine, type Answers, canRevert, useAnswers } from "./use-answers.ts";
 import { type Queue, useQueue, useQueueView } from "./use-queue.ts";
 
 const words = defineWords({
   en: {
     title: "Approvals",
-    lead: "Calls waiting for approval, and questions to you. You approve exactly what is shown, once.",
+    lead: "Calls waiting for approval, and questions to you. An approval covers the one call on its card.",
     open: "Pending",
     answered: "Answered",
     nothing: "No pending approvals",
@@ -55,14 +55,15 @@ const words = defineWords({
       all: "Select all, or none",
       batch: "Answer the selected questions together",
       undo: "Undo the last approved call",
+      redo: "Redo what was undone last",
       arrange: "Sort again, with the new questions",
     },
-    said: { approved: "Approved", denied: "Denied", answered: "Answered", refused: "Not answered" },
+    said: { approved: "Approved", denied: "Denied", answered: "Answered", unsent: "Not sent" },
     saidOf: (said: string, what: string) => `${said}: ${what}`,
   },
   zh: {
     title: "审批",
-    lead: "等待批准的调用，以及向你提出的问题。批准的就是所显示的内容，只生效一次。",
+    lead: "等待批准的调用，以及向你提出的问题。每次批准只对卡片上的那一次调用有效。",
     open: "待处理",
     answered: "已处理",
     nothing: "没有等待你处理的请求",
@@ -88,9 +89,10 @@ const words = defineWords({
       all: "全选或全不选",
       batch: "一起回答所选请求",
       undo: "撤销最近批准的调用",
+      redo: "重做最近撤销的内容",
       arrange: "重新排序，包含新请求",
     },
-    said: { approved: "已批准", denied: "已拒绝", answered: "已回答", refused: "未处理" },
+    said: { approved: "已批准", denied: "已拒绝", answered: "已回答", unsent: "未送达" },
     saidOf: (said: string, what: string) => `${said}：${what}`,
   },
 });
@@ -189,12 +191,15 @@ function OpenApprovals({ answers }: { answers: Answers }) {
     }
     return at === -1 ? first : undefined;
   };
-  const answer = (approval: ApprovalInfo, request: ApprovalAnswerRequest): void => {
-    const next = neighbour(1) ?? neighbour(-1);
-    answers.answer(approval, request);
-    // With nothing left the card stays, and shows the result.
-    show(next);
+  // If the person has left the card meanwhile, nothing moves. With nothing left the card stays, and shows the result.
+  const leave = useRef<(id: string) => void>(undefined);
+  leave.current = (id) => {
+    if (id === wanted) show(neighbour(1) ?? neighbour(-1));
   };
+  // Nor if the person has left the page: the answer may be confirmed seconds later.
+  useEffect(() => () => void (leave.current = undefined), []);
+  const answer = (approval: ApprovalInfo, request: ApprovalAnswerRequest): void =>
+    answers.answer(approval, request, () => leave.current?.(approval.id));
   // The next card is fetched while the user reads this one.
   const nextId = neighbour(1)?.approval?.id;
   useEffect(() => {
@@ -205,9 +210,10 @@ function OpenApprovals({ answers }: { answers: Answers }) {
     });
   }, [nextId]);
 
-  const undoable = answers.lines.find(({ state, changes = [] }) => state === "ended" && changes.length > 0);
-  const undo = (): void => {
-    if (undoable) answers.undo(undoable, { force: undoable.isBlocked });
+  // Only the last one: the same key twice does not reach an earlier call.
+  const last = answers.lines.find((line) => canRevert(line) || line.state === "undoing");
+  const revert = (state: AnswerLine["state"]): void => {
+    if (last?.state === state) answers.revert(last);
   };
   const toggle = (isRange: boolean): void => {
     if (current && isBatchable(current)) select([current.id], { isRange });
@@ -227,7 +233,8 @@ function OpenApprovals({ answers }: { answers: Answers }) {
     X: { label: w.keyNames.range, run: () => toggle(true) },
     A: { label: w.keyNames.all, run: selectAll },
     b: { label: w.keyNames.batch, run: () => setBatchOpen(selection.size > 0) },
-    u: { label: w.keyNames.undo, run: undo },
+    u: { label: w.keyNames.undo, run: () => revert("ended") },
+    U: { label: w.keyNames.redo, run: () => revert("undone") },
     ".": { label: w.keyNames.arrange, run: queue.arrange },
   });
 
@@ -239,7 +246,7 @@ function OpenApprovals({ answers }: { answers: Answers }) {
         {announcement}
       </p>
       {queue.error ? <Failure error={queue.error} again={queue.refetch} /> : null}
-      <AnswerLines answers={answers} addressOf={addressOf} />
+      <AnswerLines answers={answers} currentId={wanted} addressOf={addressOf} />
       <div className={wanted === "" ? "approvals-split" : "approvals-split has-card"}>
         <section className="panel queue-panel" aria-label={w.open}>
           <QueueFilters view={view} all={queue.all} onChange={change} />
@@ -279,7 +286,7 @@ function OpenApprovals({ answers }: { answers: Answers }) {
               <QuestionCard question={current.question} backTo={addressOf()} />
             </Suspense>
           ) : wanted !== "" && !wanted.startsWith("question-") ? (
-            <LoadedCard key={wanted} id={wanted} backTo={addressOf()} onAnswer={answer} />
+            <LoadedCard key={wanted} id={wanted} backTo={addressOf()} lines={answers.lines} onAnswer={answer} />
           ) : null}
         </div>
       </div>
@@ -324,6 +331,7 @@ function FreshBar({ queue, isSorted }: { queue: Queue; isSorted: boolean }) {
 function LoadedCard(props: {
   id: string;
   backTo: string;
+  lines: Answers["lines"];
   onAnswer: (approval: ApprovalInfo, request: ApprovalAnswerRequest) => void;
 }) {
   const { data, error, refetch } = useApi("approvals", "get", [props.id]);
@@ -335,7 +343,9 @@ function LoadedCard(props: {
       </div>
     );
   }
-  return <ApprovalCard approval={data} backTo={props.backTo} onAnswer={(request) => props.onAnswer(data, request)} />;
+  const line = props.lines.find(({ id }) => id === props.id);
+  const answer = (request: ApprovalAnswerRequest): void => props.onAnswer(data, request);
+  return <ApprovalCard approval={data} backTo={props.backTo} line={line} onAnswer={answer} />;
 }
 
 function AnsweredApprovals({ answers }: { answers: Answers }) {
@@ -380,7 +390,7 @@ function AnsweredApprovals({ answers }: { answers: Answers }) {
         </section>
         <div className="card-place">
           {wanted === "" ? null : (
-            <LoadedCard key={wanted} id={wanted} backTo={addressOf()} onAnswer={answers.answer} />
+            <LoadedCard key={wanted} id={wanted} backTo={addressOf()} lines={answers.lines} onAnswer={answers.answer} />
           )}
         </div>
       </div>
@@ -431,12 +441,13 @@ function useQueueNews({ items, isLoaded }: Queue, { lines }: Answers): string {
     else if (gone.length > 0) setNews(w.gone(gone.length));
   }, [items, isLoaded, w]);
   const [latest] = lines;
-  const state = latest?.state === "refused" ? "refused" : latest ? SAID[latest.decision] : "approved";
+  const state = latest?.state === "unsent" ? "unsent" : latest ? SAID[latest.request.decision] : "approved";
+  const isSending = latest?.state === "sending";
   useEffect(() => {
-    if (!latest) return;
+    if (!latest || isSending) return;
     const { approval } = latest;
     setNews(w.saidOf(w.said[state], `${titleOf(approval) ?? approval.toolName} ${approval.subject.text}`));
-  }, [latest?.id, state, w]);
+  }, [latest?.id, isSending, state, w]);
   return news;
 }
 

@@ -1,15 +1,19 @@
-import { CircleAlert, Check, X } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { ChevronDown, ChevronRight, CircleAlert, Check, X } from "lucide-react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { ApprovalBatchItem } from "../../../../src/contracts/approvals.ts";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
-import { api, queries } from "../../api.ts";
+import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { useFolds } from "../../parts/folds.tsx";
+import { JsonView } from "../../parts/json-view.tsx";
+import { Loaded } from "../../parts/loaded.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
+import { CallEffect } from "./call-effect.tsx";
 import type { QueueItem } from "./queue.ts";
 import { VirtualRows } from "./virtual-rows.tsx";
 
@@ -21,8 +25,14 @@ const words = defineWords({
     subjects: "What they are about",
     critical: (count: number) =>
       `${count} critical ${count === 1 ? "call is" : "calls are"} not approved here. Answer each on its own card.`,
+    unseen: (count: number) =>
+      `${countOf(count, "call")} of which not everything is shown: not approved here. Answer each on its own card.`,
+    part: "not all shown",
     reason: "One reason for all (optional)",
+    folded: (count: number) =>
+      `${countOf(count, "call has", "calls have")} folded changes: not approved here until you unfold them.`,
     allow: (count: number) => `Approve ${count} once`,
+    allowOpened: (count: number) => `Approve the ${count} that you opened`,
     refuse: (count: number) => `Deny ${count}`,
     cancel: "Cancel",
     close: "Close",
@@ -39,8 +49,12 @@ const words = defineWords({
     risks: "风险",
     subjects: "内容",
     critical: (count: number) => `${count} 个极高风险的调用不会在这里批准。请在各自的卡片上回答。`,
+    unseen: (count: number) => `${count} 个调用没有显示全部内容，不会在这里批准。请在各自的卡片上回答。`,
+    part: "未全部显示",
     reason: "统一的理由（可选）",
+    folded: (count: number) => `${count} 个调用有折叠的修改，展开后才会在这里批准。`,
     allow: (count: number) => `批准 ${count} 个（一次）`,
+    allowOpened: (count: number) => `批准你打开过的 ${count} 个`,
     refuse: (count: number) => `拒绝 ${count} 个`,
     cancel: "取消",
     close: "关闭",
@@ -56,6 +70,8 @@ const words = defineWords({
 /** The server takes at most 200 answers at once. */
 const BATCH = 100;
 const ROW_HEIGHT = 40;
+/** So many rows are open at first. Of more calls, a person opens those to approve. */
+const MAX_OPEN = 20;
 
 interface BatchDialogProps {
   items: readonly QueueItem[];
@@ -77,8 +93,23 @@ export function BatchDialog(props: BatchDialogProps) {
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  const harmless = items.filter(({ level }) => level !== "critical");
-  const critical = items.length - harmless.length;
+  const [opened, setOpened] = useState<ReadonlySet<string>>(
+    () => new Set(items.length > MAX_OPEN ? [] : items.map(({ id }) => id)),
+  );
+  // Whether what an opened row shows has no folded part. Only that is approved.
+  const [seen, setSeen] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const markSeen = useCallback<BatchRowProps["onSeen"]>(
+    (id, isWhole) => setSeen((now) => new Map([...now, [id, isWhole]])),
+    [],
+  );
+  const toggle = (id: string): void =>
+    setOpened(new Set(opened.has(id) ? [...opened].filter((each) => each !== id) : [...opened, id]));
+  // What needs a second step is not approved by one yes for all.
+  const critical = items.filter(({ level }) => level === "critical");
+  const unseen = items.filter(({ level, approval }) => level !== "critical" && approval?.unseen !== undefined);
+  const harmless = items.filter((item) => !critical.includes(item) && !unseen.includes(item));
+  const shown = harmless.filter(({ id }) => seen.get(id));
+  const folded = harmless.filter(({ id }) => seen.get(id) === false);
   const isDone = results.size > 0 && busy === undefined;
 
   const answer = async (chosen: readonly QueueItem[], decision: "once" | "deny"): Promise<void> => {
@@ -101,7 +132,7 @@ export function BatchDialog(props: BatchDialogProps) {
   };
   const failed = [...results.values()].filter((item) => "error" in item).length;
   return (
-    <dialog ref={dialog} className="batch-dialog" aria-label={w.title(items.length)} onClose={props.onClose}>
+    <dialog ref={dialog} className="dialog wide-dialog" aria-label={w.title(items.length)} onClose={props.onClose}>
       <h2>{w.title(items.length)}</h2>
       <dl className="facts">
         <dt>{w.risks}</dt>
@@ -135,11 +166,23 @@ export function BatchDialog(props: BatchDialogProps) {
           keyOf={({ id }) => id}
           heightOf={() => ROW_HEIGHT}
           currentKey={undefined}
+          isMeasured
+          overscan={MAX_OPEN}
         >
-          {(item) => <BatchRow item={item} result={results.get(item.id)} />}
+          {(item) => (
+            <BatchRow
+              item={item}
+              result={results.get(item.id)}
+              isOpen={opened.has(item.id)}
+              onToggle={() => toggle(item.id)}
+              onSeen={markSeen}
+            />
+          )}
         </VirtualRows>
       </div>
-      {critical > 0 && !isDone ? <p className="notice warn">{w.critical(critical)}</p> : null}
+      {critical.length > 0 && !isDone ? <p className="notice warn">{w.critical(critical.length)}</p> : null}
+      {unseen.length > 0 && !isDone ? <p className="notice warn">{w.unseen(unseen.length)}</p> : null}
+      {folded.length > 0 && !isDone ? <p className="notice warn">{w.folded(folded.length)}</p> : null}
       {problem ? <Failure error={problem} /> : null}
       <p role="status" className={isDone ? (failed > 0 ? "notice bad" : "notice ok") : "sr-only"}>
         {busy === undefined ? (isDone ? w.done(results.size, failed) : "") : w.progress(results.size, busy)}
@@ -169,10 +212,11 @@ export function BatchDialog(props: BatchDialogProps) {
             </button>
             <button
               className="button primary"
-              disabled={busy !== undefined || harmless.length === 0}
-              onClick={() => void answer(harmless, "once")}
+              disabled={busy !== undefined || shown.length === 0}
+              onClick={() => void answer(shown, "once")}
             >
-              <Check size={16} aria-hidden /> {w.allow(harmless.length)}
+              <Check size={16} aria-hidden />{" "}
+              {shown.length === harmless.length ? w.allow(shown.length) : w.allowOpened(shown.length)}
             </button>
           </div>
         </>
@@ -181,16 +225,53 @@ export function BatchDialog(props: BatchDialogProps) {
   );
 }
 
-function BatchRow({ item, result }: { item: QueueItem; result: ApprovalBatchItem | undefined }) {
+interface BatchRowProps {
+  item: QueueItem;
+  result: ApprovalBatchItem | undefined;
+  isOpen: boolean;
+  onToggle: () => void;
+  onSeen: (id: string, isWhole: boolean) => void;
+}
+
+/** One question. It opens to what its call would do. */
+function BatchRow({ item, result, isOpen, onToggle, onSeen }: BatchRowProps) {
+  const w = useWords(words);
   const titleOf = useToolTitle();
+  const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
-    <div className="batch-row">
-      <RiskBadge level={item.level} short />
-      <span className="muted small batch-tool cut">{titleOf(item) ?? item.toolName}</span>
-      <span className="grow">
-        <CallSubject subject={item.subject} />
-      </span>
-      {result ? <Outcome result={result} /> : null}
+    <div className="grow">
+      <button type="button" className="batch-row" aria-expanded={isOpen} onClick={onToggle}>
+        <Chevron size={15} aria-hidden />
+        <RiskBadge level={item.level} short />
+        <span className="muted small batch-tool cut">{titleOf(item) ?? item.toolName}</span>
+        <span className="grow">
+          <CallSubject subject={item.subject} />
+        </span>
+        {item.approval?.unseen === undefined || result ? null : <span className="badge warn">{w.part}</span>}
+        {result ? <Outcome result={result} /> : null}
+      </button>
+      {isOpen ? <BatchEffect id={item.id} onSeen={onSeen} /> : null}
+    </div>
+  );
+}
+
+function BatchEffect({ id, onSeen }: { id: string; onSeen: BatchRowProps["onSeen"] }) {
+  const query = useApi("approvals", "get", [id]);
+  const [folded, countFolds] = useFolds();
+  const isLoaded = query.data !== undefined;
+  useEffect(() => {
+    if (isLoaded) onSeen(id, folded === 0);
+  }, [isLoaded, folded, id, onSeen]);
+  return (
+    <div className="batch-effect stack">
+      <Loaded query={query} lines={4}>
+        {(approval) => (
+          <>
+            {countFolds(<CallEffect approval={approval} />)}
+            {approval.preview || approval.steps ? null : <JsonView value={approval.input} />}
+          </>
+        )}
+      </Loaded>
     </div>
   );
 }

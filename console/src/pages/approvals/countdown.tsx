@@ -1,7 +1,7 @@
 import { Clock } from "lucide-react";
-import { useEffect, useState } from "react";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { formatDateTime } from "../../parts/format.ts";
+import { useNow } from "../../parts/use-now.ts";
 
 const words = defineWords({
   en: {
@@ -56,11 +56,7 @@ export function Countdown({ until, what = "answer" }: { until: number; what?: "a
 }
 
 function useSecondsTo(until: number): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow(1000);
   return Math.max(0, Math.round((until - now) / 1000));
 }
 

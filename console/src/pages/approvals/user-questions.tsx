@@ -11,6 +11,8 @@ import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
+import { Delivery } from "./answer-lines.tsx";
+import type { AnswerLine } from "./use-answers.ts";
 
 const words = defineWords({
   en: {
@@ -76,18 +78,19 @@ export function AnsweredQuestions({
 interface UserQuestionsProps {
   id: string;
   questions: readonly UserQuestion[];
+  line: AnswerLine | undefined;
   onAnswer: (request: ApprovalAnswerRequest) => void;
   /** Below the questions. */
   children: ReactNode;
 }
 
 /** The questions of ask_user as a form. */
-export function UserQuestions({ id, questions, onAnswer, children }: UserQuestionsProps) {
+export function UserQuestions({ id, questions, line, onAnswer, children }: UserQuestionsProps) {
   const w = useWords(words);
   const [answers, setAnswers] = useState<readonly UserAnswer[]>(() => questions.map(() => ({})));
   const mayAnswer = useScope("approve");
   // A key or a click that was meant for the card shown before is ignored.
-  const isSettled = useSettled(id) && mayAnswer;
+  const isSettled = useSettled(id) && mayAnswer && line?.state !== "sending";
   const isComplete = answers.every(isGiven);
 
   const change = (at: number, answer: UserAnswer): void =>
@@ -157,6 +160,7 @@ export function UserQuestions({ id, questions, onAnswer, children }: UserQuestio
         {children}
       </div>
       <div className="answer-bar" role="group" aria-label={w.answers}>
+        <Delivery line={line} onRetry={onAnswer} />
         <div className="row answers">
           <button className="button primary" type="submit" disabled={!isSettled || !isComplete}>
             <Check size={16} aria-hidden /> {w.send} <kbd className="key">y</kbd>

@@ -7,6 +7,10 @@ interface VirtualRowsProps<Row> {
   keyOf: (row: Row) => string;
   heightOf: (row: Row) => number;
   classOf?: (row: Row) => string;
+  /** Rows are as high as their content; `heightOf` is only the first estimate. */
+  isMeasured?: boolean;
+  /** Rows that exist before and after the visible ones. */
+  overscan?: number;
   /** The key of the row to scroll to, when it changes. */
   currentKey: string | undefined;
   children: (row: Row) => ReactNode;
@@ -21,7 +25,7 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
     getScrollElement: () => box.current,
     estimateSize: (at) => (rows[at] === undefined ? 0 : heightOf(rows[at])),
     getItemKey: (at) => (rows[at] === undefined ? at : keyOf(rows[at])),
-    overscan: 8,
+    overscan: props.overscan ?? 8,
   });
   const currentAt = currentKey === undefined ? -1 : rows.findIndex((row) => keyOf(row) === currentKey);
   const shown = useRef<string>(undefined);
@@ -40,7 +44,9 @@ export function VirtualRows<Row>(props: VirtualRowsProps<Row>) {
             <li
               key={key}
               className={props.classOf?.(row) ?? "queue-row"}
-              style={{ height: size, transform: `translateY(${start}px)` }}
+              ref={props.isMeasured ? virtual.measureElement : undefined}
+              data-index={index}
+              style={{ height: props.isMeasured ? undefined : size, transform: `translateY(${start}px)` }}
               aria-setsize={rows.length}
               aria-posinset={index + 1}
             >

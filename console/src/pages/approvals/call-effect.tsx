@@ -1,0 +1,165 @@
+import { Download, EyeOff } from "lucide-react";
+import { useEffect, useState } from "react";
+import type { ApprovalInfo, PreviewPart } from "../../../../src/contracts/approvals.ts";
+import { contracts } from "../../../../src/contracts/index.ts";
+import { api, endpointUrl } from "../../api.ts";
+import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { ContentView } from "../../parts/content-view.tsx";
+import { Counts, DiffView } from "../../parts/diff-view.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { countOf, formatNumber } from "../../parts/format.ts";
+import { PreviewFacts } from "../../parts/preview-facts.tsx";
+import { Skeleton } from "../../parts/skeleton.tsx";
+import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
+import { CommandSteps } from "./command-steps.tsx";
+
+const words = defineWords({
+  en: {
+    unseen: "Not everything is shown here.",
+    unseenParts: { preview: "", effects: "", input: "" },
+    showAll: "Show all of it",
+    more: (shown: string, total: string) => `Show more: ${shown} of ${total} characters are shown`,
+    download: "Download it",
+    missing: (what: string) => `Not kept, and not shown anywhere: ${what}`,
+    total: "In all",
+    files: (count: number) => countOf(count, "file"),
+    replaced: "Replaced on many lines",
+    lines: (count: number) => `on ${countOf(count, "line")}`,
+    printed: "What the command printed in the preview",
+  },
+  zh: {
+    unseen: "这里没有显示全部内容。",
+    unseenParts: {
+      preview: "预览只显示了一部分。",
+      effects: "有些内容无法预览。",
+      input: "参数只显示了一部分。",
+    },
+    showAll: "显示全部",
+    more: (shown: string, total: string) => `显示更多：已显示 ${shown} / ${total} 个字符`,
+    download: "下载",
+    missing: (what: string) => `未保留，也无处可看：${what}`,
+    total: "总计",
+    files: (count: number) => `${count} 个文件`,
+    replaced: "在多行中替换",
+    lines: (count: number) => `${count} 行`,
+    printed: "预览时命令的输出",
+  },
+});
+
+/** What of a call is not shown. The details are an English sentence of the server; other languages say first what kind it is. */
+export function Unseen({ approval: { unseen = "", preview } }: { approval: ApprovalInfo }) {
+  const { unseenParts } = useWords(words);
+  const { omitted, unshown } = preview ?? {};
+  return (
+    <>
+      {omitted === undefined ? null : unseenParts.preview}
+      {unshown === undefined ? null : unseenParts.effects}
+      {omitted === undefined && unshown === undefined ? unseenParts.input : null}
+      <span lang="en">
+        <VisibleText text={unseen} />
+      </span>
+    </>
+  );
+}
+
+/** What a call would do: its command, its changes, what it printed, and the way to what is not shown. */
+export function CallEffect({ approval }: { approval: ApprovalInfo }) {
+  const w = useWords(words);
+  const { id, preview, steps, unseen } = approval;
+  const { content = [], counts, replacements = [], output } = preview ?? {};
+  const [isWhole, setWhole] = useState(false);
+  return (
+    <>
+      {steps ? <CommandSteps steps={steps} /> : null}
+      {unseen === undefined ? null : (
+        <div className="notice warn" role="alert">
+          <EyeOff size={16} aria-hidden />
+          <div className="grow">
+            <strong>{w.unseen}</strong> <Unseen approval={approval} />
+            {preview?.omitted === undefined ? null : (
+              <p className="row">
+                {isWhole ? null : (
+                  <button type="button" className="button small" onClick={() => setWhole(true)}>
+                    {w.showAll}
+                  </button>
+                )}
+                <DownloadLink path={contracts.approvals.previewText.path} id={id} label={w.download} />
+              </p>
+            )}
+          </div>
+        </div>
+      )}
+      {counts ? (
+        <p className="small">
+          {w.total}: {w.files(counts.files)} <Counts added={counts.added} removed={counts.removed} />
+        </p>
+      ) : null}
+      {replacements.length > 0 ? (
+        <section className="stack" aria-label={w.replaced}>
+          <h3>{w.replaced}</h3>
+          {replacements.map(({ before, after, lines }) => (
+            <div key={`${before}\n${after}`} className="replacement mono">
+              <del>
+                <VisibleText text={before} />
+              </del>
+              <ins>
+                <VisibleText text={after} />
+              </ins>
+              <span className="muted small">{w.lines(lines)}</span>
+            </div>
+          ))}
+        </section>
+      ) : null}
+      {isWhole ? <WholePreview id={id} /> : content.length > 0 ? <ContentView content={content} /> : null}
+      {output === undefined || isWhole ? null : (
+        <section className="stack" aria-label={w.printed}>
+          <h3>{w.printed}</h3>
+          <pre className="code output">
+            <TerminalText text={output} />
+          </pre>
+        </section>
+      )}
+      <PreviewFacts facts={preview?.facts} />
+    </>
+  );
+}
+
+export function DownloadLink({ path, id, label }: { path: string; id: string; label: string }) {
+  return (
+    <a className="button small" href={endpointUrl(path.replace("{id}", encodeURIComponent(id))).href} download>
+      <Download size={14} aria-hidden /> {label}
+    </a>
+  );
+}
+
+/** Everything that would happen, a part at a time: it may have many megabytes. */
+function WholePreview({ id }: { id: string }) {
+  const w = useWords(words);
+  const { language } = useLanguage();
+  const [parts, setParts] = useState<readonly PreviewPart[]>([]);
+  const [problem, setProblem] = useState<Error>();
+  const last = parts.at(-1);
+  const load = (): void => {
+    setProblem(undefined);
+    api.approvals.preview(id, { offset: last?.next }).then((part) => setParts([...parts, part]), setProblem);
+  };
+  useEffect(load, []);
+  if (problem) return <Failure error={problem} again={load} />;
+  if (!last) return <Skeleton lines={8} />;
+  const missing = last.missing === undefined ? undefined : w.missing(last.missing);
+  return (
+    <>
+      <DiffView text={parts.map(({ text }) => text).join("")} />
+      {last.next === undefined ? null : (
+        <button type="button" className="button" onClick={load}>
+          {w.more(formatNumber(last.next, language), formatNumber(last.total, language))}
+        </button>
+      )}
+      {missing === undefined ? null : (
+        <p className="notice warn">
+          <VisibleText text={missing} />
+        </p>
+      )}
+    </>
+  );
+}
