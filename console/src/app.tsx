@@ -17,6 +17,7 @@ import { PageBoundary } from "./parts/page-boundary.tsx";
 import { Skeleton } from "./parts/skeleton.tsx";
 import { Shortcuts } from "./shortcuts.tsx";
 import { signIn, SignInDialog, SignInPage } from "./sign-in.tsx";
+import { UndoDialog } from "./undo.tsx";
 
 export function App() {
   const { isArriving, isStale } = useLoginLink();
@@ -35,11 +36,14 @@ export function App() {
   );
 }
 
+/** Problems of the configuration have no event. */
+const SERVER_INTERVAL_MS = 10_000;
+
 function SignedIn() {
   useLive();
   const { language } = useLanguage();
   const [pathname] = useLocation();
-  const server = useApi("server", "info", []);
+  const server = useApi("server", "info", [], { everyMs: SERVER_INTERVAL_MS });
   const parts = server.data?.parts;
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
   const pending = useApi("approvals", "list", [{ state: "pending", brief: true }]).data?.items;
@@ -65,6 +69,7 @@ function SignedIn() {
   return (
     <Frame pages={pages} current={current} waiting={waiting} server={server.data}>
       <Shortcuts pages={pages} hasSessions={parts?.includes("sessions") ?? false} />
+      <UndoDialog />
       {signInProblem ? <Failure error={signInProblem} /> : null}
       <PageBoundary key={current?.path} onRetry={() => current?.view.reset()}>
         <Suspense fallback={<LoadingPage />}>

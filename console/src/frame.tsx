@@ -1,4 +1,4 @@
-import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, WifiOff, X } from "lucide-react";
+import { Ellipsis, Languages, LogOut, Moon, Search, Sun, SunMoon, TriangleAlert, WifiOff, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import type { ServerInfo } from "../../src/contracts/server.ts";
@@ -6,6 +6,7 @@ import { useConnection } from "./connection.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLiveState } from "./live.ts";
 import type { Page } from "./page.ts";
+import { VisibleText } from "./parts/visible-text.tsx";
 import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
 import { openPalette } from "./shortcuts.tsx";
 import { signOut } from "./sign-in.tsx";
@@ -21,6 +22,8 @@ const words = defineWords({
     live: "Live",
     reconnecting: "Reconnecting…",
     away: "Server not reachable, retrying. This page may be out of date.",
+    badConfig: "A configuration file cannot be used. The last good one is in effect, with every deny and ask rule.",
+    restart: "These settings were changed and need a restart:",
     skip: "Skip to the content",
     more: "More",
     search: "Search",
@@ -37,6 +40,8 @@ const words = defineWords({
     live: "实时",
     reconnecting: "正在重连…",
     away: "无法连接服务器，正在重试。页面内容可能已过时。",
+    badConfig: "有配置文件无法使用。上一次有效的配置仍然生效，并包括所有拒绝和询问规则。",
+    restart: "这些设置已更改，需要重启：",
     skip: "跳到内容",
     more: "更多",
     search: "搜索",
@@ -79,6 +84,7 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
       </aside>
       <main className="main" id="content" tabIndex={-1}>
         <OutageBanner />
+        <ConfigurationBanner state={server?.configuration} />
         <SectionTabs pages={pages} current={current} />
         {children}
       </main>
@@ -117,6 +123,38 @@ function OutageBanner() {
           {w.away}
         </p>
       )}
+    </div>
+  );
+}
+
+/** Changed files of the configuration that are not in effect. */
+function ConfigurationBanner({ state }: { state: ServerInfo["configuration"] }) {
+  const w = useWords(words);
+  const { problems = [], restartNeeded = [] } = state ?? {};
+  return (
+    <div role="status">
+      {problems.length > 0 ? (
+        <p className="notice bad">
+          <TriangleAlert size={16} aria-hidden />
+          <span>
+            {w.badConfig}{" "}
+            <span lang="en">
+              <VisibleText text={problems.join(" ")} />
+            </span>
+          </span>
+        </p>
+      ) : null}
+      {restartNeeded.length > 0 ? (
+        <p className="notice warn">
+          <TriangleAlert size={16} aria-hidden />
+          <span>
+            {w.restart}{" "}
+            <span className="mono">
+              <VisibleText text={restartNeeded.join(", ")} />
+            </span>
+          </span>
+        </p>
+      ) : null}
     </div>
   );
 }

@@ -51,7 +51,13 @@ class Refresher {
     while (this.#stale.get(resource) && !this.#isStopped) {
       this.#stale.set(resource, false);
       const startedAt = performance.now();
+      // The first fetch of a list is not repeated while it runs, and may have been answered before the event.
+      const isFirst = queries.isFetching({
+        queryKey: [resource],
+        predicate: ({ state: { data } }) => data === undefined,
+      });
       await queries.invalidateQueries({ queryKey: [resource] });
+      if (isFirst > 0) await queries.invalidateQueries({ queryKey: [resource] });
       const pauseMs = Math.max(GROUP_MS, PAUSE_FACTOR * (performance.now() - startedAt));
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }

@@ -1,3 +1,4 @@
+import { grantTexts } from "../../src/core/questions/grant-texts.ts";
 import type { TextKey } from "../../src/core/localized-text.ts";
 
 /** The Chinese of every server text. A missing key does not compile. */
@@ -112,6 +113,7 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.variable": "环境变量 {name}={value}",
   "preview.ran": "已在工作区的副本中运行，没有网络：退出码 {exitCode}。批准后应用 {changes}；命令不会再次运行。",
   "preview.guarded": "{text}",
+  "preview.usedDenied": "它尝试使用 {paths}，但规则禁止访问：它什么也没有看到，批准后也看不到。",
   "preview.temporaryFiles": "/tmp 中的临时文件：{count} 个。",
   "preview.output": "输出如下。",
   "preview.noOutput": "没有输出。",
@@ -122,6 +124,29 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "preview.look": "受限运行：不写入，不读取机密，没有网络。",
   "preview.confined": "仅限工作区内运行，没有网络。",
   "preview.confinedHosts": "仅限工作区内运行，只能访问 {hosts}。",
+
+  ...grantTexts(
+    {
+      session: "{who}（会话 {session}）可以{act}，不再询问，直到此会话或 Haft 结束。",
+      noSession: "{who}（没有会话的调用）可以{act}，不再询问，直到 Haft 结束。",
+      process: "此进程的每个调用方都可以{act}，不再询问，直到进程结束或删除该规则。",
+      workspace: "此工作区中的每个调用方都可以{act}，不再询问，直到删除该规则。",
+      store: "此存储的每个调用方（在其所有工作区和所有机器上）都可以{act}，不再询问，直到删除该规则。",
+    },
+    {
+      values: "以 {values}（且没有其他参数）调用 {tool}",
+      partial: "以 {values} 调用 {tool}（无论其他参数为何）",
+      subject: "针对 {values} 调用 {tool}（无论其他参数为何）",
+      plain: "不带参数调用 {tool}",
+      any: "以任意参数调用 {tool}",
+      tools: "以任意参数调用 {tool} 所指的每个工具",
+      changes: "用任何内置工具或自有工具更改、替换或删除 {paths}",
+      reads: "用任何内置工具或自有工具读取 {paths}",
+      commands: "在工作区的任何文件夹中运行 {commands}",
+      hosts: "用 {tool} 向 {hosts} 发送任意请求",
+      rules: "执行这些规则允许的一切操作：{rules}",
+    },
+  ),
 
   "verdict.taint":
     "“{tool}”会影响外部，而该会话读取过不可信的文本（{untrusted}）和敏感数据（{sensitive}）：文本中可能有发送这些数据的指令",
@@ -144,7 +169,14 @@ export const TEXTS_ZH: Readonly<Record<TextKey, string>> = {
   "verdict.toolAllows": "“{tool}”对此无需询问。",
   "verdict.question": "智能体向您提问。",
   "verdict.toolAsks": "“{tool}”默认需要批准。",
-  "verdict.startsOthers": "{program} 可能启动其他程序，而规则 {rule}（{origin}）禁止其中一些。",
+  "verdict.undeclared":
+    '“{tool}”没有说明它做什么。如果它只读取，请声明 kind: "readonly"；如果它不需要批准，请声明 needsApproval: false。',
+  "verdict.undeclaredAgain": "“{tool}”没有说明它做什么。",
+  "verdict.defaultAllows": '“{tool}”没有说明它需要批准，而 defaultPermission 是 "auto"。',
+  "verdict.startsOthers":
+    "{program} 可能启动其他程序，而规则 {rule}（{origin}）禁止其中一些。写明这一整条命令的规则可以允许它。",
+  "verdict.startsAsked":
+    "{program} 可能启动其他程序，而规则 {rule}（{origin}）要求询问其中一些。写明这一整条命令的规则可以允许它。",
   "verdict.noValue": "此调用没有可比较的值，而规则 {rule}（{origin}）可能适用。",
   "verdict.hidden":
     "它做什么运行时才能确定，而规则 {rule}（{origin}）可能适用。请写出完整命令，不用变量、通配符或会运行其他程序的程序。",

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, Columns2, Rows3, UnfoldVertical } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { useFold, useFolds, useIsWhole } from "./folds.tsx";
 import { countOf } from "./format.ts";
 import "./code-text.css";
 import "./diff-view.css";
@@ -28,7 +29,9 @@ const words = defineWords({
     files: (count: number) => countOf(count, "file"),
     hidden: (count: number) => `Show ${countOf(count, "unchanged line")}`,
     more: (count: number, left: number) => `Show ${count} more of ${left} lines`,
+    unfold: (count: number) => `Show ${countOf(count, "folded part")}`,
     cut: "The end of this diff is missing.",
+    part: "only a part",
     hiddenChanges: (count: number) => countOf(count, "changed line is hidden", "changed lines are hidden"),
     onlyWhitespace: "Only white space changes.",
     onlyName: "Only the name changes.",
@@ -46,7 +49,9 @@ const words = defineWords({
     files: (count: number) => `${count} 个文件`,
     hidden: (count: number) => `显示 ${count} 行未修改内容`,
     more: (count: number, left: number) => `再显示 ${count} 行（剩余 ${left} 行）`,
+    unfold: (count: number) => `展开 ${count} 处折叠的内容`,
     cut: "此差异的末尾缺失。",
+    part: "仅一部分",
     hiddenChanges: (count: number) => `已隐藏 ${count} 行修改`,
     onlyWhitespace: "只有空白修改。",
     onlyName: "只修改名称。",
@@ -75,6 +80,9 @@ export function DiffView({ text }: { text: string }) {
     () => (hideWhitespace ? files.reduce((count, file) => count + hiddenLinesOf(file), 0) : 0),
     [files, hideWhitespace],
   );
+  const [folded, countFolds] = useFolds();
+  const [isWhole, setWhole] = useState(false);
+  useFold(folded > 0 || hiddenLines > 0);
   if (files.length === 0) {
     return (
       <pre className="code">
@@ -87,12 +95,17 @@ export function DiffView({ text }: { text: string }) {
   return (
     <section className="diffs" ref={box} aria-label={w.diff}>
       <div className="diff-tools">
-        {files.length > 1 ? (
+        {files.length > 1 && !files.some(({ isCut }) => isCut) ? (
           <span className="muted small">
             {w.files(files.length)} <Counts added={sum(files, "added")} removed={sum(files, "removed")} />
           </span>
         ) : null}
         <span className="grow" />
+        {folded === 0 ? null : (
+          <button type="button" className="button small" onClick={() => setWhole(true)}>
+            <UnfoldVertical size={13} aria-hidden /> {w.unfold(folded)}
+          </button>
+        )}
         <label className="diff-check small">
           <input
             type="checkbox"
@@ -113,26 +126,29 @@ export function DiffView({ text }: { text: string }) {
           </span>
         ) : null}
       </div>
-      {parts.map((part, at) => {
-        if ("text" in part) {
+      {countFolds(
+        parts.map((part, at) => {
+          if ("text" in part) {
+            return (
+              <pre key={at} className="code">
+                <VisibleText text={part.text} />
+              </pre>
+            );
+          }
+          const isOpen = openLines < MAX_OPEN_LINES;
+          openLines += part.file.added + part.file.removed;
           return (
-            <pre key={at} className="code">
-              <VisibleText text={part.text} />
-            </pre>
+            <FileDiff
+              key={at}
+              file={part.file}
+              isOpenAtFirst={isOpen}
+              split={canSplit && settings.split && part.file.kind !== "new" && part.file.kind !== "deleted"}
+              hideWhitespace={hideWhitespace}
+            />
           );
-        }
-        const isOpen = openLines < MAX_OPEN_LINES;
-        openLines += part.file.added + part.file.removed;
-        return (
-          <FileDiff
-            key={at}
-            file={part.file}
-            isOpenAtFirst={isOpen}
-            split={canSplit && settings.split && part.file.kind !== "new" && part.file.kind !== "deleted"}
-            hideWhitespace={hideWhitespace}
-          />
-        );
-      })}
+        }),
+        isWhole,
+      )}
     </section>
   );
 }
@@ -146,7 +162,7 @@ function ViewButton(props: { icon: typeof Rows3; label: string; isOn: boolean; o
   );
 }
 
-function Counts({ added, removed }: { added: number; removed: number }) {
+export function Counts({ added, removed }: { added: number; removed: number }) {
   const w = useWords(words);
   return (
     <span className="diff-counts">
@@ -165,11 +181,17 @@ function Counts({ added, removed }: { added: number; removed: number }) {
 function FileDiff(props: { file: DiffFile; isOpenAtFirst: boolean; split: boolean; hideWhitespace: boolean }) {
   const { file, split, hideWhitespace } = props;
   const w = useWords(words);
-  const [isOpen, setOpen] = useState(props.isOpenAtFirst);
-  const [max, setMax] = useState(PAGE);
+  const isWhole = useIsWhole();
+  const [choice, setOpen] = useState<boolean>();
+  const isOpen = choice ?? (props.isOpenAtFirst || isWhole);
+  // What was open stays on the page, hidden: its folded parts still count.
+  const wasOpen = isOpen || choice !== undefined;
+  const [page, setPage] = useState(PAGE);
+  const max = isWhole ? Infinity : page;
   const hunks = useMemo(() => (hideWhitespace ? hunksWithoutWhitespace(file) : file.hunks), [file, hideWhitespace]);
   const shown = useMemo(() => firstLines(hunks, max), [hunks, max]);
   const total = hunks.reduce((count, { lines }) => count + lines.length, 0);
+  useFold(!wasOpen || total > max);
   const isSame = hideWhitespace && hunks.every(({ lines }) => lines.every(({ type }) => type === "same"));
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
@@ -185,22 +207,27 @@ function FileDiff(props: { file: DiffFile; isOpenAtFirst: boolean; split: boolea
           <VisibleText text={file.path} />
         </span>
         {file.kind === "changed" ? null : <span className={`badge ${TONES[file.kind]}`}>{w.kinds[file.kind]}</span>}
-        <Counts added={file.added} removed={file.removed} />
+        {/* The counts of a part would look like those of the whole. */}
+        {file.isCut ? (
+          <span className="badge warn">{w.part}</span>
+        ) : (
+          <Counts added={file.added} removed={file.removed} />
+        )}
       </button>
-      {isOpen ? (
-        <>
+      {wasOpen ? (
+        <div hidden={!isOpen}>
           {isSame ? <p className="diff-note">{file.hunks.length === 0 ? w.onlyName : w.onlyWhitespace}</p> : null}
           {isSame
             ? null
             : shown.map((hunk, at) => <HunkDiff key={at} hunk={hunk} language={languageOf(file.path)} split={split} />)}
           {total > max ? (
-            <button type="button" className="diff-more" onClick={() => setMax(max + PAGE * 4)}>
+            <button type="button" className="diff-more" onClick={() => setPage(page + PAGE * 4)}>
               {w.more(Math.min(PAGE * 4, total - max), total - max)}
             </button>
           ) : null}
           {file.kind !== "deleted" && file.noNewline.has("new") ? <p className="diff-note">{w.noNewline}</p> : null}
           {file.isCut ? <p className="diff-note">{w.cut}</p> : null}
-        </>
+        </div>
       ) : null}
     </div>
   );
@@ -325,19 +352,23 @@ const WINDOW = 100;
 
 function LineText({ line }: { line: ShownLine }) {
   const w = useWords(words);
-  const [isWhole, setWhole] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const isAllOpen = useIsWhole();
   const { text, marks, tokens = [{ text }] } = line;
+  const isWhole = text.length <= MAX_LINE || isOpen || isAllOpen;
+  // Between marks nothing has changed.
+  useFold(!isWhole && line.type !== "same" && marks.length === 0);
   if (text === "") return " ";
-  if (text.length <= MAX_LINE || isWhole) return <Pieces tokens={tokens} marks={marks} from={0} to={text.length} />;
+  if (isWhole) return <Pieces tokens={tokens} marks={marks} from={0} to={text.length} />;
   const shown: ReactNode[] = [];
   let at = 0;
   for (const { from, to } of windowsOf(marks, text.length)) {
-    if (from > at) shown.push(<Gap key={`gap${at}`} label={w.characters(from - at)} onOpen={() => setWhole(true)} />);
+    if (from > at) shown.push(<Gap key={`gap${at}`} label={w.characters(from - at)} onOpen={() => setOpen(true)} />);
     shown.push(<Pieces key={from} tokens={tokens} marks={marks} from={from} to={to} />);
     at = to;
   }
   if (at < text.length) {
-    shown.push(<Gap key="end" label={w.characters(text.length - at)} onOpen={() => setWhole(true)} />);
+    shown.push(<Gap key="end" label={w.characters(text.length - at)} onOpen={() => setOpen(true)} />);
   }
   return shown;
 }

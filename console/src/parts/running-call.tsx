@@ -6,6 +6,7 @@ import { api } from "../api.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { Failure } from "./failure.tsx";
 import { ResultView } from "./result-view.tsx";
+import { useNow } from "./use-now.ts";
 import { TerminalText } from "./visible-text.tsx";
 
 const words = defineWords({
@@ -116,11 +117,6 @@ export function RunningCall({ call }: { call: RunningCallState }) {
 }
 
 function useElapsed({ state, startedAt }: RunningCallState): number {
-  const [now, setNow] = useState(0);
-  useEffect(() => {
-    if (state !== "running") return;
-    const timer = setInterval(() => setNow(Date.now()), 100);
-    return () => clearInterval(timer);
-  }, [state]);
+  const now = useNow(state === "running" ? 100 : undefined);
   return Math.max(0, now - startedAt);
 }

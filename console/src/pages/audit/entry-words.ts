@@ -17,6 +17,7 @@ const words = defineWords({
       config_changed: "Settings changed",
       trust: "Trust",
       note: "Note",
+      log_pruned: "Log pruned",
       gap: "Gap",
     } as Record<string, string>,
     fields: {
@@ -63,6 +64,7 @@ const words = defineWords({
       config_changed: "设置变更",
       trust: "信任",
       note: "备注",
+      log_pruned: "日志已清理",
       gap: "缺口",
     } as Record<string, string>,
     fields: {

@@ -1,8 +1,8 @@
 import { TriangleAlert } from "lucide-react";
-import { useEffect, useState } from "react";
 import type { McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { formatClock } from "../../parts/format.ts";
+import { useNow } from "../../parts/use-now.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -29,7 +29,7 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
   const w = useWords(words);
   const { language } = useLanguage();
   const { error, attempt, nextTryAt, failedAt, stderr, state } = server;
-  const now = useNow(nextTryAt !== undefined);
+  const now = useNow(nextTryAt === undefined ? undefined : 1000);
   if (error === undefined) return null;
   const facts = [
     attempt === undefined ? undefined : w.attempt(attempt),
@@ -57,15 +57,4 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
       </div>
     </div>
   );
-}
-
-/** The time, each second. */
-function useNow(isNeeded: boolean): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!isNeeded) return undefined;
-    const timer = setInterval(() => setNow(Date.now()), 1000);
-    return () => clearInterval(timer);
-  }, [isNeeded]);
-  return now;
 }

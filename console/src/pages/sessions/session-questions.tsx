@@ -49,7 +49,7 @@ export function SessionQuestions({ session }: { session: AgentSessionInfo }) {
           ) : null}
         </section>
       ) : null}
-      <AnswerLines answers={answers} addressOf={addressOf} />
+      <AnswerLines answers={answers} currentId={first?.approvalId} addressOf={addressOf} />
     </>
   );
 }
@@ -58,7 +58,13 @@ function Question({ id, answers }: { id: string; answers: Answers }) {
   const query = useApi("approvals", "get", [id]);
   return (
     <Loaded query={query} lines={6}>
-      {(approval) => <ApprovalCard approval={approval} onAnswer={(request) => answers.answer(approval, request)} />}
+      {(approval) => (
+        <ApprovalCard
+          approval={approval}
+          line={answers.lines.find((line) => line.id === id)}
+          onAnswer={(request) => answers.answer(approval, request)}
+        />
+      )}
     </Loaded>
   );
 }

@@ -12,8 +12,9 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
   en: {
-    title: "API tokens",
-    lead: "For programs and MCP clients. A token is shown once.",
+    title: "API tokens and browsers",
+    list: "List of tokens and browsers",
+    lead: "For programs and MCP clients. A token is shown once. Revoking a browser signs it out.",
     name: "Name",
     scopes: { read: "read", call: "call tools", approve: "approve and change rules", admin: "manage tokens" },
     expires: "Valid for",
@@ -23,14 +24,16 @@ const words = defineWords({
     may: "May",
     made: "Created",
     until: "Until",
+    browser: "browser",
     none: "No tokens",
     revoke: "Revoke",
     really: "Really revoke?",
     action: "Action",
   },
   zh: {
-    title: "API 令牌",
-    lead: "供程序和 MCP 客户端使用。令牌只显示一次。",
+    title: "API 令牌和浏览器",
+    list: "令牌与浏览器列表",
+    lead: "供程序和 MCP 客户端使用。令牌只显示一次。撤销浏览器会使其退出登录。",
     name: "名称",
     scopes: { read: "读取", call: "调用工具", approve: "批准和修改规则", admin: "管理令牌" },
     expires: "有效期",
@@ -40,6 +43,7 @@ const words = defineWords({
     may: "权限",
     made: "创建于",
     until: "有效期至",
+    browser: "浏览器",
     none: "没有令牌",
     revoke: "撤销",
     really: "确定撤销？",
@@ -90,7 +94,7 @@ export function Tokens() {
         </Loaded>
         {data?.items.length === 0 ? <p className="muted">{w.none}</p> : null}
         {data && data.items.length > 0 ? (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label={w.title}>
+          <div className="scroll-x" tabIndex={0} role="region" aria-label={w.list}>
             <table className="table">
               <thead>
                 <tr>
@@ -122,7 +126,7 @@ function TokenRow({ token, onRevoke }: { token: TokenInfo; onRevoke: () => void 
   return (
     <tr>
       <td>
-        <VisibleText text={token.name} />
+        <VisibleText text={token.name} /> {token.kind === "session" ? <span className="badge">{w.browser}</span> : null}
       </td>
       <td className="mono">{token.scopes.join(", ")}</td>
       <td className="muted">

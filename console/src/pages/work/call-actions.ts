@@ -4,22 +4,20 @@ import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
+import { redo, undo } from "../../undo.tsx";
 import { useScope } from "../../use-scope.ts";
 import { saveEdited } from "../tools/call-form.tsx";
 
 const words = defineWords({
   en: {
-    approved: (tool: string) => `${tool} is approved.`,
-    denied: (tool: string) => `${tool} is denied.`,
-    undone: (count: number) => countOf(count, "change was undone.", "changes were undone."),
-    nothing: "There is nothing to undo.",
+    undone: (count: number) =>
+      count === 0 ? "There is nothing to undo." : countOf(count, "change was undone.", "changes were undone."),
+    redone: "The changes were made again.",
     started: (tool: string) => `${tool} was started again.`,
   },
   zh: {
-    approved: (tool: string) => `已批准 ${tool}。`,
-    denied: (tool: string) => `已拒绝 ${tool}。`,
-    undone: (count: number) => `已撤销 ${count} 处修改。`,
-    nothing: "没有可撤销的修改。",
+    undone: (count: number) => (count === 0 ? "没有可撤销的修改。" : `已撤销 ${count} 处修改。`),
+    redone: "已重新修改。",
     started: (tool: string) => `已再次启动 ${tool}。`,
   },
 });
@@ -30,14 +28,14 @@ export interface ActionNews {
   /** The call that was started. */
   callId?: string;
   isProblem?: boolean;
+  /** Of the undo that can be taken back. */
+  undoId?: string;
 }
 
 export interface CallActions {
   news: ActionNews | undefined;
-  /** Keys of approvals that are being answered. */
-  answering: ReadonlySet<string>;
-  answer(call: CallInfo, decision: "once" | "deny"): void;
   undo(call: CallInfo): void;
+  redo(undoId: string): void;
   /** The same call with the same input and a new id. */
   replay(call: Pick<CallInfo, "callId" | "toolName">): void;
   /** Opens the form of the tool with the input of the call. */
@@ -49,27 +47,22 @@ export function useCallActions({ opensReplay }: { opensReplay: boolean }): CallA
   const w = useWords(words);
   const [, go] = useLocation();
   const [news, setNews] = useState<ActionNews>();
-  const [answering, setAnswering] = useState<ReadonlySet<string>>(new Set());
   const fail = (error: Error): void => setNews({ text: error.message, isProblem: true });
   const refresh = (): void => void queries.invalidateQueries();
   return {
     news,
-    answering,
-    answer({ approvalId, toolName }, decision) {
-      if (approvalId === undefined || answering.has(approvalId)) return;
-      setAnswering((now) => new Set([...now, approvalId]));
-      api.approvals
-        .answer(approvalId, { decision, waitMs: 0 })
-        .then(() => setNews({ text: decision === "once" ? w.approved(toolName) : w.denied(toolName) }), fail)
-        .finally(() => {
-          setAnswering((now) => new Set([...now].filter((id) => id !== approvalId)));
-          refresh();
-        });
-    },
     undo({ callId, caller }) {
-      api.undo
-        .run({ call: callId, user: caller.user, agent: caller.agent })
-        .then(({ undone }) => setNews({ text: undone.length === 0 ? w.nothing : w.undone(undone.length) }), fail)
+      undo({ call: callId, user: caller.user, agent: caller.agent })
+        .then((outcome) => {
+          if (outcome) setNews({ text: w.undone(outcome.undone.length), undoId: outcome.undoId });
+        }, fail)
+        .finally(refresh);
+    },
+    redo(undoId) {
+      redo(undoId)
+        .then((outcome) => {
+          if (outcome) setNews({ text: w.redone });
+        }, fail)
         .finally(refresh);
     },
     replay({ callId, toolName }) {

@@ -50,8 +50,6 @@ const words = defineWords({
     queued: "was queued",
     approval: "Approval",
     show: "Open the card",
-    approve: "Approve once",
-    deny: "Deny",
     parent: "Part of",
     entries: "Log entries",
     id: "Id",
@@ -81,8 +79,6 @@ const words = defineWords({
     queued: "排队",
     approval: "审批",
     show: "打开卡片",
-    approve: "批准一次",
-    deny: "拒绝",
     parent: "属于",
     entries: "日志记录",
     id: "Id",
@@ -132,9 +128,9 @@ export function CallDetailView({ callId }: { callId: string }) {
         </>
       }
     >
-      <News news={actions.news} />
+      <News actions={actions} />
       {problem ? <Failure error={problem} /> : null}
-      <Loaded query={query}>{(loaded) => <Detail call={loaded} actions={actions} />}</Loaded>
+      <Loaded query={query}>{(loaded) => <Detail call={loaded} />}</Loaded>
     </PageFrame>
   );
 }
@@ -143,12 +139,11 @@ function Lead({ call }: { call: CallDetail }) {
   return call.subject ? <CallSubject subject={call.subject} /> : <VisibleText text={call.display ?? ""} />;
 }
 
-function Detail({ call, actions }: { call: CallDetail; actions: ReturnType<typeof useCallActions> }) {
+function Detail({ call }: { call: CallDetail }) {
   const w = useWords(words);
   const { callId, approvalId } = call;
   const tree = useApi("calls", "tree", [callId]);
   const isAnswerable = useAnswerable().has(approvalId ?? "");
-  const isBusy = actions.answering.has(approvalId ?? "");
   const output = call.updates.flatMap(({ content = [] }) =>
     content.map((part) => (part.type === "text" ? part.text : "")),
   );
@@ -161,16 +156,6 @@ function Detail({ call, actions }: { call: CallDetail; actions: ReturnType<typeo
           <Link className="button small" href={`/approvals/${encodeURIComponent(approvalId)}`}>
             {w.show}
           </Link>
-          {call.risk === undefined || call.risk === "critical" ? null : (
-            <>
-              <button className="button small" disabled={isBusy} onClick={() => actions.answer(call, "once")}>
-                {w.approve}
-              </button>
-              <button className="button small danger" disabled={isBusy} onClick={() => actions.answer(call, "deny")}>
-                {w.deny}
-              </button>
-            </>
-          )}
         </div>
       ) : null}
       <section className="panel">

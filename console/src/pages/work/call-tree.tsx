@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
 import type { CallInfo, CallTree } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
@@ -7,6 +7,7 @@ import { formatDuration } from "../../parts/format.ts";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { callPath } from "./call-actions.ts";
+import { useNow } from "../../parts/use-now.ts";
 
 const words = defineWords({
   en: {
@@ -49,7 +50,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
   const [isShort, setShort] = useState(false);
   const isNarrow = useMedia("(max-width: 900px)");
   const hasOpen = tree.calls.some(({ completedAt }) => completedAt === undefined);
-  const now = useNow(hasOpen);
+  const now = useNow(hasOpen ? 500 : undefined);
   const bars = barsOf(tree, now);
   const parts = bars.flatMap((bar) => bar.parts);
   const start = Math.min(...bars.map(({ call }) => call.requestedAt));
@@ -203,14 +204,4 @@ function ticksOf(length: number, max: number): number[] {
     step = STEPS.map((factor) => factor * power).find((each) => length / each <= max) ?? 10 * power;
   }
   return Array.from({ length: Math.floor(length / step) + 1 }, (_, index) => index * step);
-}
-
-function useNow(isRunning: boolean): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => setNow(Date.now()), 500);
-    return () => clearInterval(timer);
-  }, [isRunning]);
-  return isRunning ? Math.max(now, Date.now() - 500) : now;
 }

@@ -1,13 +1,13 @@
-import { CircleCheck, TriangleAlert } from "lucide-react";
+import { CircleCheck, Redo2, TriangleAlert } from "lucide-react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { type ActionNews, callPath } from "./call-actions.ts";
+import { type CallActions, callPath } from "./call-actions.ts";
 
-const words = defineWords({ en: { open: "Open it" }, zh: { open: "打开" } });
+const words = defineWords({ en: { open: "Open it", redo: "Redo" }, zh: { open: "打开", redo: "重做" } });
 
 /** What the last action did. Screen readers announce it. */
-export function News({ news }: { news: ActionNews | undefined }) {
+export function News({ actions: { news, redo } }: { actions: CallActions }) {
   const w = useWords(words);
   const Icon = news?.isProblem ? TriangleAlert : CircleCheck;
   return (
@@ -18,6 +18,11 @@ export function News({ news }: { news: ActionNews | undefined }) {
           <span className="grow">
             <VisibleText text={news.text} />
           </span>
+          {news.undoId === undefined ? null : (
+            <button className="button small" onClick={() => redo(news.undoId ?? "")}>
+              <Redo2 size={14} aria-hidden /> {w.redo}
+            </button>
+          )}
           {news.callId === undefined ? null : <Link href={callPath(news.callId)}>{w.open}</Link>}
         </p>
       ) : null}

@@ -1,12 +1,12 @@
-import { Undo2 } from "lucide-react";
+import { Redo2, Undo2 } from "lucide-react";
 import { useState } from "react";
-import type { ChangeInfo } from "../../../../src/contracts/undo.ts";
-import { api, useApi } from "../../api.ts";
+import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
+import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
-import { undoConflicts } from "../../undo-conflict.ts";
+import { redo, undo } from "../../undo.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({
@@ -19,8 +19,8 @@ const words = defineWords({
       string,
       string
     >,
-    force: "Undo anyway",
-    conflict: "Nothing was undone: these files were changed later. Undoing anyway discards the later changes.",
+    redo: "Redo",
+    redone: "Changed again.",
   },
   zh: {
     title: "修改的文件",
@@ -28,23 +28,23 @@ const words = defineWords({
     undone: "已恢复原样。",
     states: { done: "已修改", undone: "已撤销", lost: "无法恢复" } as Record<string, string>,
     kinds: { write: "写入", delete: "删除", move: "移动", make_directory: "新建文件夹" } as Record<string, string>,
-    force: "仍然撤销",
-    conflict: "没有撤销：这些文件之后又被修改过。仍然撤销会丢弃之后的修改。",
+    redo: "重做",
+    redone: "已重新修改。",
   },
 });
 
-/** The file changes of a call, and their undo. */
+/** The file changes of a call, their undo, and its undo. */
 export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: () => void }) {
   const w = useWords(words);
   const changes = useApi("undo", "list", [{ call: callId }]).data?.items ?? [];
   const [problem, setProblem] = useState<Error>();
-  const [isUndone, setUndone] = useState(false);
-  const conflicts = undoConflicts(problem);
+  const [news, setNews] = useState("");
   const canUndo = changes.some(({ state }) => state === "done");
-  const undo = (force: boolean): void => {
+  const undoId = changes.find(({ undoneBy }) => undoneBy !== undefined)?.undoneBy;
+  const follow = (running: Promise<UndoOutcome | undefined>, done: string): void => {
     setProblem(undefined);
-    api.undo.run({ call: callId, force: force || undefined }).then((outcome) => {
-      setUndone(outcome.undone.length > 0);
+    running.then((outcome) => {
+      setNews(outcome && outcome.undone.length > 0 ? done : "");
       onUndone();
     }, setProblem);
   };
@@ -54,38 +54,24 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
       <header>
         <h2 className="grow">{w.title}</h2>
         {canUndo ? (
-          <button className="button" onClick={() => undo(false)}>
+          <button className="button" onClick={() => follow(undo({ call: callId }), w.undone)}>
             <Undo2 size={15} aria-hidden /> {w.undo}
           </button>
         ) : null}
+        {undoId === undefined ? null : (
+          <button className="button" onClick={() => follow(redo(undoId), w.redone)}>
+            <Redo2 size={15} aria-hidden /> {w.redo}
+          </button>
+        )}
       </header>
       <div className="body">
-        {isUndone ? (
+        {news === "" ? null : (
           <p className="notice ok" role="status">
-            {w.undone}
+            {news}
           </p>
-        ) : null}
+        )}
         {canUndo ? null : <NextStep />}
-        {problem && conflicts.length === 0 ? <Failure error={problem} /> : null}
-        {conflicts.length > 0 ? (
-          <div className="stack" role="alert">
-            <p className="notice warn">
-              <span className="grow">{w.conflict}</span>
-              <button className="button small" onClick={() => undo(true)}>
-                {w.force}
-              </button>
-            </p>
-            {conflicts.map(({ path, why, diff }) =>
-              diff === "" ? (
-                <p key={path}>
-                  <VisibleText text={`${path} ${why}`} />
-                </p>
-              ) : (
-                <DiffView key={path} text={diff} />
-              ),
-            )}
-          </div>
-        ) : null}
+        {problem ? <Failure error={problem} /> : null}
         {changes.map((change) => (
           <Change key={change.id} change={change} />
         ))}

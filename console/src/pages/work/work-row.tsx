@@ -1,4 +1,4 @@
-import { Check, Hand, Hourglass, Timer, Undo2, X } from "lucide-react";
+import { Hand, Hourglass, Timer, Undo2 } from "lucide-react";
 import { memo } from "react";
 import { Link } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
@@ -7,15 +7,12 @@ import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
-import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { callPath } from "./call-actions.ts";
 import { CallState } from "./call-state.tsx";
 
 const words = defineWords({
   en: {
-    approve: "Approve once",
-    deny: "Deny",
     review: "Review",
     undo: "Undo",
     waited: "Waited for a person",
@@ -24,8 +21,6 @@ const words = defineWords({
     from: { mcp: "MCP", agent: "agent", job: "job" },
   },
   zh: {
-    approve: "批准一次",
-    deny: "拒绝",
     review: "查看",
     undo: "撤销",
     waited: "等待审批",
@@ -40,12 +35,8 @@ interface RowProps {
   isSelected: boolean;
   /** Whether its question is open, and this person may answer it. */
   isAnswerable: boolean;
-  isBusy: boolean;
-  /** Changes if the row is moved by something else than the person. */
-  place: string;
   /** Where its session is shown. Omitted if a line above names it. */
   sessionPath: string | undefined;
-  onAnswer: (call: CallInfo, decision: "once" | "deny") => void;
   onUndo: (call: CallInfo) => void;
   onSelect: (call: CallInfo) => void;
 }
@@ -53,7 +44,7 @@ interface RowProps {
 /** One call: what it is about, who made it, how it stands and how long it took. */
 export const WorkRow = memo(function WorkRow(props: RowProps) {
   const w = useWords(words);
-  const { call, isSelected, isAnswerable, isBusy } = props;
+  const { call, isSelected, isAnswerable } = props;
   const { caller, runMs, waitedMs } = call;
   const who = caller.agent?.replace(/^mcp:/, "") ?? caller.user ?? w.nobody;
   return (
@@ -86,7 +77,10 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
       <span className="work-risk">{call.risk ? <RiskBadge level={call.risk} short /> : null}</span>
       <span className="work-state">
         {isAnswerable ? (
-          <Answer call={call} isBusy={isBusy} place={props.place} onAnswer={props.onAnswer} />
+          // A row says what a call is about, not what it does: it is answered on its card.
+          <Link className="button small" href={`/approvals/${encodeURIComponent(call.approvalId ?? "")}`}>
+            <Hand size={14} aria-hidden /> {w.review}
+          </Link>
         ) : (
           <>
             <CallState call={call} />
@@ -118,32 +112,3 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
     </div>
   );
 });
-
-/** A critical call is only approved after its whole card was read. */
-export function needsReview({ risk }: CallInfo): boolean {
-  return risk === undefined || risk === "critical";
-}
-
-function Answer({ call, isBusy, place, onAnswer }: Pick<RowProps, "call" | "isBusy" | "place" | "onAnswer">) {
-  const w = useWords(words);
-  // A click that was meant for what was here before is ignored.
-  const isOff = !useSettled(`${call.approvalId ?? ""} ${place}`) || isBusy;
-  const href = `/approvals/${encodeURIComponent(call.approvalId ?? "")}`;
-  if (needsReview(call)) {
-    return (
-      <Link className="button small" href={href}>
-        <Hand size={14} aria-hidden /> {w.review}
-      </Link>
-    );
-  }
-  return (
-    <>
-      <button className="button small work-approve" disabled={isOff} onClick={() => onAnswer(call, "once")}>
-        <Check size={14} aria-hidden /> {w.approve}
-      </button>
-      <button className="button small danger" disabled={isOff} onClick={() => onAnswer(call, "deny")}>
-        <X size={14} aria-hidden /> {w.deny}
-      </button>
-    </>
-  );
-}

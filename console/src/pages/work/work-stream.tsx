@@ -17,7 +17,7 @@ import { SessionStateBadge } from "../sessions/session-state.tsx";
 import { type CallActions, callPath, useAnswerable } from "./call-actions.ts";
 import { type CallStream, keyOf, MAX_ROWS, useCallStream } from "./use-call-stream.ts";
 import type { WorkFilter } from "./work-filter.ts";
-import { needsReview, WorkRow } from "./work-row.tsx";
+import { WorkRow } from "./work-row.tsx";
 
 const words = defineWords({
   en: {
@@ -92,8 +92,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const { language } = useLanguage();
   const [, go] = useLocation();
   const scroller = useRef<HTMLDivElement>(null);
-  const holds = useRef(false);
-  const mayAdd = useCallback(() => !holds.current && (scroller.current?.scrollTop ?? 0) < ROW_PX, []);
+  const mayAdd = useCallback(() => (scroller.current?.scrollTop ?? 0) < ROW_PX, []);
   const { stream, error, again } = useCallStream(filter, mayAdd);
   const answerable = useAnswerable();
   const parts = useApi("server", "info", []).data?.parts;
@@ -118,16 +117,6 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   useEffect(() => rows.measure(), [isNarrow, filter.isGrouped]);
   const visible = rows.getVirtualItems();
   const isAnswerable = ({ approvalId }: CallInfo): boolean => approvalId !== undefined && answerable.has(approvalId);
-  const { startIndex = 0, endIndex = -1 } = rows.range ?? {};
-  // New rows above would move the buttons of an answer under the pointer.
-  const hasAnswers = visible.some(({ index }) => {
-    const line = index < startIndex || index > endIndex ? undefined : lines.at(index);
-    return line !== undefined && "call" in line && isAnswerable(line.call) && !needsReview(line.call);
-  });
-  holds.current = hasAnswers;
-  useEffect(() => {
-    if (stream.freshCount > 0 && mayAdd()) stream.showFresh();
-  }, [hasAnswers, stream]);
   const lastVisible = visible.at(-1)?.index ?? 0;
   useEffect(() => {
     if (stream.isLoaded && lastVisible >= lines.length - AHEAD) stream.loadMore();
@@ -157,7 +146,6 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
   const select = useCallback((chosen: CallInfo) => setSelected(keyOf(chosen)), []);
   const latest = useRef(actions);
   latest.current = actions;
-  const answer = useCallback<CallActions["answer"]>((...args) => latest.current.answer(...args), []);
   const undo = useCallback<CallActions["undo"]>((chosen) => latest.current.undo(chosen), []);
 
   const isFiltered = filter.count > 0 || filter.query.search !== undefined;
@@ -205,10 +193,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
                     call={line.call}
                     isSelected={keyOf(line.call) === selected}
                     isAnswerable={isAnswerable(line.call)}
-                    place={isAnswerable(line.call) ? `${start} ${actions.news?.text ?? ""}` : ""}
-                    isBusy={line.call.approvalId !== undefined && actions.answering.has(line.call.approvalId)}
                     sessionPath={filter.isGrouped ? undefined : sessionPath(line.call.caller.session)}
-                    onAnswer={answer}
                     onUndo={undo}
                     onSelect={select}
                   />

@@ -72,7 +72,7 @@ function WorkList() {
         </button>
       </header>
       <Chosen filter={filter} />
-      <News news={actions.news} />
+      <News actions={actions} />
       <div className="work-body" data-closed={!hasSide || undefined}>
         {hasSide && !isNarrow ? (
           <aside className="work-side" aria-label={w.filters}>

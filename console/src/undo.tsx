@@ -1,0 +1,160 @@
+import { useEffect, useRef, useSyncExternalStore } from "react";
+import type { UndoConflict, UndoOutcome, UndoRequest } from "../../src/contracts/undo.ts";
+import { api, ApiError } from "./api.ts";
+import { defineWords, useWords } from "./language.tsx";
+import { useSettled } from "./parts/use-settled.ts";
+import { VisibleText } from "./parts/visible-text.tsx";
+
+const words = defineWords({
+  en: {
+    title: "Discard later changes?",
+    lead: "Nothing was changed yet. These files were changed later, by a person or another program. If you go on, the later text is replaced.",
+    now: "What is there now",
+    restored: "What would be put back",
+    later: "What was changed later",
+    noText: "No file, not a text, or too long to show.",
+    keep: "Keep the later changes",
+    discard: "Discard them",
+  },
+  zh: {
+    title: "丢弃之后的修改？",
+    lead: "还没有改变任何内容。这些文件之后又被某人或其他程序修改过。如果继续，之后的内容会被替换。",
+    now: "现在的内容",
+    restored: "将恢复的内容",
+    later: "之后修改的内容",
+    noText: "没有文件、不是文本，或太长无法显示。",
+    keep: "保留之后的修改",
+    discard: "丢弃它们",
+  },
+});
+
+interface Question {
+  conflicts: readonly UndoConflict[];
+  decide: (discards: boolean) => void;
+}
+
+let question: Question | undefined;
+const watchers = new Set<() => void>();
+
+function setQuestion(next: Question | undefined): void {
+  question?.decide(false);
+  question = next;
+  for (const watcher of watchers) watcher();
+}
+
+/** Undoes, and asks first if that discards a later change. Undefined: the person kept the later change. */
+export function undo(request: UndoRequest): Promise<UndoOutcome | undefined> {
+  return runOrAsk((force) => api.undo.run({ ...request, force }));
+}
+
+/** Makes the changes again that an undo has taken back. It asks as `undo` does. */
+export function redo(undoId: string): Promise<UndoOutcome | undefined> {
+  return runOrAsk((force) => api.undo.redo({ undo: undoId, force }));
+}
+
+async function runOrAsk(run: (force?: true) => Promise<UndoOutcome>): Promise<UndoOutcome | undefined> {
+  let shown = "";
+  for (;;) {
+    try {
+      return await run();
+    } catch (error) {
+      const conflicts = conflictsOf(error);
+      if (conflicts.length === 0) throw error;
+      // What is discarded is what was shown: a file that has changed again is shown again.
+      if (JSON.stringify(conflicts) === shown) return run(true);
+      shown = JSON.stringify(conflicts);
+      if (!(await new Promise<boolean>((decide) => setQuestion({ conflicts, decide })))) return undefined;
+    }
+  }
+}
+
+function conflictsOf(error: unknown): UndoConflict[] {
+  if (!(error instanceof ApiError) || error.code !== "stale") return [];
+  const { conflicts } = Object(error.data) as { conflicts?: UndoConflict[] };
+  return Array.isArray(conflicts) ? conflicts : [];
+}
+
+/** Asks before a later change is discarded. One for the whole console. */
+export function UndoDialog() {
+  const asked = useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => question,
+  );
+  return asked ? <OpenDialog key={JSON.stringify(asked.conflicts)} {...asked} /> : null;
+}
+
+function OpenDialog({ conflicts, decide }: Question) {
+  const w = useWords(words);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const isSettled = useSettled(conflicts.map(({ path }) => path).join("\n"));
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  const end = (discards: boolean): void => {
+    if (discards && !isSettled) return;
+    decide(discards);
+    setQuestion(undefined);
+  };
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog wide-dialog"
+      aria-labelledby="undo-dialog-title"
+      onClose={() => end(false)}
+      // Not the key that undoes: pressed twice, that one changes nothing more.
+      onKeyDown={({ key }) => key === "D" && end(true)}
+    >
+      <h2 id="undo-dialog-title">{w.title}</h2>
+      <p>{w.lead}</p>
+      <div className="undo-conflicts" tabIndex={0} role="region" aria-label={w.title}>
+        {conflicts.map(({ path, why, diff, now, restored }) => (
+          <section key={path} className="stack" aria-label={path}>
+            <p>
+              <strong className="mono">
+                <VisibleText text={path} />
+              </strong>{" "}
+              <span lang="en">
+                <VisibleText text={why} />
+              </span>
+            </p>
+            {now === undefined && restored === undefined ? (
+              <Text title={w.later} text={diff === "" ? undefined : diff} />
+            ) : (
+              <div className="undo-texts">
+                <Text title={w.now} text={now} />
+                <Text title={w.restored} text={restored} />
+              </div>
+            )}
+          </section>
+        ))}
+      </div>
+      <div className="row end">
+        <button className="button danger" disabled={!isSettled} onClick={() => end(true)}>
+          {w.discard} <kbd className="key">⇧D</kbd>
+        </button>
+        <button className="button primary" autoFocus onClick={() => end(false)}>
+          {w.keep} <kbd className="key">Esc</kbd>
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+function Text({ title, text }: { title: string; text: string | undefined }) {
+  const w = useWords(words);
+  return (
+    <div className="stack">
+      <h3>{title}</h3>
+      {text === undefined ? (
+        <p className="muted">{w.noText}</p>
+      ) : (
+        <pre className="code">
+          <VisibleText text={text} />
+        </pre>
+      )}
+    </div>
+  );
+}
