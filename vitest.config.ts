@@ -1,16 +1,20 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import parts from "./test/parts.json" with { type: "json" };
 import { archiveEntry } from "./test/setup/packed-archive.ts";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** These start no children of their own and change nothing that a process has only once: many files run in one process. */
-const SHARED = ["src/**/*.test.ts", "test/{gate,http}/**/*.test.ts", "test/entrances.test.ts"];
-/** These do: each file has a process of its own. */
-const OWN = ["src/{cli,code,io/files,io/shell,store}/**/*.test.ts", "test/**/*.test.ts"];
-
 /** These use the package as it is published. */
 const PACKED = ["test/mission/**/*.test.ts"];
+/** What `npm test` leaves out, unless files are named: see scripts/test.mjs. */
+const PARTS = Object.values(parts).flat();
+const LEFT_OUT = process.env["HAFT_TESTS"] === "quick" ? PARTS : [];
+/**
+ * Each of these has a process of its own: it changes something that a process has only once, or it closes many databases,
+ * which takes long in a process with much memory.
+ */
+const OWN = ["test/cli/piped.test.ts", "test/host/plugin-process.test.ts", "src/store/**/*.test.ts", ...PARTS];
 
 /** The names of the package stand for its sources. */
 const SOURCES = {
@@ -40,17 +44,23 @@ export default defineConfig({
       {
         extends: true,
         resolve: SOURCES,
-        test: { name: "shared", include: SHARED, exclude: OWN.slice(0, 1), isolate: false },
+        test: { name: "shared", include: ["{src,test}/**/*.test.ts"], exclude: [...OWN, ...PACKED], isolate: false },
       },
       {
         extends: true,
         resolve: SOURCES,
-        test: { name: "own", include: OWN, exclude: [...SHARED.slice(1), ...PACKED] },
+        test: { name: "own", include: OWN, exclude: [...PACKED, ...LEFT_OUT] },
       },
       {
         extends: true,
         plugins: [archive],
-        test: { name: "packed", include: PACKED, isolate: false, globalSetup: ["test/setup/packed-archive.ts"] },
+        test: {
+          name: "packed",
+          include: PACKED,
+          exclude: LEFT_OUT,
+          isolate: false,
+          globalSetup: ["test/setup/packed-archive.ts"],
+        },
       },
     ],
     environment: "node",

@@ -1,9 +1,11 @@
-// Prints one plain line from vitest's JSON report: `node scripts/count-tests.mjs REPORT EXIT_CODE`.
+// Prints one plain line from vitest's JSON reports: `node scripts/count-tests.mjs EXIT_CODE REPORT…`.
 import { readFileSync } from "node:fs";
 import process from "node:process";
 
-const [file = "", exitCode = "0"] = process.argv.slice(2);
-const { passed, failed } = countTests(file);
+const [exitCode = "0", ...files] = process.argv.slice(2);
+const counts = files.map(countTests);
+const passed = counts.reduce((sum, count) => sum + count.passed, 0);
+const failed = counts.reduce((sum, count) => sum + count.failed, 0);
 // A run that failed without a failed test (it never started, or an error came from outside a test) is one failure.
 process.stdout.write(`${passed} passed, ${failed === 0 && exitCode !== "0" ? 1 : failed} failed\n`);
 

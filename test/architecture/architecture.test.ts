@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Architecture, checkImports, checkLightness, type Place, type SourceFile } from "./check-imports.ts";
+import { STORE_ENGINES } from "../../src/store/store-engines.ts";
+import { checkEngines, type EngineRules } from "./check-engines.ts";
 import { checkCounts, checkFileForm, type FormRules } from "./check-files.ts";
 import { readEntries, ROOT } from "./read-entries.ts";
 
@@ -11,7 +13,6 @@ const PARTS = ["gate", "models", "mcp", "jobs", "code", "tools/*"];
 /** Imports run down the layers; within a layer, only what the row names. */
 const PLACES: readonly Place[] = [
   { place: "cli", layer: 8, mayImport: ["below"], builtins: "all" },
-  { place: "tour", layer: 8, mayImport: ["below"], builtins: "all" },
   { place: "server.ts", layer: 7, mayImport: ["below", "server"], builtins: "harmless" },
   { place: "server", layer: 7, mayImport: ["below"], builtins: "all" },
   { place: "client.ts", layer: 6, mayImport: ["api", "contracts"], builtins: "none" },
@@ -30,14 +31,15 @@ const PLACES: readonly Place[] = [
   { place: "index.ts", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "harmless" },
   { place: "compat.ts", layer: 5, mayImport: ["below", "runtime.ts", "index.ts"], builtins: "harmless" },
   { place: "testing", layer: 5, mayImport: ["below", "runtime.ts"], builtins: "all" },
-  { place: "runtime.ts", layer: 5, mayImport: ["below", "workspace.ts"], builtins: "all" },
+  { place: "runtime.ts", layer: 5, mayImport: ["below", "workspace.ts", "runtime-settings.ts"], builtins: "all" },
+  { place: "runtime-settings.ts", layer: 5, mayImport: ["below", "types of runtime.ts"], builtins: "none" },
   { place: "workspace.ts", layer: 5, mayImport: ["below"], builtins: "all" },
   // Of core only files that import nothing, such as lists of names: contract.test.ts checks it.
   { place: "contracts", layer: 4, mayImport: ["core"], builtins: "none" },
   {
     place: "config",
     layer: 4,
-    mayImport: ["io", "core", "schema", ...PARTS.map((part) => `types of ${part}`)],
+    mayImport: ["io", "core", "schema", "tools/built-in-tools.ts", ...PARTS.map((part) => `types of ${part}`)],
     builtins: "all",
   },
   {
@@ -47,10 +49,12 @@ const PLACES: readonly Place[] = [
     mayImport: ["calls", "io", "core", "schema", "jobs", "contracts", ...PARTS.map((part) => `types of ${part}`)],
     builtins: "all",
   },
+  // Before `tools/*`: facts of the built-in tools for those that may not import the tools.
+  { place: "tools/built-in-tools.ts", layer: 2, mayImport: ["types of core"], builtins: "none" },
   ...PARTS.map((place): Place => ({
     place,
     layer: 3,
-    mayImport: ["calls", "io", "core", "schema"],
+    mayImport: ["calls", "io", "core", "schema", "tools/built-in-tools.ts"],
     builtins: place === "code" ? "all" : "harmless",
   })),
   { place: "calls", layer: 2, mayImport: ["io", "core", "schema"], builtins: "harmless" },
@@ -107,8 +111,17 @@ const FORM: FormRules = {
   vagueNames: ["utils", "util", "helpers", "helper", "common", "types", "misc", "shared"],
   maxLines: 800,
   maxFilesPerFolder: 30,
-  maxFiles: 700,
+  maxFiles: 740,
   isData: /[.-]data\.ts$/,
+};
+
+const ENGINE_RULES: EngineRules = {
+  names: STORE_ENGINES.flatMap(({ name, title, schemes }) => [name, title.toLowerCase(), ...schemes]),
+  own: [...STORE_ENGINES.map(({ name }) => `src/store/${name}/`), "src/store/store-engines.ts"],
+  // The state of earlier versions is a SQLite file.
+  importers: ["src/store/open-state-folder.ts"],
+  // Of sandboxes, of stored programs, of searches and of queues.
+  others: ["src/io/", "src/code/", "src/tools/", "src/store/bullmq/"],
 };
 
 /** Tests may wire what sources may not, and a table of cases may be long. */
@@ -140,6 +153,8 @@ describe("the sources of Haft", () => {
   test("have clear names, at most 800 lines, and no inner index.ts", () => {
     expectNone(checkFileForm(sources, FORM));
   });
+
+  test("leave to each store engine what only it knows", () => expectNone(checkEngines(sources, ENGINE_RULES)));
 
   test("are few enough per folder and in all", () => expectNone(checkCounts(sources, FORM)));
 });
@@ -218,6 +233,26 @@ describe("the architecture check", () => {
     expect(checkLightness(files, ARCHITECTURE)).toEqual([
       'src/core/a.ts:1 loads "zod/v4" with src/index.ts (src/index.ts > src/core/a.ts): import it when first used',
     ]);
+  });
+
+  test("finds every form of a decision by the name of a store engine", () => {
+    const source = [
+      'if (database.engine === "sqlite") checkpoint();',
+      "const { engine } = database; const isFile = engine !== other;",
+      "switch (store.database.engine) {}",
+      'if (database.engine.startsWith("sq")) checkpoint();',
+      "const search = SEARCHES[database.engine];",
+      "if (/^sq/.test(database.engine)) checkpoint();",
+      "if (kind === `Postgres`) vacuum();",
+      'import { SqliteDatabase } from "./sqlite/sqlite.ts";',
+      'const { openPostgres } = await import("./postgres/postgres.ts");',
+      "const report = { engine: database.engine, ...engineNamed(database.engine), text: `on ${database.engine}` };",
+      "const opened = await engine.open(place); if (!engine) throw missing();",
+    ].join("\n");
+    const found = checkEngines([{ path: "src/store/made-up.ts", source }], ENGINE_RULES);
+    const lines = found.map((problem) => Number(/:(\d+) /.exec(problem)?.[1]));
+    expect([...new Set(lines)].sort((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(checkEngines([{ path: "src/store/sqlite/made-up.ts", source }], ENGINE_RULES)).toEqual([]);
   });
 
   test("finds vague names, wrong case, inner barrels and long files", () => {

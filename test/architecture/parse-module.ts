@@ -22,7 +22,7 @@ export interface ParsedModule {
   readonly fetches: readonly number[];
 }
 
-type Node = Readonly<Record<string, unknown>> & { readonly type: string; readonly start: number };
+export type Node = Readonly<Record<string, unknown>> & { readonly type: string; readonly start: number };
 
 export function parseModule(source: string): ParsedModule {
   const imports: ModuleImport[] = [];
@@ -43,13 +43,13 @@ export function parseModule(source: string): ParsedModule {
   return { imports, exports, stars, fetches: ownFetch ? [] : fetches };
 }
 
-function createLineFinder(source: string): (offset: number) => number {
+export function createLineFinder(source: string): (offset: number) => number {
   const starts = [0];
   for (let at = source.indexOf("\n"); at >= 0; at = source.indexOf("\n", at + 1)) starts.push(at + 1);
   return (offset) => starts.findLastIndex((start) => start <= offset) + 1;
 }
 
-function visit(value: unknown, look: (node: Node, parent: Node | undefined) => void, parent?: Node): void {
+export function visit(value: unknown, look: (node: Node, parent: Node | undefined) => void, parent?: Node): void {
   if (Array.isArray(value)) {
     for (const entry of value) visit(entry, look, parent);
   } else if (isNode(value)) {
@@ -58,7 +58,7 @@ function visit(value: unknown, look: (node: Node, parent: Node | undefined) => v
   }
 }
 
-function isNode(value: unknown): value is Node {
+export function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";
 }
 
@@ -66,7 +66,7 @@ function isName(value: unknown, name: string): boolean {
   return isNode(value) && value.type === "Identifier" && value["name"] === name;
 }
 
-function readText(value: unknown): string | undefined {
+export function readText(value: unknown): string | undefined {
   return isNode(value) && value.type === "Literal" && typeof value["value"] === "string" ? value["value"] : undefined;
 }
 

@@ -255,6 +255,19 @@ describe("haft mcp import", () => {
     expect(add).toMatchObject({ code: 2, stderr: expect.stringContaining("--replace") });
   });
 
+  test("names servers that wait for trust, new and changed ones", async () => {
+    haft.openFolder();
+    expect(await runHere("mcp", "add", "docs", "--", "node", "docs.js")).toMatchObject({ code: 0 });
+    const listed = await runHere("mcp", "list");
+    expect(listed.stderr).toContain('"docs" is not started: it is not trusted yet.');
+    expect(listed.stderr).not.toContain("No MCP servers");
+    expect(await runHere("trust", "--yes")).toMatchObject({ code: 0 });
+    expect(await runHere("mcp", "add", "docs", "--replace", "--", "node", "other.js")).toMatchObject({ code: 0 });
+    const approved = await runHere("mcp", "approve", "docs", "--yes");
+    expect(approved).toMatchObject({ code: 2, stderr: expect.stringContaining("it changed since you trusted it.") });
+    expect(approved.stderr).toContain("haft trust");
+  });
+
   test("keeps headers, and reports every setting of the file", async () => {
     haft.openFolder();
     write({

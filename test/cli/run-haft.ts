@@ -1,9 +1,11 @@
-// The command line as a program: bundled once, run in a workspace and a home of its own.
+// The command line in a workspace and a home of its own: in this process, or bundled once and run as a program.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { type IPty, spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
+import type { Terminal } from "../../src/cli/terminal.ts";
 import { stateFolderOf } from "../../src/io/files/state-folder.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
@@ -15,33 +17,33 @@ export interface Ran {
   stderr: string;
 }
 
-export interface HaftProgram {
+export interface HaftCommand {
   /** The workspace; a new one with each `openFolder`. */
   readonly folder: string;
   /** Where the program keeps its state for that workspace. */
   readonly stateFolder: string;
   openFolder(): string;
   run(words: readonly string[], options?: { input?: string; env?: Record<string, string>; cwd?: string }): Promise<Ran>;
-  /** Goes on; killed at the end of the test where it still runs. */
-  start(words: readonly string[], options?: { env?: Record<string, string>; maxFiles?: number }): Running;
-  onTerminal(words: readonly string[], options?: { env?: Record<string, string>; cols?: number }): TerminalRun;
   /** The environment that it runs with. */
   readonly env: Record<string, string>;
   remove(): void;
 }
 
+export interface HaftProgram extends HaftCommand {
+  /** The file that `node` runs. */
+  readonly program: string;
+  /** Goes on; killed at the end of the test where it still runs. */
+  start(words: readonly string[], options?: { env?: Record<string, string>; maxFiles?: number }): Running;
+  onTerminal(words: readonly string[], options?: { env?: Record<string, string>; cols?: number }): TerminalRun;
+}
+
 const INLINED = ["zod", "ws", "diff", "unbash", "picomatch", "ignore"];
 
-export async function bundleHaft(): Promise<HaftProgram> {
+/** A workspace, a home and a state folder for commands. */
+function openPlaces() {
   const base = temporaryFolder("haft-cli-");
-  const program = await bundleProgram("src/cli/main.ts", join(base, "out"), { isSplit: true, inlined: INLINED });
   let count = 0;
   let folder = "";
-  const openFolder = (): string => {
-    folder = join(base, `work-${++count}`);
-    mkdirSync(folder);
-    return folder;
-  };
   const environment = (env: Record<string, string> = {}): Record<string, string> => {
     const { PATH = "", TMPDIR } = process.env;
     return {
@@ -52,28 +54,72 @@ export async function bundleHaft(): Promise<HaftProgram> {
       ...env,
     };
   };
-  const launch = (
-    words: readonly string[],
-    { env, cwd = folder, maxFiles }: { env?: Record<string, string>; cwd?: string; maxFiles?: number } = {},
-  ): ChildProcess => {
-    const command = [process.execPath, program, ...words];
-    // The shell becomes the program, so signals reach it.
-    if (maxFiles !== undefined) command.unshift("/bin/sh", "-c", `ulimit -n ${maxFiles} && exec "$@"`, "sh");
-    const [file = "", ...args] = command;
-    const child = spawn(file, args, { cwd, env: environment(env), stdio: "pipe" });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    return child;
-  };
   mkdirSync(join(base, "home"));
-  openFolder();
-  return {
+  const places = {
+    base,
+    environment,
     get folder() {
       return folder;
     },
     get stateFolder() {
       return stateFolderOf(folder, { env: environment() });
     },
-    openFolder,
+    get env() {
+      return environment();
+    },
+    openFolder(): string {
+      folder = join(base, `work-${++count}`);
+      mkdirSync(folder);
+      return folder;
+    },
+    remove: () => rmSync(base, { recursive: true, force: true }),
+  };
+  places.openFolder();
+  return places;
+}
+
+/** The commands in this process, which has to be the test file's own: its home becomes theirs. */
+export function openHaftCommand(): HaftCommand {
+  const places = openPlaces();
+  process.env["HOME"] = places.env["HOME"];
+  return Object.assign(places, {
+    async run(
+      words: readonly string[],
+      { input = "", env, cwd = places.folder }: Parameters<HaftCommand["run"]>[1] = {},
+    ) {
+      const { runCli } = await import("../../src/cli/run-cli.ts");
+      let stdout = "";
+      let stderr = "";
+      const code = await runCli(words, {
+        stdin: Readable.from(input === "" ? [] : [Buffer.from(input)]) as unknown as Terminal["stdin"],
+        stdout: { write: (text) => (stdout += text) },
+        stderr: { write: (text) => (stderr += text) },
+        env: places.environment(env),
+        cwd,
+        onInterrupt: () => () => undefined,
+      });
+      return { code, stdout, stderr };
+    },
+  });
+}
+
+export async function bundleHaft(): Promise<HaftProgram> {
+  const places = openPlaces();
+  const program = await bundleProgram("src/cli/main.ts", join(places.base, "out"), { isSplit: true, inlined: INLINED });
+  const launch = (
+    words: readonly string[],
+    { env, cwd = places.folder, maxFiles }: { env?: Record<string, string>; cwd?: string; maxFiles?: number } = {},
+  ): ChildProcess => {
+    const command = [process.execPath, program, ...words];
+    // The shell becomes the program, so signals reach it.
+    if (maxFiles !== undefined) command.unshift("/bin/sh", "-c", `ulimit -n ${maxFiles} && exec "$@"`, "sh");
+    const [file = "", ...args] = command;
+    const child = spawn(file, args, { cwd, env: places.environment(env), stdio: "pipe" });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return child;
+  };
+  const methods: Pick<HaftProgram, "program" | "run" | "start" | "onTerminal"> = {
+    program,
     run(words, { input = "", env, cwd } = {}) {
       const child = launch(words, { env, cwd });
       // Who does not read its input may be gone before it is written.
@@ -82,20 +128,18 @@ export async function bundleHaft(): Promise<HaftProgram> {
       return new Running(child).ended;
     },
     start: (words, options) => new Running(launch(words, options)),
-    get env() {
-      return environment();
-    },
     onTerminal: (words, { env, cols = 200 } = {}) => {
       const pty = spawnOnTerminal(process.execPath, [program, ...words], {
         cols,
         rows: 50,
-        cwd: folder,
-        env: environment({ TERM: "xterm-256color", ...env }),
+        cwd: places.folder,
+        env: places.environment({ TERM: "xterm-256color", ...env }),
       });
       return new TerminalRun(pty);
     },
-    remove: () => rmSync(base, { recursive: true, force: true }),
   };
+  // Not a spread: the workspace changes.
+  return Object.assign(places, methods);
 }
 
 /** A program whose output is read as it comes. */

@@ -106,11 +106,12 @@ test("it is not used if others could have written its address", async () => {
   expect(readFileSync(record, "utf8")).toBe(text);
 });
 
-test("the configuration is read from the files, also while a server runs", async () => {
+test("the configuration is that of the server, which follows its files", async () => {
   await serve();
   writeFileSync(join(haft.folder, "haft.config.yml"), "tools:\n  maxConcurrent: 3\n");
-  const shown = await haft.run(["config", "show"]);
-  expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/tools\.maxConcurrent\s+3/) });
+  const shown = async () => (await haft.run(["config", "show"])).stdout;
+  // Until the server has read the file, the value is followed by "(restart needed)".
+  await expect.poll(shown, { timeout: 60_000, interval: 200 }).toMatch(/tools\.maxConcurrent\s+3$/m);
 });
 
 test("MCP servers are started by commands that need them, and not again while a server runs", async () => {
@@ -175,6 +176,23 @@ test("an edited plugin is used once it is trusted; until then, and if its tools 
   expect(changed.stderr).toMatch(/earlier version .* its tools changed\. Restart Haft \(haft serve\)/);
   const missing = await haft.run(["tools", "call", "refund_all"]);
   expect(missing).toMatchObject({ code: 5, stderr: expect.stringContaining("Restart Haft (haft serve)") });
+});
+
+test("a plugin that is added while it runs needs a restart, and every command that meets that says so", async () => {
+  await serve();
+  writeFileSync(join(haft.folder, "haft.config.yml"), "plugins: [./refunds.ts]\n");
+  writePlugin("first");
+  const trusted = await haft.run(["trust", "--yes"]);
+  expect(trusted).toMatchObject({ code: 0, stderr: expect.stringMatching(/Restart the server \(http.*new plugins/) });
+  await until(async () => (await haft.run(["--json"])).stdout.includes('"plugins"'));
+  expect(await haft.run(REFUND)).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("Restart Haft (haft serve)"),
+  });
+  const { stdout } = await haft.run(["doctor", "--json"]);
+  const { items } = JSON.parse(stdout) as { items: { what: string; found: string }[] };
+  expect(items).toContainEqual(expect.objectContaining({ what: "server", found: expect.stringContaining("plugins") }));
+  expect(items.filter(({ what }) => what === "port")).toEqual([]);
 });
 
 test("without one, a plugin that changed is named, and a tool that is not found may be one of it", async () => {

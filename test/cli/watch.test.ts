@@ -59,6 +59,9 @@ test("one question is shown at a time with its number; keys move, jump, list, ap
   watching.type("u");
   await watching.waitForScreen(/Undone: .*d\.txt/);
   expect(existsSync(join(haft.folder, "d.txt"))).toBe(false);
+  watching.type("U");
+  await watching.waitForScreen(/Redone: .*d\.txt/);
+  expect(existsSync(join(haft.folder, "d.txt"))).toBe(true);
   await watching.press("r", /why not\?/);
   watching.type("not today\r");
   await until(async () => (await stateOf(ids[1] ?? "")) === "denied");
@@ -83,9 +86,9 @@ test("several are approved at once after a typed yes, critical ones not among th
   const watching = haft.onTerminal(["approvals", "watch"], PLAIN);
   await watching.waitForScreen(/1 of 3 \|/);
   watching.type("b");
-  await watching.waitForScreen(/1 critical one is answered one by one[\s\S]*Which\?/);
+  await watching.waitForScreen(/1 other is answered one by one: critical[\s\S]*Which\?/);
   watching.type("all\r");
-  await watching.waitForScreen(/Approve 2 once: 2 . MEDIUM[\s\S]*Type yes:/);
+  await watching.waitForScreen(/new file a.txt[\s\S]*new file b.txt[\s\S]*Approve 2 once: 2 . MEDIUM[\s\S]*Type yes:/);
   watching.type("yes\r");
   await watching.waitForScreen(/→ 2 approved, once[\s\S]*rm -rf src/);
   await until(async () => (await stateOf(one)) === "approved" && existsSync(join(haft.folder, "b.txt")));

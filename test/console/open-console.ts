@@ -132,7 +132,7 @@ const memoryChannel: NonNullable<HostOptions["channelKinds"]>[number] = {
   open: () => ({ handlers: { send: async ({ address }) => ({ summary: `Kept for ${address}.` }) } }),
 };
 
-/** A tool that streams for as long as the test wants, and one that says what a page must not believe. */
+/** A tool that streams for as long as the test wants, one that moves money, and one that says what a page must not believe. */
 function testTools() {
   return [
     createTool({
@@ -148,6 +148,14 @@ function testTools() {
         }
         return `counted to ${to}`;
       },
+    }),
+    createTool({
+      name: "refund",
+      description: "Gives money back",
+      kind: "execute",
+      permission: "confirm",
+      parameters: z.object({ order: z.string(), amount: z.number() }),
+      run: ({ amount }) => `gave back ${amount}`,
     }),
     createTool({
       name: "speak_evil",

@@ -1,6 +1,6 @@
 // The work view, the audit log and the statistics in a real Chromium. Without a browser these tests are skipped with a
 // message, or fail if HAFT_REQUIRE lists the browser.
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ describe.skipIf("missing" in found)("the work view", () => {
   const row = (text: string, on = page): Locator => rows(on).filter({ hasText: text });
   const onDisk = (name: string): string => readFileSync(join(console.folder, name), "utf8");
 
-  test("shows what each call is about, who made it and how it stands, and approves in place", async () => {
+  test("shows what each call is about, who made it and how it stands, and leads to the card of what waits", async () => {
     await console.host.haft.execute("list_files", { path: "." }, { caller });
     await console.host.haft.execute("write", { path: "approve-me.txt", content: "yes\n" }, { caller });
     await console.host.haft.execute("exec", { command: "git push --force origin main" }, { caller });
@@ -41,12 +41,13 @@ describe.skipIf("missing" in found)("the work view", () => {
     await expectShown(write.getByText("claude-code"));
     await expectShown(write.getByText("release"));
     await expectShown(write.locator(".risk-medium"));
-    // A critical call is approved on its card, after its whole effect was read.
-    const push = row("git push --force");
-    await expectShown(push.getByRole("link", { name: "Review" }));
-    expect(await push.getByRole("button", { name: "Approve once" }).count()).toBe(0);
-    await write.getByRole("button", { name: "Approve once" }).click();
-    await expectShown(page.getByRole("status").getByText("write is approved."));
+    // A row does not show what a call does: it is approved on its card.
+    expect(await page.getByRole("button", { name: /Approve/ }).count()).toBe(0);
+    await write.getByRole("link", { name: "Review" }).click();
+    await page.locator(".answers .primary:enabled").waitFor();
+    await page.keyboard.press("y");
+    await expectShown(page.getByText("completed"));
+    await go("/work");
     await expectShown(row("approve-me.txt").getByText("completed"));
     expect(onDisk("approve-me.txt")).toBe("yes\n");
   });
@@ -65,6 +66,32 @@ describe.skipIf("missing" in found)("the work view", () => {
     await page.keyboard.press("r");
     await expectShown(page.getByRole("status").getByText("list_files was started again."));
     await expectShown(rows().nth(1));
+  });
+
+  test("stays open if the answer of a card is confirmed after the page was left", async () => {
+    await console.host.haft.execute("write", { path: "late.txt", content: "late\n" }, { caller });
+    let confirm = (): void => undefined;
+    const held = new Promise<void>((resolve) => (confirm = resolve));
+    await page.route("**/api/approvals/*/answer", async (route) => {
+      const response = await route.fetch();
+      await held;
+      await route.fulfill({ response });
+    });
+    await go("/work?tool=write");
+    await row("late.txt").getByRole("link", { name: "Review" }).click();
+    await page.locator(".answers .primary:enabled").waitFor();
+    await page.keyboard.press("y");
+    await expect.poll(() => existsSync(join(console.folder, "late.txt")), { timeout: 15_000 }).toBe(true);
+    await go("/work?tool=write");
+    await expectShown(row("late.txt").getByText("completed"));
+    const confirmed = page.waitForResponse("**/api/approvals/*/answer");
+    confirm();
+    await (await confirmed).finished();
+    // What the console reads after the confirmation.
+    await page.waitForLoadState("networkidle").catch(() => undefined);
+    expect(page.url()).toContain("#/work");
+    await expectShown(row("late.txt").getByText("completed"));
+    await page.unroute("**/api/approvals/*/answer");
   });
 
   test("keeps the search and the filters in the address, over a reload", async () => {
@@ -105,6 +132,9 @@ describe.skipIf("missing" in found)("the work view", () => {
     await go("/work");
     await expectShown(rows());
     const scroller = page.locator(".work-scroll");
+    type Size = { scrollHeight: number; clientHeight: number };
+    const below = () => scroller.evaluate(({ scrollHeight, clientHeight }: Size) => scrollHeight - clientHeight);
+    await expect.poll(below, { timeout: 15_000 }).toBeGreaterThan(600);
     await scroller.hover();
     await page.mouse.wheel(0, 600);
     await expect.poll(() => scroller.evaluate(({ scrollTop }: { scrollTop: number }) => scrollTop)).toBe(600);
@@ -130,23 +160,6 @@ describe.skipIf("missing" in found)("the work view", () => {
     await fresh.waitFor({ state: "detached" });
     await expectShown(rows().nth(0).getByText("comes-after.txt"));
     await expectShown(rows().nth(1).getByText("waits.txt"));
-  });
-
-  test("does not move the buttons of an answer: new calls wait until it is given", async () => {
-    const asked = await console.host.haft.execute("write", { path: "stays.txt", content: "no\n" }, { caller });
-    if (asked.status !== "pending") throw new Error(asked.display);
-    await go("/work");
-    const approve = row("stays.txt").getByRole("button", { name: "Approve once" });
-    await expectShown(approve);
-    await expect.poll(() => approve.isEnabled()).toBe(true);
-    const before = (await approve.boundingBox())!.y;
-    await console.host.haft.execute("read", { path: "held-back.txt" }, { caller });
-    await expectShown(page.getByRole("button", { name: "1 new" }));
-    expect((await approve.boundingBox())!.y).toBe(before);
-    await console.host.haft.deny(asked.pending.id, "not now", "bob");
-    // Nothing can be answered here any more: the list goes on by itself.
-    await expectShown(row("held-back.txt"));
-    await page.getByRole("button", { name: "1 new" }).waitFor({ state: "detached" });
   });
 
   test("shows the calls of a program as a tree with a time axis, and how long a call waited for a person", async () => {

@@ -1,0 +1,3 @@
+import { executeDocuments } from "./execute-documents.ts";
+
+executeDocuments((file) => file.startsWith("README"));
