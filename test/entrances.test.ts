@@ -33,6 +33,7 @@ import { callOverMcpConnection, callOverMcpHttp } from "./mcp/call-through.ts";
 import { callBySchedule } from "./schedules/call-through.ts";
 import { callBySession } from "./sessions/call-through.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
+import { until } from "./setup/until.ts";
 
 const parameters = z.object({ text: z.string().describe("What to keep") });
 type TargetConfig = ToolConfig<typeof parameters, never, Promise<string>> & { name: string };
@@ -250,17 +251,26 @@ const ENTRANCES: readonly Entrance[] = [
 
 afterEach(() => setDefaultHaft(createHaft()));
 
-async function enter(entrance: Entrance, more: Parameters<typeof createTestHaft>[0] = {}): Promise<World> {
+const LONG_PREVIEW = Array.from({ length: 100 }, (_, at) => `+line ${at}`).join("\n");
+/** Less than the preview and the input of the target have. */
+const CUT = { approvals: { maxShownBytes: 16 } };
+
+async function enter(
+  entrance: Entrance,
+  more: Parameters<typeof createTestHaft>[0] = {},
+  isDeclared = true,
+): Promise<World> {
   const denied: string[] = [];
   const haft = createTestHaft({ policy: { deny: denied }, code: {}, ...more });
   const runs: unknown[] = [];
   const config: TargetConfig = {
     name: "keep",
     description: "Keeps a text",
-    kind: "write",
+    kind: isDeclared ? "write" : undefined,
     aliases: ["keep_text"],
     parameters,
-    permission: () => (world.asks ? "confirm" : "auto"),
+    permission: isDeclared ? () => (world.asks ? "confirm" : "auto") : undefined,
+    preview: async () => ({ title: "Keep a text", content: [{ type: "text", text: LONG_PREVIEW }] }),
     run: async (input) => {
       runs.push(input);
       await world.afterEffect?.();
@@ -342,6 +352,18 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))("
     const result = await entrance.call(world);
     expect(result).toMatchObject({ status: "completed", content: [{ type: "text", text: "kept hello" }] });
     expect(world.runs).toEqual([{ text: "hello" }]);
+    await expectRecorded(world, result);
+  });
+
+  test("an undeclared tool waits for a person, never runs unasked, and is recorded", async () => {
+    const world = await enter(entrance, {}, false);
+    const { haft, name, input, options } = world;
+    const result = await (entrance.name === "haft.approve" ? haft.execute(name, input, options) : entrance.call(world));
+    expect(result).toMatchObject({ status: "pending", pending: { kind: "approval" } });
+    expect(world.runs).toEqual([]);
+    expect(await haft.approvals.list("pending")).toMatchObject([
+      { toolName: "keep", reason: expect.stringContaining('declare kind: "readonly"') },
+    ]);
     await expectRecorded(world, result);
   });
 
@@ -541,6 +563,23 @@ describe.each(ENTRANCES.map((entrance) => [entrance.name, entrance] as const))(
       expect(await world.haft.approvals.list("pending")).toHaveLength(1);
     });
 
+    test("with a cut preview: a plain yes does not run the call, the second step does, exactly once", async () => {
+      const world = await ask(CUT);
+      const result = await call(world);
+      const id = result.status === "pending" ? result.pending.id : "";
+      expect((await world.haft.approvals.get(id))?.unseen).toMatch(/^Not shown: .*bytes/);
+      await expect(world.haft.approve(id, "ada")).rejects.toThrow(/confirmUnshown/);
+      await expect(world.haft.approvals.answer(id, { approved: true })).rejects.toThrow(/confirmUnshown/);
+      expect(world.runs).toEqual([]);
+      expect(await world.haft.approvals.list("pending")).toHaveLength(1);
+      // A worker and a client end it later.
+      const ran = await world.haft.approve(id, { by: "ada", confirmUnshown: true });
+      expect(ran).toMatchObject({ status: expect.stringMatching(/^(?:completed|pending)$/), toolName: "keep" });
+      await until(() => world.runs.length > 0);
+      await Promise.allSettled([world.haft.approve(id, { confirmUnshown: true }), world.haft.approve(id)]);
+      expect(world.runs).toEqual([{ text: "hello" }]);
+    });
+
     test("is not approved by an approver whose answer cannot be read", async () => {
       const world = await ask({ approver: async () => ({ approved: "no" }) as never });
       expect(await call(world)).toMatchObject({ status: "failed" });
@@ -598,6 +637,22 @@ describe.each(ASKING)("a tool that asks, through %s,", (_name, entrance) => {
     await expect(world.haft.approve(idOf(result))).rejects.toThrow(/already denied/);
     expect(world.runs).toEqual([]);
     await expectRecorded(world, denied);
+  });
+
+  test("with a cut preview, is not approved for a session by a plain yes", async () => {
+    const { world, result } = await ask(CUT);
+    await expect(world.haft.approve(idOf(result), { scope: "session" })).rejects.toThrow(/confirmUnshown/);
+    expect(world.runs).toEqual([]);
+  });
+
+  test.each([
+    [undefined, 0],
+    [true, 1],
+  ])("with a cut preview, asks an approver, and takes a yes with confirmUnshown %s", async (confirmUnshown, times) => {
+    const { world, result } = await ask({ ...CUT, approver: async () => ({ approved: true, confirmUnshown }) });
+    expect(world.runs).toHaveLength(times);
+    expect(result.status).toBe(times === 0 ? "pending" : "completed");
+    expect(await world.haft.approvals.list("pending")).toHaveLength(1 - times);
   });
 
   test("does not run after yes when it was denied in the meantime", async () => {
@@ -750,7 +805,7 @@ describe("an approval", () => {
 describe("no way leads around the gate", () => {
   test("a tool has no property, symbol or prototype that gives its code away", async () => {
     const run = async (): Promise<string> => "unguarded";
-    const tool = createTool({ name: "keep", description: "Keeps a text", parameters: [], run });
+    const tool = createTool({ name: "keep", description: "Keeps a text", parameters: [], needsApproval: false, run });
     const seen = new Set<unknown>();
     const look = (value: unknown): void => {
       if ((typeof value !== "object" && typeof value !== "function") || value === null || seen.has(value)) return;

@@ -1,7 +1,7 @@
 // The places where approvals are kept, each opened as often as there are processes to play.
 import { rmSync } from "node:fs";
 import { type CallStore, MemoryCallStore } from "../../src/calls/call-store.ts";
-import { startPostgres } from "../../src/store/start-postgres.fixture.ts";
+import { startPostgres } from "../../src/store/postgres/start-postgres.fixture.ts";
 import { openStore, type StoreLocation } from "../../src/store/store.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 

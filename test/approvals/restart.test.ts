@@ -78,7 +78,13 @@ describe.each([
         parameters: [],
         run: async (_input, context) => (await context.call("secret")).status,
       }),
-      createTool({ name: "secret", description: "Not for agents", parameters: [], run: () => void reached.push("x") }),
+      createTool({
+        name: "secret",
+        description: "Not for agents",
+        parameters: [],
+        needsApproval: false,
+        run: () => void reached.push("x"),
+      }),
     ];
     const old = await startProcess({ tools: tools() });
     const requested = idOf(await old.toolkit("agent", ["outer"]).execute("outer", {}, { id: newId() }));

@@ -19,7 +19,10 @@ async function start(sources: ConstructorParameters<typeof RuleSet>[0] = []) {
     folder,
     tools: workspace.tools,
     judge: (call) => ruleSet.judge({ tool: toolOf(call), input: call.input, mode: call.options.mode, cwd: folder }),
-    suggestRule: (call) => suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
+    suggestRules: (call) => ({
+      narrow: suggestRules({ tool: toolOf(call), input: call.input, cwd: folder }),
+      broader: [],
+    }),
     remember: (scope, rule) => void ruleSet.add(rule, "allow", scope),
   });
   let calls = 0;

@@ -299,7 +299,7 @@ describe.each([
     });
 
     test("first wins; the same again changes nothing; what contradicts it is refused", async () => {
-      const { execute, approvals } = await start({ suggestRule: () => "exec(ls)" });
+      const { execute, approvals } = await start({ suggestRules: () => ({ narrow: ["exec(ls)"], broader: [] }) });
       const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
       const first = await approvals.answer(requested, { approved: true, by: "ann" });
       expect(await approvals.answer(requested, { approved: true, by: "bob" })).toEqual(first);
@@ -332,18 +332,17 @@ describe.each([
   });
 
   describe("what can be asked", () => {
-    test("ap-013: arguments that cannot be shown in full are refused, with length, hash and end", async () => {
-      const { execute, approvals, ran } = await start({ maxShownBytes: 4000 });
-      const call = newCall();
+    test("ap-013: arguments that are too long to read are approved by their hash, with a second step", async () => {
+      const { execute, approve, approvals, ran } = await start({ maxShownBytes: 4000 });
       const cmd = `${"x".repeat(200_000)} && rm -rf ~`;
-      const refused = await execute("exec", { cmd }, call);
-      expect(refused).toMatchObject({ status: "failed", error: { code: "denied" } });
-      const message = textOf(refused.content);
-      expect(message).toMatch(/200\d{3} bytes, at most 4000; sha256:[0-9a-f]{64}/);
-      expect(message).toContain("rm -rf ~");
-      expect(message).toMatch(/smaller calls/);
-      expect((await approvals.list("pending")).filter(({ callId }) => callId === call.id)).toEqual([]);
+      const requested = idOf(await execute("exec", { cmd }, newCall()));
+      const { unseen, input } = (await approvals.get(requested))!;
+      expect(unseen).toMatch(/a part of the arguments, which have 200\d{3} bytes \(sha256:[0-9a-f]{64}\)/);
+      expect(input).toEqual({ cmd });
+      await expect(approve(requested)).rejects.toThrow(/confirmUnshown/);
       expect(ran).toEqual([]);
+      expect(await approve(requested, { confirmUnshown: true })).toMatchObject({ status: "completed" });
+      expect(ran).toHaveLength(1);
     });
 
     test("ap-013: what is no plain data cannot be shown either", async () => {
@@ -370,6 +369,22 @@ describe.each([
       expect(textOf(shown.content).length).toBeLessThan(4000);
       expect(textOf(shown.content)).toMatch(/cut: the whole has 200007 bytes, sha256:[0-9a-f]{64}/);
       expect(textOf(shown.content)).toContain("THE END");
+    });
+
+    test("ap-013: the whole of a cut preview is kept while the question is open", async () => {
+      const lines = Array.from({ length: 9000 }, (_, at) => `line ${at}`).join("\n");
+      const preview = async () => ({ title: "t", content: [text(lines)] });
+      const { execute, approve, approvals, ran } = await start({ preview, maxShownBytes: 4000 });
+      const requested = idOf(await execute("exec", { cmd: "ls" }, newCall()));
+      expect((await approvals.get(requested))!.unseen).toMatch(/^Not shown: \d+ bytes of the preview\.$/);
+      expect((await approvals.whole(requested)).text).toContain("line 8999");
+      await expect(approve(requested)).rejects.toThrow(/confirmUnshown/);
+      await expect(approve(requested, { confirmBroader: true })).rejects.toThrow(/confirmUnshown/);
+      await expect(approve(requested, { confirmUnshown: "yes" as never })).rejects.toThrow(/confirmUnshown/);
+      expect(ran).toEqual([]);
+      await approve(requested, { confirmUnshown: true });
+      expect(ran).toHaveLength(1);
+      expect((await approvals.whole(requested)).text).not.toContain("line 5000");
     });
 
     test("ap-021: open questions are bounded, and what is beyond is denied", async () => {
@@ -456,7 +471,7 @@ describe.each([
       const { execute, approve, approvals } = await start({
         judge: () => ask,
         remember: (_s, _r, call) => void verdicts.push({ ...call.verdict }),
-        suggestRule: () => "Bash(rm x)",
+        suggestRules: () => ({ narrow: ["Bash(rm x)"], broader: [] }),
       });
       const requested = idOf(await execute("exec", { cmd: "rm x" }, newCall()));
       expect(await approvals.get(requested)).toMatchObject({ reason: "rm asks", verdict: ask });
@@ -471,7 +486,7 @@ describe.each([
     const granting = async (suggested: string | string[] | undefined) => {
       const remembered: unknown[] = [];
       const world = await start({
-        suggestRule: () => suggested,
+        suggestRules: () => ({ narrow: [suggested ?? []].flat(), broader: [] }),
         remember: (scope, rule, { tool }) => void remembered.push([scope, rule, tool!.name]),
       });
       return { ...world, remembered, ask: async () => idOf(await world.execute("exec", { cmd: "ls" }, newCall())) };
@@ -492,7 +507,14 @@ describe.each([
     test("takes another rule, and says that it is not the one that was shown", async () => {
       const { ask, approve, approvals, remembered } = await granting("Bash(git diff)");
       const requested = await ask();
-      const answered = await approvals.answer(requested, { approved: true, scope: "session", rule: "Bash(git:*)" });
+      const plain = { approved: true, scope: "session", rule: "Bash(git:*)" } as const;
+      await expect(approvals.answer(requested, plain)).rejects.toThrow(/more than what was shown.*confirmBroader/s);
+      const answered = await approvals.answer(requested, {
+        approved: true,
+        scope: "session",
+        rule: "Bash(git:*)",
+        confirmBroader: true,
+      });
       expect(answered).toMatchObject({ scope: "session", rules: ["Bash(git:*)"], rulesEdited: true });
       await approve(requested);
       expect(remembered).toEqual([["session", "Bash(git:*)", "exec"]]);
@@ -511,7 +533,10 @@ describe.each([
     });
 
     test("runs the call also where the rule could not be kept, and says so", async () => {
-      const world = await start({ suggestRule: () => "r", remember: () => Promise.reject(new Error("disk full")) });
+      const world = await start({
+        suggestRules: () => ({ narrow: ["r"], broader: [] }),
+        remember: () => Promise.reject(new Error("disk full")),
+      });
       const requested = idOf(await world.execute("exec", { cmd: "ls" }, newCall()));
       const result = await world.approve(requested, { scope: "always" });
       expect(result).toMatchObject({ status: "completed", metadata: { ruleNotRemembered: "disk full" } });

@@ -1,11 +1,11 @@
 // A server and a worker are killed again and again under load: no call is lost, doubled, done unasked or reported falsely.
 //
 // HAFT_SEED=n kills once; HAFT_SEED=a..b kills with these seeds, and HAFT_SEED=a.. continues from there. HAFT_ENGINE=SQLite,
-// PostgreSQL or Redis selects the store. `npm run test:full -- endurance` kills 300, 100 and 100 times.
+// PostgreSQL or Redis selects the store. `npm run test:full -- --long endurance` kills 300, 100 and 100 times.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startPostgres, type TestPostgres } from "../../src/store/start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "../../src/store/postgres/start-postgres.fixture.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../src/store/start-redis.fixture.ts";
 import { type Programs, Site } from "../calls/processes/site.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";

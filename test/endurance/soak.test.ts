@@ -1,6 +1,6 @@
 // A server under a steady load: memory, descriptors and the store stop growing, and every call is answered.
 //
-// `npm run test:full -- soak` takes 30 minutes at 300 calls a second; HAFT_SOAK_MINUTES and HAFT_SOAK_RATE set others.
+// `npm run test:full -- --long soak` takes 30 minutes at 300 calls a second; HAFT_SOAK_MINUTES and HAFT_SOAK_RATE set others.
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

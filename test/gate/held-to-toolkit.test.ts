@@ -2,11 +2,18 @@
 import { expect, test } from "vitest";
 import { AgentToolkit, createTool, type ToolContext, type ToolResult } from "haft";
 import { createTestHaft, type TestHaft } from "haft/testing";
-import { continuationOf } from "../../src/core/call.ts";
+import { toCallData } from "../../src/core/call.ts";
 import { bindGate, callOf, continueCall, runtimeGateOf } from "../../src/core/gate.ts";
 
 const keep = (ran: string[]) =>
-  createTool({ name: "keep", description: "Keeps", kind: "write", parameters: [], run: () => void ran.push("keep") });
+  createTool({
+    name: "keep",
+    description: "Keeps",
+    kind: "write",
+    parameters: [],
+    needsApproval: false,
+    run: () => void ran.push("keep"),
+  });
 
 /** A toolkit that loses its last tool while that runs, as when a server goes away. */
 class Vanishing extends AgentToolkit {
@@ -51,7 +58,7 @@ test("a call that goes on later, whose toolkit is empty, makes no other call", a
     continueCall(
       runtimeGateOf(haft),
       haft.registry,
-      { ...continuationOf(callOf(context)), name: "keep" },
+      { ...toCallData(callOf(context)), toolName: "keep" },
       { kind: "code", id: "1" },
     ),
   );

@@ -7,7 +7,7 @@ import { createHaft } from "../../src/runtime.ts";
 
 function start(...middleware: Middleware[]) {
   let runs = 0;
-  const tool = createTool({ name: "work", description: "", parameters: [], run: () => ++runs });
+  const tool = createTool({ name: "work", description: "", parameters: [], needsApproval: false, run: () => ++runs });
   return { haft: createHaft({ tools: [tool], middleware }), runs: () => runs };
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openConfigFolders } from "../../src/config/config-folders.fixture.ts";
 import { createTool } from "../../src/core/create-tool.ts";
 import { openHaft } from "../../src/host.ts";
+import { toolsSameAs } from "../../src/tools/built-in-tools.ts";
 
 async function openWith(files: Record<string, string>) {
   const { folder, home, env, stateFolder } = openConfigFolders(files);
@@ -86,4 +87,23 @@ test("pages are not fetched if a pattern of OpenCode denies it", async () => {
   const host = await openWith(opencode({ permission: { "webf*": "deny" } }));
   const call = host.haft.execute("web_fetch", { url: "https://example.com" }, { mode: "bypassPermissions" });
   expect(await call).toMatchObject({ status: "failed", error: { code: "denied" } });
+});
+
+test("a denial of OpenCode is applied to every built-in tool that does the same", async () => {
+  const keys = [...toolsSameAs("opencode").keys()];
+  const host = await openWith(
+    opencode({ permission: Object.fromEntries([...keys, "lsp"].map((key) => [key, "deny"])) }),
+  );
+  const outcomeOf = (key: string) =>
+    host.config.imported.find(({ setting }) => setting === `permission.${key}`)?.outcome;
+  expect(keys.filter((key) => outcomeOf(key) !== "narrowed")).toEqual([]);
+  expect(outcomeOf("lsp")).toBe("applied");
+  for (const [name, input] of [
+    ["todo", {}],
+    ["ask_user", { questions: [{ question: "Now?" }] }],
+    ["list_files", {}],
+  ] as const) {
+    const result = await host.haft.execute(name, input, { mode: "bypassPermissions" });
+    expect([name, result]).toMatchObject([name, { status: "failed", error: { code: "denied" } }]);
+  }
 });

@@ -28,7 +28,9 @@ const host = await openHaft(folder, {
     {
       name: "copy",
       after: "validate",
-      enter: (call) => void (call.requestedName === "asks" && (call.input = structuredClone(call.input))),
+      enter(call) {
+        if (call.requestedName === "asks") Object.assign(call, { input: structuredClone(call.input) });
+      },
     },
   ],
   tools: [
@@ -36,6 +38,7 @@ const host = await openHaft(folder, {
       name: "leaves_timer",
       description: "Throws after its end",
       parameters: [],
+      needsApproval: false,
       run: () =>
         void setTimeout(() => {
           throw new Error("left in a timer");
@@ -45,6 +48,7 @@ const host = await openHaft(folder, {
       name: "leaves_rejection",
       description: "Rejects while it runs",
       parameters: [],
+      needsApproval: false,
       async run() {
         void Promise.reject(new Error("left unhandled"));
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -55,6 +59,7 @@ const host = await openHaft(folder, {
       name: "blocks_here",
       description: "Blocks the event loop",
       parameters: [],
+      needsApproval: false,
       run() {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);
         return "done";

@@ -20,7 +20,7 @@ const forecast = createTool({
 export default { manifest: { id: "weather" }, register: (api) => void api.registerTool(forecast) } satisfies Plugin;`;
 const PLAIN = `import { createTool } from "haft";
 const pay = createTool({ name: "pay", description: "Pays", permission: "confirm", parameters: [], run: () => "paid" });
-const send = { name: "send", description: "Sends", parameters: { type: "object", properties: { to: { type: "string" } } },
+const send = { name: "send", description: "Sends", needsApproval: false, parameters: { type: "object", properties: { to: { type: "string" } } },
   async execute(toolCallId, params) { return { content: [{ type: "text", text: "sent to " + params.to }] }; } };
 export default { manifest: { id: "office" }, register(api) { api.registerTool(pay); api.registerTool(send); } };`;
 const BROKEN = `export default { manifest: { id: "broken" }, register() { throw new Error("no key is set"); } };`;

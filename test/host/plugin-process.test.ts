@@ -34,6 +34,12 @@ export default {
     add("sleeps", async (_input, { update }) => { update(String(process.pid)); await sleep(60_000); });
     add("floods", async (_input, { update }) => { for (let i = 1; i <= 500; i++) update(String(i)); return "all"; });
     process.send?.("a message of the plugin's own");
+    add("sends", () => {
+      for (let id = 0; id < 50; id++) for (const type of ["error", "log", undefined]) process.send?.({ type, id });
+      for (let id = 0; id < 50; id++) process.send?.({ type: "error", id, error: { failure: null } });
+      process.send?.({ type: "note", method: "stray", body: null });
+      return "sent";
+    });
     add("nests", async (_input, { call }) => (await call("pid", { n: 7 })).details);
     add("asks", ({ n }) => n, {
       kind: "write",
@@ -150,7 +156,17 @@ beforeAll(async () => {
   symlinkSync(join(ROOT, "node_modules"), join(settings, "node_modules"));
   writeFileSync(join(settings, "rough.mjs"), ROUGH);
   writeFileSync(join(settings, "typed.ts"), TYPED);
-  const plugins = [{ from: "./rough.mjs", memoryMb: 48 }, "./typed.ts", "./gone.mjs", { from: "./exits.mjs" }];
+  const plugins = [
+    { from: "./rough.mjs", memoryMb: 48 },
+    "./typed.ts",
+    "./gone.mjs",
+    { from: "./exits.mjs" },
+    "./same-id.mjs",
+  ];
+  writeFileSync(
+    join(settings, "same-id.mjs"),
+    `export default { manifest: { id: "rough" }, register: (api) => api.registerTool({ name: "other", description: "o", kind: "readonly", parameters: [], run: () => 1 }) };`,
+  );
   writeFileSync(join(settings, "exits.mjs"), "process.exit(0);");
   writeFileSync(join(settings, "config.json"), JSON.stringify({ plugins, limits: { grace: 200 } }));
   host = new HostProcess(program, folder, home);
@@ -176,7 +192,9 @@ describe("a plugin in a process of its own", () => {
     expect(warnings).toEqual([
       expect.stringMatching(/^The plugin "\.\/gone\.mjs" was not loaded: .*does not exist/),
       expect.stringMatching(/^The plugin "\.\/exits\.mjs" was not loaded: Its process ended with exit code 0/),
+      'The plugin "rough" was not installed: another plugin has this id',
     ]);
+    expect(tools.map(({ name }) => name)).not.toContain("other");
   });
 
   test("runs, validates, streams, fails and calls other tools as one in the process of Haft does", async () => {
@@ -203,6 +221,12 @@ describe("a plugin in a process of its own", () => {
     expect(updates.map(({ update }) => (update as Texts).content[0].text)).toEqual(
       Array.from({ length: 500 }, (_, index) => String(index + 1)),
     );
+  });
+
+  test("may send messages of any form: they neither end Haft nor answer its calls", async () => {
+    expect(await host.call("sends")).toMatchObject({ status: "completed", details: "sent" });
+    expect(await host.call("pid", { n: 1 })).toMatchObject({ status: "completed" });
+    expect(host.child.exitCode).toBeNull();
   });
 
   test("keeps what its schema refines and transforms, and its functions decide by input", async () => {
@@ -296,8 +320,8 @@ describe("the process of Haft", () => {
     host.send({ audit: true });
     const { notes = [] } = await host.line((line) => line.notes !== undefined);
     const noted = notes.map(({ callId, toolName, data }) => [callId, toolName, data["action"], data["message"]]);
-    expect(noted).toHaveLength(3);
-    // In any order: on a busy machine the timer fires after the rejection.
+    expect(noted.filter(([, , action]) => action === "stray_error")).toHaveLength(2);
+    // In any order: on a busy machine the timer fires after the rejection, and other calls may be noted as blocking too.
     expect(noted).toEqual(
       expect.arrayContaining([
         [block.id, "blocks_here", "event_loop_blocked", undefined],

@@ -62,6 +62,7 @@ function slowTool(name = "slow", more: object = {}) {
     description: "Takes its time",
     parameters: { type: "object", properties: { text: { type: "string" } } },
     async: true,
+    permission: "auto",
     ...more,
     async run(input: unknown, { update, signal }: { update: (text: string) => void; signal: AbortSignal }) {
       runs.push(input);
@@ -130,7 +131,14 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("has ended in the queue when its end is told", async () => {
     const haft = await place().open();
-    haft.register({ name: "quick", description: "Quick", parameters: [], async: true, run: () => 1 });
+    haft.register({
+      name: "quick",
+      description: "Quick",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => 1,
+    });
     const states: Promise<string | undefined>[] = [];
     const ended = new Promise<void>((resolve) => {
       haft.on("tool_call_completed", () => {
@@ -181,7 +189,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const haft = await place().open({ policy: { deny: denied } });
     let runs = 0;
     haft.register({
-      ...{ name: "count", description: "Counts", async: true },
+      ...{ name: "count", description: "Counts", async: true, needsApproval: false },
       parameters: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
       run: () => ++runs,
     } as never);
@@ -237,10 +245,17 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("can be wished for, and wished away; from inside a tool it is waited for", async () => {
     const haft = await place().open();
-    haft.register({ name: "inline", description: "Inline", parameters: [], run: () => 1 });
-    haft.register({ name: "later", description: "Later", parameters: [], async: true, run: () => 2 });
+    haft.register({ name: "inline", description: "Inline", parameters: [], needsApproval: false, run: () => 1 });
     haft.register({
-      ...{ name: "outer", description: "Calls", parameters: [] },
+      name: "later",
+      description: "Later",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => 2,
+    });
+    haft.register({
+      ...{ name: "outer", description: "Calls", parameters: [], needsApproval: false },
       run: async (_input, { call }) => (await call("later")).details,
     });
     expect(await haft.execute("inline", {}, { background: true })).toMatchObject({ pending: { kind: "job" } });
@@ -252,7 +267,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const haft = await place().open();
     let tries = 0;
     haft.register({
-      ...{ name: "shaky", description: "Shaky", parameters: [], async: true, idempotent: true },
+      ...{ name: "shaky", description: "Shaky", parameters: [], async: true, idempotent: true, needsApproval: false },
       limits: { timeoutMs: 20 },
       run: () => (++tries < 2 ? new Promise(() => {}) : tries),
     } as never);
@@ -267,7 +282,7 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     const haft = await place().open();
     let tries = 0;
     haft.register({
-      ...{ name: "effect", description: "Acts", parameters: [], async: true, kind: "write" },
+      ...{ name: "effect", description: "Acts", parameters: [], async: true, kind: "write", needsApproval: false },
       limits: { timeoutMs: 20 },
       run: () => (++tries, new Promise(() => {})),
     } as never);
@@ -302,7 +317,14 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
   test("is cleared with all that wait, and made again on demand as a call of its own", async () => {
     const haft = await place().open({ worker: false });
     let runs = 0;
-    haft.register({ name: "count", description: "Counts", parameters: [], async: true, run: () => ++runs });
+    haft.register({
+      name: "count",
+      description: "Counts",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => ++runs,
+    });
     const results = await Promise.all(["c1", "c2"].map((id) => haft.execute("count", {}, { id })));
     const waits = results.map((result) => haft.jobs.wait(jobOf(result)));
     expect(await haft.jobs.clear()).toBe(2);
@@ -316,19 +338,43 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("stays in the toolkit of who made it, also through the tools that it calls", async () => {
     const haft = await place().open();
-    haft.register({ name: "secret", description: "Secret", parameters: [], run: () => "told" });
+    haft.register({ name: "secret", description: "Secret", parameters: [], needsApproval: false, run: () => "told" });
     haft.register({
-      ...{ name: "outer", description: "Calls", parameters: [], async: true },
+      ...{ name: "outer", description: "Calls", parameters: [], async: true, needsApproval: false },
       run: async (_input: unknown, { call }: ToolContext) => (await call("secret")).status,
     } as never);
     const result = await haft.toolkit("agent", ["outer"]).execute("outer");
     expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ details: "failed" });
   });
 
+  test("keeps every option of its call that can be stored, and its worker waits for the end", async () => {
+    const waits: boolean[] = [];
+    const haft = await place().open();
+    const run = (_input: unknown, context: ToolContext) => void waits.push(context.waitForEnd);
+    haft.register({ name: "look", description: "Looks", kind: "readonly", parameters: [], run });
+    // `false` is for a caller that stays; nobody could follow what a job leaves running.
+    const stored = {
+      ...{ timeoutMs: 5000, allowedPaths: ["/tmp"], mode: "acceptEdits" as const, waitForEnd: false },
+      ...{ idempotencyKey: "key", policy: { deny: ["write"] }, background: { priority: 2 } },
+    };
+    const made = await haft.execute("look", {}, { ...stored, id: "c1", onUpdate: () => undefined });
+    expect(await haft.jobs.wait(jobOf(made))).toMatchObject({ status: "completed" });
+    const { call } = (await haft.jobs.get(jobOf(made))) ?? {};
+    expect(call?.options).toEqual({ ...stored, policy: [stored.policy] });
+    expect(waits).toEqual([true]);
+  });
+
   test("of a tool that is not registered is waited for, and that is said", async () => {
     const haft = await place().open({ tools: [] });
     const other = createHaft();
-    const tool = other.register({ name: "loose", description: "Loose", parameters: [], async: true, run: () => 1 });
+    const tool = other.register({
+      name: "loose",
+      description: "Loose",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => 1,
+    });
     expect(await haft.execute(tool)).toMatchObject({
       details: 1,
       metadata: { waited: expect.any(String) },
@@ -337,7 +383,14 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
 
   test("is waited for where there are no jobs", async () => {
     const haft = await place().open({ jobs: false });
-    haft.register({ name: "later", description: "Later", parameters: [], async: true, run: () => 2 });
+    haft.register({
+      name: "later",
+      description: "Later",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => 2,
+    });
     expect(await haft.execute("later")).toMatchObject({ details: 2 });
   });
 
@@ -381,7 +434,14 @@ describe("a job that runs elsewhere", () => {
     let detach = (): void => {};
     const gone = new Promise<void>((resolve) => (detach = resolve));
     const deaf = (where: string, until?: Promise<void>) => ({
-      ...{ name: "deaf", description: "Hears nothing", parameters: [], async: true, idempotent: true },
+      ...{
+        name: "deaf",
+        description: "Hears nothing",
+        parameters: [],
+        async: true,
+        idempotent: true,
+        needsApproval: false,
+      },
       async run() {
         begun.push(where);
         await until;
@@ -394,7 +454,14 @@ describe("a job that runs elsewhere", () => {
     await first.shutdown();
     const second = await storeFactory.open();
     second.register(deaf("there") as never);
-    second.register({ name: "quick", description: "Quick", parameters: [], async: true, run: () => 1 });
+    second.register({
+      name: "quick",
+      description: "Quick",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => 1,
+    });
     await second.jobs.work();
     // It works, and leaves the job to the first run, which has not ended.
     await second.jobs.wait(jobOf(await second.execute("quick")));
@@ -431,7 +498,14 @@ describe("a job that runs elsewhere", () => {
   test("that ended while nobody was here is joined to a context that is followed afterwards", async () => {
     const storeFactory = inStore();
     const worker = await storeFactory.open();
-    worker.register({ name: "later", description: "Later", parameters: [], async: true, run: () => 2 });
+    worker.register({
+      name: "later",
+      description: "Later",
+      parameters: [],
+      async: true,
+      needsApproval: false,
+      run: () => 2,
+    });
     const result = await worker.execute("later", {}, { id: "c1" });
     await worker.jobs.wait(jobOf(result));
     const context = new ToolCallContext();

@@ -40,7 +40,7 @@ const VICTIM = `
     process.kill(process.pid, "SIGKILL");
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   };
-  haft.register({ name: kind, description: "Acts", parameters: [], kind: kind === "reads" ? "readonly" : "write", async: true,
+  haft.register({ name: kind, description: "Acts", parameters: [], kind: kind === "reads" ? "readonly" : "write", async: true, needsApproval: false,
     run() { dieAt("before effect"); appendFileSync(ledger, callId + "\\n"); dieAt("after effect"); return "done"; } });
   haft.on("*", ({ type, callId }) => { if (/completed|failed/.test(type)) say("told " + callId); });
   const { pending } = await haft.execute(kind, {}, { id: callId });
@@ -93,7 +93,14 @@ async function resume({ ledger, callId, kind, jobId }: Record<"ledger" | "callId
   const { jobs, calls, audit: log } = store;
   const haft = createHaft({ jobs, calls, log });
   haft.register({
-    ...{ name: kind, description: "Acts", parameters: [], kind: kind === "reads" ? "readonly" : "write", async: true },
+    ...{
+      name: kind,
+      description: "Acts",
+      parameters: [],
+      kind: kind === "reads" ? "readonly" : "write",
+      async: true,
+      needsApproval: false,
+    },
     run() {
       appendFileSync(ledger, `${callId}\n`);
       return "done";

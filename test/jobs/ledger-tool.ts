@@ -20,6 +20,7 @@ export function ledgerTool({ name, isReadOnly, takesMs, waitsFor }: LedgerTool, 
     kind: isReadOnly ? "readonly" : "execute",
     mode: "background",
     parameters: [{ name: "what", type: "string", description: "What" }],
+    needsApproval: false,
     async run({ what }) {
       failPoint("before effect");
       appendFileSync(ledger, `begin ${what} ${process.pid} ${Date.now()}\n`);

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, type TestContext } from "vitest";
-import { type OwnPostgres, startOwnPostgres } from "../../src/store/start-postgres.fixture.ts";
+import { type OwnPostgres, startOwnPostgres } from "../../src/store/postgres/start-postgres.fixture.ts";
 import { hasRedis, startRedis, type TestRedis } from "../../src/store/start-redis.fixture.ts";
 import { bundleProgram } from "../setup/bundle-program.ts";
 import { childEnd } from "../setup/child-end.ts";
@@ -16,7 +16,7 @@ const FULL = process.env["HAFT_FULL"] === "1";
 /** Where a worker dies, another waits so long for its jobs; where none does, no lease may run out on a busy machine. */
 const SHORT_LEASE_MS = 2_000;
 const LONG_LEASE_MS = 60_000;
-const TIMEOUT_MS = FULL ? 900_000 : 120_000;
+const TIMEOUT_MS = FULL ? 900_000 : 300_000;
 
 let folder: string;
 let program: string;

@@ -5,7 +5,7 @@ import { openHaft } from "../../src/host.ts";
 import { createUndo } from "../../src/io/files/undo.ts";
 import { createMemoryUndo, type FileChange } from "../../src/io/files/undo-store.ts";
 import { createHaft } from "../../src/runtime.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { SqlUndo } from "../../src/store/undo.ts";
 import { openWorkspace } from "../../src/workspace.ts";
 

@@ -37,7 +37,8 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
   let haft: Haft;
   let undo: Undo;
   let asked: Approval[];
-  let answer: (approval: Approval) => Promise<{ approved: boolean }> | { approved: boolean };
+  type Answer = { approved: boolean; confirmUnshown?: boolean };
+  let answer: (approval: Approval) => Promise<Answer> | Answer;
 
   beforeEach(() => {
     const base = temporaryFolder();
@@ -68,8 +69,8 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
   const run = (command: string, more: object = {}, id = "call-1"): Promise<ToolResult> =>
     haft.execute("exec", { command, ...more }, { id, caller: { session: "s1" } });
   const shown = (index = 0): string => {
-    const { facts = [], content = [] } = asked[index]?.preview ?? {};
-    return [...facts.map((fact) => fact.text), textOf(content)].join("\n");
+    const { facts = [], content = [], output = "" } = asked[index]?.preview ?? {};
+    return [...facts.map((fact) => fact.text), textOf(content), output].join("\n");
   };
   const outputOf = (result: ToolResult): string => (result as { details?: { output?: string } }).details?.output ?? "";
 
@@ -123,6 +124,45 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     expect(picture()).toEqual(after);
   });
 
+  test("shows the dangerous effects first with true counts, and a cut list needs the second step", async () => {
+    writeFileSync(at("keep.txt"), "keep\n");
+    const command =
+      "for i in $(seq 1 300); do echo $i > f$i.txt; done; ln -s /etc zlink; printf x > zrun; chmod 755 zrun; " +
+      "printf x > zroot; chmod 4755 zroot; echo changed > keep.txt; printf 'A evil.txt\\nM keep.txt\\n'; " +
+      "touch 'zz\nM src -> x'";
+    expect(await run(command)).toMatchObject({ status: "pending" });
+    expect(read("keep.txt")).toBe("keep\n");
+    const { preview, unseen } = asked[0]!;
+    const lines = textOf(preview!.content).split("\n");
+    expect(lines.slice(0, 4)).toEqual([
+      "M keep.txt",
+      "A zroot (executable; SETUID: runs with the rights of its owner)",
+      "A zrun (executable)",
+      "A zlink -> /etc",
+    ]);
+    expect(preview!.counts).toEqual({ files: 305, added: 303, removed: 1 });
+    expect(unseen).toMatch(/^Not shown: the names of 105 changed files/);
+    // What was printed is not in the list, and a name with a line end is one line of it.
+    expect(preview!.output).toBe("A evil.txt\nM keep.txt");
+    expect(textOf(preview!.content)).not.toMatch(/evil|^M src/m);
+    const { text: whole } = await haft.approvals.whole(asked[0]!.id);
+    expect(whole).toMatch(/^A "zz\\nM src -> x"$/m);
+    expect(whole).toMatch(/^\+300$/m);
+    expect(whole).toMatch(/^\| A evil.txt$/m);
+    answer = () => ({ approved: true, confirmUnshown: true });
+    expect(await haft.approve(asked[0]!.id, { confirmUnshown: true })).toMatchObject({ status: "completed" });
+    expect(read("keep.txt")).toBe("changed\n");
+    expect(read("f300.txt")).toBe("300\n");
+  });
+
+  test("keeps the long output of its preview from its caller", async () => {
+    const spills = join(folder, "../state/spill");
+    answer = () => ({ approved: false });
+    await run("seq 1 200000; touch made", {}, "mine");
+    const names = existsSync(spills) ? readdirSync(spills) : [];
+    expect(names.filter((name) => name.includes("mine"))).toEqual([]);
+  });
+
   test("changes nothing if it is denied, and keeps no record", async () => {
     const before = picture();
     const records = (): string[] => readdirSync(join(folder, "../state/previews"));
@@ -167,16 +207,62 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
     git("init", "-q");
     git("config", "user.name", "a");
     git("config", "user.email", "a@b");
-    git("add", ".");
+    git("add", "a.txt", "src", "link");
     git("commit", "-qm", "first");
     const before = picture();
     const result = await run("echo more >> a.txt && git commit -qam second && git rev-parse HEAD");
-    expect(shown()).toContain("files in .git");
+    expect(shown()).toMatch(/^M \.git\/refs\/heads\/\w+ [\da-f]{12} → [\da-f]{12}$/m);
+    expect(shown()).toMatch(/^and \d+ files in \.git$/m);
+    expect(asked[0]?.unseen).toBeUndefined();
     expect(git("log", "--format=%s")).toBe("second\nfirst\n");
     expect(git("rev-parse", "HEAD").trim()).toBe(outputOf(result).trim());
     expect(git("fsck", "--strict")).toBe("");
     await undo.undoCall("call-1");
     expect(picture()).toEqual(before);
+  });
+
+  test("shows what git would run or follow, and applies a rebase that stopped", async () => {
+    const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder, encoding: "utf8" });
+    git("init", "-q", "-b", "main");
+    git("config", "user.name", "a");
+    git("config", "user.email", "a@b");
+    git("add", "a.txt");
+    git("commit", "-qm", "first");
+    git("checkout", "-qb", "side");
+    writeFileSync(at("a.txt"), "side\n");
+    git("commit", "-qam", "side");
+    git("checkout", "-q", "main");
+    writeFileSync(at("a.txt"), "main\n");
+    git("commit", "-qam", "main");
+    answer = () => ({ approved: true, confirmUnshown: true });
+    await run("git checkout -q side && git rebase --exec 'touch ran' main || true");
+    expect(shown()).toMatch(/^M \.git\/HEAD ref: refs\/heads\/main → [\da-f]{12}$/m);
+    expect(shown()).toMatch(/^A \.git\/rebase-merge\/git-rebase-todo$/m);
+    expect(shown()).toContain("+exec touch ran");
+    expect(existsSync(at(".git/rebase-merge/git-rebase-todo"))).toBe(true);
+    git("rebase", "--abort");
+    expect(git("status", "--short", "--branch")).toMatch(/^## side$/m);
+    const paths = "mkdir -p .git/rebase-merge && cp a.txt .git/rebase-merge/git-rebase-todo && rm a.txt";
+    const more = "echo /elsewhere > .git/objects/info/alternates; ln -s /etc .git/logs/link; cp /bin/true .git/index.d";
+    await run(`${paths}; ${more}; echo 'exec id' > .git/refs/heads/odd`, {}, "call-2");
+    expect(shown(1)).toMatch(/^A \.git\/rebase-merge\/git-rebase-todo$/m);
+    expect(shown(1)).toContain("+side");
+    expect(shown(1)).toContain("+/elsewhere");
+    expect(shown(1)).toContain("A .git/logs/link -> /etc");
+    expect(shown(1)).toContain("+exec id");
+    expect(asked[1]?.unseen).toContain("the content of .git/index.d");
+  });
+
+  test("lists its temporary files in the whole", async () => {
+    let text = "";
+    answer = async ({ id }) => {
+      ({ text } = await haft.approvals.whole(id));
+      return { approved: false };
+    };
+    await run("echo x > /tmp/kept.txt; mkdir /tmp/d; ln -s a.txt '/tmp/d/odd name'; echo y > y");
+    expect(text).toMatch(/^A y$/m);
+    expect(text).toMatch(/^A \/tmp\/kept\.txt$/m);
+    expect(text).toMatch(/^A "\/tmp\/d\/odd name" -> a\.txt$/m);
   });
 
   test("cannot leave protected files, and says so", async () => {
@@ -218,12 +304,14 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
   });
 
   test("does not show secrets in its differences", async () => {
-    await run("cp .env copy; echo MORE=1 >> .env");
-    expect(shown()).not.toContain("secret-token");
-    expect(shown()).toContain("A copy (a secret: its content is not shown)");
-    expect(read(".env")).toBe("TOKEN=secret-token\nMORE=1\n");
+    answer = () => ({ approved: true, confirmUnshown: true });
+    await run("echo TOKEN=$((40 + 2)) > src/.env.local");
+    expect(asked[0]?.unseen).toContain("the content of src/.env.local");
+    expect(shown()).not.toContain("TOKEN=42");
+    expect(shown()).toContain("A src/.env.local (a secret: its content is not shown)");
+    expect(read("src/.env.local")).toBe("TOKEN=42\n");
     await undo.undoCall("call-1");
-    expect(read(".env")).toBe("TOKEN=secret-token\n");
+    expect(existsSync(at("src/.env.local"))).toBe(false);
   });
 
   test.for([
@@ -277,7 +365,7 @@ describe.runIf(canRun("sandbox", missing))("a command that needs approval", () =
       const text = textOf(approval?.preview?.content ?? []);
       expect(result).toMatchObject({ status: "completed", details: { previewed: true } });
       expect(text).toContain(`+${read("time.txt").trim()}`);
-      expect(text).toContain(outputOf(result).trim());
+      expect(approval?.preview?.output).toContain(outputOf(result).trim());
       await host.close();
     });
 

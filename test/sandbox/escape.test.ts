@@ -67,7 +67,7 @@ describe.runIf(canRun("sandbox", missing))("a confined command", () => {
   /** As if a person said yes to everything: what is left is the sandbox. */
   async function approveAll(): Promise<void> {
     await haft.shutdown();
-    const approver = async () => ({ approved: true });
+    const approver = async () => ({ approved: true, confirmUnshown: true });
     haft = createHaft({ workspace: openWorkspace(workspace, { sandbox: { autoAllow: true }, stateFolder }), approver });
   }
 

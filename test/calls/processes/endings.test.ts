@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startPostgres, type TestPostgres } from "../../../src/store/start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "../../../src/store/postgres/start-postgres.fixture.ts";
 import { bundleProgram } from "../../setup/bundle-program.ts";
 import { temporaryFolder } from "../../setup/temporary-folder.ts";
 import { SERVER_TOKEN, type ServerParty } from "./parties.ts";

@@ -1,11 +1,11 @@
 // Askers and answerers in processes of their own: whoever is killed, a call runs at most once and after an approval, and
 // every party is told what the row and the ledger say.
 //
-// HAFT_SEED=n plays one schedule. `npm run test:full -- calls` plays 1,000; HAFT_SEED=n.. continues with that one.
+// HAFT_SEED=n plays one schedule. `npm run test:full -- --long calls` plays 1,000; HAFT_SEED=n.. continues with that one.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPostgres, type TestPostgres } from "../../../src/store/start-postgres.fixture.ts";
+import { startPostgres, type TestPostgres } from "../../../src/store/postgres/start-postgres.fixture.ts";
 import { bundleProgram } from "../../setup/bundle-program.ts";
 import { temporaryFolder } from "../../setup/temporary-folder.ts";
 import { judge } from "./judge.ts";

@@ -1,5 +1,5 @@
 // Attacks without any analysis of their text, in each engine that passes its self-test, as this user and as nobody.
-// npm test runs a part of them. All of them: npm run test:full -- confinement
+// npm test runs a part of them. All of them: npm run test:full -- --long sandbox
 import { spawn } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";

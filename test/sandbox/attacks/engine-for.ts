@@ -4,7 +4,7 @@ import { type Engine, findEngines, type FoundEngines, testEngine } from "../../.
 
 /** The engines that each profile may get. `landlock-1` is Landlock as kernels before 5.19 have it. */
 export const ENGINES = {
-  look: ["landlock", "perl", "landlock-1"],
+  look: ["namespaces", "landlock", "perl", "landlock-1"],
   work: ["namespaces", "bubblewrap", "landlock", "perl"],
 } as const;
 
@@ -33,6 +33,7 @@ export function engineFor(
 
 function named(base: Engine, name: string): Engine | { problem: string } {
   if (name === "namespaces" || name === "landlock") return { ...base, name };
+  if (name === "landlock-1") return { ...base, name: "landlock" };
   if (name !== "bubblewrap") return base;
   const bubblewrap = findBubblewrap();
   return bubblewrap === undefined ? { problem: "bubblewrap is not installed" } : { ...base, name, bubblewrap };
