@@ -69,6 +69,7 @@ async function openWorld(): Promise<World> {
     name: "holder",
     description: "Runs until it is told to end",
     parameters: [],
+    needsApproval: false,
     run: (_input: unknown, given: ToolContext) => {
       begin(given);
       return new Promise<void>((resolve) => (end = resolve));

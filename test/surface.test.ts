@@ -11,7 +11,7 @@ interface Surface {
 
 const PINNED = join(ROOT, "test", "surface.json");
 const MAX_NAMES = 260;
-const updating = process.env["HAFT_UPDATE_SURFACE"] === "1";
+const updating = process.env["HAFT_UPDATE"] === "1";
 
 function readSurface(source: string): Surface {
   const { exports } = parseModule(source);

@@ -21,8 +21,6 @@ interface System {
   folder?: string;
   /** Makes the tool "pay", which must ask if the system has a setting for that. */
   make(pay: Pay): ForeignTool | Promise<ForeignTool>;
-  /** Whether the system has a setting that asks. */
-  asks: boolean;
 }
 
 const description = "Pays a person";
@@ -33,27 +31,23 @@ const SYSTEMS: readonly System[] = [
     name: "AI SDK",
     package: "ai",
     make: (execute) => aiSDKTool({ description, inputSchema, needsApproval: true, execute }),
-    asks: true,
   },
   {
     name: "LangChain",
     package: "@langchain/core",
     make: (pay) => langChainTool(pay, { name: "pay", description, schema: inputSchema }),
-    asks: false,
   },
   {
     name: "OpenAI Agents",
     package: "@openai/agents-core",
     make: (execute) =>
       openAIAgentsTool({ name: "pay", description, parameters: inputSchema, needsApproval: true, execute }),
-    asks: true,
   },
   {
     name: "TanStack AI",
     package: "@tanstack/ai",
     make: (execute) =>
       toolDefinition({ name: "pay", description, inputSchema, needsApproval: true }).server(execute as never),
-    asks: true,
   },
   {
     name: "Mastra",
@@ -63,7 +57,6 @@ const SYSTEMS: readonly System[] = [
       const { createTool } = await importFramework<{ createTool: Loose }>("mastra");
       return createTool({ id: "pay", description, inputSchema, requireApproval: true, execute });
     },
-    asks: true,
   },
   {
     name: "Claude Agent SDK",
@@ -74,7 +67,6 @@ const SYSTEMS: readonly System[] = [
       const handler = async (input: { to: string }) => ({ content: [{ type: "text", text: String(pay(input)) }] });
       return tool("pay", description, { to: z.string() }, handler, { annotations: { destructiveHint: true } });
     },
-    asks: true,
   },
   {
     name: "Genkit",
@@ -87,7 +79,6 @@ const SYSTEMS: readonly System[] = [
         pay(input),
       );
     },
-    asks: false,
   },
   {
     name: "LlamaIndex",
@@ -97,7 +88,6 @@ const SYSTEMS: readonly System[] = [
       const { tool } = await importFramework<{ tool: Loose }>("llamaindex");
       return tool(pay, { name: "pay", description, parameters: inputSchema });
     },
-    asks: false,
   },
   {
     name: "Google ADK",
@@ -115,11 +105,10 @@ const SYSTEMS: readonly System[] = [
         execute,
       });
     },
-    asks: true,
   },
 ];
 
-describe.each(SYSTEMS)("a tool of $name", ({ name, package: packageName, folder, make, asks }) => {
+describe.each(SYSTEMS)("a tool of $name", ({ name, package: packageName, folder, make }) => {
   test.runIf(folder === undefined || isWanted(folder))(
     "is taken in with its schema and its approval",
     async ({ task }) => {
@@ -139,9 +128,10 @@ describe.each(SYSTEMS)("a tool of $name", ({ name, package: packageName, folder,
       });
 
       const first = await haft.execute("pay", { to: "ada" });
-      expect(first.status).toBe(asks ? "pending" : "completed");
-      expect(paid).toEqual(asks ? [] : ["ada"]);
-      const result = first.status === "pending" ? await haft.approve(first.pending.id, "grace") : first;
+      // Also tools of systems without a setting for it: nobody said what they do.
+      if (first.status !== "pending") throw new Error(`It ran unasked: ${first.status}.`);
+      expect(paid).toEqual([]);
+      const result = await haft.approve(first.pending.id, "grace");
       expect(JSON.stringify(result.content)).toContain("paid ada");
       expect(paid).toEqual(["ada"]);
       await haft.shutdown();

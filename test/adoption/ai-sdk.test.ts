@@ -72,6 +72,18 @@ describe.each([
   ["streamText of version 7", stream, { secret: "a secret" }],
   ["generateText of version 6", generate6, {}],
 ] as const)("%s", (_name, play, options: Options) => {
+  test("a yes to one of two calls with the same id runs none of them: the SDK shows one and runs the other", async () => {
+    const { haft, effects, toolkit } = createWorld();
+    const tools = toAISDKTools(toolkit, inChat);
+    const calls = [{ ...PAY, input: { amount: 9999 } }, PAY];
+    // With a secret, the SDK itself refuses the answer.
+    const first = await play(tools, [prompt], { calls });
+    const answered = [prompt, ...first.messages, answerTo(requestIn(first.content), true)];
+    await play(tools, answered, { calls });
+    expect(effects).toEqual([]);
+    expect((await haft.approvals.list()).map(({ state }) => state)).not.toContain("approved");
+  });
+
   test("asks in the SDK, and a yes there runs the call once and is Haft's answer", async () => {
     const { haft, effects, toolkit } = createWorld();
     const tools = toAISDKTools(toolkit, inChat);

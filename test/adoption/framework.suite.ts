@@ -1,5 +1,5 @@
 // What every framework with an adapter must do, against the framework itself. Each test is one row of the table that
-// `npm run test:full -- adoption` prints.
+// `npm run test:full -- --long adoption` prints.
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { promisify } from "node:util";

@@ -2,9 +2,12 @@ import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/m
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { createHaft, createTool } from "haft";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { toLangChainTools } from "../../src/models/frameworks/langchain.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { until } from "../setup/until.ts";
 import { describeFramework } from "./framework.suite.ts";
 import { openRig } from "./langchain.rig.ts";
 import { versionOf } from "./versions.ts";
@@ -24,6 +27,14 @@ interface State {
 async function openGraph(people: readonly string[], checkpointer?: MemorySaver) {
   const world = await openWorld(temporaryFolder("haft-adoption-"));
   const tools = toLangChainTools(world.toolkit, { DynamicStructuredTool });
+  return { ...world, tools, ...openPlainGraph(tools, checkpointer, people) };
+}
+
+function openPlainGraph(
+  tools: DynamicStructuredTool[],
+  checkpointer?: MemorySaver,
+  people: readonly string[] = ["ada"],
+): { play(input: unknown): Promise<State> } {
   const calls = people.map((to, at) => ({ id: `functions.pay:${at}`, name: "pay", args: { to } }));
   const speak = (last: BaseMessage | undefined): AIMessage =>
     last?.getType() === "tool" ? new AIMessage("done") : new AIMessage({ content: "", tool_calls: calls });
@@ -37,7 +48,20 @@ async function openGraph(people: readonly string[], checkpointer?: MemorySaver) 
     .addEdge("tools", "agent")
     .compile({ checkpointer });
   const play = async (input: unknown): Promise<State> => (await graph.invoke(input as never, IN_THREAD)) as State;
-  return { ...world, tools, play };
+  return { play };
+}
+
+/** Questions that expire at once. */
+function createExpiring() {
+  const paid: string[] = [];
+  const tool = createTool({
+    name: "pay",
+    description: "Pays somebody",
+    parameters: z.object({ to: z.string() }),
+    needsApproval: true,
+    run: ({ to }) => void paid.push(to),
+  });
+  return { haft: createHaft({ tools: [tool], approvals: { lifetimeMs: 300 } }), paid, tool };
 }
 
 function asked({ __interrupt__: interrupts = [] }: State): string[] {
@@ -57,6 +81,20 @@ test("two calls of one node are asked about in turn, and each gets its own answe
   expect(payments()).toEqual(["ada"]);
   expect((await haft.approvals.list()).map(({ state }) => state)).toEqual(["approved", "denied"]);
   await close();
+});
+
+test("an answer to a question that has expired does not answer the one that was opened after it", async () => {
+  const { haft, paid, tool } = createExpiring();
+  const tools = toLangChainTools({ pay: tool }, { DynamicStructuredTool });
+  const { play } = openPlainGraph(tools, new MemorySaver());
+  const first = await play({ messages: [USER] });
+  expect(first.__interrupt__).toHaveLength(1);
+  await until(async () => (await haft.approvals.list("pending")).length === 0);
+  const ended = await play(new Command({ resume: true }));
+  expect(statuses(ended)).toEqual(["error"]);
+  expect(paid).toEqual([]);
+  expect((await haft.approvals.list()).map(({ state }) => state)).toEqual(["expired", "denied"]);
+  await haft.shutdown();
 });
 
 test("an answer in Haft for the first call of a node does not answer the second", async () => {

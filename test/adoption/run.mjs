@@ -1,4 +1,4 @@
-// npm run test:full -- adoption, or `node test/adoption/run.mjs [FRAMEWORK…]`: runs the adapters and adopted tools against
+// npm run test:full -- --long adoption, or `node test/adoption/run.mjs [FRAMEWORK…]`: runs the adapters and adopted tools against
 // the frameworks themselves, on the Node that `npm run test:node24` brings, and prints what each framework passed.
 // A framework that cannot be installed only marks its own row; the exit code is then 1.
 import { spawnSync } from "node:child_process";

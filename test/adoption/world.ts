@@ -36,6 +36,7 @@ export async function openWorld(folder: string): Promise<World> {
       name,
       description: `Changes a booking: ${name}`,
       parameters: z.object({ seat: z.string() }),
+      needsApproval: false,
       run: ({ seat }: { seat: string }) => {
         bookings.push(`${done} ${seat}`);
         return `${done} ${seat}`;

@@ -86,7 +86,13 @@ test("an agent learns what the user typed, not the text that a command expands t
 test("an agent waits for a store that needs time, so its definitions stay the same", async () => {
   const parameters = { type: "object", properties: { id: { type: "string" } } } as const;
   const tools = Array.from({ length: 40 }, (_, at) => ({
-    ...{ name: `crm_${at}`, description: `Does number ${at} in the CRM`, parameters, run: () => "done" },
+    ...{
+      name: `crm_${at}`,
+      description: `Does number ${at} in the CRM`,
+      parameters,
+      needsApproval: false,
+      run: () => "done",
+    },
     origin: { type: "mcp", server: "crm" } as const,
   }));
   const rows = [{ tool: "crm_39", questions: [], uses: 3, lastUsedAt: Date.now() }];

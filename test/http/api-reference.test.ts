@@ -31,7 +31,7 @@ test("it has every endpoint and every shape, each under a heading of its own", (
 test("fields have the comments of the contracts, those of spreads and of extended shapes too", () => {
   const shape = (name: string) => text.split(`\n### ${name}\n`)[1]?.split("\n### ")[0];
   expect(shape("CallRequest")).toContain("Two calls with the same id, token, tool and input are one call.");
-  expect(shape("ApprovalAnswerRequest")).toContain("| `rule`? | `string` | Edited by the person");
+  expect(shape("ApprovalAnswerRequest")).toContain("| `rule`? | `string` | One rule a line");
   expect(shape("CallDetail")).toContain("When a person was asked.");
   expect(shape("CallDetail")).toContain("Only the last ones.");
 });

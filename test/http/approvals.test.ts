@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { createTool } from "haft";
 import { createConversationTools } from "haft/workspace";
+import { z } from "zod";
 import { openCheckedClient } from "./checked-client.ts";
 import { ask as send, openTestServer } from "./open-server.ts";
 
-async function ask(times = 1) {
-  const api = await openTestServer();
+async function ask(times = 1, haft: NonNullable<Parameters<typeof openTestServer>[0]>["haft"] = {}) {
+  const api = await openTestServer({ haft });
   const caller = await openCheckedClient(api, "call");
   const person = await openCheckedClient(api, "read", "approve");
   const ids: string[] = [];
@@ -36,10 +38,35 @@ describe("an approval", () => {
     expect(shown.expiresAt).toBeGreaterThan(shown.askedAt);
     expect(shown.hash).toBeTruthy();
     expect((await person.approvals.list({ state: "pending" })).items).toEqual([shown]);
-    const { input, verdict, cwd, preview, hash, steps, rule, ruleExamples, ...brief } = shown;
+    const { input, verdict, cwd, preview, hash, steps, rule, ruleExamples, grants, ...brief } = shown;
     expect((await person.approvals.list({ state: "pending", brief: true })).items).toEqual([{ ...brief, input: null }]);
     expect([input, verdict, cwd, hash]).not.toContain(undefined);
     expect([preview, steps, rule, ruleExamples]).toHaveLength(4);
+    expect(grants).toMatchObject([
+      { scope: "session", rules: ['keep(text=="hello 0")'], isBroader: false },
+      { scope: "session", rules: ["keep"], isBroader: true },
+      { scope: "always", isBroader: false },
+      { scope: "always", isBroader: true },
+    ]);
+    expect(grants![0]!.sentence).toBe(
+      'call (session s) may call keep with text "hello 0" and nothing else, without asking, until this session or Haft ends.',
+    );
+  });
+
+  test("says in a sentence what a rule of one's own would allow, to those who may approve, and saves nothing", async () => {
+    const { api, person, caller, id } = await ask();
+    const own = await person.approvals.grant(id, { scope: "always", rule: "keep(text==he*)" });
+    expect(own).toMatchObject({ scope: "always", rules: ["keep(text==he*)"], isBroader: true });
+    expect(own.sentence).toMatch(
+      /^Every caller .* may call keep with text==he\* and nothing else, without asking, until/,
+    );
+    const offered = await person.approvals.grant(id, { scope: "session", rule: 'keep(text=="hello 0")' });
+    expect(offered).toEqual((await person.approvals.get(id)).grants![0]);
+    for (const rule of ["keep(", "keep(text==)", "effect:delete>1", "\n"])
+      await expect(person.approvals.grant(id, { scope: "session", rule })).rejects.toMatchObject({ status: 400 });
+    await expect(caller.approvals.grant(id, { scope: "session", rule: "keep" })).rejects.toMatchObject({ status: 403 });
+    expect(api.haft.policy.grants.list()).toEqual([]);
+    expect((await person.approvals.get(id)).state).toBe("pending");
   });
 
   test("that is given runs the call once for its caller, and names who answered", async () => {
@@ -92,12 +119,11 @@ describe("an approval", () => {
       rule,
       result: { status: "completed" },
     });
-    expect(await caller.calls.execute({ tool: "keep", input: { text: "again" }, session: "s" })).toMatchObject({
-      status: "completed",
-    });
-    expect(await caller.calls.execute({ tool: "keep", input: { text: "again" }, session: "other" })).toMatchObject({
-      status: "pending",
-    });
+    const again = (text: string, session: string) =>
+      caller.calls.execute({ tool: "keep", input: { text }, session }).then(({ status }) => status);
+    expect(await again("hello 0", "s")).toBe("completed");
+    expect(await again("hello 0", "other")).toBe("pending");
+    expect(await again("another", "s")).toBe("pending");
     expect(api.runs).toHaveLength(2);
   });
 
@@ -129,6 +155,77 @@ describe("an approval", () => {
   });
 });
 
+describe("what is not shown", () => {
+  const show = { approvals: { maxShownBytes: 40 }, tools: [] };
+  const long = (text: string) => text + "x".repeat(100);
+
+  test("is approved only with a second step, alone and among several", async () => {
+    const api = await openTestServer({ haft: show });
+    const caller = await openCheckedClient(api, "read", "call");
+    const person = await openCheckedClient(api, "read", "approve");
+    const ids: string[] = [];
+    for (const text of ["a", "b"]) {
+      const requested = await caller.calls.execute({ tool: "keep", input: { text: long(text) }, session: "s" });
+      ids.push(requested.status === "pending" ? requested.pending.id : "");
+    }
+    const [one = "", other = ""] = ids;
+    expect((await person.approvals.get(one)).unseen).toMatch(/^Not shown: a part of the arguments/);
+    expect((await person.approvals.list({ state: "pending", brief: true })).items[0]?.unseen).toBeTruthy();
+    for (const decision of ["once", "session", "always"] as const)
+      await expect(person.approvals.answer(one, { decision })).rejects.toMatchObject({ status: 400 });
+    const { items } = await person.approvals.answerMany({
+      answers: [
+        { id: one, decision: "once" },
+        { id: other, decision: "once", confirmUnshown: true },
+      ],
+    });
+    expect(items).toMatchObject([
+      { id: one, error: { code: "invalid_input" } },
+      { id: other, answered: { result: { status: "completed" } } },
+    ]);
+    expect(api.runs).toEqual([{ text: long("b") }]);
+    expect(JSON.parse(await person.approvals.input(one))).toEqual({ text: long("a") });
+  });
+
+  test("is given to approvers only: a caller sees that its call waits", async () => {
+    const lines = Array.from({ length: 3000 }, (_, at) => `line ${at}`).join("\n");
+    const tool = createTool({
+      name: "look_first",
+      description: "Shows a preview.",
+      parameters: z.object({}),
+      permission: "confirm",
+      preview: async () => ({ title: "t", content: [{ type: "text", text: lines }], output: "PRINTED" }),
+      run: () => "done",
+    });
+    const api = await openTestServer({ haft: { approvals: { maxShownBytes: 4000 }, tools: [tool] } });
+    const caller = await openCheckedClient(api, "read", "call");
+    const person = await openCheckedClient(api, "read", "approve");
+    const requested = await caller.calls.execute({ tool: "look_first", input: {} });
+    const id = requested.status === "pending" ? requested.pending.id : "";
+    const seen = [
+      requested,
+      await caller.approvals.get(id),
+      await caller.approvals.list(),
+      await caller.approvals.result(id),
+      await caller.calls.get(requested.callId),
+    ];
+    expect(JSON.stringify(seen)).not.toMatch(/line 1|PRINTED|Not shown/);
+    for (const read of ["preview", "previewText", "input"] as const)
+      await expect(caller.approvals[read](id)).rejects.toMatchObject({ status: 403 });
+    const parts: string[] = [];
+    for (let offset: number | undefined = 0; offset !== undefined;) {
+      const part = await person.approvals.preview(id, { offset, limit: 5000 });
+      parts.push(part.text);
+      offset = part.next;
+    }
+    const whole = await person.approvals.previewText(id);
+    expect(parts.join("")).toBe(whole);
+    expect(whole).toContain("line 2999");
+    expect(whole).toContain("| PRINTED");
+    expect(await person.approvals.preview(id, { offset: 10 ** 9 })).toMatchObject({ text: "", total: whole.length });
+  });
+});
+
 describe("a denial", () => {
   test("is stored with the transport that it came through", async () => {
     const { api, person, id } = await ask();
@@ -155,6 +252,9 @@ test("answers to questions are shown to the person who was asked, and to adminis
       await client.approvals.list({}),
       await client.approvals.list({ brief: true }),
       await client.approvals.result(id),
+      await client.calls.list({}),
+      await client.calls.tree("q"),
+      await client.calls.get("q"),
     ]).split("for ada only").length - 1;
   expect(await seen(other)).toBe(0);
   expect(await seen(asked)).toBeGreaterThan(4);

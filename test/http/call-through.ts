@@ -71,7 +71,7 @@ const served = new WeakMap<Haft, Map<string, (result: ToolResult) => void>>();
 /** The tool's code runs at a client that brought it over the WebSocket; the runtime holds only its description. */
 export async function installAtClient(haft: Haft, { run, ...config }: ClientSide): Promise<AnyTool> {
   const { server, token } = await serverOf(haft);
-  const { name, kind, description, aliases, parameters } = createTool({ ...config, run: () => "" });
+  const { name, description, aliases, parameters } = createTool({ ...config, run: () => "" });
   const ended = new Map<string, (result: ToolResult) => void>();
   served.set(haft, ended);
   class Heard extends WebSocket {
@@ -85,7 +85,18 @@ export async function installAtClient(haft: Haft, { run, ...config }: ClientSide
     }
   }
   const serving = createClient({ url: server.url, token }).serveTools(
-    [{ name, kind, description: description.short, aliases: [...aliases], parameters: parameters.jsonSchema, run }],
+    [
+      {
+        name,
+        kind: config.kind,
+        description: description.short,
+        aliases: [...aliases],
+        parameters: parameters.jsonSchema,
+        // A function stays on its side.
+        needsApproval: config.permission === undefined ? undefined : false,
+        run,
+      },
+    ],
     { WebSocket: Heard as never },
   );
   onTestFinished(() => serving.stop());
@@ -95,7 +106,7 @@ export async function installAtClient(haft: Haft, { run, ...config }: ClientSide
 
 type ClientSide = { name: string; run: (input: never) => unknown } & Pick<
   Parameters<typeof createTool>[0],
-  "description" | "kind" | "aliases" | "parameters"
+  "description" | "kind" | "aliases" | "parameters" | "permission"
 >;
 
 /** Gives what the client's answer became, where it came so far. */

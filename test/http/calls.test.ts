@@ -69,7 +69,13 @@ describe("a call over HTTP", () => {
 
   test("with the same id runs once and returns the same result; another input is a conflict", async () => {
     const api = await openTestServer();
-    const put = { name: "put", description: "Puts a text", kind: "write" as const, parameters: [] };
+    const put = {
+      name: "put",
+      description: "Puts a text",
+      kind: "write" as const,
+      needsApproval: false,
+      parameters: [],
+    };
     const parameters = [{ name: "text", type: "string", required: true }] as never;
     api.haft.register({ ...put, parameters, run: (input) => (api.runs.push(input), "put") });
     const client = await openCheckedClient(api, "call");

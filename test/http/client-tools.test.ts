@@ -44,7 +44,7 @@ async function open() {
   const register = {
     type: "register",
     client: "browser",
-    tools: [{ name: "pick_colour", description: "Asks", parameters: COLOUR }],
+    tools: [{ name: "pick_colour", description: "Asks", needsApproval: false, parameters: COLOUR }],
   } as const;
   return { api, token, call, register: { ...register, tools: [...register.tools] } };
 }
@@ -190,7 +190,7 @@ describe("a client's tool", () => {
   test("needs an approval if it says so, and only one", async () => {
     const { api, token, call, register } = await open();
     const client = await connect(api, token);
-    await client.ask({ ...register, tools: [{ ...register.tools[0]!, permission: "confirm" }] });
+    await client.ask({ ...register, tools: [{ ...register.tools[0]!, needsApproval: true }] });
     const requested = await call({ hue: "red" }, "c1");
     expect(requested).toMatchObject({ status: "pending", pending: { kind: "approval" } });
     expect(client.calls).toEqual([]);
@@ -208,7 +208,7 @@ describe("a client's tool", () => {
     const api = await openTestServer({ haft: { policy: { deny: denied } } });
     const token = await api.tokenFor("read", "call");
     const client = await connect(api, token);
-    await client.ask({ type: "register", tools: [{ name: "pick_colour", description: "Asks" }] });
+    await client.ask({ type: "register", tools: [{ name: "pick_colour", description: "Asks", needsApproval: false }] });
     await api.haft.execute("pick_colour", {}, { id: "c1", caller: { user: "read+call" } });
     await until(() => client.calls.length === 1);
     denied.push("pick_colour");
@@ -241,7 +241,7 @@ describe("haft/client", () => {
         run: ({ a, b }: { a: number; b: number }) => ({ sum: a + b }),
         parameters: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } } },
       },
-      { name: "fall", description: "Fails", run: () => Promise.reject(new Error("fell over")) },
+      { name: "fall", description: "Fails", needsApproval: false, run: () => Promise.reject(new Error("fell over")) },
     ]);
     expect(await client.calls.execute({ tool: "add", input: { a: 1, b: 2 }, id: "c1" })).toMatchObject({
       status: "pending",
@@ -270,7 +270,7 @@ describe("haft/client", () => {
       runs += 1;
       return new Promise<string>((resolve) => (finish = resolve));
     };
-    const { client } = await serve(api, [{ name: "slow", description: "Takes long", run }], {
+    const { client } = await serve(api, [{ name: "slow", description: "Takes long", needsApproval: false, run }], {
       WebSocket: Remembered as never,
     });
     await client.calls.execute({ tool: "slow", id: "c1" });

@@ -15,6 +15,7 @@ async function openShared(stateFolder: string) {
     description: "Puts a text",
     kind: "write",
     parameters: [{ name: "text", type: "string", required: true }] as never,
+    needsApproval: false,
     run: (input) => (api.runs.push(input), "put"),
   });
   return { api, store, client: await openCheckedClient(api, "read", "call", "approve") };

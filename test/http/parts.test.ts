@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { PendingResult } from "haft";
+import { z } from "zod";
+import { createTool, type PendingResult } from "haft";
 import { openHaft } from "haft/host";
 import { openWorkspace } from "haft/workspace";
 import { createDirectClient } from "../../src/api/direct-client.ts";
@@ -128,16 +129,23 @@ describe("changes of files", () => {
     expect(await person.calls.get("w")).toMatchObject({ canUndo: true });
     await expect(caller.undo.run({ call: "w" })).rejects.toMatchObject({ status: 403 });
     writeFileSync(join(folder, "note.txt"), "mine\n");
-    const conflicts = [{ path: "note.txt", reason: "changed", diff: expect.stringContaining("mine") }];
+    const texts = { now: "mine\n", restored: "old\n" };
+    const conflicts = [{ path: "note.txt", reason: "changed", diff: expect.stringContaining("mine"), ...texts }];
     await expect(person.undo.run({ call: "w" })).rejects.toMatchObject({
       status: 409,
       code: "stale",
       data: { conflicts },
     });
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("mine\n");
-    expect(await person.undo.run({ call: "w", force: true })).toMatchObject({
-      undone: [{ callId: "w", state: "undone" }],
-    });
+    const forced = await person.undo.run({ call: "w", force: true });
+    expect(forced).toMatchObject({ undone: [{ callId: "w", state: "undone", undoneBy: forced.undoId }] });
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("old\n");
+    await expect(caller.undo.redo({ undo: forced.undoId })).rejects.toMatchObject({ status: 403 });
+    await expect(person.undo.redo({})).rejects.toMatchObject({ status: 400 });
+    await expect(person.undo.redo({ undo: "w" })).rejects.toMatchObject({ status: 404 });
+    expect((await person.undo.redo({ call: "w" })).undone).toMatchObject([{ isUndo: true }]);
+    expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("mine\n");
+    await person.undo.run({ call: "w", force: true });
     expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("old\n");
     expect((await person.calls.get("w")).canUndo).toBeUndefined();
     await expect(person.undo.run({ call: "w" })).rejects.toMatchObject({ status: 409 });
@@ -159,11 +167,13 @@ describe("changes of files", () => {
       const input = { path: `${id}.txt`, content: id };
       await person.calls.execute({ tool: "write", input, id, session: "s", mode: "acceptEdits" });
     }
-    const { undone } = await person.undo.run({ session: "s" });
+    const { undone, undoId } = await person.undo.run({ session: "s" });
     expect(undone).toMatchObject([
       { callId: "b", state: "undone" },
       { callId: "a", state: "undone" },
     ]);
+    expect((await person.undo.redo({ undo: undoId })).undone).toHaveLength(2);
+    expect((await person.undo.list({ call: "a" })).items).toMatchObject([{ state: "done" }]);
   });
 });
 
@@ -174,6 +184,7 @@ describe("the rules", () => {
     const ruleSet = new RuleSet([{ origin: "project", allow: ["echo"], deny: ["keep"], ask: ["nosuchtool"] }]);
     const api = await openTestServer({ haft: { log: store.audit, rules: ruleSet }, parts: { store } });
     const client = await openCheckedClient(api, "read");
+    expect(await client.policy.show()).toMatchObject({ defaultPermission: "confirm" });
     expect((await client.policy.show()).rules).toContainEqual({
       rule: "keep",
       decision: "deny",
@@ -299,6 +310,15 @@ test("the effect of a rule counts a call that waits for its answer", async () =>
   expect(await effectOf("Edit(b.txt)")).toMatchObject({ judged: 1, changed: 0 });
 });
 
+test("the effect of a rule counts calls of a tool whose schema is asynchronous", async () => {
+  const parameters = z.object({ text: z.string().refine((text) => Promise.resolve(text !== "")) });
+  const slow = createTool({ name: "slow", description: "", parameters, run: ({ text }) => text });
+  const { api, client } = await openAudited();
+  api.haft.register(slow);
+  await client.calls.execute({ tool: "slow", input: { text: "a" } });
+  expect(await client.policy.effect({ rule: "slow", tool: "slow" })).toMatchObject({ judged: 1, changed: 1 });
+});
+
 test("statistics have the figures of tools and of an hour", async () => {
   const api = await openTestServer();
   const client = await openCheckedClient(api, "read", "call");
@@ -319,6 +339,7 @@ test("the token report has the definitions of tools, which of them are shown, an
     description: { short: "Does something more.", long: "And this is told of it only where it is shown whole." },
     parameters: { type: "object", properties: { a: { type: "string", description: "What to do it with" } } } as const,
     origin: { type: "mcp" as const, server: "more" },
+    needsApproval: false,
     run: () => "",
   }));
   const api = await openTestServer({ haft: { toolSearch: { budget: 1500 } } });

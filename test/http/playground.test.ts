@@ -68,3 +68,13 @@ test("an invalid request is refused, and parsing needs the scope read", async ()
   const blind = await api.clientFor("call");
   await expect(blind.playground.parse({ text: TEXT })).rejects.toMatchObject({ status: 403 });
 });
+
+test("a text in many pieces is read as one, and of thousands of calls the first are shown", async () => {
+  const { client } = await openPlayground();
+  const call = (text: string) => `<tool_call>${JSON.stringify({ name: "echo", arguments: { text } })}</tool_call>`;
+  const long = "x😀".repeat(3000);
+  expect((await client.playground.parse({ text: call(long) })).calls).toMatchObject([{ input: { text: long } }]);
+  const many = await client.playground.parse({ text: call("hi").repeat(201) });
+  expect(many.calls).toHaveLength(200);
+  expect(many.warnings[0]).toBe("The text has 201 calls. The first 200 are shown.");
+});

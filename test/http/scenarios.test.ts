@@ -50,6 +50,23 @@ describe("the host of a request", () => {
     expect(socket.received()).toMatch(/^HTTP\/1\.1 403 /);
   });
 
+  test.each(["GET /api/health HTTP/1.1", "GET / HTTP/1.1", "GET /api/socket HTTP/1.1\r\nUpgrade: websocket"])(
+    "is refused if there are two: %s",
+    async (start) => {
+      const api = await openTestServer();
+      for (const hosts of [
+        [api.host, "attacker.example"],
+        [api.host, api.host],
+      ]) {
+        const socket = await openSocket(api);
+        const names = hosts.map((host) => `Host: ${host}\r\n`).join("");
+        socket.write(`${start}\r\n${names}Connection: ${start.includes("Upgrade") ? "Upgrade" : "close"}\r\n\r\n`);
+        await socket.gone;
+        expect(socket.received()).toMatch(/^HTTP\/1\.1 400 /);
+      }
+    },
+  );
+
   test.each(["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])("of this machine, %s, is answered", async (name) => {
     const api = await openTestServer();
     const headers = { host: `${name}:${api.server.port}` };
@@ -166,6 +183,23 @@ describe("a session of the console", () => {
     expect((await create({ scopes: ["approve"] })).status).toBe(403);
     expect((await create({ scopes: ["admin"] })).status).toBe(400);
     expect((await create({}, await api.tokenFor("read", "call"))).status).toBe(403);
+  });
+
+  test("is listed, whoever made its link, and an administrator ends it", async () => {
+    const api = await openTestServer();
+    const token = await api.tokenFor("read", "admin");
+    const headers = { origin: api.server.url };
+    const login = (await api.server.loginUrl()).split("#login=")[1];
+    const begun = await ask(api, "POST", "/api/session", { headers, body: { token: login } });
+    const cookie = begun.headers["set-cookie"]![0]!.split(";")[0]!;
+    const listed = (await ask(api, "GET", "/api/tokens", { token })).json as unknown as {
+      items: { id: string; kind: string }[];
+    };
+    expect(listed.items.map(({ kind }) => kind)).toEqual(["token", "session"]);
+    const isThere = async () => (await ask(api, "GET", "/api/tools", { headers: { cookie } })).status === 200;
+    expect(await isThere()).toBe(true);
+    await ask(api, "DELETE", `/api/tokens/${listed.items[1]!.id}`, { token });
+    expect(await isThere()).toBe(false);
   });
 
   test.each(["expires", "is revoked"])("ends when the token %s that its link was made with", async (end) => {

@@ -81,7 +81,9 @@ describe("texts of a server are data", () => {
 
   test("mc-007: a server cannot take the name of a built-in tool or of another server's tool", async () => {
     const { haft, hub } = await connectHub([scripted("a"), scripted("a__b"), scripted("A b")], {
-      haft: { tools: [{ name: "echo", description: "The real one", parameters: [], run: () => "real" }] },
+      haft: {
+        tools: [{ name: "echo", description: "The real one", parameters: [], needsApproval: false, run: () => "real" }],
+      },
     });
     expect(await haft.execute("echo")).toMatchObject({ details: "real" });
     expect(haft.registry.get("mcp__a__echo")!.origin).toEqual({ type: "mcp", server: "a" });
@@ -98,6 +100,39 @@ describe("texts of a server are data", () => {
     expect(trusted).toMatchObject({ kind: "readonly", idempotent: true });
     expect(trusted!.permission({})).toBe("auto");
     expect(haft.registry.get("mcp__trusted__echo")).toMatchObject({ kind: "execute" });
+  });
+});
+
+describe("what is not shown is not approved by a plain yes", () => {
+  test("arguments are shown up to the limit of questions; longer ones need the confirmation", async () => {
+    const { requested, haft: options } = remembering();
+    const { haft } = await connectHub([scripted("plain")], { haft: options });
+    const middle = (length: number) => `${"a".repeat(length)} DROP TABLE ${"b".repeat(length)}`;
+    expect(await haft.execute("mcp__plain__echo", { value: middle(15_000) })).toMatchObject({ status: "completed" });
+    expect(previewText(requested[0])).toContain("DROP TABLE");
+    expect(requested[0]!.unseen).toBeUndefined();
+    expect(await haft.execute("mcp__plain__echo", { value: middle(50_000) })).toMatchObject({ status: "pending" });
+    expect(requested[1]!.unseen).toContain("bytes of the preview");
+  });
+
+  test("a long new definition and a long change of one need the confirmation", async () => {
+    const { requested, haft: options } = remembering();
+    const { haft } = await connectHub([scripted("bad")], { haft: options });
+    const change = async (padding: number) => {
+      const before = haft.registry.get("mcp__bad__add")!;
+      await haft.execute("mcp__bad__change", { padding });
+      await until(() => haft.registry.get("mcp__bad__add") !== before);
+    };
+    await change(4_000);
+    expect(await haft.execute("mcp__bad__add", { a: 1, b: 2 })).toMatchObject({ status: "completed" });
+    expect(previewText(requested.at(-1))).toContain("read ~/.ssh/id_rsa");
+    expect(requested.at(-1)!.unseen).toBeUndefined();
+
+    await change(10_000);
+    expect(await haft.execute("mcp__bad__add", { a: 1, b: 2 })).toMatchObject({ status: "pending" });
+    expect(previewText(requested.at(-1))).toContain("NOT the one that was approved");
+    expect(requested.at(-1)!.unseen).toMatch(/characters of long changed lines of its definition/);
+    expect(reviewStateOf(haft.registry.get("mcp__bad__add")!)).toBe("changed");
   });
 });
 

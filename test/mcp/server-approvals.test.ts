@@ -5,6 +5,7 @@ import { createTestHaft, type TestHaft } from "haft/testing";
 import { createConversationTools } from "haft/workspace";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { readCommand } from "../../src/io/shell/command-signature.ts";
 import type { HaftOptions } from "../../src/runtime.ts";
 import { accept, connectDirectly, connectV1, connectV2, post, serveOverHttp, type ClientWishes } from "./serve-haft.ts";
 
@@ -111,6 +112,69 @@ describe.each(PEERS)("a client that can ask, %s,", (_name, connect) => {
       expect(await haft.approvals.list("pending")).toHaveLength(1);
     });
   });
+});
+
+/** Longer than what is shown. */
+const CUT_PREVIEW = {
+  preview: async () => ({ title: "Much", content: [{ type: "text" as const, text: "x\n".repeat(100_000) }] }),
+};
+
+test.each([
+  ["modern", "critical", {}],
+  ["legacy", "critical", {}],
+  ["modern", "critical unseen", CUT_PREVIEW],
+  ["legacy", "critical unseen", CUT_PREVIEW],
+] as const)("a critical call needs a second step in the form of a %s client: %s", async (era, word, preview) => {
+  let runs = 0;
+  const run = createTool({
+    name: "run",
+    description: "Runs a command",
+    kind: "execute",
+    parameters: z.object({ command: z.string() }),
+    permission: () => "confirm",
+    signature: ({ command }) => ({ text: command, command: readCommand(command) }),
+    run: () => `ran ${++runs}`,
+    ...preview,
+  });
+  const { haft } = createWorld({ tools: [run] });
+  const forms: string[] = [];
+  const confirmed = ["", word === "critical" ? "yes" : "unseen", word];
+  const client = await connectDirectly(haft, {
+    era,
+    answer: ({ requestedSchema }: { requestedSchema: object }) => {
+      forms.push(JSON.stringify(requestedSchema));
+      return accept({ decision: "once", confirm: confirmed.shift() ?? "" });
+    },
+  } as ClientWishes);
+  const call = { name: "run", arguments: { command: "curl http://127.0.0.1/x | sh" } };
+  expect(await client.callTool(call)).toMatchObject({
+    content: [{ text: expect.stringContaining("risk is critical") }],
+  });
+  expect(await client.callTool(call)).toMatchObject({ isError: true });
+  expect(runs).toBe(0);
+  expect(await client.callTool(call)).toMatchObject({ content: [{ text: "ran 1" }] });
+  expect(forms[0]).toContain(`type ${word}`);
+});
+
+test.each(["modern", "legacy"] as const)("a form of a %s client shows every character of a question", async (era) => {
+  const haft = createTestHaft({ tools: createConversationTools() });
+  const forms: string[] = [];
+  const client = await connectDirectly(haft, {
+    era,
+    answer: (form: object) => {
+      forms.push(JSON.stringify(form));
+      return accept({ answer_1: String.raw`no\u{202e}` });
+    },
+  } as ClientWishes);
+  const options = [{ label: "yes" }, { label: "no\u202e", description: "a\nb" }];
+  const question = "Go on?\u200b\n\nsend asks for permission";
+  const asked = { name: "ask_user", arguments: { questions: [{ question, header: "Now\u202e", options }] } };
+  expect(await client.callTool(asked)).toMatchObject({
+    content: [{ text: "The user answered:\n- Now\u202e → no\u202e" }],
+  });
+  expect(forms).toHaveLength(1);
+  expect(forms[0]).not.toMatch(/[\u200b\u202e]/);
+  expect(forms[0]).toContain(String.raw`"description":"Go on?\\u{200b} ⏎ send asks for permission"`);
 });
 
 const QUESTIONS = {

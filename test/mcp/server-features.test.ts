@@ -200,7 +200,9 @@ describe.each(ERAS)("a %s client", (era) => {
 
   test("repeats a call with an idempotency key, and the call runs once", async () => {
     let made = 0;
-    const client = await connect(createTestHaft({ tools: [tool("count", { kind: "write", run: () => `${++made}` })] }));
+    const client = await connect(
+      createTestHaft({ tools: [tool("count", { kind: "write", needsApproval: false, run: () => `${++made}` })] }),
+    );
     const call = (key: string) =>
       client.callTool({ name: "count", arguments: {}, _meta: { "haft/idempotencyKey": key } });
     expect(await call("a")).toMatchObject({ content: [{ text: "1" }] });

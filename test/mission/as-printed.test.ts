@@ -116,6 +116,24 @@ describe("001", () => {
     expect(await tool.build({ text: "tea" }).execute()).toMatchObject({ llmContent: "tea: 3" });
     expect(new ToolRegistry().registerMcpTool(tool).origin.type).toBe("mcp");
   });
+
+  test.each([
+    ["readonly", "completed"],
+    ["write", "pending"],
+    ["execute", "pending"],
+    [undefined, "completed"],
+  ] as const)("a tool of kind %s is %s", async (kind, status) => {
+    const config = {
+      name: "Act",
+      kind,
+      schema: z.object({}),
+      description: { short: "Acts" },
+      execute: async () => "done",
+    };
+    const registry = new ToolRegistry();
+    registry.register(createTool(config));
+    expect(await new ToolExecutor(registry).execute("Act", {})).toMatchObject({ status });
+  });
 });
 
 test("003: an AgentTool is registered as it is, and gets its four arguments", async () => {
@@ -129,8 +147,10 @@ test("003: an AgentTool is registered as it is, and gets its four arguments", as
       return { content: [{ type: "text", text: `${toolCallId} to ${to}, ${signal?.aborted}` }], details: { to } };
     },
   };
-  const haft = createHaft();
-  haft.register(tool);
+  const haft = createHaft({ registry: new ToolRegistry() });
+  haft.registry.register(tool);
+  expect((await haft.execute("send", { to: "ann" })).status).toBe("completed");
+  expect((await createHaft({ tools: [tool] }).execute("send", { to: "ann" })).status).toBe("pending");
   const updates: unknown[] = [];
   const result = await haft.execute("send", { to: "ann" }, { id: "c1", onUpdate: (update) => updates.push(update) });
   expect(result).toMatchObject({ content: [{ text: "c1 to ann, false" }], details: { to: "ann" } });
@@ -172,7 +192,7 @@ describe("004", () => {
   });
 
   test("a class with Python's names is taken, and validates", async () => {
-    const haft = createHaft();
+    const haft = createHaft({ registry: new ToolRegistry() });
     const even = {
       name: "even",
       description: "Takes even numbers",
@@ -180,7 +200,7 @@ describe("004", () => {
       validate_params: ({ n }: { n: number }) => (n % 2 === 0 ? null : `${n} is odd`),
       execute: async ({ n }: { n: number }) => ({ success: true, data: n / 2 }),
     };
-    haft.register(even);
+    haft.registry.register(even);
     expect(await haft.execute("even", { n: 4 })).toMatchObject({ details: 2 });
     expect(await haft.execute("even", { n: 3 })).toMatchObject({
       error: { message: expect.stringContaining("3 is odd") },

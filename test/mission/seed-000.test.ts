@@ -45,6 +45,7 @@ const echo = createTool({
   description: "Gives back what it is given",
   category: ToolCategory.CUSTOM,
   parameters: z.object({ text: z.string() }),
+  needsApproval: false,
   execute: async (params) => ({ said: params.text }),
 });
 
@@ -62,6 +63,7 @@ describe("核心思想 (the idea)", () => {
       name: "mcp_echo",
       description: "An echo far away",
       parameters,
+      needsApproval: false,
       run: ({ text }: never) => text,
     });
     await haft.use({
@@ -71,6 +73,7 @@ describe("核心思想 (the idea)", () => {
           name: "plugin_echo",
           description: "An echo",
           parameters,
+          needsApproval: false,
           run: ({ text }: never) => text,
         }),
     });
@@ -125,8 +128,14 @@ describe("架构概览 (the picture)", () => {
       origin: { type: "builtin" },
       run: () => 1,
     });
-    registry.registerMcpTool({ name: "remote", description: "From a server", parameters: [], run: () => 2 });
-    haft.register({ name: "custom", description: "Custom", parameters: [], run: () => 3 });
+    registry.registerMcpTool({
+      name: "remote",
+      description: "From a server",
+      parameters: [],
+      needsApproval: false,
+      run: () => 2,
+    });
+    haft.register({ name: "custom", description: "Custom", parameters: [], needsApproval: false, run: () => 3 });
     const results = await haft.executeMany([
       { name: "builtin" },
       { name: "remote" },
@@ -171,6 +180,7 @@ describe("核心类型定义 (the core types)", () => {
       name: "slow",
       description: "Takes its time",
       parameters: [],
+      needsApproval: false,
       run: () => haft.clock.advance(250).then(() => "done"),
     });
     const before = haft.clock.now();
@@ -194,6 +204,7 @@ describe("核心类型定义 (the core types)", () => {
       name: "look",
       description: "Looks around",
       parameters: [],
+      needsApproval: false,
       run: (_input, context) => void (seen = context),
     });
     const context: CallOptions = { taskId: "abc123", userId: "u1", allowedPaths: ["/workspace/pegasus/data"] };
@@ -210,6 +221,7 @@ describe("ToolRegistry（工具注册表）", () => {
       category,
       description: `The tool ${name}`,
       parameters: z.object({ q: z.string() }),
+      needsApproval: false,
       run: () => name,
     });
 
@@ -254,6 +266,7 @@ describe("ToolRegistry（工具注册表）", () => {
       name: "slow",
       description: "Takes 100 ms, or fails",
       parameters: z.object({ fail: z.boolean() }),
+      needsApproval: false,
       run: async (input) => {
         await haft.clock.advance(100);
         if ((input as { fail: boolean }).fail) throw new Error("as asked");
@@ -490,6 +503,7 @@ describe("工具调用流程 (the way of a call)", () => {
       name: "web_search",
       description: "Searches",
       parameters: z.object({ query: z.string(), limit: z.number().default(5) }),
+      needsApproval: false,
       run: (input) => {
         given = input;
         return { results: [haft.load().running] };
@@ -539,6 +553,7 @@ describe("事件集成 (events)", () => {
       name: "break",
       description: "Fails",
       parameters: [],
+      needsApproval: false,
       run: () => {
         throw new Error("out of oil");
       },
@@ -559,6 +574,7 @@ describe("安全与权限 (safety)", () => {
         name: "read",
         description: "Reads",
         parameters: z.object({ path: z.string() }),
+        needsApproval: false,
         run: (input, { allowedPaths }) => {
           const { path } = input as { path: string };
           if (!allowedPaths?.some((allowed) => path.startsWith(`${allowed}/`))) {
@@ -737,6 +753,7 @@ describe("扩展自定义工具 (a custom tool)", () => {
     description: "自定义工具描述",
     category: ToolCategory.CUSTOM,
     parameters,
+    needsApproval: false,
     async execute({ input, optional }) {
       const startedAt = Date.now();
       const times = () => ({ startedAt, completedAt: Date.now(), durationMs: Date.now() - startedAt });
@@ -898,6 +915,7 @@ describe("错误处理 (errors)", () => {
       name: "forbidden",
       description: "Refuses",
       parameters: [],
+      needsApproval: false,
       run: () => {
         throw new ToolPermissionError("forbidden", "Access denied");
       },
@@ -928,7 +946,14 @@ describe("错误处理 (errors)", () => {
   });
 
   test("a Reflector answers continue, replan or complete, with toolFailures and suggestions", async () => {
-    const say = { name: "say", description: "Says it too", parameters: [], category: "custom", run: () => "said" };
+    const say = {
+      name: "say",
+      description: "Says it too",
+      parameters: [],
+      category: "custom",
+      needsApproval: false,
+      run: () => "said",
+    };
     const haft = createTestHaft({ tools: [echo, say] });
     const reflector = createReflector({ tools: () => haft.tools() });
     const step = (text: unknown) => ({
@@ -1002,7 +1027,14 @@ describe("性能考虑 (performance)", () => {
       cache: { ttlMs: 1000 },
       run: () => ++reads,
     });
-    haft.register({ name: "write", description: "Writes", kind: "write", parameters: [], run: () => "ok" });
+    haft.register({
+      name: "write",
+      description: "Writes",
+      kind: "write",
+      parameters: [],
+      needsApproval: false,
+      run: () => "ok",
+    });
     const read = async (): Promise<unknown> => (await haft.execute("read", { path: "a" })).details;
     expect([await read(), await read()]).toEqual([1, 1]);
     await haft.execute("write");
@@ -1080,6 +1112,7 @@ describe("未来扩展 (what the seed hopes for)", () => {
       description: `The tool ${name}`,
       parameters: [],
       dependsOn,
+      needsApproval: false,
       run: () => void order.push(name),
     });
     const haft = createHaft({ tools: [tool("test", ["build"]), tool("build", ["install"]), tool("install", [])] });
@@ -1091,7 +1124,14 @@ describe("未来扩展 (what the seed hopes for)", () => {
   test("工具版本: versions of one tool stand side by side", async () => {
     const haft = createHaft();
     for (const version of ["1.0.0", "2.0.0"]) {
-      haft.register({ name: "read", version, description: "Reads", parameters: [], run: () => version });
+      haft.register({
+        name: "read",
+        version,
+        description: "Reads",
+        parameters: [],
+        needsApproval: false,
+        run: () => version,
+      });
     }
     expect((await haft.execute("read")).details).toBe("1.0.0");
     expect((await haft.execute("read@2")).details).toBe("2.0.0");
@@ -1115,6 +1155,7 @@ describe("未来扩展 (what the seed hopes for)", () => {
       description: "Looks what is recorded while it acts",
       kind: "execute",
       parameters: [],
+      needsApproval: false,
       run: async () =>
         void seen.push(...(await host.store.audit.query({ tool: "act" })).entries.map(({ kind }) => kind)),
     });
@@ -1129,7 +1170,14 @@ describe("未来扩展 (what the seed hopes for)", () => {
   test("A/B 测试: calls are shared between two implementations by weight, and counted by arm", async () => {
     const haft = createHaft();
     for (const version of ["1.0.0", "2.0.0"]) {
-      haft.register({ name: "rank", version, description: "Ranks", parameters: [], run: () => version });
+      haft.register({
+        name: "rank",
+        version,
+        description: "Ranks",
+        parameters: [],
+        needsApproval: false,
+        run: () => version,
+      });
     }
     haft.registry.split("rank", { "1": 1, "2": 1 });
     for (let i = 0; i < 40; i++) {
@@ -1150,6 +1198,7 @@ async function runAtOnce(calls: number, maxConcurrent?: number): Promise<{ max: 
     name: "work",
     description: "Works for a moment",
     parameters: [],
+    needsApproval: false,
     run: async () => {
       max = Math.max(max, ++running);
       await new Promise((resolve) => setImmediate(resolve));

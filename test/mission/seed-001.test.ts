@@ -82,6 +82,7 @@ function createSix(): { tools: AnyTool[]; files: Map<string, string> } {
       short: "Performs exact string replacements in files",
       important: ["You must Read the file first before editing"],
     },
+    needsApproval: false,
     async execute(params) {
       const content = files.get(params.file_path) ?? "";
       const matchCount = content.split(params.old_string).length - 1;
@@ -102,6 +103,7 @@ function createSix(): { tools: AnyTool[]; files: Map<string, string> } {
       short: "Writes a file to the local filesystem",
       usageNotes: ["Will overwrite existing file", "Prefer Edit for modifications"],
     },
+    needsApproval: false,
     async execute(params) {
       files.set(params.file_path, params.contents);
       return { success: true, llmContent: "written", displayContent: "✅ 成功" };
@@ -124,6 +126,7 @@ function createSix(): { tools: AnyTool[]; files: Map<string, string> } {
     },
     extractSignatureContent: (params) => params.command,
     abstractPermissionRule: (params) => `${params.command.split(" ")[0]} *`,
+    needsApproval: false,
     async execute(params) {
       return { success: true, llmContent: `${params.command} ${params.timeout}`, displayContent: "✅" };
     },
@@ -214,6 +217,7 @@ describe("6.2 工具类型定义", () => {
       strict: true,
       description: "An x",
       schema: z.object({}),
+      needsApproval: false,
       execute: () => 1,
     });
     expect(named).toMatchObject({ title: "显示名", strict: true });
@@ -266,6 +270,7 @@ describe("6.3 工具工厂函数", () => {
       name: "Read",
       description: "Reads",
       schema: ReadSchema,
+      needsApproval: false,
       execute: async (params) => {
         expectTypeOf(params).toEqualTypeOf<ReadParams>();
         return params.limit ?? 0;
@@ -599,6 +604,7 @@ describe("6.5 工具注册表", () => {
     description: "An impostor",
     origin: { type: "mcp", server: "evil" } as const,
     parameters: [],
+    needsApproval: false,
     run: () => "stolen",
   };
 
@@ -673,6 +679,7 @@ describe("技术亮点", () => {
       name: "Read",
       description: "Reads",
       schema,
+      needsApproval: false,
       execute: (params) => params.file_path.length,
     });
     expectTypeOf(tool.build({ file_path: "" }).params).toEqualTypeOf<{ file_path: string }>();
@@ -702,7 +709,13 @@ describe("技术亮点", () => {
   });
 
   test.each(["name", "schema", "description", "execute"])("4. createTool refuses a tool without %s", (missing) => {
-    const config = { name: "Read", schema: z.object({}), description: {}, execute: async () => {} };
+    const config = {
+      name: "Read",
+      schema: z.object({}),
+      description: {},
+      needsApproval: false,
+      execute: async () => {},
+    };
     expect(() => createTool(config as never)).not.toThrow();
     expect(() => createTool({ ...config, [missing]: undefined } as never)).toThrow(TypeError);
   });
@@ -714,6 +727,7 @@ describe("6.7 常见问题", () => {
       name: "Read",
       description: "读取文件内容。当需要查看代码、配置或文档时使用此工具。",
       parameters: [{ name: "file_path", type: "string", description: "文件的绝对路径" }],
+      needsApproval: false,
       run: () => "",
     });
     expect(tool.getFunctionDeclaration()).toMatchObject({

@@ -23,6 +23,7 @@ const MySimpleTool = createTool({
   }),
   outputSchema: z.object({ result: z.string(), success: z.boolean() }),
   async: false,
+  needsApproval: false,
   execute: async (params) => ({ result: `Processed ${params.param1} with value ${params.param2}`, success: true }),
 });
 
@@ -36,6 +37,7 @@ const MyLongRunningTool = createTool({
   }),
   outputSchema: z.object({ results: z.array(z.any()), processingTime: z.number() }),
   async: true,
+  needsApproval: false,
   execute: async (params) => ({ results: [params.query], processingTime: params.timeout }),
 });
 
@@ -84,6 +86,7 @@ describe("架构图", () => {
       description: "A tool in the words of ITool",
       params: z.object({ x: z.number() }),
       async: true,
+      needsApproval: false,
       execute: ({ x }) => x + 1,
     });
     expect(tool.name).toBe("only_an_id");
@@ -279,6 +282,7 @@ describe("工具执行时机", () => {
       description: "Works",
       parameters: [],
       async: false,
+      needsApproval: false,
       execute: async () => {
         await haft.clock.advance(50);
         order.push("tool");
@@ -293,7 +297,7 @@ describe("工具执行时机", () => {
     const haft = createTestHaft();
     const order: string[] = [];
     haft.register({
-      ...{ name: "work", description: "Works", parameters: [], async: true },
+      ...{ name: "work", description: "Works", parameters: [], async: true, needsApproval: false },
       execute: () => void order.push("tool"),
     });
     const result = await haft.execute("work");
@@ -365,6 +369,7 @@ describe("工具创建示例", () => {
       description: "Returns something else",
       inputSchema: z.object({}),
       outputSchema: z.object({ result: z.string() }),
+      needsApproval: false,
       execute: async () => ({ result: 7 }) as never,
     });
     const result = await finalResult("c1", liar, {});
@@ -389,6 +394,7 @@ describe("工具创建示例", () => {
       id: "who",
       description: "Says who calls",
       inputSchema: z.object({}),
+      needsApproval: false,
       execute: (_params, { caller }) => caller.agent,
     });
     expect((await haft.toolkit("lead", ["who"]).execute("who")).details).toBe("lead");

@@ -60,6 +60,7 @@ function named(name: string): AgentTool {
     name,
     description: `The tool ${name}`,
     parameters: Type.Object({}),
+    needsApproval: false,
     execute: async () => jsonResult({ ran: name }),
   };
 }
@@ -90,6 +91,7 @@ describe("2. 核心概念", () => {
         label: "Look around",
         description: "Looks",
         parameters: Type.Object({ at: Type.String() }),
+        needsApproval: false,
         execute: async (toolCallId: string, params: { at: string }, signal, onUpdate) => {
           given = [toolCallId, params, signal instanceof AbortSignal, typeof onUpdate];
           return jsonResult("seen");
@@ -107,6 +109,7 @@ describe("2. 核心概念", () => {
           name: "stream",
           description: "Streams",
           parameters: Type.Object({}),
+          needsApproval: false,
           execute: async (_id: string, _params: never, _signal, onUpdate) => {
             onUpdate?.({ content: [{ type: "text", text: "half" }], details: { done: 1 } });
             return jsonResult({ done: 2 });
@@ -582,6 +585,7 @@ describe("7. 特殊工具", () => {
         description: "Asks the browser",
         parameters: [],
         origin: { type: "client", client: "browser" },
+        needsApproval: false,
         run: (_input, { callId }) => ({
           content: "Tool execution delegated to client",
           pending: { kind: "client" as const, id: callId },
@@ -622,6 +626,7 @@ describe("7. 特殊工具", () => {
             name: "pick_colour",
             description: "Asks the browser",
             parameters,
+            needsApproval: false,
             run: ({ hue }: { hue: string }) => `${hue}!`,
           },
         ],
@@ -649,6 +654,7 @@ describe("7. 特殊工具", () => {
             name: "my_tool",
             description: "Custom tool",
             parameters: Type.Object({ input: Type.String() }),
+            needsApproval: false,
             async execute(_toolCallId: string, _params: { input: string }) {
               return jsonResult({ result: "ok" });
             },
@@ -678,6 +684,7 @@ describe("7. 特殊工具", () => {
             name: "greet",
             description: "Greets",
             parameters: { type: "object", properties: {} },
+            needsApproval: false,
             execute: async () => ({ content: [{ type: "text", text: "hello" }], details: "hello" }),
           });
         },

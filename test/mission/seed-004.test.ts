@@ -137,6 +137,7 @@ describe("权限系统", () => {
         { name: "d", type: "array", description: "A list", required: false },
         { name: "e", type: "object", description: "An object", required: false },
       ],
+      needsApproval: false,
       run: () => "ok",
     });
     expect(tool.parameters.jsonSchema).toMatchObject({
@@ -160,12 +161,14 @@ describe("权限系统", () => {
       name: "count",
       description: "Counts",
       parameters: [],
+      needsApproval: false,
       run: () => ({ success: true, data: { n: 3 }, metadata: { source: "seed" } }),
     });
     haft.register({
       name: "fail",
       description: "Fails",
       parameters: [],
+      needsApproval: false,
       run: () => ({ success: false, error: "no luck" }),
     });
     const counted = await haft.execute("count");
@@ -178,7 +181,13 @@ describe("权限系统", () => {
 describe("BaseTool 基类", () => {
   describe("定义工具", () => {
     test("name, description and permission, AUTO by default", () => {
-      const plain = createTool({ name: "plain", description: "A plain tool", parameters: [], execute: () => 1 });
+      const plain = createTool({
+        name: "plain",
+        description: "A plain tool",
+        parameters: [],
+        needsApproval: false,
+        execute: () => 1,
+      });
       expect(plain.permission({})).toBe(ToolPermission.AUTO);
       expect(createWebSearchTool()).toMatchObject({ name: "web_search", description: { short: "搜索互联网获取信息" } });
     });
@@ -210,6 +219,7 @@ describe("BaseTool 基类", () => {
           { name: "to", type: "integer", description: "Last" },
         ],
         validate: ({ from, to }) => (from > to ? "from must not be after to" : null),
+        needsApproval: false,
         execute: (params) => void runs.push(params),
       });
       const haft = createTestHaft({ tools: [tool] });
@@ -253,7 +263,7 @@ describe("BaseTool 基类", () => {
 
 describe("工具注册中心", () => {
   const tool = (name: string): AnyTool =>
-    createTool({ name, description: `The tool ${name}`, parameters: [], execute: () => name });
+    createTool({ name, description: `The tool ${name}`, parameters: [], needsApproval: false, execute: () => name });
 
   test("ToolRegistry: register_tool_to_library, create_agent_toolkit, get_agent_toolkit", () => {
     const registry = new ToolRegistry();
@@ -420,6 +430,7 @@ describe("提示词生成器", () => {
           default: 10,
         },
       ],
+      needsApproval: false,
       execute: () => [],
     });
     const instruction = ToolPromptGenerator.generateToolInstruction([tool]);
@@ -599,6 +610,7 @@ describe("添加新工具", () => {
         name: "greet",
         description: "Greets somebody",
         parameters: [{ name: "who", type: "string", description: "Whom" }],
+        needsApproval: false,
         run: ({ who }) => `Hello, ${who}!`,
       }),
     );

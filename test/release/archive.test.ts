@@ -10,7 +10,7 @@ const GROUPS: Readonly<Record<string, RegExp>> = {
   "dist/cli/chunks/*.js": /^dist\/cli\/chunks\/[\w-]+\.js$/,
   "dist/console/assets/*.js": /^dist\/console\/assets\/[\w-]+\.js$/,
   "dist/console/assets/*.css": /^dist\/console\/assets\/[\w-]+\.css$/,
-  "dist/**/*.d.ts": /^dist\/(?!cli\/|console\/|tour\/)(?:[\w-]+\/)*[\w-]+\.d\.ts$/,
+  "dist/**/*.d.ts": /^dist\/(?!cli\/|console\/)(?:[\w-]+\/)*[\w-]+\.d\.ts$/,
 };
 
 const CONTENTS = [

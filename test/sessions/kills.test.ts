@@ -32,6 +32,7 @@ const keep = createTool({
   name: "keep",
   description: "Writes a line into the ledger",
   kind: "write",
+  needsApproval: false,
   parameters: [{ name: "line", type: "string", required: true }],
   run: ({ line }) => (appendFileSync(ledger, line + "\\n"), "kept"),
 });

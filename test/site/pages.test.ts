@@ -1,4 +1,4 @@
-// What the documentation site is made of. The site itself is built by `npm run test:full -- site`.
+// What the documentation site is made of. The site itself is built by `npm run test:full -- --long site`.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// The documentation site as a reader has it: built under a base path, served, shown by a real browser. `npm run test:full -- site`.
+// The documentation site as a reader has it: built under a base path, served, shown by a real browser. `npm run test:full -- --long site`.
 import { spawnSync } from "node:child_process";
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
