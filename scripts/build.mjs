@@ -20,19 +20,8 @@ const DIST = join(ROOT, "dist");
 const CACHE = join(ROOT, "node_modules", ".cache", "haft");
 const STAMP = join(CACHE, "build.json");
 
-/** What users import, and what `npm start` runs. */
-const ENTRIES = [
-  "index",
-  "testing/index",
-  "workspace",
-  "host",
-  "server",
-  "client",
-  "compat",
-  "formats",
-  "agent",
-  "tour/main",
-];
+/** What users import. */
+const ENTRIES = ["index", "testing/index", "workspace", "host", "server", "client", "compat", "formats", "agent"];
 
 /** What a program that is bundled again can do without: each in a file of its own, which is left out as a whole. */
 const PARTS = { tool: ["core/create-tool"] };
@@ -66,7 +55,7 @@ const COMMAND_LINE = {
       ...["cli/in-process", "config/load-config", "cli/commands/config"],
       ...["contracts/configuration", "api/handlers/configuration"],
     ],
-    store: ["store/store", "store/sqlite", "store/open-state-folder", "api/handlers/audit"],
+    store: ["store/store", "store/sqlite/sqlite-file", "store/open-state-folder", "api/handlers/audit"],
     host: [
       ...["capabilities/open-host", "capabilities/base", "capabilities/confinement", "capabilities/jobs"],
       ...["capabilities/plugins", "api/host-api", "api/handlers/calls", "api/handlers/undo"],
@@ -235,7 +224,7 @@ function packageOf(id) {
 /** Leaves the declarations that the published entries lead to. */
 function removePrivateTypes(folder) {
   const found = new Set();
-  const queue = ENTRIES.filter((entry) => !entry.startsWith("tour/")).map((entry) => join(folder, `${entry}.d.ts`));
+  const queue = ENTRIES.map((entry) => join(folder, `${entry}.d.ts`));
   for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
     if (found.has(file)) continue;
     found.add(file);

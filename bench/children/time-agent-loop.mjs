@@ -54,7 +54,12 @@ const loops = {
   },
   async "ai-sdk"() {
     const { generateText, stepCountIs, isStepCount, tool } = await import("ai");
-    const add = tool({ description: "Adds", inputSchema: schema, execute: async ({ a, b }) => String(a + b) });
+    const add = tool({
+      description: "Adds",
+      inputSchema: schema,
+      needsApproval: false,
+      execute: async ({ a, b }) => String(a + b),
+    });
     const stopWhen = (isStepCount ?? stepCountIs)(5);
     return async () => (await generateText({ model, prompt: "go", tools: { add }, stopWhen })).text;
   },

@@ -51,6 +51,7 @@ async function haftCall(kind) {
       { name: "path", type: "string" },
       { name: "text", type: "string" },
     ],
+    needsApproval: false,
     run: ({ path }) => `touched ${path}`,
   });
   const haft = createHaft({ log: store.audit, calls: store.calls, tools: [tool] });

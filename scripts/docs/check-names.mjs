@@ -7,16 +7,16 @@ import { ROOT } from "../root.mjs";
 
 /** What the built program has. */
 export async function readProgram() {
-  const load = (name) => import(pathToFileURL(join(ROOT, "dist", "cli", `${name}.js`)).href);
-  const [{ COMMANDS, findCommand }, { GLOBAL_OPTIONS }, { EXIT_CODES }, { ENVIRONMENT }] = await Promise.all(
-    ["command-table", "arguments", "exit-codes", "help"].map(load),
-  );
+  const load = (name) => import(pathToFileURL(join(ROOT, "dist", `${name}.js`)).href);
+  const [{ COMMANDS, findCommand }, { GLOBAL_OPTIONS }, { EXIT_CODES }, { ENVIRONMENT }, { TOOL_GROUPS }] =
+    await Promise.all(["cli/command-table", "cli/arguments", "cli/exit-codes", "cli/help", "compat"].map(load));
   const commands = await Promise.all(COMMANDS.map(async (entry) => ({ ...entry, command: await entry.load() })));
   return {
     commands,
     findCommand: (words) => findCommand(words, commands),
     globalOptions: GLOBAL_OPTIONS,
     exitCodes: EXIT_CODES,
+    groups: TOOL_GROUPS,
     environment: ENVIRONMENT,
     developerVariables: new Set(["src", "test", "scripts", "bench", "conformance"].flatMap(variablesIn)),
   };

@@ -16,6 +16,12 @@ const TABLES = {
     ["variable", "does"],
     ...environment.map(([name, about]) => [`\`${name}\``, about]),
   ],
+  groups: ({ groups }) => [
+    ["group", "tools"],
+    ...Object.entries(groups).map(([group, names]) => [`\`${group}\``, names.join(", ")]),
+    ["`group:plugins`, `group:plugin:<id>`", "tools of plugins"],
+    ["`group:mcp`, `group:mcp:<server>`", "tools of MCP servers"],
+  ],
   "exit-codes": ({ exitCodes }) => [["code", "means"], ...exitCodes.map(([code, meaning]) => [String(code), meaning])],
 };
 

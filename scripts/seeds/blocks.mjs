@@ -25,7 +25,7 @@ const EXPECT = 'import { expect } from "vitest";';
 const GIVES_THE_SAME = `};
       ${EXPECT} import { createHaft } from "haft";
       export async function check() {
-        const haft = createHaft({ tools: [{ name: "give", description: "Gives.", parameters: { type: "object" }, execute }] });
+        const haft = createHaft({ defaultPermission: "auto", tools: [{ name: "give", description: "Gives.", parameters: { type: "object" }, execute }] });
         expect(await haft.execute("give", {})).toMatchObject(await execute("c1"));
       }`;
 const ZOD = 'import { z } from "zod";';
@@ -438,7 +438,7 @@ export const BLOCKS = [
       type ReadResult = { path: string; lines: number };`,
     after: `${EXPECT} import { createHaft } from "haft";
       export async function check() {
-        const haft = createHaft();
+        const haft = createHaft({ defaultPermission: "auto" });
         haft.register(createReadTool());
         const file_path = temporaryFile("one\\ntwo");
         expect(await haft.execute("read", { file_path })).toMatchObject({ success: true, details: { path: file_path, lines: 2 } });
@@ -457,7 +457,7 @@ export const BLOCKS = [
         [made("read"), made("write"), made("edit"), made("exec")] as const;`,
     after: `${EXPECT} import { createHaft } from "haft";
       export async function check() {
-        const haft = createHaft({ tools });
+        const haft = createHaft({ defaultPermission: "auto", tools });
         expect(haft.tools().map(({ name }) => name)).toEqual(["read", "write", "edit", "exec"]);
         expect(await haft.execute("edit", {}, { id: "c1" })).toMatchObject({ details: "c1" });
       }`,
@@ -530,7 +530,7 @@ export const BLOCKS = [
       const processItem = async (item: number) => void done.push(item);`,
     after: `${EXPECT} import { createHaft } from "haft";
       export async function check() {
-        const haft = createHaft();
+        const haft = createHaft({ defaultPermission: "auto" });
         haft.register({ name: "work", description: "Works.", parameters: { type: "object" }, execute });
         expect(await haft.execute("work", {})).toMatchObject({ success: true });
         expect(done).toEqual(items);
@@ -585,7 +585,7 @@ export const BLOCKS = [
     block: 15,
     heading: "7.2 插件工具",
     before: `import { Type } from "@sinclair/typebox"; import { createHaft } from "haft"; import { jsonResult } from "haft/compat";
-      const haft = createHaft();
+      const haft = createHaft({ defaultPermission: "auto" });
       const plugin: Parameters<typeof haft.use>[0] = { manifest: { id: "mine" }, register(api) {`,
     after: `}};
       ${EXPECT}
