@@ -1,27 +1,31 @@
 import { useSyncExternalStore } from "react";
 
 /** The address of a page, `#/work?tool=exec`: path and query are both in the fragment, so the server never sees them. */
-function current(): { path: string; query: string } {
+function readAddress(): { path: string; query: string } {
   const [path = "", query = ""] = location.hash.replace(/^#?\/?/, "").split(/\?(.*)/s);
   return { path: `/${path}`, query };
 }
 
 const listeners = new Set<() => void>();
+/** The address that is shown. The browser changes its own a moment before it says so, and all pages must change together. */
+let shown = readAddress();
+
+addEventListener("hashchange", notify);
 
 function subscribe(listener: () => void): () => void {
-  if (listeners.size === 0) addEventListener("hashchange", notify);
   listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size === 0) removeEventListener("hashchange", notify);
-  };
+  return () => listeners.delete(listener);
 }
 
 function notify(): void {
+  shown = readAddress();
   for (const listener of listeners) listener();
 }
 
 function navigate(to: string, { replace = false, state = null }: { replace?: boolean; state?: unknown } = {}): void {
+  const { path, query } = readAddress();
+  // The person has left the page that wants to change its address.
+  if (replace && (path !== shown.path || query !== shown.query)) return;
   const url = new URL(location.href);
   url.hash = `/${to.replace(/^#?\/?/, "").replace(/\?$/, "")}`;
   // An older console kept the query outside the fragment.
@@ -32,13 +36,13 @@ function navigate(to: string, { replace = false, state = null }: { replace?: boo
 
 /** The `hook` of wouter's router: the path. */
 export function useHashLocation(): [string, typeof navigate] {
-  return [useSyncExternalStore(subscribe, () => current().path), navigate];
+  return [useSyncExternalStore(subscribe, () => shown.path), navigate];
 }
 useHashLocation.hrefs = (href: string): string => `#${href}`;
 
 /** The `searchHook` of wouter's router: `useSearchParams` reads and changes the query of the page. */
 export function useHashSearch(): string {
-  return useSyncExternalStore(subscribe, () => current().query);
+  return useSyncExternalStore(subscribe, () => shown.query);
 }
 
 /** A part of a path, decoded: 1 is the page. Empty if there is none; a malformed part is returned as it is. */

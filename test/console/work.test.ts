@@ -88,14 +88,29 @@ describe.skipIf("missing" in found)("the work view", () => {
     confirm();
     await (await confirmed).finished();
     // What the console reads after the confirmation.
-    await page.waitForLoadState("networkidle").catch(() => undefined);
+    await page.waitForResponse("**/api/approvals?*");
     expect(page.url()).toContain("#/work");
     await expectShown(row("late.txt").getByText("completed"));
     await page.unroute("**/api/approvals/*/answer");
   });
 
+  test("stays open if the approvals take a key while they are left", async () => {
+    for (const path of ["one.txt", "two.txt"])
+      await console.host.haft.execute("write", { path, content: "1\n" }, { caller });
+    await go("/approvals");
+    await page.locator(".answers").waitFor();
+    // The browser says that the address has changed only after this.
+    await page.evaluate(() => {
+      location.hash = "/work?tool=write";
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "x", bubbles: true }));
+    });
+    await expectShown(row("two.txt"));
+    expect(page.url()).toContain("#/work");
+  });
+
   test("keeps the search and the filters in the address, over a reload", async () => {
     await go("/work");
+    await expectShown(rows());
     await page.keyboard.press("/");
     await page.keyboard.type("force");
     await expectShown(row("git push --force"));
