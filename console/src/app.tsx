@@ -1,9 +1,9 @@
 import { Suspense, useEffect, useState } from "react";
-import { Redirect, Route, Switch, useLocation } from "wouter";
+import { Redirect, Route, Switch, useLocation, useSearch } from "wouter";
 import { useApi } from "./api.ts";
 import { useConnection } from "./connection.ts";
 import { Frame } from "./frame.tsx";
-import { pathPart } from "./hash-location.ts";
+import { LOGIN_LINK, pathPart, replaceAddress } from "./hash-location.ts";
 import { useLanguage } from "./language.tsx";
 import { useLive } from "./live.ts";
 import { PAGES } from "./pages.ts";
@@ -43,6 +43,7 @@ function SignedIn() {
   useLive();
   const { language } = useLanguage();
   const [pathname] = useLocation();
+  const search = useSearch();
   const server = useApi("server", "info", [], { everyMs: SERVER_INTERVAL_MS });
   const parts = server.data?.parts;
   const requested = useOpenQuestions(parts?.includes("questions") ?? false).length;
@@ -63,8 +64,8 @@ function SignedIn() {
     document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
   }, [waiting, current, language]);
   useEffect(() => {
-    if (current) sessionStorage.setItem(PLACE, location.hash);
-  });
+    if (current) sessionStorage.setItem(PLACE, `#${pathname}${search && `?${search}`}`);
+  }, [current, pathname, search]);
 
   return (
     <Frame pages={pages} current={current} waiting={waiting} server={server.data}>
@@ -119,7 +120,10 @@ function useLoginLink(): { isArriving: boolean; isStale: boolean } {
   const [token, setToken] = useState(arrivedWith);
   const [isStale, setStale] = useState(false);
   useEffect(() => {
-    const onChange = (): void => setToken((waiting) => takeToken() ?? waiting);
+    const onChange = (): void => {
+      const taken = takeToken();
+      if (taken !== undefined) setToken(taken);
+    };
     addEventListener("hashchange", onChange);
     return () => removeEventListener("hashchange", onChange);
   }, []);
@@ -149,8 +153,8 @@ const arrivedWith = takeToken();
 
 /** Removes the token from the address bar and the history at once. */
 function takeToken(): string | undefined {
-  const token = /^#login=([\w-]+)$/.exec(location.hash)?.[1];
+  const token = LOGIN_LINK.exec(location.hash)?.[1];
   if (token === undefined) return undefined;
-  history.replaceState(null, "", `${location.pathname}${sessionStorage.getItem(PLACE) ?? "#/"}`);
+  replaceAddress(sessionStorage.getItem(PLACE) ?? "#/");
   return token;
 }

@@ -10,7 +10,12 @@ const listeners = new Set<() => void>();
 /** The address that is shown. The browser changes its own a moment before it says so, and all pages must change together. */
 let shown = readAddress();
 
-addEventListener("hashchange", notify);
+/** The link that signs a browser in. It is no page: `app.tsx` takes the token and replaces the address. */
+export const LOGIN_LINK = /^#login=([\w-]+)$/;
+
+addEventListener("hashchange", () => {
+  if (!LOGIN_LINK.test(location.hash)) notify();
+});
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
@@ -31,6 +36,12 @@ function navigate(to: string, { replace = false, state = null }: { replace?: boo
   // An older console kept the query outside the fragment.
   url.search = "";
   if (url.href !== location.href) history[replace ? "replaceState" : "pushState"](state, "", url);
+  notify();
+}
+
+/** Removes what the address has besides a page: a token, or the answer of a sign-in page. */
+export function replaceAddress(hash: string): void {
+  history.replaceState(null, "", `${location.pathname}${hash}`);
   notify();
 }
 

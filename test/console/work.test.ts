@@ -100,10 +100,10 @@ describe.skipIf("missing" in found)("the work view", () => {
     await go("/approvals");
     await page.locator(".answers").waitFor();
     // The browser says that the address has changed only after this.
-    await page.evaluate(() => {
+    await page.evaluate(`
       location.hash = "/work?tool=write";
       document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "x", bubbles: true }));
-    });
+    `);
     await expectShown(row("two.txt"));
     expect(page.url()).toContain("#/work");
   });

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { api, queries } from "../../api.ts";
+import { replaceAddress } from "../../hash-location.ts";
 
 /** The browser returned from the sign-in page of an MCP server: send the result to our server and remove it from the address. */
 export function useFinishedSignIn(): Error | undefined {
@@ -9,10 +10,9 @@ export function useFinishedSignIn(): Error | undefined {
   // Read before a redirect to the first page removes it.
   const [search] = useState(() => location.search);
   useEffect(() => {
-    const { pathname } = location;
     const brought = new URLSearchParams(search);
     if (!brought.has("state") || !(brought.has("code") || brought.has("error"))) return;
-    history.replaceState(null, "", `${pathname}#/mcp`);
+    replaceAddress("#/mcp");
     api.mcp
       .finishSignIn({ callback: search })
       .catch(setProblem)
