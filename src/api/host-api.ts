@@ -29,7 +29,7 @@ const RETRY_MS = 500;
 export type ApiHost = {
   readonly haft: Haft;
   readonly store?: Pick<Store, "audit"> & Partial<Pick<Store, "database" | "retention">>;
-} & Partial<Pick<HaftHost, "config" | "configStatus" | "undo" | "stateFolder">>;
+} & Partial<Pick<HaftHost, "config" | "configStatus" | "refreshConfig" | "undo" | "stateFolder">>;
 
 export type Resource = keyof Contracts;
 
@@ -224,7 +224,7 @@ export class HostApi {
   }
 
   #hostLoaders(): HandlerLoaders {
-    const { haft, store, config, configStatus, undo, stateFolder } = this.#host;
+    const { haft, store, config, configStatus, refreshConfig, undo, stateFolder } = this.#host;
     const loaders: { -readonly [R in Resource]?: HandlerLoaders[R] } = {};
     const { database, retention } = store ?? {};
     if (store) {
@@ -260,7 +260,10 @@ export class HostApi {
     }
     if (config) {
       loaders.configuration = async () =>
-        (await import("./handlers/configuration.ts")).createConfigurationApi(config, configStatus);
+        (await import("./handlers/configuration.ts")).createConfigurationApi(config, {
+          status: configStatus,
+          refresh: refreshConfig,
+        });
     }
     if (undo) loaders.undo = async () => (await import("./handlers/undo.ts")).createUndoApi(undo);
     const handlers = capabilityHandlers(this.#host, { haft, start: this.runner.start, record: this.record });

@@ -42,6 +42,8 @@ export interface HaftHost {
   readonly config: LoadedConfig;
   /** What is wrong with the files as they are now, and which changed settings need a restart. */
   configStatus(): ConfigStatus;
+  /** Resolves when every change of the configuration's files up to now is in effect. Without it, that takes up to two seconds. */
+  refreshConfig(): Promise<void>;
   /** The folder of what Haft writes for itself about this workspace. */
   readonly stateFolder: string;
   /** What is remembered beyond this process. */
@@ -189,6 +191,7 @@ export async function openHost(
     ...{ haft, config, stateFolder, store, workspace, undo, artifacts: artifacts?.manager, canvas, mcp: mcp?.hub },
     ...{ questions: mcp?.questions, agents, sessions, schedules, channels, warnings },
     configStatus: () => live.status(),
+    refreshConfig: () => watch.look(),
   };
   const close: HaftHost["close"] = async (given) => {
     void watch.close();

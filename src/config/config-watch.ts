@@ -69,15 +69,25 @@ export class ConfigWatch {
     await this.#running;
   }
 
+  /** Resolves when every change up to now is in effect. */
+  look(): Promise<void> {
+    // A check that runs may have read the files before the change.
+    this.#running = Promise.resolve(this.#running)
+      .catch(() => undefined)
+      .then(() => this.#check())
+      .finally(() => this.#schedule());
+    return this.#running;
+  }
+
   #schedule(): void {
+    this.#timer?.cancel();
     if (this.#isClosed) return;
-    this.#timer = this.#options.clock.after(CHECK_MS, () => {
-      this.#running = this.#check().finally(() => this.#schedule());
-    });
+    this.#timer = this.#options.clock.after(CHECK_MS, () => void this.look().catch(() => undefined));
     this.#timer.setRef(false);
   }
 
   async #check(): Promise<void> {
+    if (this.#isClosed) return;
     let now = await readStamps(this.#looks.keys());
     if (isSame(now, this.#looks) && !this.#options.hasChanged?.()) return;
     for (let round = 0; round < MAX_UNSETTLED && !this.#isClosed; round++) {

@@ -53,6 +53,15 @@ test("a deny rule that is written to a file binds, and ends with the file", asyn
   await clear();
 });
 
+test("a change is in effect after refreshConfig, also if a check runs", async () => {
+  for (const text of [DENY, ""]) {
+    void host.refreshConfig();
+    write({ "haft.config.yml": text });
+    await Promise.all([host.refreshConfig(), host.refreshConfig()]);
+    expect(await canRead()).toBe(text === "");
+  }
+});
+
 test("every file binds, also one that did not exist, one that an editor puts in place, and a link", async () => {
   const rule = (path: string) => `permissions: { deny: ["Read(${path})"] }`;
   const json = JSON.stringify({ permissions: { deny: ["Read(./claude.md)"] } });

@@ -9,10 +9,14 @@ import { hideSecrets, isSecretName } from "../../core/secrets/mask-secrets.ts";
 /** The effective settings, each with its file and line, without secrets. `config` follows its files. */
 export function createConfigurationApi(
   config: Pick<LoadedConfig, "origins" | "untrusted" | "folder">,
-  status: () => ConfigStatus = () => ({ problems: [], restartNeeded: [] }),
+  {
+    status = () => ({ problems: [], restartNeeded: [] }),
+    refresh,
+  }: { status?: (() => ConfigStatus) | undefined; refresh?: (() => Promise<void>) | undefined } = {},
 ): Handlers<typeof configuration> {
   return {
-    show() {
+    async show() {
+      await refresh?.();
       const effective = config.origins.filter(({ isOverridden }) => !isOverridden);
       const state = stateOf(status());
       const isPending = (path: string): boolean =>
