@@ -10,11 +10,8 @@ const PACKED = ["test/mission/**/*.test.ts"];
 /** What `npm test` leaves out, unless files are named: see scripts/test.mjs. */
 const PARTS = Object.values(parts).flat();
 const LEFT_OUT = process.env["HAFT_TESTS"] === "quick" ? PARTS : [];
-/**
- * Each of these has a process of its own: it changes something that a process has only once, or it closes many databases,
- * which takes long in a process with much memory.
- */
-const OWN = ["test/cli/piped.test.ts", "test/host/plugin-process.test.ts", "src/store/**/*.test.ts", ...PARTS];
+/** Each of these has a process of its own: it changes something that a process has only once. */
+const OWN = ["test/cli/piped.test.ts", "test/host/plugin-process.test.ts", ...PARTS];
 
 /** The names of the package stand for its sources. */
 const SOURCES = {

@@ -20,11 +20,13 @@ import { SqliteThread } from "./sqlite-thread.ts";
 import { SqliteWords } from "./sqlite-words.ts";
 import {
   checkInChild,
+  closeStore,
   closeWhole,
   damagedStore,
   findBrokenPages,
   isDamage,
   MAX_CHECKED_BYTES,
+  releaseClosed,
   sqliteCode,
 } from "./store-check.ts";
 
@@ -60,6 +62,7 @@ async function loadDriver(): Promise<typeof import("@photostructure/sqlite")> {
 /** A connection as it is, without the settings of a store. */
 export async function connectSqlite(file: string, busyTimeoutMs = 0): Promise<DatabaseSyncInstance> {
   const { DatabaseSync } = await loadDriver();
+  await releaseClosed(file);
   return new DatabaseSync(file, { timeout: busyTimeoutMs });
 }
 
@@ -243,7 +246,7 @@ export class SqliteDatabase implements SqlDatabase {
         // Other processes are reading, or the disk is full: the data stays in the WAL file, where it is found.
       }
       this.#statements.clear();
-      await closeWhole(this.#connection);
+      await closeStore(this.#connection, this.file);
       openHere.set(this.file, (openHere.get(this.file) ?? 1) - 1);
     });
   }

@@ -1,6 +1,15 @@
 import { spawn } from "node:child_process";
 import { isUtf8 } from "node:buffer";
-import { closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -100,6 +109,32 @@ let collect: (() => void) | undefined;
  */
 export async function closeWhole(connection: DatabaseSyncInstance): Promise<void> {
   connection.close();
+  await finalizeClosed();
+}
+
+/** How long closed connections wait for others. A process that ends before that need not collect anything. */
+const COLLECT_MS = 1000;
+const closed = new Set<string>();
+let timer: NodeJS.Timeout | undefined;
+
+/** The same for a store, whose files are released a moment later, together with those of others: collecting takes long. */
+export async function closeStore(connection: DatabaseSyncInstance, file: string): Promise<void> {
+  connection.close();
+  closed.add(file);
+  // There, nobody can delete a file that is open.
+  if (process.platform === "win32") return finalizeClosed();
+  timer ??= setTimeout(() => void finalizeClosed(), COLLECT_MS).unref();
+}
+
+/** Call it before a file is opened. */
+export async function releaseClosed(file: string): Promise<void> {
+  if (closed.size > 0 && existsSync(file) && closed.has(realpathSync(file))) await finalizeClosed();
+}
+
+async function finalizeClosed(): Promise<void> {
+  clearTimeout(timer);
+  timer = undefined;
+  closed.clear();
   if (!collect) {
     setFlagsFromString("--expose-gc");
     collect = runInNewContext("gc") as () => void;
@@ -176,6 +211,7 @@ export async function checkStoreFile(file: string): Promise<StoreCheck> {
   if (obvious !== undefined) result.problems.push(obvious);
   if (bytes === 0) return result;
   const { DatabaseSync } = await import("@photostructure/sqlite");
+  await releaseClosed(file);
   let connection: DatabaseSyncInstance | undefined;
   try {
     connection = new DatabaseSync(file);
