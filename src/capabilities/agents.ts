@@ -23,20 +23,9 @@ import type { Haft } from "../runtime.ts";
 import { createAgentTools, type MessageSink } from "../tools/agents/agent-tools.ts";
 import type { Workspace } from "../workspace.ts";
 import { defineCapability } from "./capability.ts";
+import type { HostAgents } from "./capability-values.ts";
 import { connectSubagents, createAgent, LiveToolkit } from "./create-agent.ts";
 import { type NamedNet, openNamedNet } from "./named-net.ts";
-
-/** The agents that the configuration names. */
-export interface HostAgents {
-  /** Whether a model is configured for the agent without a name. */
-  readonly isConfigured: boolean;
-  names(): readonly string[];
-  /** Created at the first request. Rejects, with what to do, if the agent or its model does not exist. */
-  get(name?: string): Promise<Agent>;
-  readonly skills: SkillLibrary;
-  /** Subscribes to what agents say with cli_response. */
-  onAgentMessage(listener: (message: string) => void): () => void;
-}
 
 /** The name of the agent that has none. */
 const MAIN = "agent";

@@ -3,19 +3,12 @@ import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
 import { ToolError } from "../core/error.ts";
-import type { Spill } from "../gate/bound.ts";
 import type { McpResourceSource } from "../mcp/server/resources.ts";
 import { type ArtifactManager, createArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { Artifact } from "../tools/artifacts/artifact-store.ts";
 import { createArtifactTools } from "../tools/artifacts/artifact-tools.ts";
 import { saveOutputsAsArtifacts } from "../tools/artifacts/output-artifacts.ts";
 import { defineCapability } from "./capability.ts";
-
-export interface HostArtifacts {
-  manager: ArtifactManager;
-  /** Keeps outputs that are too long for a result. */
-  spill: Spill;
-}
 
 /** Versioned documents. If configured, outputs that are too long for a result are kept as artifacts too. */
 export const artifacts = defineCapability({

@@ -16,17 +16,10 @@ import {
   renderDocument,
   type RenderedDocument,
   SURFACE_KINDS,
-  type Surface,
   type SurfaceStore,
 } from "../tools/canvas/render-document.ts";
 import { defineCapability } from "./capability.ts";
-
-/** What agents show to people now. */
-export interface HostCanvas {
-  /** Newest first. */
-  list(): Surface[];
-  document(session: string): Promise<RenderedDocument | undefined>;
-}
+import type { HostCanvas } from "./capability-values.ts";
 
 export const canvas = defineCapability({
   name: "canvas",

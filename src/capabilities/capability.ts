@@ -1,7 +1,6 @@
 import type { LoadConfigOptions, LoadedConfig } from "../config/load-config.ts";
 import type { HaftConfig } from "../config/config-schema.ts";
 import type { UserOptions } from "../config/user-paths.ts";
-import type { JobQueue } from "../calls/job-queue.ts";
 import type { CallRequest } from "../contracts/calls.ts";
 import type { Identity } from "../contracts/identity.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
@@ -13,23 +12,10 @@ import type { AnyTool } from "../core/tool.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
 import type { Approver } from "../gate/permit/approver.ts";
 import type { RuleSet } from "../gate/permit/rules/rule-set.ts";
-import type { Undo } from "../io/files/undo.ts";
-import type { Schedules } from "../jobs/schedules.ts";
 import type { SignInOptions } from "../mcp/client/oauth.ts";
 import type { Haft } from "../runtime.ts";
-import type { Store } from "../store/store.ts";
-import type { TokenStore } from "../store/tokens.ts";
-import type { PageRenderer } from "../tools/browser/page-renderer.ts";
 import type { ChannelKind } from "../tools/message/channel.ts";
-import type { OpenChannel } from "../tools/message/open-channels.ts";
-import type { Workspace } from "../workspace.ts";
-import type { HostAgents } from "./agents.ts";
-import type { HostArtifacts } from "./artifacts.ts";
-import type { HostCanvas } from "./canvas.ts";
-import type { HostConfinement } from "./confinement.ts";
-import type { HostMcp } from "./mcp.ts";
-import type { CapabilityLoaders } from "./open-host.ts";
-import type { AgentFor, HostSessions } from "./sessions.ts";
+import type { AgentFor, CapabilityValues } from "./capability-values.ts";
 
 /** How a folder is opened: overrides of its configuration, and what a program provides. */
 export interface HostOptions extends Omit<LoadConfigOptions, "folder" | "requiresTrustFile"> {
@@ -67,32 +53,11 @@ export interface HostOptions extends Omit<LoadConfigOptions, "folder" | "require
   onWarning?: (warning: string) => void;
 }
 
-/** What capabilities give to others, by their names. One that no other names needs no entry. */
-export interface CapabilityValues {
-  store: Store;
-  confinement: HostConfinement;
-  workspace: Workspace;
-  undo: Undo;
-  jobs: JobQueue;
-  artifacts: HostArtifacts;
-  /** Undefined if the browser is disabled. */
-  browser: PageRenderer | undefined;
-  web: undefined;
-  canvas: HostCanvas;
-  messages: readonly OpenChannel[];
-  runtime: Haft;
-  mcp: HostMcp;
-  agents: HostAgents;
-  sessions: HostSessions;
-  schedules: Schedules;
-  tokens: TokenStore;
-}
-
 type ValueName = keyof CapabilityValues;
 /** Every host has these. */
 export type BaseName = "store" | "workspace" | "undo" | "runtime";
 /** An optional part of a host. */
-export type CapabilityName = Exclude<keyof CapabilityLoaders, BaseName>;
+export type CapabilityName = Exclude<ValueName | "plugins", BaseName>;
 
 /** What every capability is given, besides the values of those that it names. */
 export interface CapabilityContext {

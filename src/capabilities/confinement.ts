@@ -6,14 +6,9 @@ import { startForwardProxy } from "../io/net/forward-proxy.ts";
 import { createOpenSocket, urlOf } from "../io/net/connections.ts";
 import { createNetGuard, type NetGuard } from "../io/net/net-guard.ts";
 import { parseHostPattern } from "../io/net/url-check.ts";
-import type { SandboxOptions } from "../io/sandbox/sandbox.ts";
 import { machineEngines, type FoundEngines } from "../io/sandbox/self-test.ts";
 import { defineCapability } from "./capability.ts";
-
-export interface HostConfinement {
-  /** For the workspace. False if commands are not to be confined. */
-  sandbox: false | Omit<SandboxOptions, "files">;
-}
+import type { HostConfinement } from "./capability-values.ts";
 
 const NO_HOST =
   "Is not a host name. Write it without a port, and letters of other scripts as xn--…, as it is looked up.";

@@ -20,11 +20,6 @@ import { type ApiServices, defineCapability } from "./capability.ts";
 import { createServerEntriesApi, ServerEntries } from "./mcp-servers.ts";
 import { openNamedNet } from "./named-net.ts";
 
-export interface HostMcp {
-  hub: McpHub;
-  questions: ServerQuestions;
-}
-
 /** There is no page to return to. A server that needs one reports it. */
 const NO_SIGN_IN: Omit<SignInOptions, "tokens"> = { redirectUrl: "http://127.0.0.1/callback" };
 

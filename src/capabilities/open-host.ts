@@ -19,20 +19,17 @@ import { STORED_RULES } from "../store/stored-rules.ts";
 import type { ArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { OpenChannel } from "../tools/message/open-channels.ts";
 import type { Workspace } from "../workspace.ts";
-import type { HostAgents } from "./agents.ts";
-import type { HostCanvas } from "./canvas.ts";
 import type {
   AnyCapability,
   ApiServices,
   BaseName,
   CapabilityContext,
   CapabilityName,
-  CapabilityValues,
   HostOptions,
   OpenCapability,
 } from "./capability.ts";
+import type { CapabilityValues, HostAgents, HostCanvas, HostSessions } from "./capability-values.ts";
 import { configuredRules, ruleProblem, ruleSourcesOf } from "./runtime-options.ts";
-import type { HostSessions } from "./sessions.ts";
 
 /** A runtime as a person or a service runs it: configured by files, with a store. */
 export interface HaftHost {

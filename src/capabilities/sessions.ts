@@ -8,28 +8,17 @@ import type { Caller } from "../core/call.ts";
 import { CloseStack } from "../core/close-stack.ts";
 import { toolError, ToolError } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { MaybePromise } from "../core/stage.ts";
 import { summarizeCall } from "../gate/summarize-call.ts";
 import type { SessionEnvironments } from "../io/shell/shell-environment.ts";
-import type { Agent } from "../models/agent/agent.ts";
-import { createSessionService, type SessionService } from "../models/agent/session-service.ts";
+import { createSessionService } from "../models/agent/session-service.ts";
 import type { PendingCall, Session } from "../models/agent/session-store.ts";
 import { type ObservedSession, type SessionQuestion, Sessions } from "../models/agent/sessions.ts";
 import type { Haft } from "../runtime.ts";
 import { todoOwner, type TodoStore } from "../tools/conversation/todo.ts";
 import { createSessionTools } from "../tools/sessions/session-tools.ts";
 import { defineCapability } from "./capability.ts";
+import type { AgentFor, HostSessions } from "./capability-values.ts";
 import { findLateResult } from "./late-results.ts";
-
-/** The agent that answers in a session. Throws, with what to do, if there is none. */
-export type AgentFor = (session: Session) => MaybePromise<Agent>;
-
-export interface HostSessions extends Sessions {
-  /** What sessions may do with each other. */
-  readonly sessionService: SessionService;
-  /** Whether a model is there to answer. */
-  readonly canAnswer: boolean;
-}
 
 /** Stored conversations, and the tools by which they reach each other. `start` continues those that were cut off. */
 export const sessions = defineCapability({

@@ -2,18 +2,7 @@ import { StringDecoder } from "node:string_decoder";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
 import { showInline } from "../gate/permit/approval-parts.ts";
 import { widthOf } from "./layout.ts";
-import { DEFAULT_COLUMNS, type Terminal, type TerminalOutput } from "./terminal.ts";
-
-/** The part of a terminal's input that is used; `process.stdin` has it. */
-export interface KeyInput {
-  isTTY?: boolean;
-  isRaw?: boolean;
-  setRawMode?(raw: boolean): unknown;
-  on(event: "data", listener: (chunk: Buffer | string) => void): unknown;
-  off(event: "data", listener: (chunk: Buffer | string) => void): unknown;
-  resume(): unknown;
-  pause(): unknown;
-}
+import { DEFAULT_COLUMNS, type KeyInput, type Terminal, type TerminalOutput } from "./terminal.ts";
 
 /** Typed at once: a key, a pasted text, or the rest of an escape sequence. */
 export type KeySequence = string;

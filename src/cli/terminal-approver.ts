@@ -9,9 +9,9 @@ import { showInline, type ShownApproval } from "../gate/permit/approval-parts.ts
 import { describeGrant } from "../gate/permit/describe-grant.ts";
 import { promptForAnswers } from "./answer-questions.ts";
 import { type Output, type Paint, painterOf } from "./output.ts";
-import { editLine, isSilent, type KeyInput, keyOf, TerminalKeys } from "./prompts.ts";
+import { editLine, isSilent, keyOf, TerminalKeys } from "./prompts.ts";
 import { showApproval, toShown } from "./show-approval.ts";
-import { columnsOf, type Terminal, type TerminalOutput } from "./terminal.ts";
+import { columnsOf, type KeyInput, type Terminal, type TerminalOutput } from "./terminal.ts";
 
 export interface TerminalApproverOptions {
   input: KeyInput;

@@ -1,6 +1,5 @@
 import { userInfo } from "node:os";
 import process from "node:process";
-import type { KeyInput } from "./prompts.ts";
 
 export interface TerminalOutput {
   isTTY?: boolean;
@@ -10,6 +9,17 @@ export interface TerminalOutput {
   write(text: string): unknown;
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;
+}
+
+/** The part of a terminal's input that is used; `process.stdin` has it. */
+export interface KeyInput {
+  isTTY?: boolean;
+  isRaw?: boolean;
+  setRawMode?(raw: boolean): unknown;
+  on(event: "data", listener: (chunk: Buffer | string) => void): unknown;
+  off(event: "data", listener: (chunk: Buffer | string) => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
 }
 
 /** All that a command sees of its process. Tests replace it. */
