@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { parseAst } from "vitest/node";
 import { createDirectClient } from "../src/api/direct-client.ts";
 import { HostApi } from "../src/api/host-api.ts";
-import { usesMcp } from "../src/cli/connect.ts";
+import { usesMcp } from "../src/cli/uses-mcp.ts";
 import { contracts } from "../src/contracts/index.ts";
 import { toCategory, ToolCategory } from "../src/core/category.ts";
 import { createTool } from "../src/core/create-tool.ts";

@@ -4,10 +4,10 @@
  */
 import type { Contract } from "../contracts/contract.ts";
 import type { ApiClient } from "../contracts/index.ts";
-import { BUILT_IN_TOOLS } from "../tools/built-in-tools.ts";
 import { UsageError } from "./arguments.ts";
 import type { ConnectOptions, EmbedOptions, Resource } from "./command.ts";
 import type { Output } from "./output.ts";
+import type { ServerAddress } from "./running-server.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ConnectionTarget {
@@ -25,11 +25,6 @@ export interface ConnectionTarget {
 interface OpenConnection {
   client: ApiClient;
   close(): Promise<void>;
-}
-
-export interface ServerAddress {
-  url: string;
-  token: string | undefined;
 }
 
 /** The connection of one command: opened when it is first used. */
@@ -133,9 +128,4 @@ async function findServer(target: ConnectionTarget): Promise<ServerAddress | und
   if (!usesRunningServer || embedded.middleware !== undefined) return undefined;
   const { findRunningServer } = await import("./running-server.ts");
   return findRunningServer(folder, { env: terminal.env, warn: (text) => output.warn(text) });
-}
-
-/** Whether a call of this tool may need an MCP server. */
-export function usesMcp(tool: string): boolean {
-  return tool.startsWith("mcp__") || BUILT_IN_TOOLS.some(({ name, usesOtherTools }) => name === tool && usesOtherTools);
 }

@@ -9,7 +9,7 @@ import type { AuditFact } from "../gate/audit-log.ts";
 import type { CapabilityName, HaftHost } from "../host.ts";
 import type { Store } from "../store/store.ts";
 import type { ConnectOptions, EmbedOptions } from "./command.ts";
-import { usesMcp } from "./connect.ts";
+import { usesMcp } from "./uses-mcp.ts";
 import { type Output, safe } from "./output.ts";
 import { type Terminal, userName } from "./terminal.ts";
 

@@ -12,7 +12,6 @@ import { errorCode } from "../core/error.ts";
 import type { ServerInfo } from "../contracts/server.ts";
 import { readVersion } from "../io/files/package-folder.ts";
 import { stateFolderOf } from "../io/files/state-folder.ts";
-import type { ServerAddress } from "./connect.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -80,6 +79,11 @@ export interface FindOptions {
   /** Also a server with other HAFT_ variables in its environment. */
   anySettings?: boolean;
   warn(text: string): void;
+}
+
+export interface ServerAddress {
+  url: string;
+  token: string | undefined;
 }
 
 /** The server of this workspace. Undefined if none runs, or if it cannot be used; then `warn` has said why. */

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { checkCircles } from "./check-circles.ts";
 import { type Architecture, checkImports, checkLightness, type Place, type SourceFile } from "./check-imports.ts";
 import { STORE_ENGINES } from "../../src/store/store-engines.ts";
 import { checkEngines, type EngineRules } from "./check-engines.ts";
@@ -154,6 +155,8 @@ describe("the sources of Haft", () => {
     expectNone(checkFileForm(sources, FORM));
   });
 
+  test("of these folders have no circle", () => expectNone(checkCircles(sources, ["capabilities", "cli"])));
+
   test("leave to each store engine what only it knows", () => expectNone(checkEngines(sources, ENGINE_RULES)));
 
   test("are few enough per folder and in all", () => expectNone(checkCounts(sources, FORM)));
@@ -232,6 +235,19 @@ describe("the architecture check", () => {
     ];
     expect(checkLightness(files, ARCHITECTURE)).toEqual([
       'src/core/a.ts:1 loads "zod/v4" with src/index.ts (src/index.ts > src/core/a.ts): import it when first used',
+    ]);
+  });
+
+  test("names a circle once, by its shortest way, also if types go round", () => {
+    const files = [
+      { path: "src/cli/a.ts", source: 'import "./b.ts"; import "../core/x.ts";' },
+      { path: "src/cli/b.ts", source: 'export * from "./c.ts";' },
+      { path: "src/cli/c.ts", source: 'import type { A } from "./a.ts"; import "./d.ts";' },
+      { path: "src/cli/d.ts", source: "" },
+    ];
+    const rule = "files of cli/ do not import each other in a circle";
+    expect(checkCircles(files, ["cli", "calls"])).toEqual([
+      `src/cli/a.ts > src/cli/b.ts > src/cli/c.ts > src/cli/a.ts: ${rule}`,
     ]);
   });
 

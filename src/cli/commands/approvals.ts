@@ -7,7 +7,7 @@ import { answerOfWords, answersNeeded, promptForAnswers } from "../answer-questi
 import { UsageError } from "../arguments.ts";
 import { showApprovedResult } from "../calls.ts";
 import { defineCommand, type Invocation } from "../command.ts";
-import { usesMcp } from "../connect.ts";
+import { usesMcp } from "../uses-mcp.ts";
 import { CommandError, EXIT, isApiError } from "../exit-codes.ts";
 import { openQuestions, showQuestion } from "../mcp-questions.ts";
 import { waitForTools } from "../mcp-servers.ts";
