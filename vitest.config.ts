@@ -11,7 +11,7 @@ const PACKED = ["test/mission/**/*.test.ts"];
 const PARTS = Object.values(parts).flat();
 const LEFT_OUT = process.env["HAFT_TESTS"] === "quick" ? PARTS : [];
 /** Each of these has a process of its own: it changes something that a process has only once. */
-const OWN = ["test/cli/piped.test.ts", "test/host/plugin-process.test.ts", ...PARTS];
+const OWN = ["test/cli/piped.test.ts", ...PARTS];
 
 /** The names of the package stand for its sources. */
 const SOURCES = {
