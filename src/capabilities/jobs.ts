@@ -14,13 +14,12 @@ import { hideAnswers } from "../core/result.ts";
 import { summarizeCall } from "../gate/summarize-call.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { Haft } from "../runtime.ts";
-import type { BullEngine, EngineOptions } from "../store/bullmq/engine.ts";
+import type { EngineOptions } from "../store/bullmq/engine.ts";
 import { WakeUps } from "../store/bullmq/wake-ups.ts";
-import { engineOf } from "../store/store-engines.ts";
 import { defineCapability } from "./capability.ts";
 
 export interface JobQueueHost {
-  /** The queue in the store, for the processes of one machine. */
+  /** The queue in the store. */
   embedded: JobQueue;
   clock: Clock;
   /** Loads the packages. */
@@ -42,33 +41,17 @@ export const jobs = defineCapability({
   },
 });
 
-/** Workers look in the file of the store, or are woken through its database or through Redis if `jobs.redisUrl` is set. */
+/** Workers find jobs in the store. If `jobs.redisUrl` is set, they are woken through Redis. */
 export function openJobQueue(
   { value: { store, jobs } }: LoadedConfig,
-  { embedded, clock, load = {} }: JobQueueHost,
+  { embedded, clock, load }: JobQueueHost,
 ): JobQueue {
-  const { url } = store;
   const { redisUrl } = jobs;
-  if (url === undefined) {
-    // Workers on other machines would have neither the journal nor the approvals of a job.
-    if (redisUrl !== undefined) throw needsStore();
-    return embedded;
-  }
-  const { openQueue, title } = engineOf({ url }).engine;
-  if (redisUrl === undefined && !openQueue) throw needsRedis(title);
-  const connect = async (): Promise<BullEngine> => {
-    const engine =
-      redisUrl === undefined
-        ? await openQueue?.(url, { load })
-        : await (await import("../store/bullmq/engine.ts")).openRedisEngine(redisUrl, { load });
-    if (!engine) throw needsRedis(title);
-    return engine;
-  };
+  if (redisUrl === undefined) return embedded;
+  // Workers on other machines would have neither the journal nor the approvals of a job.
+  if (store.url === undefined) throw needsStore();
+  const connect = async () => (await import("../store/bullmq/engine.ts")).openRedisEngine(redisUrl, { load });
   return new RowJobs({ clock, calls: embedded.calls, dispatcher: new WakeUps(connect, { clock }) });
-}
-
-function needsRedis(title: string): Error {
-  return toolError("conflict", `A store in ${title} has no queue for jobs`, { next: "Set jobs.redisUrl." });
 }
 
 function needsStore(): Error {

@@ -71,7 +71,9 @@ export interface SqlDatabase extends SqlRunner {
   readonly isShared: boolean;
   /** Whether only one transaction writes at a time. If not, two may wait for each other, and one of them fails with `busy`. */
   readonly hasOneWriter: boolean;
-  /** How often to look for what `watch` misses: soon after a change, and otherwise. */
+  /** At the end of a SELECT in a transaction: locks the rows, and skips those that other transactions change. */
+  readonly lockFree: string;
+  /** `min`: between two looks after changes. `max`: how often to look for what `watch` misses. */
   readonly pollMs: { readonly min: number; readonly max: number };
   /** Text search in the audit log. */
   readonly words: AuditWords;
@@ -94,6 +96,8 @@ export interface SqlDatabase extends SqlRunner {
   /** Gives free space back to the disk. Nothing can be written meanwhile. */
   compact(): Promise<void>;
   hasTable(name: string): Promise<boolean>;
+  /** Open jobs that Haft 0.1 kept in a queue beside the tables of the store. Oldest first. */
+  earlierJobs?(tx: SqlRunner): Promise<{ id: string; data: string }[]>;
   /** Replaces BLOB and INTEGER in the SQL of a migration by the engine's own types. */
   toNativeTypes(sql: string): string;
   /** Waits for running statements. Later statements fail. */

@@ -25,10 +25,7 @@ import { describeTokenStore } from "./tokens.suite.ts";
 import { openTokenStore } from "./tokens.ts";
 import { SqlUndo, undoModule } from "./undo.ts";
 
-/**
- * All behaviour that a store engine must have: its own, and that of every table on it. Jobs are not in the list: on SQLite
- * they have rows (jobs.test.ts), on PostgreSQL workers are woken by BullMQ (wake-ups.test.ts).
- */
+/** All behaviour that a store engine must have: its own, and that of every table on it. Jobs are in jobs.test.ts. */
 export const ENGINE_SUITES: Readonly<Record<string, (engine: EngineUnderTest) => void>> = {
   database: (engine) => describeSqlDatabase("the engine", () => engine.createDatabase()),
   calls(engine) {

@@ -55,6 +55,28 @@ const adoptEarlierJobs: MigrationStep = {
   },
 };
 
+/** What an entry of a queue contained. */
+type QueuedEntry = RowOf<typeof jobs>["fixed"] & Pick<QueuedJob, "priority" | "runAt"> & { cancelled?: unknown };
+
+const adoptQueuedJobs: MigrationStep = {
+  name: "adopt queued jobs",
+  async run(tx, database) {
+    for (const { id, data } of (await database.earlierJobs?.(tx)) ?? []) {
+      const { priority, runAt, cancelled, ...fixed } = JSON.parse(data) as QueuedEntry;
+      // Its end was asked for before a worker took it, or a worker of 0.2 has made it a row.
+      if (cancelled !== undefined || (await readCalls(tx, "WHERE job_id = ?", [id])).length > 0) continue;
+      const [head] = await tx.all<{ change: number }>(
+        "UPDATE jobs_head SET change = change + 1 WHERE id = 1 RETURNING change",
+      );
+      const change = head?.change ?? 0;
+      await adoptJob(tx, {
+        ...{ seq: change, id, state: "queued", tool: fixed.call.toolName, session: fixed.call.caller.session ?? null },
+        ...{ priority, runAt, attempt: 0, lost: 0, change, changedBy: "", fixed },
+      });
+    }
+  },
+};
+
 /** Applied after those of `calls`. */
 export const JOB_MIGRATIONS: Migrations = {
   name: "jobs",
@@ -77,10 +99,11 @@ export const JOB_MIGRATIONS: Migrations = {
       "CREATE INDEX jobs_lines_of ON jobs_lines (job, number)",
       adoptEarlierJobs,
     ],
+    [adoptQueuedJobs],
   ],
 };
 
-/** Jobs for the processes of one machine: workers find them in the table. */
+/** Workers find jobs in the table. */
 export const jobsModule: StoreModule<RowJobs> = {
   migrations: JOB_MIGRATIONS,
   open: (context) => new RowJobs({ clock: context.clock, calls: callsIn(context) }),

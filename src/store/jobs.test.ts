@@ -10,6 +10,7 @@ import { createFakeClock } from "../testing/fake-clock.ts";
 import { RowJobs } from "../calls/row-jobs.ts";
 import { claim, end } from "../calls/stored-call.ts";
 import { SqlCalls } from "./calls.ts";
+import { ENGINES, useEngine } from "./engines.fixture.ts";
 import { JOB_MIGRATIONS } from "./job-tables.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { migrate } from "./migrations.ts";
@@ -18,8 +19,9 @@ import { openStore, type Store, type StoreLocation, STORE_MIGRATIONS } from "./s
 import { Owners } from "./process-owners.ts";
 import type { SqlDatabase } from "./database.ts";
 
-describeJobQueue("SQLite", async () => {
-  return openQueues({ stateFolder: temporaryFolder("haft-jobs-") });
+describe.each(ENGINES)("$name", (engine) => {
+  const { createLocation } = useEngine(engine);
+  describeJobQueue("the store", async () => openQueues(await createLocation()));
 });
 
 async function openQueues(place: StoreLocation): Promise<OpenedQueues> {

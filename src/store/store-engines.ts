@@ -2,7 +2,6 @@ import type { StoreBackup, StoreReport } from "../contracts/store.ts";
 import type { Clock } from "../core/clock.ts";
 import type { CloseStack } from "../core/close-stack.ts";
 import { errorMessage, toolError } from "../core/error.ts";
-import type { BullEngine, EngineOptions } from "./bullmq/engine.ts";
 import type { SqlDatabase } from "./database.ts";
 
 /** In a state folder (an absolute path, see `stateFolderOf`), or on a database server by its address. */
@@ -61,8 +60,6 @@ export interface StoreEngine {
   /** Or the program with which people do that. */
   readonly backUp: string | ((place: string, target?: string) => Promise<StoreBackup>);
   readonly restore: string | ((place: string, options: RestoreOptions) => Promise<RestoreResult>);
-  /** The queue of jobs in the same database. Without it jobs on a server need `jobs.redisUrl`. */
-  openQueue?(url: string, options?: EngineOptions): Promise<BullEngine>;
 }
 
 /** Another engine is one entry here. */
@@ -99,7 +96,6 @@ export const STORE_ENGINES: readonly StoreEngine[] = [
     },
     backUp: "pg_dump",
     restore: "pg_restore",
-    openQueue: async (url, options) => (await import("./bullmq/engine.ts")).openPostgresEngine(url, options),
   },
 ];
 

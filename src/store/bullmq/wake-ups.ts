@@ -24,8 +24,8 @@ const SYNC_MS = 1_000;
 const UNLIMITED = 1_000_000;
 
 /**
- * Wakes workers on several machines through BullMQ, in the database of the store or on Redis. An entry is the id of a job;
- * what happened to the job says its row. One queue per tool that ever had a job, so a worker gets jobs of its tools only.
+ * Wakes workers on several machines through BullMQ on Redis. An entry is the id of a job; what happened to the job says its
+ * row. One queue per tool that ever had a job, so a worker gets jobs of its tools only.
  */
 export class WakeUps implements JobDispatcher {
   readonly #connect: () => Promise<BullEngine>;

@@ -50,7 +50,7 @@ function isFull(error: unknown): boolean {
 }
 
 /** Adds what a person can do, without the password. Errors of the statement itself are returned as they are. */
-export function explainPostgres(error: unknown, url: string): unknown {
+function explainPostgres(error: unknown, url: string): unknown {
   const where = placeOf(url);
   const code = errorCode(error) ?? "";
   const text = withoutPassword(error instanceof Error ? error.message || code : String(error), url);
@@ -106,7 +106,7 @@ function withoutPassword(text: string, url: string): string {
  * Runs at most `permits` at a time, in order. Used before a pool of connections, because the pool's connection timeout also
  * runs while a caller waits for a free connection.
  */
-export class Semaphore {
+class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
@@ -211,6 +211,7 @@ class PostgresDatabase implements SqlDatabase {
   readonly isShared = true;
   readonly hasOneWriter = false;
   readonly pollMs = { min: 25, max: 250 };
+  readonly lockFree = "FOR UPDATE SKIP LOCKED";
   readonly words = new PostgresWords();
   /** The server does the work. */
   readonly reader = readerOn(this);
@@ -317,6 +318,19 @@ class PostgresDatabase implements SqlDatabase {
   async hasTable(name: string): Promise<boolean> {
     const sql = "SELECT tablename FROM pg_tables WHERE tablename = ? AND schemaname = current_schema()";
     return (await this.all(sql, [name])).length > 0;
+  }
+
+  /**
+   * In the queues of BullMQ, with the whole job as an entry. The entries of 0.2 are ids of rows, which workers find by
+   * themselves. The schema stays: other programs may use it too.
+   */
+  async earlierJobs(tx: SqlRunner): Promise<{ id: string; data: string }[]> {
+    const [queue] = await tx.all<{ name: string | null }>("SELECT CAST(to_regclass('bullmq.job') AS TEXT) AS name");
+    if (!queue?.name) return [];
+    return tx.all(
+      "SELECT id, data #>> '{}' AS data FROM bullmq.job WHERE starts_with(queue, 'haft.jobs.') " +
+        "AND CAST(state AS TEXT) NOT IN ('completed', 'failed') AND starts_with(data #>> '{}', '{') ORDER BY seq",
+    );
   }
 
   /** PostgreSQL's own INTEGER ends at 2^31. */

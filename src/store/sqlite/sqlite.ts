@@ -120,6 +120,8 @@ export class SqliteDatabase implements SqlDatabase {
   readonly isShared = false;
   readonly hasOneWriter = true;
   readonly pollMs = { min: 10, max: 100 };
+  /** Nobody else writes during a transaction. */
+  readonly lockFree = "";
   readonly words = new SqliteWords();
   readonly reader: DatabaseReader;
   readonly #connection: DatabaseSyncInstance;
