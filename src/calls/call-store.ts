@@ -1,7 +1,7 @@
 import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { QueuedJob } from "./job.ts";
-import { type JobRows, MemoryJobRows } from "./job-rows.ts";
+import { type DueJobs, type JobRows, MemoryJobRows } from "./job-rows.ts";
 import type { WholePreview } from "./shown-question.ts";
 import type { StoredCall } from "./stored-call.ts";
 
@@ -73,6 +73,8 @@ export interface CallStore {
   find(key: string): MaybePromise<StoredCall | undefined>;
   /** Changes the row if the transition applies to it; otherwise undefined. `together` is part of the same transaction. */
   change(id: string, transition: RowChange, together?: WithChange): MaybePromise<StoredCall | undefined>;
+  /** Changes jobs in the transaction that finds them. Skips those that another process takes at the same moment. */
+  takeDue(due: DueJobs, transition: RowChange): MaybePromise<StoredCall[]>;
   /** For a call that did not happen and has no question. */
   remove(id: string): MaybePromise<void>;
   /** A number for each row that grows with each of its changes. */
@@ -179,6 +181,10 @@ export class MemoryCallStore implements CallStore {
     for (const listener of this.#listeners) listener(id);
     // The caller's own changes need no second copy.
     return { ...copy(row), ...own };
+  }
+
+  takeDue(due: DueJobs, transition: RowChange): StoredCall[] {
+    return this.jobs.due(due).flatMap(({ id }) => this.change(id, transition) ?? []);
   }
 
   #numbered(job: QueuedJob): QueuedJob {

@@ -9,6 +9,13 @@ export type JobNews =
   | { type: "changed"; row: StoredCall; before?: StoredCall; isOwn: boolean }
   | { type: "updated"; jobId: string; callId: string; update: Update };
 
+/** Jobs of these tools that nobody has taken and that were due at `at`: higher priority first, then older ones. */
+export interface DueJobs {
+  tools: readonly string[];
+  at: number;
+  max: number;
+}
+
 /** The rows of background calls, and the log lines of jobs. A part of every store of calls. */
 export interface JobRows {
   /** By the id of the job. */
@@ -18,8 +25,6 @@ export interface JobRows {
   /** Newest first. */
   list(query: JobQuery, now: number): MaybePromise<StoredCall[]>;
   counts(now: number): MaybePromise<Record<JobState, number>>;
-  /** Jobs of these tools that nobody has taken and that were due at this time: higher priority first, then older ones. */
-  due(tools: readonly string[], max: number, now: number): MaybePromise<StoredCall[]>;
   /** Jobs that the worker of another process has. */
   takenElsewhere(): MaybePromise<StoredCall[]>;
   /** Oldest first. */
@@ -91,11 +96,9 @@ export class MemoryJobRows implements JobRows {
     return counts;
   }
 
-  due(tools: readonly string[], max: number, now: number): StoredCall[] {
+  due({ tools, at, max }: DueJobs): StoredCall[] {
     const due = [...this.#rows.values()].filter((row) => {
-      return (
-        row.state === "approved" && row.holder === undefined && runAtOf(row) <= now && tools.includes(row.toolName)
-      );
+      return row.state === "approved" && row.holder === undefined && runAtOf(row) <= at && tools.includes(row.toolName);
     });
     return due.sort((a, b) => priorityOf(b) - priorityOf(a) || seqOf(a) - seqOf(b)).slice(0, max);
   }

@@ -225,14 +225,10 @@ export class RowJobs implements JobQueue, JobSource {
   }
 
   async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
-    const count = max();
-    if (tools.length === 0 || count <= 0) return [];
-    const before = this.clock.now() - (this.#dispatcher ? OVERDUE_MS : 0);
-    const due = await this.calls.jobs.due(tools, count, before);
-    const taken = await Promise.all(due.map(({ id }) => this.#change(id, take(this.calls.processId, worker))));
-    // Another worker was faster with some of them: there may be more.
-    if (taken.includes(undefined)) this.#wake();
-    return taken.flatMap((row) => (row ? [this.#jobOf(row)] : []));
+    const due = { tools, max: max(), at: this.clock.now() - (this.#dispatcher ? OVERDUE_MS : 0) };
+    if (tools.length === 0 || due.max <= 0) return [];
+    const taken = await this.calls.takeDue(due, redacted(take(this.calls.processId, worker), this.clock.now()));
+    return taken.map((row) => this.#jobOf(row));
   }
 
   updated({ id }: Job, update: Update): void {

@@ -13,6 +13,7 @@ import {
   type WithChange,
 } from "../calls/call-store.ts";
 import { jobNewsOf, type QueuedJob } from "../calls/job.ts";
+import type { DueJobs } from "../calls/job-rows.ts";
 import type { WholePreview } from "../calls/shown-question.ts";
 import type { Answer, CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
 import { type CallData, type Caller, readCallData } from "../core/call.ts";
@@ -221,17 +222,36 @@ export class SqlCalls implements CallStore {
       if (changed.job && changed.state === "ended") await this.jobs.flush();
       if (await this.#update(read, changed, together)) {
         failPoint(`after ${nameOf(read.call, changes)}`);
-        const written = toCall(changed);
-        const { call } = written;
-        this.#keepOwn(written);
-        if (call.job) this.jobs.changed(call, read.call);
+        const call = this.#afterChange(read, changed);
         if (together.next?.job) this.jobs.changed(together.next, undefined);
-        for (const listener of this.#listeners) listener(id);
         return call;
       }
       // Another process changed the row since it was read.
     }
     throw new Error(`Call "${id}" changed ${MAX_TRIES} times while it was written.`);
+  }
+
+  async takeDue({ tools, at, max }: DueJobs, transition: RowChange): Promise<StoredCall[]> {
+    const where = `WHERE job_id IS NOT NULL AND state = 'approved' AND holder IS NULL AND run_at <= ?
+      AND tool_name IN (${placeholders(tools)})`;
+    const values = [at, ...tools.map((tool) => JSON.stringify(tool))];
+    // A transaction would wake every process that watches the store, also if it found nothing.
+    if ((await this.#context.database.all(`SELECT 1 FROM calls ${where} LIMIT 1`, values)).length === 0) return [];
+    const search = `${where} ORDER BY priority DESC, job_seq LIMIT ? ${this.#context.database.lockFree}`;
+    const takeFound = async (tx: GroupTransaction): Promise<[ReadCall, CallRow][]> => {
+      const written: [ReadCall, CallRow][] = [];
+      for (const read of await select(tx, search, [...values, max])) {
+        const changes = transition(read.call);
+        if (!changes) continue;
+        failPoint("before take");
+        const changed: CallRow = { ...read.call, ...changes, version: read.version + 1 };
+        if (await this.#write(tx, read, changed)) written.push([read, changed]);
+      }
+      return written;
+    };
+    const written = await this.#context.writer.write(takeFound, { appends: false, relaxed: true });
+    failPoint("after take");
+    return written.map(([read, changed]) => this.#afterChange(read, changed));
   }
 
   async remove(id: string): Promise<void> {
@@ -372,21 +392,11 @@ export class SqlCalls implements CallStore {
   }
 
   async #update(read: ReadCall, changed: CallRow, { next, entry }: WithChange): Promise<boolean> {
-    const before = toRow(read.call, read.version);
-    const isNews = jobNewsOf(read.call, changed) !== undefined || changed.job?.cancel !== read.call.job?.cancel;
     const isDecided = isDecision(read.call, changed);
     const unnumbered = changed.job?.seq === 0 ? changed.job : undefined;
     const writeAll = async (tx: GroupTransaction): Promise<boolean> => {
-      const number = isNews ? await this.jobs.numberOfChange(tx) : undefined;
-      if (unnumbered) changed.job = { ...unnumbered, seq: number ?? (await this.jobs.nextNumber(tx)) };
-      const row = toRow(changed, changed.version);
-      // SQLite writes every index of a column that is set, also if its value stays the same.
-      const set = CHANGED_COLUMNS.filter((key) => row[key] !== before[key]);
-      const values = set.map((key): SqlValue => calls.toSql(key, row[key] as never));
-      if (number !== undefined) values.push(number, this.jobs.writer);
-      values.push(changed.id, read.version);
-      if ((await tx.run(updateOf(set, number !== undefined), values)).changes !== 1) return false;
-      if (isNews && number === undefined) this.jobs.numberAtEnd(tx, changed.id);
+      if (unnumbered) changed.job = { ...unnumbered, seq: await this.jobs.nextNumber(tx) };
+      if (!(await this.#write(tx, read, changed))) return false;
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
         if (next.job) await this.#addJob(tx, next);
@@ -401,6 +411,32 @@ export class SqlCalls implements CallStore {
     return this.#context.writer.write(writeAll, { synced: isDecided, appends, exclusive: false, relaxed });
   }
 
+  /** False if another process has changed the row since it was read. */
+  async #write(tx: GroupTransaction, read: ReadCall, changed: CallRow): Promise<boolean> {
+    const isNews = jobNewsOf(read.call, changed) !== undefined || changed.job?.cancel !== read.call.job?.cancel;
+    const number = isNews ? await this.jobs.numberOfChange(tx) : undefined;
+    const before = toRow(read.call, read.version);
+    const row = toRow(changed, changed.version);
+    // SQLite writes every index of a column that is set, also if its value stays the same.
+    const set = CHANGED_COLUMNS.filter((key) => row[key] !== before[key]);
+    const values = set.map((key): SqlValue => calls.toSql(key, row[key] as never));
+    if (number !== undefined) values.push(number, this.jobs.writer);
+    values.push(changed.id, read.version);
+    if ((await tx.run(updateOf(set, number !== undefined), values)).changes !== 1) return false;
+    if (isNews && number === undefined) this.jobs.numberAtEnd(tx, changed.id);
+    return true;
+  }
+
+  /** After the commit. */
+  #afterChange(read: ReadCall, changed: CallRow): StoredCall {
+    const written = toCall(changed);
+    const { call } = written;
+    this.#keepOwn(written);
+    if (call.job) this.jobs.changed(call, read.call);
+    for (const listener of this.#listeners) listener(call.id);
+    return call;
+  }
+
   #audit(tx: GroupTransaction, fact: AuditFact): void {
     const data = this.#redact(fact.data ?? {}) as Record<string, unknown>;
     const draft = this.#context.writer.draft({ ...fact, data });
@@ -412,8 +448,8 @@ export class SqlCalls implements CallStore {
     return read;
   }
 
-  async #select(where: string, values: readonly SqlValue[]): Promise<ReadCall[]> {
-    return (await calls.select(this.#context.database, COLUMNS, where, values)).map(toCall);
+  #select(where: string, values: readonly SqlValue[]): Promise<ReadCall[]> {
+    return select(this.#context.database, where, values);
   }
 }
 
@@ -443,7 +479,11 @@ async function findByKey(db: SqlRunner, key: string): Promise<StoredCall | undef
 
 /** `where`: all that follows FROM. */
 export async function readCalls(db: SqlRunner, where: string, values: readonly SqlValue[]): Promise<StoredCall[]> {
-  return (await calls.select(db, COLUMNS, where, values)).map((row) => toCall(row).call);
+  return (await select(db, where, values)).map(({ call }) => call);
+}
+
+async function select(db: SqlRunner, where: string, values: readonly SqlValue[]): Promise<ReadCall[]> {
+  return (await calls.select(db, COLUMNS, where, values)).map(toCall);
 }
 
 function toCall(row: CallRow): ReadCall {

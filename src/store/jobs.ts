@@ -99,14 +99,6 @@ export class SqlJobRows implements JobRows {
     return counts;
   }
 
-  async due(tools: readonly string[], max: number, now: number): Promise<StoredCall[]> {
-    return this.#readToChange(
-      `WHERE job_id IS NOT NULL AND state = 'approved' AND holder IS NULL AND run_at <= ?
-       AND tool_name IN (${placeholders(tools)}) ORDER BY priority DESC, job_seq LIMIT ?`,
-      [now, ...tools.map((tool) => JSON.stringify(tool)), max],
-    );
-  }
-
   async takenElsewhere(): Promise<StoredCall[]> {
     const { id } = this.#context.owners;
     return this.#read(
@@ -199,7 +191,6 @@ export class SqlJobRows implements JobRows {
   changed(row: StoredCall, before: StoredCall | undefined): void {
     if (row.job && row.request) this.#lines.know(row.job.id, row.state === "ended" ? undefined : row.request.callId);
     this.#notify({ type: "changed", row, before, isOwn: true });
-    this.#watch.pollSoon();
   }
 
   async close(): Promise<void> {
@@ -225,67 +216,64 @@ interface JobWatcher {
   notify(news: JobNews): void;
 }
 
-/** Polls for changes by other processes: one row, often after a change and seldom otherwise. Reports later changes only. */
+/** How long it waits after a look that failed. */
+const LOOK_AGAIN_MS = 1000;
+
+/** Looks for changes by other processes when the database reports commits, at most every `pollMs.min`. Reports later changes only. */
 class JobWatch {
   readonly #context: StoreContext;
   readonly #watcher: JobWatcher;
-  readonly #minMs: number;
-  readonly #maxMs: number;
   #seen: { change: number; line: number } | undefined;
-  #timer: Timer | undefined;
-  #pauseMs: number;
+  #unwatch: (() => void) | undefined;
   #round: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  /** Whether there were commits since the last look began. */
+  #isBehind = false;
   #isClosed = false;
 
   constructor(context: StoreContext, watcher: JobWatcher) {
     this.#context = context;
     this.#watcher = watcher;
-    const { min, max } = context.database.pollMs;
-    this.#minMs = this.#pauseMs = min;
-    this.#maxMs = max;
   }
 
   start(): void {
-    if (this.#isClosed || this.#timer || this.#round) return;
+    if (this.#isClosed || this.#unwatch) return;
+    this.#unwatch = this.#context.database.watch(() => this.#look());
     this.#look();
-  }
-
-  /** Call after a change here: changes elsewhere are likely to follow. */
-  pollSoon(): void {
-    if (this.#pauseMs === this.#minMs) return;
-    this.#pauseMs = this.#minMs;
-    if (!this.#timer) return;
-    this.#timer.cancel();
-    this.#scheduleNext();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#unwatch?.();
     this.#timer?.cancel();
     await this.#round;
   }
 
-  #scheduleNext(): void {
+  #look(): void {
+    this.#isBehind = true;
+    if (this.#round || this.#timer) return;
+    this.#isBehind = false;
+    const { min } = this.#context.database.pollMs;
+    const failed = (): number => ((this.#isBehind = true), LOOK_AGAIN_MS);
+    this.#round = this.#lookOnce()
+      .then(() => min, failed)
+      .then((pauseMs) => this.#pause(pauseMs));
+  }
+
+  #pause(ms: number): void {
+    this.#round = undefined;
     if (this.#isClosed) return;
-    this.#timer = this.#context.clock.after(this.#pauseMs, () => this.#look());
+    this.#timer = this.#context.clock.after(ms, () => {
+      this.#timer = undefined;
+      if (this.#isBehind) this.#look();
+    });
     this.#timer.setRef(false);
   }
 
-  #look(): void {
-    this.#timer = undefined;
-    const next = (): void => {
-      this.#round = undefined;
-      this.#scheduleNext();
-    };
-    // If the store cannot be read now, the next poll tries again.
-    this.#round = this.#pollOnce().then(next, next);
-  }
-
-  async #pollOnce(): Promise<void> {
+  async #lookOnce(): Promise<void> {
     const [head] = await jobsHead.select(this.#context.database, ["change", "line"], "WHERE id = 1");
     if (!head) return;
     const seen = (this.#seen ??= head);
-    this.#pauseMs = head.change === seen.change ? Math.min(this.#pauseMs * 2, this.#maxMs) : this.#minMs;
     if (head.line > seen.line) await this.#emitLines(seen.line, head.line);
     if (head.change > seen.change) await this.#notifyChanges(seen.change, head.change);
     this.#seen = head;
