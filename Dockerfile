@@ -16,9 +16,9 @@ RUN apt-get update \
   && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/haft
 COPY --from=build /archive /tmp/archive
-# pg and bullmq: the store and the queue on PostgreSQL.
+# pg: the store on PostgreSQL.
 RUN npm init --yes >/dev/null \
-  && npm install --omit=dev --no-audit --no-fund /tmp/archive/*.tgz pg@8 bullmq@6 \
+  && npm install --omit=dev --no-audit --no-fund /tmp/archive/*.tgz pg@8 \
   && rm -rf /tmp/archive /root/.npm \
   && mkdir -p /workspace /var/lib/haft \
   && chown node:node /workspace /var/lib/haft

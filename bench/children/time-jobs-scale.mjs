@@ -61,8 +61,8 @@ async function openHaft() {
     ),
   );
   const store = await openStore({ url: storeUrl });
-  const connect = () => (backend === "redis" ? engines.openRedisEngine(url) : engines.openPostgresEngine(url));
-  const queue = new RowJobs({ clock, calls: store.calls, dispatcher: new WakeUps(connect, { namespace }) });
+  const dispatcher = backend === "redis" ? new WakeUps(() => engines.openRedisEngine(url), { namespace }) : undefined;
+  const queue = new RowJobs({ clock, calls: store.calls, dispatcher });
   const haft = createHaft({ log: store.audit, calls: store.calls, jobs: queue, worker: false });
   let onRun = async () => undefined;
   haft.register({

@@ -4,7 +4,7 @@ import { openExample } from "./open-example.ts";
 
 // Starts PostgreSQL and five other processes.
 test.runIf(process.env["HAFT_FULL"])("every job ends once, also those of a worker that is killed", async () => {
-  const example = await openExample("worker-fleet", { besideHaft: ["pg", "bullmq"] });
+  const example = await openExample("worker-fleet", { besideHaft: ["pg"] });
   const { code, stdout, stderr } = await example.start().end();
   expect(code, stderr).toBe(0);
   const numbers = Array.from({ length: 12 }, (_, at) => at + 1);

@@ -1,6 +1,8 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../../test/setup/until.ts";
+import { failedJob, unknownJob } from "../../calls/job.ts";
+import { openStore } from "../store.ts";
 import { openPostgres } from "./postgres.ts";
 import { type OwnPostgres, startOwnPostgres } from "./start-postgres.fixture.ts";
 
@@ -90,6 +92,31 @@ describe("PostgreSQL", () => {
     });
     expect(await Promise.all(slow)).toEqual([0, 1, 2, 3, 4]);
     await database.close();
+  });
+
+  test("without notifications a job reaches a worker of another process, and its end whoever submitted it", async () => {
+    const url = await server.createDatabase();
+    const [client, worker, database] = [await openStore({ url }), await openStore({ url }), await openPostgres(url)];
+    const listening = "FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND datname = current_database()";
+    const deafen = () => database.all(`SELECT pg_terminate_backend(pid) AS ended ${listening}`);
+    let hasEnded = false;
+    client.jobs.subscribe(({ type }) => void (hasEnded ||= type === "ended"));
+    await worker.jobs.work({
+      tools: () => ["tool"],
+      concurrency: 1,
+      run: async (job) => ({ result: failedJob(job, unknownJob("none"), 1) }),
+    });
+    await until(async () => (await database.all(`SELECT pid ${listening}`)).length === 2);
+    await deafen();
+    await client.jobs.submit({
+      call: {
+        ...{ callId: "c", toolName: "tool", toolVersion: "1", input: {}, caller: { depth: 0 }, options: {} },
+        ...{ verdict: { decision: "allow", by: "tool", reason: "" }, idempotent: false },
+      },
+      ...{ priority: 0, delayMs: 0, attempts: 1 },
+    });
+    await until(async () => (await deafen(), hasEnded));
+    for (const opened of [client, worker, database]) await opened.close();
   });
 
   test("who vanishes in the middle of a transaction does not keep the others waiting", async () => {
