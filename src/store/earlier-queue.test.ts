@@ -2,6 +2,7 @@ import { createPostgresBackend, Queue } from "bullmq";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { until } from "../../test/setup/until.ts";
 import type { CallData } from "../core/call.ts";
+import type { ToolResult } from "../core/result.ts";
 import { openPostgres } from "./postgres/postgres.ts";
 import { startPostgres, type TestPostgres } from "./postgres/start-postgres.fixture.ts";
 import { openStore } from "./store.ts";
@@ -40,8 +41,11 @@ test("open jobs of versions with a queue in PostgreSQL run after the upgrade, ea
     concurrency: 1,
     run: async ({ call: { callId, toolName } }) => {
       ran.push(callId);
-      const result = { callId, toolName, status: "completed", success: true, content: [], display: "" } as const;
-      return { result: { ...result, metadata: {}, startedAt: 1 } };
+      const result: ToolResult = {
+        ...{ callId, toolName, status: "completed", success: true, content: [], display: "", metadata: {} },
+        startedAt: 1,
+      };
+      return { result };
     },
   });
   await until(async () => (await store.jobs.counts()).completed === 2);

@@ -1,4 +1,5 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../../test/setup/until.ts";
 import { failedJob, unknownJob } from "../../calls/job.ts";
@@ -117,6 +118,20 @@ describe("PostgreSQL", () => {
     });
     await until(async () => (await deafen(), hasEnded));
     for (const opened of [client, worker, database]) await opened.close();
+  });
+
+  test("a process that closes right after its commit announces it", async () => {
+    const url = await server.createDatabase();
+    const listener = new pg.Client({ connectionString: url });
+    await listener.connect();
+    let isNotified = false;
+    listener.on("notification", () => void (isNotified = true));
+    await listener.query("LISTEN haft_changes");
+    const database = await openPostgres(url);
+    await database.transaction((tx) => tx.run("CREATE TABLE t (a BIGINT)"));
+    await database.close();
+    await until(() => isNotified);
+    await listener.end();
   });
 
   test("who vanishes in the middle of a transaction does not keep the others waiting", async () => {

@@ -340,8 +340,14 @@ class PostgresDatabase implements SqlDatabase {
 
   close(): Promise<void> {
     this.#feed.close();
-    clearTimeout(this.#announcing);
-    return (this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.#pool.end()));
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+    // A process may end right after its commit.
+    if (this.#announcing) await this.#notify();
+    await this.#pool.end();
   }
 
   #track<T>(ask: () => Promise<T>): Promise<T> {
@@ -389,11 +395,14 @@ class PostgresDatabase implements SqlDatabase {
    * Wakes processes that wait for changes. Not in each transaction: NOTIFY takes a lock of the whole server at its commit.
    */
   #announce(): void {
-    this.#announcing ??= setTimeout(() => {
-      this.#announcing = undefined;
-      if (!this.#closing) this.#pool.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
-    }, ANNOUNCE_MS);
+    this.#announcing ??= setTimeout(() => void this.#notify(), ANNOUNCE_MS);
     this.#announcing.unref();
+  }
+
+  async #notify(): Promise<void> {
+    clearTimeout(this.#announcing);
+    this.#announcing = undefined;
+    await this.#pool.query(`NOTIFY ${CHANNEL}`).catch(() => undefined);
   }
 
   /** On a connection of its own. While it is lost, the feed wakes everybody now and then. */
