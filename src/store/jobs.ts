@@ -219,7 +219,7 @@ interface JobWatcher {
 /** How long it waits after a look that failed. */
 const LOOK_AGAIN_MS = 1000;
 
-/** Looks for changes by other processes when the database reports commits, at most every `pollMs.min`. Reports later changes only. */
+/** Looks for changes by other processes when the database reports commits, with a pause after each. Reports later changes only. */
 class JobWatch {
   readonly #context: StoreContext;
   readonly #watcher: JobWatcher;

@@ -109,7 +109,7 @@ describe("PostgreSQL", () => {
     });
     await until(async () => (await database.all(`SELECT pid ${listening}`)).length === 2);
     await deafen();
-    await client.jobs.submit({
+    const { id } = await client.jobs.submit({
       call: {
         ...{ callId: "c", toolName: "tool", toolVersion: "1", input: {}, caller: { depth: 0 }, options: {} },
         ...{ verdict: { decision: "allow", by: "tool", reason: "" }, idempotent: false },
@@ -117,6 +117,7 @@ describe("PostgreSQL", () => {
       ...{ priority: 0, delayMs: 0, attempts: 1 },
     });
     await until(async () => (await deafen(), hasEnded));
+    expect(await client.jobs.get(id)).toMatchObject({ state: "failed" });
     for (const opened of [client, worker, database]) await opened.close();
   });
 
@@ -124,13 +125,14 @@ describe("PostgreSQL", () => {
     const url = await server.createDatabase();
     const listener = new pg.Client({ connectionString: url });
     await listener.connect();
-    let isNotified = false;
-    listener.on("notification", () => void (isNotified = true));
+    const received: string[] = [];
+    listener.on("notification", ({ channel }) => void received.push(channel));
     await listener.query("LISTEN haft_changes");
     const database = await openPostgres(url);
     await database.transaction((tx) => tx.run("CREATE TABLE t (a BIGINT)"));
     await database.close();
-    await until(() => isNotified);
+    await until(() => received.length > 0);
+    expect(received).toEqual(["haft_changes"]);
     await listener.end();
   });
 
