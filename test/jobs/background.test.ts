@@ -7,6 +7,7 @@ import {
   type ToolEvent,
   ToolCallContext,
   type ToolContext,
+  toolError,
   type ToolResult,
 } from "haft";
 import { openStore, type Store } from "haft/host";
@@ -288,6 +289,21 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     } as never);
     const result = await haft.execute("effect", {}, { background: { attempts: 5 } });
     expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ status: "failed", error: { code: "unknown_outcome" } });
+    expect(tries).toBe(1);
+  });
+
+  test("with effects is not tried again, also when its tool says that a process is closing", async () => {
+    const haft = await place().open();
+    let tries = 0;
+    haft.register({
+      ...{ name: "effect", description: "Acts", parameters: [], async: true, kind: "write", needsApproval: false },
+      run() {
+        // The gate says this only of calls that have no effect yet. Such tries are not counted.
+        if (++tries === 1) throw toolError("shutdown", "The other side is closing");
+      },
+    } as never);
+    const result = await haft.execute("effect", {}, { background: true });
+    expect(await haft.jobs.wait(jobOf(result))).toMatchObject({ error: { code: "shutdown", retryable: true } });
     expect(tries).toBe(1);
   });
 

@@ -30,3 +30,16 @@ test.each(["mcp__a-server-with-a-name__and-a-tool-with-another", "files.read", "
 test("similar names stay different", () => {
   expect(new Set(shownNames(serve("files.read", "files/read"))).size).toBe(2);
 });
+
+test("client tools of a user are neither listed nor found, because all clients share the list", () => {
+  const clientTool = (name: string, user?: string) =>
+    createTool({
+      ...{ name, description: "A tool", parameters: [], needsApproval: false, run: () => "" },
+      origin: { type: "client", client: "page", user },
+    });
+  const haft = createHaft({ tools: [clientTool("of_all"), clientTool("of_ann", "ann")] });
+  const tools = new ServedTools(haft, { describe: () => [] });
+  expect(shownNames(tools)).toContain("of_all");
+  expect(shownNames(tools)).not.toContain("of_ann");
+  expect([tools.find("of_all")?.name, tools.find("of_ann")]).toEqual(["of_all", undefined]);
+});
