@@ -3,7 +3,15 @@ import { afterEach, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { issueToken, MemoryTokenStore, openTokenStore, type TokenStore } from "./tokens.ts";
+import {
+  findToken,
+  issueToken,
+  MemoryTokenStore,
+  openTokensOnUse,
+  openTokenStore,
+  parentOf,
+  type TokenStore,
+} from "./tokens.ts";
 import { describeTokenStore } from "./tokens.suite.ts";
 
 const ends: (() => unknown)[] = [];
@@ -12,15 +20,47 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-async function openStore(file?: string): Promise<{ store: TokenStore; file: string }> {
-  const folder = temporaryFolder("haft-tokens-");
-  const place = file ?? join(folder, "haft.db");
-  const database = await openSqlite(place);
+async function openDatabase(file = join(temporaryFolder("haft-tokens-"), "haft.db")) {
+  const database = await openSqlite(file);
   ends.push(() => database.close());
-  return { store: await openTokenStore(database, 0), file: place };
+  return { database, file };
+}
+
+async function openStore(place?: string): Promise<{ store: TokenStore; file: string }> {
+  const { database, file } = await openDatabase(place);
+  return { store: await openTokenStore(database, 0), file };
 }
 
 describeTokenStore("in memory", () => new MemoryTokenStore());
+describeTokenStore("that opens its table on use", async () =>
+  openTokensOnUse((await openDatabase()).database, createFakeClock()),
+);
+
+test("a store that finds another token than the presented one lets nobody in", async () => {
+  const { stored } = await issueToken(new MemoryTokenStore(), createFakeClock(), { name: "a", scopes: ["admin"] });
+  for (const found of [stored, { ...stored, hash: stored.hash.slice(1) }]) {
+    const store = Object.assign(new MemoryTokenStore(), { find: () => found });
+    expect(findToken(store, createFakeClock(), "another token", "token")).toBeUndefined();
+  }
+});
+
+test("the id of a session names the token that it was made with, and other ids name none", async () => {
+  const store = new MemoryTokenStore();
+  const { stored } = await issueToken(store, createFakeClock(), { name: "a", scopes: ["read"] });
+  const session = { name: "a", scopes: ["read"], kind: "session", parent: stored.id } as const;
+  expect(parentOf(stored.id)).toBeUndefined();
+  expect(parentOf((await issueToken(store, createFakeClock(), session)).stored.id)).toBe(stored.id);
+});
+
+test("a new token removes the expired ones from the store", async () => {
+  const { store } = await openStore();
+  const clock = createFakeClock();
+  await issueToken(store, clock, { name: "expires", scopes: [], expiresInMs: 10 });
+  await issueToken(store, clock, { name: "stays", scopes: [], expiresInMs: 1000 });
+  await clock.advance(11);
+  await issueToken(store, clock, { name: "new", scopes: [] });
+  expect((await store.list()).map(({ name }) => name).sort()).toEqual(["new", "stays"]);
+});
 
 test("a token made by one server is known to another on the same store, until it is revoked", async () => {
   const { store, file } = await openStore();
@@ -33,9 +73,9 @@ test("a token made by one server is known to another on the same store, until it
 
 test("a token that could be guessed, and a scope that does not exist, are refused", async () => {
   const store = new MemoryTokenStore();
-  await expect(issueToken(store, createFakeClock(), { name: "a", scopes: [], token: "secret" })).rejects.toThrow(
-    /at least 22/,
-  );
+  const issue = (token: string) => issueToken(store, createFakeClock(), { name: "a", scopes: [], token });
+  await expect(issue("s".repeat(21))).rejects.toThrow(/at least 22/);
+  expect((await issue("s".repeat(22))).stored.id).toHaveLength(12);
   await expect(issueToken(store, createFakeClock(), { name: "a", scopes: ["root" as never] })).rejects.toThrow(
     /no scope "root"/,
   );
