@@ -1,5 +1,6 @@
 // Runs the tests. `npm test` runs what takes minutes: all files but those of test/parts.json. `npm test -- FILE…` runs what
 // is named. `npm run test:full [-- PART…]` runs the parts that `npm test` leaves out, and with `--long` the slow variants.
+// `npm run test:full -- mutants [GROUP…]` tests the tests.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import process from "node:process";
@@ -45,10 +46,14 @@ function runParts(parameters) {
   const isLong = parameters.includes("--long");
   const known = isLong ? LONG : PARTS;
   const names = parameters.filter((each) => !each.startsWith("-"));
+  // Only when it is named: it takes long, and changes only if the sources do.
+  if (names[0] === "mutants") return runTool("scripts/mutants.mjs", names.slice(1));
   const options = parameters.filter((each) => each.startsWith("-") && each !== "--long");
   const unknown = names.filter((part) => !Object.hasOwn(known, part));
   if (unknown.length > 0) {
-    process.stderr.write(`No part is named ${unknown.join(", ")}. There are: ${Object.keys(known).join(", ")}.\n`);
+    process.stderr.write(
+      `No part is named ${unknown.join(", ")}. There are: ${[...Object.keys(known), "mutants"].join(", ")}.\n`,
+    );
     return 2;
   }
   const parts = names.length > 0 ? names : Object.keys(known);

@@ -1,0 +1,91 @@
+// Changes the sources that decide about permission, ownership and scope, one place at a time, and runs the tests near them:
+// `npm run test:full -- mutants [GROUP…]`. A change that no test notices is a mutant that survived. What was found is kept in
+// `.mutants/`, so a run that was stopped continues, and later runs try only what has changed.
+import { join } from "node:path";
+import process from "node:process";
+import { Stryker } from "@stryker-mutator/core";
+import { ROOT } from "./root.mjs";
+
+/** The share of mutants that tests must notice, in each group. */
+const MIN_PERCENT = 85;
+
+/** Small groups of sources, each with the tests beside them: fast enough to run hundreds of times. */
+const GROUPS = {
+  verdicts: {
+    mutate: ["src/gate/permit/verdict.ts"],
+    tests: ["src/gate/permit/judge.test.ts"],
+  },
+  rules: {
+    mutate: ["src/gate/permit/rules/evaluate-rules.ts"],
+    tests: ["src/gate/permit/rules/{deny-wins,rule-set,rule-conditions,prefix-rules}.test.ts"],
+  },
+  permit: {
+    mutate: ["src/gate/permit/permit.ts"],
+    tests: ["src/gate/permit/{permit,verdict}.test.ts"],
+  },
+  paths: {
+    mutate: ["src/io/files/path-policy.ts"],
+    tests: ["src/io/files/{path-policy,sensitive-path,deny-rules}.test.ts"],
+  },
+  secrets: {
+    mutate: ["src/io/files/secret-paths.ts"],
+    tests: ["src/io/files/{secret-paths,deny-rules}.test.ts"],
+  },
+  tokens: {
+    mutate: ["src/store/tokens.ts"],
+    tests: ["src/store/tokens.test.ts"],
+  },
+  scopes: {
+    mutate: ["src/contracts/identity.ts", "src/server/authentication.ts", "src/api/check-request.ts"],
+    tests: ["src/{api/check-request,server/authentication,contracts/identity}.test.ts"],
+  },
+  transitions: {
+    mutate: ["src/calls/stored-call.ts"],
+    tests: ["src/calls/{call-store,calls}.test.ts", "test/calls/model/agreement.test.ts"],
+  },
+  approvals: {
+    mutate: ["src/calls/approval.ts"],
+    tests: ["src/calls/{approval,calls}.test.ts"],
+  },
+  owners: {
+    mutate: ["src/core/gate.ts"],
+    tests: ["src/core/gate.test.ts"],
+  },
+};
+
+const names = process.argv.slice(2);
+const unknown = names.filter((name) => !Object.hasOwn(GROUPS, name));
+if (unknown.length > 0) {
+  process.stderr.write(`No group is named ${unknown.join(", ")}. There are: ${Object.keys(GROUPS).join(", ")}.\n`);
+  process.exit(2);
+}
+process.chdir(ROOT);
+for (const name of names.length > 0 ? names : Object.keys(GROUPS)) await run(name);
+
+/** @param {string} name */
+async function run(name) {
+  const { mutate, tests } = GROUPS[name];
+  process.env["HAFT_TESTS"] = tests.join(" ");
+  await new Stryker({
+    mutate,
+    testRunner: "vitest",
+    vitest: { configFile: "test/mutants.config.ts", related: false },
+    plugins: ["@stryker-mutator/vitest-runner"],
+    incremental: true,
+    incrementalFile: join(".mutants", `${name}.json`),
+    tempDirName: join(".mutants", "sources"),
+    reporters: ["clear-text", "progress-append-only"],
+    clearTextReporter: { allowColor: false, reportTests: false },
+    thresholds: { high: 100, low: MIN_PERCENT, break: MIN_PERCENT },
+    // Most texts are messages.
+    mutator: { excludedMutations: ["StringLiteral"] },
+    concurrency: 2,
+    // A busy machine must not count as a test that noticed something.
+    timeoutMS: 20_000,
+    disableTypeChecks: false,
+    // The compiler does not run, and Stryker reads this file with an interface that TypeScript 7 does not have.
+    tsconfigFile: "none",
+    ignorePatterns: ["/dist"],
+    allowConsoleColors: false,
+  }).runMutationTest();
+}
