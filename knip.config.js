@@ -29,6 +29,7 @@ export default {
         "test/approvals/asked-process.ts",
         "test/approvals/killed-process.ts",
         "test/host/plugin-host.fixture.ts",
+        "test/mutants.config.ts",
         "test/mcp/stdio-program.ts",
         "test/architecture/undocumented.fixture.ts",
         "src/**/*.fixture.ts",

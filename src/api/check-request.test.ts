@@ -3,7 +3,7 @@ import { calls } from "../contracts/calls.ts";
 import { jobs } from "../contracts/jobs.ts";
 import { server } from "../contracts/server.ts";
 import { session } from "../contracts/session.ts";
-import { checkInput, checkScope, selectVariant, type Variants } from "./check-request.ts";
+import { byRoute, checkInput, checkScope, selectVariant, type Variants } from "./check-request.ts";
 
 const reader = { id: "1", name: "ci", scopes: ["read"], kind: "token" } as const;
 
@@ -48,10 +48,22 @@ test("the body selects the variant, and the field that selects is removed", () =
     body: { tool: "read" },
   });
   expect(selectVariant(variants, { answer: "background" }).endpoint).toBe(calls.start);
-  expect(selectVariant(variants, "text")).toEqual({ endpoint: calls.execute, body: "text" });
+  for (const body of ["text", null]) {
+    expect(selectVariant(variants, body)).toEqual({ endpoint: calls.execute, body });
+    expect(selectVariant([calls.stream, calls.execute], body).endpoint).toBe(calls.execute);
+  }
   expect(() => selectVariant(variants, { answer: "later" })).toThrow(
     '"answer" must be one of: result, events, background',
   );
   const { body } = selectVariant([jobs.cancel], { answer: "events" });
   expect(body).toEqual({ answer: "events" });
+});
+
+test("endpoints with the same method and path are variants of one route", () => {
+  const routes = byRoute({ calls, jobs });
+  const { method, path } = calls.execute;
+  expect(routes.get(`${method} ${path}`)).toEqual(expect.arrayContaining([calls.execute, calls.stream, calls.start]));
+  expect(routes.get("GET /api/jobs")).toEqual([jobs.list]);
+  const endpoints = [...Object.values(calls), ...Object.values(jobs)];
+  expect([...routes.values()].flat()).toHaveLength(endpoints.length);
 });

@@ -110,8 +110,9 @@ test("too many wrong tokens of one address have to wait, and the right one is al
 
 test("by default ten wrong tokens are allowed at once, and then one each six seconds", async () => {
   const { clock, authenticator } = open();
-  const codes = Array.from({ length: 11 }, () => authenticator.wrongToken().code);
-  expect(codes.indexOf("too_many_requests")).toBe(10);
+  const refusals = Array.from({ length: 11 }, () => authenticator.wrongToken());
+  expect(refusals.findIndex(({ code }) => code === "too_many_requests")).toBe(10);
+  expect(refusals[10]?.headers).toMatchObject({ "retry-after": "6" });
   await clock.advance(5999);
   expect(authenticator.wrongToken().code).toBe("too_many_requests");
   await clock.advance(12_000);

@@ -107,6 +107,56 @@ describe("a rule", () => {
     expect(matches("/private", "private/a")).toBe(false);
   });
 
+  it.each([
+    ["*.tar.gz", "a/b.c.tar.gz", "a/b.tar.gz.txt"],
+    ["*.key", "x.y.key", "x.keys"],
+    ["a?c", "x/abc", "x/ac"],
+    ["{one/two,three/four}", "x/three/four/y", "x/three"],
+    ["*/keys/*.txt", "a/keys/b.txt", "a/keys.txt"],
+    ["/ws/*/keys", "a/keys/b", "a/b/keys"],
+    ["./private/keys/", "private/keys/a", "private/key"],
+    ["a+(b)", "x/abb", "x/a"],
+    ["PRIVATE", "x/Private/a", "x/privat"],
+  ])("%s matches %s and not %s", (glob, yes, no) => {
+    expect(matches(glob, yes)).toBe(true);
+    expect(matches(glob, no)).toBe(false);
+  });
+
+  it("is for one operation or both, and is left out for what is permitted", () => {
+    const path = { real: "/ws/a/b.key", below: "a/b.key" };
+    const denied = (on: "read" | "write" | "all", permitted: string[] = []) =>
+      (["read", "write"] as const).filter((each) => compileDenials([{ glob: "*.key", on }], permitted)(path, each));
+    expect(denied("read")).toEqual(["read"]);
+    expect(denied("write")).toEqual(["write"]);
+    expect(denied("all")).toEqual(["read", "write"]);
+    for (const permitted of ["b.key", "a", "a/b.key", "/ws/a"]) expect(denied("all", [permitted])).toEqual([]);
+    for (const permitted of ["b", "c.key", "/a/b.key"]) expect(denied("all", [permitted])).toHaveLength(2);
+  });
+
+  it("covers copies of a file only if it says so, and the copy of an exception is an exception", () => {
+    const denies = (below: string, andCopies?: boolean) =>
+      compileDenials([{ glob: "*.key", on: "all", except: ["public.key"], andCopies }])(
+        { real: `/ws/${below}`, below },
+        "read",
+      ) !== null;
+    for (const copy of ["a.key~", "a.key.bak", "folder.key.old/x"]) {
+      expect([copy, denies(copy, true), denies(copy, false), denies(copy)]).toEqual([copy, true, false, false]);
+    }
+    expect(denies("a.key", false)).toBe(true);
+    expect(denies("public.key~", true)).toBe(false);
+    expect(denies("a.txt~", true)).toBe(false);
+  });
+
+  it("has exceptions with a slash, which are matched against the whole path", () => {
+    const rule = compileDenials([{ glob: "*.key", on: "all", except: ["test/fixtures"] }]);
+    const denies = (below: string) => rule({ real: `/ws/${below}`, below }, "read") !== null;
+    expect([denies("test/fixtures/a.key"), denies("test/a.key"), denies("fixtures/a.key")]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
   it("also matches literally, including brackets", () => {
     expect(matches("/ws/app/[id]", "app/[id]/page.tsx")).toBe(true);
     expect(matches("[id]", "app/[id]/page.tsx")).toBe(true);

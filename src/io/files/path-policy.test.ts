@@ -1,12 +1,15 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import {
   checkPath,
   createPathPolicy,
+  deniedOutside,
   describeAllowed,
   containsRoot,
+  isDeniedByOwner,
   isPathAllowed,
   narrow,
   showPath,
@@ -61,6 +64,12 @@ describe("allowed paths", () => {
     expect(reasonOf(policy, join(workspace, "sub/vendor/a"), "write")).toBe("read_only");
   });
 
+  it("are read only if the same folder is listed as both", () => {
+    const policy = createPathPolicy({ workspace, allowedPaths: ["sub"], readOnlyPaths: ["sub"] });
+    expect(reasonOf(policy, join(workspace, "sub/a"))).toBe("allowed");
+    expect(reasonOf(policy, join(workspace, "sub/a"), "write")).toBe("read_only");
+  });
+
   it("can be everything except kernel and device trees and protected files", () => {
     const policy = createPathPolicy({ workspace, unrestricted: true });
     expect(reasonOf(policy, "/usr/share/doc", "write")).toBe("allowed");
@@ -92,7 +101,57 @@ describe("narrowing", () => {
   });
 });
 
+describe("private folders", () => {
+  it("are closed for reading and writing in any spelling, and cannot be permitted", () => {
+    const own = join(base, "Own");
+    const policy = createPathPolicy({ workspace, unrestricted: true, privatePaths: [own], permitGlobs: ["**", own] });
+    for (const path of [own, join(own, "state/a.db"), join(base, "oWN/a")]) {
+      expect(checkPath(policy, path, "read")).toEqual({ reason: "protected", glob: own });
+      expect(reasonOf(policy, path, "write")).toBe("protected");
+    }
+    expect(reasonOf(policy, join(base, "Owner/a"), "write")).toBe("allowed");
+    expect(reasonOf(policy, base)).toBe("allowed");
+  });
+
+  it("are listed without those inside another one, and neither they nor what holds them is deleted", () => {
+    const own = join(base, "own");
+    const policy = createPathPolicy({ workspace, privatePaths: [join(own, "state"), own, own, `${own}-2`] });
+    expect(policy.privatePaths).toEqual([own, `${own}-2`]);
+    expect([own, base, join(own, "state")].map((path) => containsRoot(policy, path))).toEqual([true, true, false]);
+  });
+});
+
+describe("what the owner denies", () => {
+  it("is known apart from the default rules", () => {
+    const policy = createPathPolicy({ workspace, denyGlobs: ["*.csv"], permitGlobs: ["open.csv"] });
+    const answers = ["a.csv", "open.csv", ".env", "a.txt"].map((name) =>
+      isDeniedByOwner(policy, join(workspace, name)),
+    );
+    expect(answers).toEqual([true, false, false, false]);
+    expect(isDeniedByOwner(createPathPolicy({ workspace }), join(workspace, ".env"))).toBe(false);
+  });
+
+  it("outside the workspace is named by its fixed folder, once", () => {
+    const shared = join(base, "shared");
+    const denyGlobs = ["*.csv", "sub/x", `${shared}/*.key`, `${shared}/*.pem`, join(workspace, "sub/*"), "/*.iso"];
+    expect(deniedOutside(createPathPolicy({ workspace, denyGlobs }))).toEqual([shared, "/"]);
+  });
+
+  it("may be named from the home folder, or by a path that leaves the workspace", () => {
+    const denyGlobs = ["~/notes.txt", "../shared/*.key", "../other"];
+    const policy = createPathPolicy({ workspace, unrestricted: true, denyGlobs });
+    const denied = [join(homedir(), "notes.txt"), join(base, "shared/a.key"), join(base, "other/a")];
+    for (const path of denied) expect(reasonOf(policy, path)).toBe("protected");
+    expect(reasonOf(policy, join(workspace, "notes.txt"))).toBe("allowed");
+    expect(reasonOf(policy, join(base, "shared/a.txt"))).toBe("allowed");
+  });
+});
+
 describe("descriptions for a model", () => {
+  it("of a policy without limits say so", () => {
+    expect(describeAllowed(createPathPolicy({ workspace, unrestricted: true }))).toBe("every path");
+  });
+
   it("name the workspace, and other roots by their paths, with read-only roots marked", () => {
     const policy = createPathPolicy({ workspace, allowedPaths: [".", "../shared"], readOnlyPaths: ["sub"] });
     expect(describeAllowed(policy)).toBe(
@@ -129,6 +188,13 @@ describe("deny rules", () => {
     const policy = createPathPolicy({ workspace: inside });
     expect(reasonOf(policy, join(inside, "a.ts"), "write")).toBe("allowed");
     expect(reasonOf(policy, join(inside, ".claude/settings.json"), "write")).toBe("protected");
+  });
+
+  it("apply to the whole file system if that is the workspace", () => {
+    const policy = createPathPolicy({ workspace: "/", denyGlobs: ["data/secret"] });
+    expect(reasonOf(policy, "/")).toBe("allowed");
+    expect(reasonOf(policy, "/data/secret/a")).toBe("protected");
+    expect(reasonOf(policy, "/xdata/secret/a")).toBe("allowed");
   });
 
   it("do not apply to what the owner permits", () => {
