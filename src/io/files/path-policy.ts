@@ -235,7 +235,9 @@ function foldPath({ real, below }: { real: string; below: string }): FoldedPath 
 function beforeCopy({ real, names }: FoldedPath): FoldedPath | undefined {
   const originals = names.map(originalName);
   if (originals.every((name, at) => name === names[at])) return undefined;
-  return { real, below: originals.join("/"), names: originals };
+  // The first dot of `.npmrc.swp` belongs to the file: editors hide only the copies of files that are not hidden.
+  const hidden = originals.filter((name, at) => names[at]?.startsWith(".") && !name.startsWith("."));
+  return { real, below: originals.join("/"), names: [...originals, ...hidden.map((name) => `.${name}`)] };
 }
 
 /** The configuration of a repository is a secret if it contains a password. Only its content tells. */

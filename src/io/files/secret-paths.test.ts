@@ -1,8 +1,9 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
 import { isSecretName } from "./path-policy.ts";
-import { nameBeforeCopy } from "./secret-paths.ts";
+import { isGitConfigWithSecret, nameBeforeCopy } from "./secret-paths.ts";
 
 test.each(
   `.env prod.env secrets.env .env.local .Env.Production .env-prod .flaskenv .dev.vars credentials.json credentials.yml.enc
@@ -56,4 +57,84 @@ test("a name is unwrapped until it is no copy", () => {
   expect(nameBeforeCopy(`.env${"~1".repeat(100)}`)).toBe(".env");
   const tooLong = `.env${"~1".repeat(40_000)}`;
   expect(nameBeforeCopy(tooLong)).toBe(tooLong);
+});
+
+test.each([
+  ".env~ .env~1 .env~12~ #.env# .#.env ..env.swp ..env.SWA .env.bak .env_bkp .env-backup .env.old2 .env.orig .env.original",
+  ".env.save .env.saved .env.copy .env.tmp .env.rej .env.dpkg-old .env.rpmsave .env.disabled .env.off .env.prev",
+  ".env.1 .env.20240501123000 .env.2024-05-01 old.env backup_.env bak-.env old..env",
+])("what is left of the names of copies is the name of the file: %s", (names) => {
+  for (const name of names.split(" ")) {
+    expect([name, nameBeforeCopy(name)]).toEqual([name, name === "old.env" ? "old.env" : ".env"]);
+  }
+});
+
+test.each([
+  ...[".env (1)", ".env (12)", ".env - Copy", ".env copy", ".env copy 23", "Copy of .env", "Copy (12) of .env"],
+  ...["backup of .env", "old .env", "bak.2024.env"],
+])("%s", (name) => {
+  expect(nameBeforeCopy(name)).toBe(name === "bak.2024.env" ? name : ".env");
+});
+
+test.each([
+  ...[
+    "#.env",
+    ".env#",
+    "x#.env#",
+    ".#",
+    "x.#.env",
+    ".env.swq",
+    ".env.swp.txt",
+    "bakery.env",
+    "old.txt",
+    "copy of",
+    "a.bakx",
+  ],
+  ...[
+    "a.off-road",
+    "a1",
+    "a(1)",
+    "a (x)",
+
+    "copying of .env",
+    "recopy of .env",
+  ],
+])("%s is no copy", (name) => {
+  expect(nameBeforeCopy(name)).toBe(name);
+});
+
+test.each([
+  ["url = https://me:s3cret@example.com/a.git", true],
+  ["url = https://0123456789abcdefghij@example.com/a.git", true],
+  ["\textraheader = AUTHORIZATION: basic eDp5", true],
+  ["[http]\n extraheader = X-Token: 1", true],
+  ["\tpassword=1", true],
+  ["[a]\npassword  = 1", true],
+  ["url = https://0123456789abcdefghi@example.com/a.git", false],
+  ["url = https://me@example.com/a.git", false],
+  ["url = git@example.com:a/b.git", false],
+  ["url = https://example.com/a:b@c", false],
+  ["url = https://me: x@example.com", false],
+  ["extraheader = Accept: text/plain", false],
+  ["extraheaders = token", false],
+  ["# my password = 1", false],
+  ["passwords = 1", false],
+])("a configuration of git with %j has a password: %s", (text, hasPassword) => {
+  const folder = temporaryFolder("haft-git-");
+  const names = [".git/config", ".git/config.worktree", ".git/modules/a/config"];
+  const others = [".git/configs", ".git/my.config", ".git/configXworktree", "x.git/config", ".gitx/config", "config"];
+  for (const name of [...names, ...others]) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  for (const name of names) expect([name, isGitConfigWithSecret(join(folder, name))]).toEqual([name, hasPassword]);
+  for (const name of others) expect([name, isGitConfigWithSecret(join(folder, name))]).toEqual([name, false]);
+  expect(isGitConfigWithSecret(join(folder, ".git/none/config"))).toBe(false);
+});
+
+test("the swap file of a hidden file has no second dot, and is a secret too", () => {
+  for (const name of [".npmrc.swp", ".netrc.swo", ".pgpass.SWN", ".git-credentials.swp~"]) {
+    expect([name, isSecretName(`a/${name}`)]).toEqual([name, true]);
+  }
+  expect([".notes.swp", ".a.ts.swp"].some(isSecretName)).toBe(false);
 });
