@@ -41,7 +41,7 @@ const GROUPS = {
   },
   transitions: {
     mutate: ["src/calls/stored-call.ts"],
-    tests: ["src/calls/{call-store,calls}.test.ts", "test/calls/model/agreement.test.ts"],
+    tests: ["src/calls/{stored-call,call-store,calls}.test.ts", "test/calls/model/agreement.test.ts"],
   },
   approvals: {
     mutate: ["src/calls/approval.ts"],
