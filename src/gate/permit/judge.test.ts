@@ -70,6 +70,9 @@ test("the strictest of rules, hooks, taint and reviews decides, whichever it is"
   expect(await decide({ requiresApproval: () => "New" })).toBe("ask");
   expect(await decide({ requiresApproval: () => undefined })).toBe("allow");
   expect(await decide({ rules: { deny: ["remove"] }, requiresApproval: () => "New" })).toBe("deny");
+  // Nobody else is waited for when a rule denies.
+  const taint = Promise.resolve(verdict("ask", "taint"));
+  expect(open({ rules: { deny: ["remove"] }, taint }).judge(makeCall())).toMatchObject({ decision: "deny" });
   expect(open({ requiresApproval: () => "New" }).judge(makeCall())).toEqual(
     expect.objectContaining({ decision: "ask", by: "policy", reason: "New" }),
   );
@@ -84,6 +87,7 @@ test("of two equally strict verdicts the first counts, but any reason counts mor
   }
   const ask = verdict("ask");
   expect(stricter(ask, undefined)).toBe(ask);
+  expect(stricter(verdict("deny", "tool"), ask).decision).toBe("deny");
 });
 
 test("a verdict on all calls is given only if nothing can depend on the call", () => {
@@ -150,6 +154,9 @@ test("hooks before a question run only if there is one, once for each call, and 
   }
   runs = 0;
   expect(await decide({ beforeApproval: answer("deny") })).toBe("allow");
+  const ownMode = makeCall({ options: { mode: "default" } } as never);
+  expect(await decide({ beforeApproval: answer("deny") }, ownMode)).toBe("allow");
+  expect(await decide({ hook: verdict("deny"), beforeApproval: answer("ask") })).toBe("deny");
   expect(await decide({ rules: { deny: ["remove"] }, beforeApproval: answer("deny") })).toBe("deny");
   expect(runs).toBe(0);
   const { judge } = open({ rules, beforeApproval: answer("ask") });
