@@ -15,14 +15,6 @@ const GROUPS = {
     mutate: ["src/gate/permit/verdict.ts"],
     tests: ["src/gate/permit/judge.test.ts"],
   },
-  rules: {
-    mutate: ["src/gate/permit/rules/evaluate-rules.ts"],
-    tests: ["src/gate/permit/rules/{deny-wins,rule-set,rule-conditions,prefix-rules}.test.ts"],
-  },
-  permit: {
-    mutate: ["src/gate/permit/permit.ts"],
-    tests: ["src/gate/permit/{permit,verdict}.test.ts"],
-  },
   paths: {
     mutate: ["src/io/files/path-policy.ts"],
     tests: ["src/io/files/{path-policy,sensitive-path,deny-rules}.test.ts"],
@@ -60,13 +52,22 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 process.chdir(ROOT);
-for (const name of names.length > 0 ? names : Object.keys(GROUPS)) await run(name);
+const rows = [];
+for (const name of names.length > 0 ? names : Object.keys(GROUPS)) rows.push(countOf(name, await run(name)));
+if (rows.length > 1) rows.push(rows.reduce(addTo, { name: "all", noticed: 0, survived: 0 }));
+process.stdout.write(`\n${"group".padEnd(12)} noticed survived    %\n`);
+for (const { name, noticed, survived } of rows) {
+  const percent = Math.floor((100 * noticed) / (noticed + survived));
+  const cells = [String(noticed).padStart(7), String(survived).padStart(8), String(percent).padStart(4)];
+  process.stdout.write(`${name.padEnd(12)} ${cells.join(" ")}\n`);
+}
 
 /** @param {string} name */
-async function run(name) {
+function run(name) {
   const { mutate, tests } = GROUPS[name];
   process.env["HAFT_TESTS"] = tests.join(" ");
-  await new Stryker({
+  // Sets the exit code if too few are noticed.
+  return new Stryker({
     mutate,
     testRunner: "vitest",
     vitest: { configFile: "test/mutants.config.ts", related: false },
@@ -88,4 +89,13 @@ async function run(name) {
     ignorePatterns: ["/dist"],
     allowConsoleColors: false,
   }).runMutationTest();
+}
+
+function countOf(name, mutants) {
+  const count = (...states) => mutants.filter(({ status }) => states.includes(status)).length;
+  return { name, noticed: count("Killed", "Timeout"), survived: count("Survived", "NoCoverage") };
+}
+
+function addTo(sum, { noticed, survived }) {
+  return { ...sum, noticed: sum.noticed + noticed, survived: sum.survived + survived };
 }
