@@ -6,7 +6,7 @@ import process from "node:process";
 import { Stryker } from "@stryker-mutator/core";
 import { ROOT } from "./root.mjs";
 
-/** The share of mutants that tests must notice, in each group. */
+/** The share of all mutants of a run that tests must notice. */
 const MIN_PERCENT = 85;
 
 /** Small groups of sources, each with the tests beside them: fast enough to run hundreds of times. */
@@ -33,7 +33,7 @@ const GROUPS = {
   },
   transitions: {
     mutate: ["src/calls/stored-call.ts"],
-    tests: ["src/calls/{stored-call,call-store,calls}.test.ts", "test/calls/model/agreement.test.ts"],
+    tests: ["src/calls/stored-call.test.ts", "test/calls/model/agreement.test.ts"],
   },
   approvals: {
     mutate: ["src/calls/approval.ts"],
@@ -54,19 +54,27 @@ if (unknown.length > 0) {
 process.chdir(ROOT);
 const rows = [];
 for (const name of names.length > 0 ? names : Object.keys(GROUPS)) rows.push(countOf(name, await run(name)));
-if (rows.length > 1) rows.push(rows.reduce(addTo, { name: "all", noticed: 0, survived: 0 }));
+const all = rows.reduce(add);
 process.stdout.write(`\n${"group".padEnd(12)} noticed survived    %\n`);
-for (const { name, noticed, survived } of rows) {
-  const percent = Math.floor((100 * noticed) / (noticed + survived));
-  const cells = [String(noticed).padStart(7), String(survived).padStart(8), String(percent).padStart(4)];
-  process.stdout.write(`${name.padEnd(12)} ${cells.join(" ")}\n`);
+for (const row of rows.length > 1 ? [...rows, { ...all, name: "all" }] : rows) {
+  const cells = [
+    String(row.noticed).padStart(7),
+    String(row.survived).padStart(8),
+    String(Math.floor(percentOf(row))).padStart(4),
+  ];
+  process.stdout.write(`${row.name.padEnd(12)} ${cells.join(" ")}\n`);
+}
+if (percentOf(all) < MIN_PERCENT) {
+  process.stderr.write(
+    `Tests notice less than ${MIN_PERCENT} % of the mutants. Those that survived are listed above.\n`,
+  );
+  process.exitCode = 1;
 }
 
 /** @param {string} name */
 function run(name) {
   const { mutate, tests } = GROUPS[name];
   process.env["HAFT_TESTS"] = tests.join(" ");
-  // Sets the exit code if too few are noticed.
   return new Stryker({
     mutate,
     testRunner: "vitest",
@@ -77,7 +85,6 @@ function run(name) {
     tempDirName: join(".mutants", "sources"),
     reporters: ["clear-text", "progress-append-only"],
     clearTextReporter: { allowColor: false, reportTests: false },
-    thresholds: { high: 100, low: MIN_PERCENT, break: MIN_PERCENT },
     // Most texts are messages.
     mutator: { excludedMutations: ["StringLiteral"] },
     concurrency: 2,
@@ -96,6 +103,10 @@ function countOf(name, mutants) {
   return { name, noticed: count("Killed", "Timeout"), survived: count("Survived", "NoCoverage") };
 }
 
-function addTo(sum, { noticed, survived }) {
-  return { ...sum, noticed: sum.noticed + noticed, survived: sum.survived + survived };
+function add(one, other) {
+  return { noticed: one.noticed + other.noticed, survived: one.survived + other.survived };
+}
+
+function percentOf({ noticed, survived }) {
+  return (100 * noticed) / (noticed + survived);
 }
