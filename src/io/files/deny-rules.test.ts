@@ -26,6 +26,9 @@ describe("the default rules", () => {
     ".haft",
     ".haft/spill/call-1.txt",
     ".haft.migrated-2026-11-15/haft.db",
+    ".npmrc~",
+    ".npmrc.swp",
+    "credentials.json.bak",
   ])("deny reading and writing %s", (path) => {
     expect(deny(path, "read")).not.toBeNull();
     expect(deny(path, "write")).not.toBeNull();
@@ -117,9 +120,27 @@ describe("a rule", () => {
     ["./private/keys/", "private/keys/a", "private/key"],
     ["a+(b)", "x/abb", "x/a"],
     ["PRIVATE", "x/Private/a", "x/privat"],
+    ["*.key", "x/.key", "x/key"],
+    ["*secret", ".secret", "secrets"],
+    ["a/*/keys", "a/.b/keys", "a/keys"],
+    ["././private//", "private/a", "privates/a"],
   ])("%s matches %s and not %s", (glob, yes, no) => {
     expect(matches(glob, yes)).toBe(true);
     expect(matches(glob, no)).toBe(false);
+  });
+
+  it("is found next to rules of another form", () => {
+    const rules = ["a/b", "{c/d,e/f}", "*.key", "g"].map((glob) => ({ glob, on: "all" as const }));
+    const denials = compileDenials(rules);
+    const denies = (below: string) => denials({ real: `/ws/${below}`, below }, "read");
+    expect(["x/a/b", "c/d", "e/f/x", "a.key", "g/x"].map(denies)).toEqual([
+      "a/b",
+      "{c/d,e/f}",
+      "{c/d,e/f}",
+      "*.key",
+      "g",
+    ]);
+    expect(["a", "c/f", "key", "gg"].map(denies)).toEqual([null, null, null, null]);
   });
 
   it("is for one operation or both, and is left out for what is permitted", () => {

@@ -1,4 +1,4 @@
-import { symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/setup/temporary-folder.ts";
@@ -19,7 +19,16 @@ test("files with secret names, also behind a link, and everything outside are se
   }
 });
 
+test("a workspace inside a folder of secrets is not sensitive for that reason", () => {
+  const workspace = join(temporaryFolder("haft-sensitive-"), ".ssh/project");
+  mkdirSync(workspace, { recursive: true });
+  const files = createFiles(createPathPolicy({ workspace }));
+  expect(["a.ts", "missing/b.ts", "id_rsa"].map((path) => isSensitivePath(files, path))).toEqual([false, false, true]);
+});
+
 test("a secret name is recognised at any depth", () => {
-  expect(["~/.ssh/config", "/home/a/.aws/credentials", "server.pem", ".npmrc"].every(isSecretName)).toBe(true);
+  expect(["~/.ssh/config", "/home/a/.aws/credentials", "server.pem", ".npmrc", "//a/.npmrc"].every(isSecretName)).toBe(
+    true,
+  );
   expect(["package.json", "/usr/bin/node", "environment"].some(isSecretName)).toBe(false);
 });
