@@ -164,11 +164,6 @@ function notRun(row: StoredCall, result: ToolResult, now: number, ownStarts: num
   return ended.outcome === "cancelled" ? { ...ended, result } : ended;
 }
 
-/** Whether it is a program that was saved, and that another process can continue. */
-function isProgram({ state, result }: StoredCall): boolean {
-  return state === "suspended" || (state === "running" && result?.status === "pending");
-}
-
 function isRunBy({ state, owner, epoch }: StoredCall, me: string, start: number): boolean {
   return state === "running" && owner === me && epoch === start;
 }
@@ -361,7 +356,9 @@ export function lose(deadOwner: string): Transition {
   return (row, now) => {
     if (row.state !== "running" || row.owner !== deadOwner) return undefined;
     const canRunAgain = row.repeatable && row.lost < MAX_LOST && !row.job?.cancel;
-    if (canRunAgain && isProgram(row)) return { state: "suspended", owner: undefined, lost: row.lost + 1 };
+    // A program that was saved: another process can continue it.
+    const isProgram = row.result?.status === "pending";
+    if (canRunAgain && isProgram) return { state: "suspended", owner: undefined, lost: row.lost + 1 };
     if (canRunAgain && row.job) {
       const job = { ...row.job, attempt: row.job.attempt - 1 };
       return { ...UNHELD, state: "approved", lost: row.lost + 1, job };
