@@ -37,7 +37,7 @@ const GROUPS = {
   },
   approvals: {
     mutate: ["src/calls/approval.ts"],
-    tests: ["src/calls/approval.test.ts"],
+    tests: ["src/calls/{approval,calls}.test.ts"],
   },
   owners: {
     mutate: ["src/core/gate.ts"],
