@@ -1,9 +1,8 @@
 import type { Caller } from "../core/call.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import type { QueuedJob } from "./job.ts";
 import { type DueJobs, type JobRows, MemoryJobRows } from "./job-rows.ts";
 import type { WholePreview } from "./shown-question.ts";
-import type { StoredCall } from "./stored-call.ts";
+import type { QueuedJob, StoredCall } from "./stored-call.ts";
 
 /** How many questions may wait. Counted per user and session, so one caller cannot lock out others. */
 export interface OpenLimits {

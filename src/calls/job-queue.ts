@@ -2,7 +2,7 @@ import type { RetryPlan } from "../core/call.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { CallStore } from "./call-store.ts";
-import type { Job, JobLogLine, JobRequest, JobState } from "./job.ts";
+import type { Job, JobLogLine, JobQuery, JobRequest, JobState } from "./job.ts";
 
 /**
  * Jobs of all processes that share one store. A job is a row in `calls`, which says what happened to it. A worker may take a
@@ -39,16 +39,6 @@ export interface JobQueue {
   subscribe(listener: (event: JobEvent) => void): () => void;
   /** Closes the workers and unsubscribes. Jobs stay in the store. */
   close(): Promise<void>;
-}
-
-export interface JobQuery {
-  states?: readonly JobState[];
-  toolName?: string;
-  session?: string;
-  /** Default: 100. */
-  limit?: number;
-  /** Only jobs older than this one. */
-  before?: string;
 }
 
 export interface WorkOptions {

@@ -1,7 +1,6 @@
 import type { Update } from "../core/events.ts";
 import type { MaybePromise } from "../core/stage.ts";
-import { JOB_STATES, type JobLogLine, type JobState, toJob } from "./job.ts";
-import type { JobQuery } from "./job-queue.ts";
+import { JOB_STATES, type JobLogLine, type JobQuery, type JobState, toJob } from "./job.ts";
 import type { StoredCall } from "./stored-call.ts";
 
 /** Something happened to a job. `before`: the row before the change, if this process made it. */

@@ -3,7 +3,7 @@ import { firstLine } from "../core/content.ts";
 import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
-import type { StoredCall } from "./stored-call.ts";
+import type { QueuedJob, StoredCall } from "./stored-call.ts";
 import { storedResult } from "./stored-result.ts";
 
 /** A `failed` job has a result that says why, and has no attempts left. An unknown outcome is `failed`, too. */
@@ -21,24 +21,6 @@ export interface JobRequest {
   priority: number;
   delayMs: number;
   attempts: number;
-}
-
-/** How a background call is queued: the part of its row that only jobs have. */
-export interface QueuedJob {
-  /** The same in each round. */
-  id: string;
-  /** Grows with each submission: the order of lists, and of jobs with the same priority. 0: the store sets it. */
-  seq: number;
-  priority: number;
-  runAt: number;
-  attempt: number;
-  attempts: number;
-  round: number;
-  worker?: string;
-  startedAt?: number;
-  progress?: Update["progress"];
-  /** Set if the worker that has it should stop it. */
-  cancel?: { reason?: string };
 }
 
 /** A durable background call, as its row says. */
@@ -64,6 +46,16 @@ export interface Job {
   progress?: Update["progress"];
   /** Set when the job has ended. */
   result?: ToolResult;
+}
+
+export interface JobQuery {
+  states?: readonly JobState[];
+  toolName?: string;
+  session?: string;
+  /** Default: 100. */
+  limit?: number;
+  /** Only jobs older than this one. */
+  before?: string;
 }
 
 /** One line of a job's log: a streamed update or a note. */

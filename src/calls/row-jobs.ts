@@ -14,11 +14,11 @@ import {
   type Job,
   jobNewsOf,
   type JobLogLine,
+  type JobQuery,
   type JobRequest,
   type JobState,
   nextRound,
   notEnded,
-  type QueuedJob,
   toJob,
   unknownJob,
 } from "./job.ts";
@@ -26,7 +26,6 @@ import {
   type JobEvent,
   JobListeners,
   type JobOutcome,
-  type JobQuery,
   type JobQueue,
   type JobWorker,
   type WorkOptions,
@@ -44,6 +43,7 @@ import {
   type StoredCall,
   take,
   type Transition,
+  type QueuedJob,
 } from "./stored-call.ts";
 import { outcomeOf } from "./stored-result.ts";
 

@@ -1,9 +1,27 @@
 import type { CallData, Caller, RetryPlan, Verdict } from "../core/call.ts";
 import type { CallSummary } from "../core/call-summary.ts";
 import type { UserAnswer, UserQuestion } from "../core/questions/user-question.ts";
+import type { Update } from "../core/events.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { Preview } from "../core/tool.ts";
-import type { QueuedJob } from "./job.ts";
+
+/** How a background call is queued: the part of its row that only jobs have. */
+export interface QueuedJob {
+  /** The same in each round. */
+  id: string;
+  /** Grows with each submission: the order of lists, and of jobs with the same priority. 0: the store sets it. */
+  seq: number;
+  priority: number;
+  runAt: number;
+  attempt: number;
+  attempts: number;
+  round: number;
+  worker?: string;
+  startedAt?: number;
+  progress?: Update["progress"];
+  /** Set if the worker that has it should stop it. */
+  cancel?: { reason?: string };
+}
 
 /**
  * `waiting` for a person · `approved`, and not started; a job waits so for a worker · `running` in the process `owner` ·

@@ -12,10 +12,10 @@ import {
   type RowChange,
   type WithChange,
 } from "../calls/call-store.ts";
-import { jobNewsOf, type QueuedJob } from "../calls/job.ts";
+import { jobNewsOf } from "../calls/job.ts";
 import type { DueJobs } from "../calls/job-rows.ts";
 import type { WholePreview } from "../calls/shown-question.ts";
-import type { Answer, CallOutcome, CallState, Question, StoredCall } from "../calls/stored-call.ts";
+import type { Answer, CallOutcome, CallState, Question, QueuedJob, StoredCall } from "../calls/stored-call.ts";
 import { type CallData, type Caller, readCallData } from "../core/call.ts";
 import { redactSecrets, secretNames } from "../core/secrets/mask-secrets.ts";
 import type { ToolResult } from "../core/result.ts";

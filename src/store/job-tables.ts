@@ -1,9 +1,9 @@
 /** The tables of jobs, apart from `calls`, and how the jobs of earlier versions become rows of `calls`. */
 import { hash } from "node:crypto";
 import { callKey } from "../calls/calls.ts";
-import type { JobLogLine, JobState, QueuedJob } from "../calls/job.ts";
+import type { JobLogLine, JobState } from "../calls/job.ts";
 import { RowJobs } from "../calls/row-jobs.ts";
-import type { StoredCall } from "../calls/stored-call.ts";
+import type { QueuedJob, StoredCall } from "../calls/stored-call.ts";
 import { outcomeOf } from "../calls/stored-result.ts";
 import type { CallData } from "../core/call.ts";
 import { canonicalJson } from "../core/json.ts";

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { JOB_STATES, type JobLogLine, type JobState } from "../calls/job.ts";
-import type { JobQuery } from "../calls/job-queue.ts";
+import { JOB_STATES, type JobLogLine, type JobQuery, type JobState } from "../calls/job.ts";
 import { type JobNews, type JobRows, noJobs } from "../calls/job-rows.ts";
 import type { StoredCall } from "../calls/stored-call.ts";
 import type { Timer } from "../core/clock.ts";

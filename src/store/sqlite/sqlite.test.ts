@@ -63,30 +63,33 @@ describe("SQLite", () => {
     await database.close();
   });
 
-  test.runIf(process.platform === "linux")("keeps no file open for long after it is closed, and none if it is opened again", async () => {
-    const file = newFile();
-    const held = () =>
-      readdirSync("/proc/self/fd").filter((fd) => {
-        try {
-          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(file);
-        } catch {
-          return false;
-        }
-      });
-    const database = await openSqlite(file, { isChecked: true });
-    await database.run("CREATE TABLE t (a BIGINT)");
-    await database.reader.all("SELECT a FROM t");
-    expect(held().length).toBeGreaterThan(0);
-    await database.close();
-    await expect.poll(held, { timeout: 30_000 }).toEqual([]);
-    const again = await openSqlite(file);
-    const open = held().length;
-    await again.close();
-    await (await openSqlite(file)).close();
-    const third = await openSqlite(file);
-    expect(held()).toHaveLength(open);
-    await third.close();
-  });
+  test.runIf(process.platform === "linux")(
+    "keeps no file open for long after it is closed, and none if it is opened again",
+    async () => {
+      const file = newFile();
+      const held = () =>
+        readdirSync("/proc/self/fd").filter((fd) => {
+          try {
+            return readlinkSync(`/proc/self/fd/${fd}`).startsWith(file);
+          } catch {
+            return false;
+          }
+        });
+      const database = await openSqlite(file, { isChecked: true });
+      await database.run("CREATE TABLE t (a BIGINT)");
+      await database.reader.all("SELECT a FROM t");
+      expect(held().length).toBeGreaterThan(0);
+      await database.close();
+      await expect.poll(held, { timeout: 30_000 }).toEqual([]);
+      const again = await openSqlite(file);
+      const open = held().length;
+      await again.close();
+      await (await openSqlite(file)).close();
+      const third = await openSqlite(file);
+      expect(held()).toHaveLength(open);
+      await third.close();
+    },
+  );
 
   test("moves the WAL to the file while commits go on, and starts it anew", async () => {
     const file = newFile();
