@@ -48,6 +48,7 @@ export class ProcessGuard {
   readonly #problems = new BoundedMap<string, Problem>(MAX_SHOWN);
   #timer: Timer | undefined = undefined;
   #tickedAt: number;
+  #cpu = process.cpuUsage();
   /** The call whose code blocked before it first waited, if one did since the last tick. */
   #blocked: { call: Call; ms: number } | undefined = undefined;
 
@@ -119,7 +120,11 @@ export class ProcessGuard {
       const now = performance.now();
       const lateMs = Math.round(now - this.#tickedAt - TICK_MS);
       this.#tickedAt = now;
-      if (this.#blocked || lateMs > MAX_BLOCK_MS) this.#reportBlock(this.#blocked?.ms ?? lateMs);
+      const { user, system } = process.cpuUsage(this.#cpu);
+      this.#cpu = process.cpuUsage();
+      // A call may also wait without using the processor. If none runs, it is the machine that is busy.
+      const isOurs = this.#running.size > 0 || (user + system) / 1000 > lateMs / 2;
+      if (this.#blocked || (lateMs > MAX_BLOCK_MS && isOurs)) this.#reportBlock(this.#blocked?.ms ?? lateMs);
       this.#blocked = undefined;
       this.#tick();
     });
