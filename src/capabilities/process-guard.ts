@@ -122,7 +122,7 @@ export class ProcessGuard {
       this.#tickedAt = now;
       const { user, system } = process.cpuUsage(this.#cpu);
       this.#cpu = process.cpuUsage();
-      // A call may also wait without using the processor. If none runs, it is the machine that is busy.
+      // A call may block without using the CPU. If no call runs and this process used little, the machine was busy.
       const isOurs = this.#running.size > 0 || (user + system) / 1000 > lateMs / 2;
       if (this.#blocked || (lateMs > MAX_BLOCK_MS && isOurs)) this.#reportBlock(this.#blocked?.ms ?? lateMs);
       this.#blocked = undefined;
