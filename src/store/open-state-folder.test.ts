@@ -58,6 +58,21 @@ const { ok } = await store.audit.verify();
 await store.close();
 say(JSON.stringify({ entries: entries.length, ok, warnings }));
 `;
+/** Writes an entry for every line that it gets. */
+const WRITER = `
+const { createInterface } = await import("node:readline/promises");
+const { openStateFolder } = await import("./bundle/state.js");
+const [workspace, stateFolder] = process.argv.slice(2);
+await openStateFolder(workspace, { stateFolder });
+const store = await openStore({ stateFolder });
+say("open");
+let written = 0;
+for await (const line of createInterface(process.stdin)) {
+  await store.audit.append({ kind: "note", data: { line } }, { synced: true });
+  say("wrote " + ++written);
+}
+await store.close();
+`;
 
 async function startEarlier(notes = 3): Promise<TestChild> {
   const child = children.start(EARLIER, [old(), String(notes)]);
@@ -130,6 +145,25 @@ describe("the state of an earlier version", () => {
     expect(opened.map(({ entries, ok }) => ({ entries, ok }))).toEqual(Array(3).fill({ entries: 3, ok: true }));
     expect(opened.flatMap(({ warnings }) => warnings)).toHaveLength(1);
     expectMigrated();
+  });
+
+  test("is shared by the process that copied it and another one", async () => {
+    await writeOldState();
+    const copier = children.start(WRITER, [workspace, stateFolder]);
+    await copier.waitForOutput("open");
+    const other = children.start(WRITER, [workspace, stateFolder]);
+    await other.waitForOutput("open");
+    for (let turn = 1; turn <= 5; turn++) {
+      for (const child of [copier, other]) {
+        child.process.stdin!.write("write\n");
+        await child.waitForOutput(`wrote ${turn}`);
+      }
+    }
+    for (const child of [copier, other]) {
+      child.process.stdin!.end();
+      expect(await child.ended).toMatchObject({ code: 0, errors: "" });
+    }
+    expect(await openInChild()).toMatchObject({ entries: 13, ok: true });
   });
 
   test("is left alone while an older process has it open, and is whole after that process was killed", async () => {

@@ -248,7 +248,7 @@ export class SqliteDatabase implements SqlDatabase {
         // Other processes are reading, or the disk is full: the data stays in the WAL file, where it is found.
       }
       this.#statements.clear();
-      await closeStore(this.#connection, this.file);
+      await closeStore(this.#connection, this.#opened);
       openHere.set(this.file, (openHere.get(this.file) ?? 1) - 1);
     });
   }

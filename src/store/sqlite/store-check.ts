@@ -1,15 +1,6 @@
 import { spawn } from "node:child_process";
 import { isUtf8 } from "node:buffer";
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readFileSync,
-  readSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { type BigIntStats, closeSync, openSync, readFileSync, readSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -114,21 +105,31 @@ export async function closeWhole(connection: DatabaseSyncInstance): Promise<void
 
 /** How long closed connections wait for others. A process that ends before that need not collect anything. */
 const COLLECT_MS = 1000;
+/** By device and inode, because a file may be renamed: SQLite shares locks and memory between connections to one inode. */
 const closed = new Set<string>();
 let timer: NodeJS.Timeout | undefined;
+let releasing: Promise<void> | undefined;
+
+type FileIdentity = Pick<BigIntStats, "dev" | "ino">;
+
+function keyOf({ dev, ino }: FileIdentity): string {
+  return `${dev}:${ino}`;
+}
 
 /** The same for a store, whose files are released a moment later, together with those of others: collecting takes long. */
-export async function closeStore(connection: DatabaseSyncInstance, file: string): Promise<void> {
+export async function closeStore(connection: DatabaseSyncInstance, opened: FileIdentity | undefined): Promise<void> {
   connection.close();
-  closed.add(file);
   // There, nobody can delete a file that is open.
   if (process.platform === "win32") return finalizeClosed();
+  if (opened) closed.add(keyOf(opened));
   timer ??= setTimeout(() => void finalizeClosed(), COLLECT_MS).unref();
 }
 
 /** Call it before a file is opened. */
 export async function releaseClosed(file: string): Promise<void> {
-  if (closed.size > 0 && existsSync(file) && closed.has(realpathSync(file))) await finalizeClosed();
+  await releasing;
+  const found = closed.size > 0 && statSync(file, { bigint: true, throwIfNoEntry: false });
+  if (found && closed.has(keyOf(found))) await finalizeClosed();
 }
 
 async function finalizeClosed(): Promise<void> {
@@ -142,7 +143,8 @@ async function finalizeClosed(): Promise<void> {
   }
   collect();
   // Finalizers run in the next turn of the event loop.
-  await new Promise<void>((resolve) => setImmediate(resolve));
+  releasing = new Promise<void>((resolve) => setImmediate(resolve));
+  await releasing;
 }
 
 /** SQLite's error name; extended names (SQLITE_IOERR_WRITE) start with the plain one. */
