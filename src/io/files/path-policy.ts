@@ -318,7 +318,8 @@ interface CompiledGlob {
   match(path: FoldedPath): string[];
 }
 
-function compileGlob(glob: string): CompiledGlob {
+/** Every policy has the same default rules. */
+const compileGlob = remembered((glob): CompiledGlob => {
   const folded = foldName(glob)
     .replace(/\/+$/, "")
     .replace(/^(\.\/)+/, "");
@@ -331,7 +332,7 @@ function compileGlob(glob: string): CompiledGlob {
   const [anywhere, anywhereGlob] = kind === "real" ? ["", ""] : ["(?:.*/)?", "{,**/}"];
   const pattern = compilePattern(folded, { literal: [`^${anywhere}`, "(?:/.*)?$"], glob: [anywhereGlob, "{,/**}"] });
   return { folded, kind, isPlainName: false, pattern, match: (path) => (pattern.test(path[kind]) ? [path[kind]] : []) };
-}
+});
 
 type Around = readonly [before: string, after: string];
 
