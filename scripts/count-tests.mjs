@@ -1,6 +1,8 @@
-// Prints one plain line from vitest's JSON reports: `node scripts/count-tests.mjs EXIT_CODE REPORT…`.
+// Prints the failed tests and one line of counts from vitest's JSON reports: `node scripts/count-tests.mjs EXIT_CODE REPORT…`.
 import { readFileSync } from "node:fs";
+import { relative } from "node:path";
 import process from "node:process";
+import { ROOT } from "./root.mjs";
 
 const [exitCode = "0", ...files] = process.argv.slice(2);
 const counts = files.map(countTests);
@@ -20,5 +22,11 @@ function countTests(path) {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   );
+  for (const { name, assertionResults } of report.testResults) {
+    for (const { fullName, failureMessages = [] } of assertionResults.filter(({ status }) => status === "failed")) {
+      const [why = ""] = String(failureMessages[0] ?? "").split("\n");
+      process.stdout.write(`failed: ${relative(ROOT, name)}: ${fullName}: ${why.slice(0, 300)}\n`);
+    }
+  }
   return { passed: report.numPassedTests, failed: report.numFailedTests + broken.length };
 }
