@@ -96,7 +96,7 @@ export async function stopWaiting(calls: Calls, id: string, why: unknown): Promi
 function approverFailed(cause: unknown): ToolError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return toolError("unavailable", `The tool did not run: requesting approval failed (${why})`, {
-    next: "Tell the user that the approver of this runtime is broken.",
+    next: "The approver of this runtime is broken; only the user can repair it.",
     cause,
   });
 }

@@ -15,7 +15,7 @@ export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPol
       case "outside":
         return [
           "it is outside the allowed paths",
-          `${allowed} Use a path inside one of them, or ask the user to allow this one.`,
+          `${allowed} Use a path inside one of them; only the user can allow others.`,
         ];
       case "read_only":
         return ["it is read only", `${allowed} Write to one that is not read only.`];
@@ -25,7 +25,7 @@ export function deniedPath(name: PathName, refusal: PathRefusal, policy: PathPol
         return [
           // A rule with an absolute path may reveal folders that a model should not know.
           `it is protected${refusal.glob.startsWith("/") ? "" : ` by the rule ${JSON.stringify(refusal.glob)}`}`,
-          `${allowed} Protected files inside them are off limits: continue without this one, or ask the user to handle it.`,
+          `${allowed} Protected files inside them are off limits: continue without this one; only the user can handle it.`,
         ];
     }
   })();
@@ -76,7 +76,7 @@ export function explainFailure(thrown: unknown, name: PathName, { policy, operat
       return fail(
         "path_denied",
         `Permission denied: Access denied to ${shown}: the operating system does not let this process ${operation} it`,
-        `Allowed paths: ${describeAllowed(policy)}. Ask the user to change the file's permissions, or use another path.`,
+        `Allowed paths: ${describeAllowed(policy)}. Use another path; only the user can change the permissions of the file.`,
         { reason: "operating_system" },
       );
     case "EROFS":

@@ -231,7 +231,7 @@ export function explainFailure(cause: unknown, url: URL): ToolError {
   const code = errorCode(firstFailure(cause)) ?? "";
   if (/^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|EPROTO)/.test(code)) {
     return toolError("unavailable", `No secure connection to ${origin}: ${messageOf(cause)}.`, {
-      next: "This machine does not trust its certificate. Tell the user.",
+      next: "This machine does not trust its certificate. Only the user can change that.",
       cause,
     });
   }

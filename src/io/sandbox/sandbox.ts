@@ -396,7 +396,7 @@ class WorkspaceSandbox implements Sandbox {
     const engine = this.#engines()[profile];
     if (engine) return engine;
     throw toolError("failed", `The command was not started: it cannot be confined. ${this.notice}`, {
-      next: "Ask the user how to continue.",
+      next: "Only the user can decide how to continue.",
     });
   }
 

@@ -156,7 +156,7 @@ function notStarted(server: string): Error {
 
 function cannotShowPage(server: string): Error {
   return toolError("unavailable", `The sign-in page of "${server}" cannot be shown here`, {
-    next: `Ask the person to sign in with: haft mcp login ${server}`,
+    next: `A person must sign in first: haft mcp login ${server}`,
   });
 }
 

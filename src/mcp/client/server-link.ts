@@ -318,7 +318,7 @@ function isUnavailable(failure: unknown): boolean {
 
 function signInNeeded(server: string): ToolError {
   return toolError("denied", `MCP server "${server}" requires a sign-in`, {
-    next: "Ask the person to sign in to it, and repeat the call only after that.",
+    next: "A person must sign in to it first. Repeat the call only after that.",
     data: { signIn: true },
   });
 }

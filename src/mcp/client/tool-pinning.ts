@@ -62,7 +62,7 @@ export function createDefinitionReview(options: ReviewOptions): DefinitionReview
       // A rule may allow the first use of a definition, but never a changed one.
       if (state === "new" || shownIn.has(callId)) return approve();
       throw toolError("denied", `Permission denied: "${toolName}" has changed since it was approved`, {
-        next: "Ask the person to approve the changed definition, and repeat the call only after that.",
+        next: "A person must approve the changed definition first. Repeat the call only after that.",
         data: { changedDefinition: true },
       });
     },

@@ -138,7 +138,7 @@ function filesOf({ location: { files }, path }: SkillFolder): Files {
 function requireForModels({ name, isForPeopleOnly }: Skill): void {
   if (!isForPeopleOnly) return;
   throw toolError("denied", `"${name}" is for people: its file has disable-model-invocation`, {
-    next: "Ask the user to call it.",
+    next: "Only the user can call it.",
   });
 }
 

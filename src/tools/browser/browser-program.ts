@@ -99,7 +99,7 @@ export function createBrowserProgram(options: BrowserProgramOptions): BrowserPro
     } catch (cause) {
       await proxy.close();
       throw toolError("unavailable", `The browser ${executablePath} did not start: ${reasonOf(cause)}`, {
-        next: "Tell the user. If the system forbids its sandbox, browser.confined can be set to false.",
+        next: "Only the user can change that. If the system forbids its sandbox, browser.confined can be set to false.",
         cause,
       });
     }

@@ -124,7 +124,7 @@ interface MessageTarget {
 function resolveTarget(channels: readonly OpenChannel[], input: Input): MessageTarget {
   if (channels.length === 0) {
     throw toolError("failed", "No channel is configured.", {
-      next: "Tell the user to configure `message.channels`.",
+      next: "Only the user can configure one, in `message.channels`.",
     });
   }
   const channel = pick(channels, ({ name }) => name, { name: input.channel, what: "channel" });
@@ -162,7 +162,7 @@ function pick<T>(
 
 function notReady({ name }: OpenChannel, problem: string) {
   return toolError("failed", `The channel ${name} is not ready: ${problem}. Nothing was sent.`, {
-    next: "Tell the user; only they can configure this.",
+    next: "Only the user can configure this.",
   });
 }
 

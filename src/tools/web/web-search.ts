@@ -137,7 +137,7 @@ function searchFailed(problems: readonly SearchProblem[]) {
   const isForUser = !codes.includes("unavailable");
   const problemText = problems.map(({ message }) => message).join(". ");
   return toolError(isForUser ? "failed" : "unavailable", `The search failed: ${problemText}.`, {
-    next: isForUser ? "Tell the user; only they can configure this." : "Try again later, or continue without a search.",
+    next: isForUser ? "Only the user can configure this." : "Try again later, or continue without a search.",
     data: { problems },
   });
 }

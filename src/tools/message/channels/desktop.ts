@@ -44,7 +44,7 @@ export const desktopChannel: ChannelKind = {
           if (exit.exitCode === 0)
             return { summary: "Handed to the desktop of this machine. Whether somebody saw it is not known." };
           throw toolError("failed", `\`${name}\` ended with ${exit.exitCode ?? exit.reason}: nothing was shown.`, {
-            next: "Tell the user; there may be no desktop.",
+            next: "There may be no desktop.",
           });
         },
       },
