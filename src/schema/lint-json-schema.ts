@@ -18,6 +18,8 @@ interface SchemaProblem {
   /** JSON Pointer into the schema, such as `#/properties/size/minimum`. */
   readonly path: string;
   readonly message: string;
+  /** It has too many parts to be read. */
+  readonly isTooLarge?: boolean;
 }
 
 const MAX_SCHEMA_DEPTH = 64;
@@ -50,7 +52,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   void: "Type.Null()",
 };
 
-type Report = (path: readonly string[], message: string) => void;
+type Report = (path: readonly string[], message: string, isTooLarge?: boolean) => void;
 
 interface Lint {
   readonly root: JsonSchema;
@@ -61,7 +63,8 @@ interface Lint {
 /** Finds the problems of a schema itself. With a broken schema the validator would accept or reject everything. */
 export function lintJsonSchema(schema: unknown): SchemaProblem[] {
   const problems: SchemaProblem[] = [];
-  const report: Report = (path, message) => problems.push({ path: `#${formatPointer(path)}`, message });
+  const report: Report = (path, message, isTooLarge) =>
+    problems.push({ path: `#${formatPointer(path)}`, message, ...(isTooLarge ? { isTooLarge } : {}) });
   if (!isObject(schema)) {
     report([], `must be an object, got ${schema === null ? "null" : typeof schema}`);
     return problems;
@@ -90,11 +93,11 @@ function lintData(root: JsonSchema, report: Report): void {
       return true;
     }
     if (++nodes > MAX_NODES) {
-      report([], `has more than ${MAX_NODES} nodes`);
+      report([], `has more than ${MAX_NODES} nodes`, true);
       return false;
     }
     if (path.length > MAX_DATA_DEPTH) {
-      report([], `is nested more than ${MAX_DATA_DEPTH} levels deep`);
+      report([], `is nested more than ${MAX_DATA_DEPTH} levels deep`, true);
       return false;
     }
     open.add(value);
@@ -118,7 +121,7 @@ function isPlain(value: object): boolean {
 function lintSchema(lint: Lint, schema: JsonSchema, path: readonly string[], depth = 0): boolean {
   const { report } = lint;
   if (depth > MAX_SCHEMA_DEPTH) {
-    report([], `is nested more than ${MAX_SCHEMA_DEPTH} schemas deep`);
+    report([], `is nested more than ${MAX_SCHEMA_DEPTH} schemas deep`, true);
     return false;
   }
   lintType(schema, path, report);

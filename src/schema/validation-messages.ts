@@ -11,6 +11,12 @@ export function explainErrors(root: JsonSchema, value: unknown, errors: readonly
   return issues.length > 0 ? issues : [{ message: "does not match the schema", path: [] }];
 }
 
+const UNKNOWN_PROPERTY = "unknown_property";
+
+export function isUnknownProperty(issue: SchemaIssue): boolean {
+  return "code" in issue && issue.code === UNKNOWN_PROPERTY;
+}
+
 function issuesOf(root: JsonSchema, value: unknown, error: CheckError): SchemaIssue[] {
   const { path, value: found } = valueAt(value, parsePointer(error.instancePath));
   const at = (message: string): SchemaIssue => ({ message, path });
@@ -25,7 +31,7 @@ function issuesOf(root: JsonSchema, value: unknown, error: CheckError): SchemaIs
       return names(params[error.keyword]).map((name) =>
         known.includes(name)
           ? at(`has the property "${name}", which is not allowed with the others`)
-          : at(`has the unknown property "${name}"${advice}`),
+          : Object.assign(at(`has the unknown property "${name}"${advice}`), { code: UNKNOWN_PROPERTY }),
       );
     }
     case "propertyNames":

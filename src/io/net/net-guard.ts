@@ -50,7 +50,7 @@ export function createNetGuard(options: NetGuardOptions = {}): NetGuard {
     const port = portOf(url);
     if (hosts && !hosts.some((matches) => matches(hostname))) {
       throw toolError("denied", `The host "${hostname}" is not in the list of allowed hosts.`, {
-        next: "The configuration allows only the hosts it lists. Ask the user.",
+        next: "The configuration allows only the hosts it lists; the user can add this one.",
       });
     }
     const why = exceptions.namesHost(hostname, port) ? undefined : refusedByName(hostname, port);
@@ -167,9 +167,13 @@ async function resolveHost(hostname: string, resolver: Resolver, signal?: AbortS
   return addresses;
 }
 
+/** In the data of the error: no address was found, so nothing was sent. */
+export const UNRESOLVED = "unresolved";
+
 function unresolved(hostname: string, cause?: unknown) {
   return toolError("unavailable", `The host "${hostname}" cannot be resolved.`, {
     next: "Check the spelling of the host, or try again later.",
+    data: { reason: UNRESOLVED },
     cause,
   });
 }

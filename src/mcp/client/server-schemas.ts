@@ -16,9 +16,7 @@ const MAX_TEXT_LENGTH = 1000;
  */
 export function toUsableSchema(source: unknown): Schema {
   // First, because a schema that is too deep cannot be traversed.
-  const [problem] = lintJsonSchema(source).filter(
-    ({ message }) => message.includes("nested") || message.includes("nodes"),
-  );
+  const problem = lintJsonSchema(source).find(({ isTooLarge }) => isTooLarge);
   if (problem) throw new TypeError(`The schema ${problem.message}.`);
   if (!isObject(source)) throw new TypeError("The schema is not an object.");
   if (JSON.stringify(source).length > MAX_BYTES) throw new TypeError(`The schema is longer than ${MAX_BYTES} bytes.`);

@@ -3,6 +3,7 @@ import { errorCode, toolError, ToolError } from "../../core/error.ts";
 import { disarmText } from "../../core/untrusted-text.ts";
 import type { OpenSocket } from "../../io/net/connections.ts";
 import type { GuardedFetch } from "../../io/net/guarded-fetch.ts";
+import { UNRESOLVED } from "../../io/net/net-guard.ts";
 
 export const MESSAGE_ACTIONS = ["send", "reply", "edit", "delete", "react", "read"] as const;
 export type MessageAction = (typeof MESSAGE_ACTIONS)[number];
@@ -149,14 +150,14 @@ export async function callService(fetch: GuardedFetch, request: ServiceRequest):
   return { status: response.status, json: parse(text), text };
 }
 
-const TELL_USER = "Tell the user; only they can configure this.";
+const TELL_USER = "Only the user can configure this.";
 
 /** The message contains only the error code, because the URL may contain a key. */
 function explain(thrown: unknown, service: string, isRead: boolean): unknown {
   if (!(thrown instanceof ToolError)) return unknownOutcome(service, "the connection failed");
   if (thrown.code === "denied" || thrown.code === "invalid_input") return thrown;
   const code = errorCode(thrown.cause) ?? "";
-  const isUnsent = NOT_SENT.test(code) || thrown.message.includes("cannot be resolved");
+  const isUnsent = NOT_SENT.test(code) || Object(thrown.data).reason === UNRESOLVED;
   if (isRead || isUnsent) {
     const why =
       thrown.code === "timeout" ? "did not respond in time" : `could not be reached${code ? ` (${code})` : ""}`;
