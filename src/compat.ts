@@ -27,7 +27,7 @@ import { ToolCategory } from "./core/category.ts";
 import { type Content, textOf } from "./core/content.ts";
 import { attributeTool, createTool as makeTool, type ToolConfig, type ToolOf, viewedTool } from "./core/create-tool.ts";
 import { declarationOf, type FunctionDeclaration } from "./core/definition.ts";
-import type { ToolFailure } from "./core/error.ts";
+import { failureText, type ToolFailure } from "./core/error.ts";
 import type { EventOf, Listener, ToolEvent, ToolEventType } from "./core/events.ts";
 import { bindGate, findGate } from "./core/gate.ts";
 import { checkKeys, keysOf } from "./core/options.ts";
@@ -135,7 +135,7 @@ export function viewResult(result: Result): ResultView {
   const view: ResultView = { ...result, error: undefined, llmContent: textOf(content), displayContent: display };
   if (details !== undefined) view.result = view.data = details;
   if (result.status === "failed") {
-    view.error = result.error.message;
+    view.error = failureText(result.error);
     view.failure = result.error;
   }
   return view;
@@ -523,7 +523,7 @@ const CALL_EVENTS: Reported = {
   TOOL_CALL_FAILED(event) {
     if (event.type !== "tool_call_failed") return undefined;
     const { callId, toolName, error, durationMs } = event;
-    return { callId, toolName, error: error.message, durationMs };
+    return { callId, toolName, error: failureText(error), durationMs };
   },
   TOOL_COMPLETE(event) {
     const isEnd = event.type === "tool_call_completed" || event.type === "tool_call_failed";

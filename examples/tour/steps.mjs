@@ -234,9 +234,7 @@ export const refuseInput = {
     const unknown = await haft.execute(requested, {});
     page.check(
       ["Misspelt tool", "工具名写错"],
-      unknown.status === "failed" &&
-        unknown.error.code === "tool_not_found" &&
-        unknown.error.message.includes(nearName),
+      unknown.status === "failed" && unknown.error.code === "tool_not_found" && unknown.error.next?.includes(nearName),
       [`refused, offers "${nearName}"`, `正确拒绝，提示 "${nearName}"`],
       unknown.display,
     );

@@ -1,6 +1,6 @@
 import type { CallData } from "../core/call.ts";
 import { firstLine } from "../core/content.ts";
-import { toFailure, toolError, type ToolError } from "../core/error.ts";
+import { failureText, toFailure, toolError, type ToolError } from "../core/error.ts";
 import type { Update } from "../core/events.ts";
 import type { ToolResult } from "../core/result.ts";
 import type { QueuedJob, StoredCall } from "./stored-call.ts";
@@ -167,7 +167,7 @@ export function failedJob({ call, createdAt, startedAt = createdAt }: Job, why: 
     toolName: call.toolName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: error.message }],
+    content: [{ type: "text", text: failureText(error) }],
     display: firstLine(error.message),
     error,
     metadata: {},

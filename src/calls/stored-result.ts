@@ -1,5 +1,5 @@
 import { firstLine } from "../core/content.ts";
-import { failureOf, type ToolFailure } from "../core/error.ts";
+import { failureOf, failureText, type ToolFailure } from "../core/error.ts";
 import { DECIDE } from "../core/questions/user-question.ts";
 import { type FailedResult, type PendingResult, pendingResult, type ToolResult } from "../core/result.ts";
 import type { CallOutcome, StoredCall } from "./stored-call.ts";
@@ -23,33 +23,31 @@ export function refusalOf({ outcome, note, begunAt, toolName, answer, question }
   const why = note ?? answer?.reason;
   if (question?.questions && (outcome === "denied" || outcome === "expired")) {
     const what = outcome === "denied" ? "The user dismissed the question" : "Nobody answered the question";
-    return failureOf("no_answer", `${what}${why ? `: ${why}` : ""}. ${DECIDE}`);
+    return failureOf("no_answer", `${what}${why ? `: ${why}` : ""}`, { next: DECIDE });
   }
   switch (outcome) {
     case "denied":
-      return failureOf(
-        "approval_denied",
-        `Permission denied: a person denied this call${why ? `: ${why}` : ""}. Do not repeat it; ask what to do instead.`,
-      );
+      return failureOf("approval_denied", `Permission denied: a person denied this call${why ? `: ${why}` : ""}`, {
+        next: "Do not repeat it; ask what to do instead.",
+      });
     case "expired":
       return failureOf(
         "approval_expired",
-        `Permission denied: ${why ?? "nobody answered in time"}. The call did not run. ` +
-          "Continue without it, and say that somebody must approve it.",
+        `Permission denied: ${why ?? "nobody answered in time"}. The call did not run.`,
+        { next: "Continue without it, and say that somebody must approve it." },
       );
     case "cancelled":
       return failureOf("cancelled", `The call was cancelled before it ran${why ? `: ${why}` : ""}.`);
     case "changed":
-      return failureOf(
-        "stale",
-        `"${toolName}" did not run: ${why ?? "what was shown to the person changed"}. Make the call again if it is still wanted.`,
-      );
+      return failureOf("stale", `"${toolName}" did not run: ${why ?? "what was shown to the person changed"}`, {
+        next: "Make the call again if it is still wanted.",
+      });
     default: {
       const begun = begunAt === undefined ? "" : ` at ${new Date(begunAt).toISOString()}`;
       return failureOf(
         "unknown_outcome",
-        `"${toolName}" began${begun}, and its process ended before it reported the outcome. ` +
-          "Check its effect first. To make the call again, use a new call id.",
+        `"${toolName}" began${begun}, and its process ended before it reported the outcome.`,
+        { next: "Check its effect first. To make the call again, use a new call id." },
       );
     }
   }
@@ -62,7 +60,7 @@ function failedResult(row: StoredCall, error: ToolFailure): FailedResult {
     toolName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: error.message }],
+    content: [{ type: "text", text: failureText(error) }],
     display: firstLine(error.message),
     error,
     metadata: {},

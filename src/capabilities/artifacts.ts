@@ -131,6 +131,6 @@ async function orNotFound<T>(read: () => Promise<T>): Promise<T> {
     return await read();
   } catch (error) {
     const isMissing = error instanceof ToolError && (error.code === "path_not_found" || error.code === "bad_range");
-    throw isMissing ? new ApiError("not_found", error.message) : error;
+    throw isMissing ? new ApiError("not_found", error.summary, error.next) : error;
   }
 }

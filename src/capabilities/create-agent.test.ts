@@ -245,7 +245,7 @@ describe("an end", () => {
     const refused = Object.assign(new Error("no such key"), { statusCode: 401, isRetryable: false });
     const { agent } = open([{ calls: [{ name: "add", input: { a: 1, b: 2 } }] }, refused]);
     const answer = await agent.run("go");
-    expect(answer).toMatchObject({ stop: "error", error: { message: expect.stringContaining("Check the API key") } });
+    expect(answer).toMatchObject({ stop: "error", error: { next: expect.stringContaining("Check the API key") } });
     expect(answer.messages).toHaveLength(3);
   });
 

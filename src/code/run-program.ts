@@ -1,6 +1,5 @@
-import { errorMessage } from "../core/error.ts";
+import { errorMessage, failureText } from "../core/error.ts";
 import { textOf } from "../core/content.ts";
-import type { ToolFailure } from "../core/error.ts";
 import { isForPerson, type PendingResult, type ToolResult } from "../core/result.ts";
 import type { ProgramBudget, Spent } from "./program-budget.ts";
 import type { CodeThread, ProgramRequest, Settled, ThreadAnswer, ThreadLimits } from "./code-thread.ts";
@@ -249,7 +248,8 @@ function readResult(step: number, result: ToolResult): Settled {
   if (result.status === "pending") {
     return refused(step, `${result.toolName} answers later, and its result does not reach this program.`);
   }
-  const { code, message, data }: ToolFailure = result.error;
+  const { code, data } = result.error;
+  const message = failureText(result.error);
   return { step, ok: false, value: toJson({ code, message, data, output: textOf(result.content) }) };
 }
 

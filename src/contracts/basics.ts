@@ -160,7 +160,10 @@ export const ToolFailure = named(
   "ToolFailure",
   z.strictObject({
     code: CallErrorCode,
+    /** What happened. */
     message: z.string(),
+    /** What to do about it. */
+    next: z.string().optional(),
     /** Who must act. */
     actor: z.enum(["model", "policy", "caller", "tool", "runtime"]),
     /** Whether the same call may succeed later. */

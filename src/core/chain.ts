@@ -1,7 +1,7 @@
 import type { InferOutput, SchemaSource } from "../schema/infer.ts";
 import { createTool, type ToolConfig, type ToolOf } from "./create-tool.ts";
 import { textOf } from "./content.ts";
-import { failureOf, toFailure, toolError } from "./error.ts";
+import { failureOf, failureText, toFailure, toolError } from "./error.ts";
 import type { ToolOutput, ToolResult } from "./result.ts";
 import type { ToolContext } from "./tool.ts";
 
@@ -72,7 +72,8 @@ function stopped(steps: readonly ChainStep[], index: number, result: ToolResult)
     return { content, pending: result.pending, metadata };
   }
   if (result.status === "completed") throw new Error("A completed step does not stop a chain.");
-  const message = `${where} failed: ${result.error.message}`;
-  const error = { ...failureOf(result.error.code, message), data: { step: index + 1, tool: steps[index]!.tool } };
-  return { content: message, details: result.details, error, metadata };
+  const { code, message, next } = result.error;
+  const data = { step: index + 1, tool: steps[index]!.tool };
+  const error = failureOf(code, `${where} failed: ${message}`, { next, data });
+  return { content: failureText(error), details: result.details, error, metadata };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   ERROR_CODES,
+  failureText,
   isErrorCode,
   toFailure,
   ToolError,
@@ -34,6 +35,15 @@ describe("the named errors", () => {
 });
 
 describe("toFailure", () => {
+  test("keeps what happened and what to do apart, and the text of a result joins them", () => {
+    const thrown = toolError("busy", "It is busy", { next: "Wait." });
+    expect(thrown).toMatchObject({ message: "It is busy. Wait.", summary: "It is busy", next: "Wait." });
+    expect(toFailure(thrown)).toMatchObject({ message: "It is busy", next: "Wait." });
+    const older = Object.assign(toolError("busy", "It is busy. Wait."), { summary: undefined });
+    expect(toFailure(older)).toMatchObject({ message: "It is busy. Wait." });
+    expect(failureText(toFailure(thrown))).toBe(thrown.message);
+  });
+
   test("keeps code, data and message of our own errors", () => {
     expect(toFailure(toolError("busy", "later", { data: { n: 1 } }))).toEqual({
       code: "busy",

@@ -75,8 +75,10 @@ export type ErrorActor = (typeof ERROR_CODES)[ErrorCode]["actor"];
 export interface ToolFailure {
   /** From the closed table. */
   code: ErrorCode;
-  /** What happened, then what to do next, for the model. */
+  /** What happened. */
   message: string;
+  /** What to do about it. `failureText` joins both for a model. */
+  next?: string;
   /** Who must act. */
   actor: ErrorActor;
   /** Whether the same call may succeed later. */
@@ -89,7 +91,7 @@ export interface ToolFailure {
 
 export interface ToolErrorOptions {
   code?: ErrorCode;
-  /** What the reader should do next; joined to the message. */
+  /** What the reader should do next. */
   next?: string;
   data?: unknown;
 }
@@ -97,7 +99,7 @@ export interface ToolErrorOptions {
 /** Marks errors of every copy of Haft in this process. */
 const MARK = Symbol.for("haft/error/1");
 
-/** Haft's error class; `code` says what happened and who must act. */
+/** Haft's error class; `code` says what happened and who must act. `message` is whole, because loggers show nothing else. */
 export class ToolError extends Error {
   /** `instanceof ToolError` is also true for the errors of another copy of Haft. */
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -111,6 +113,10 @@ export class ToolError extends Error {
 
   /** From the closed table. */
   readonly code: ErrorCode;
+  /** What happened: `message` without `next`. */
+  readonly summary: string;
+  /** What to do about it. */
+  readonly next?: string;
   /** Further facts for programs. */
   readonly data?: unknown;
 
@@ -121,9 +127,11 @@ export class ToolError extends Error {
     cause?: unknown,
     options: ToolErrorOptions = {},
   ) {
-    super(options.next ? joinSentences(message, options.next) : message, cause === undefined ? undefined : { cause });
+    super(failureText({ message, next: options.next }), cause === undefined ? undefined : { cause });
     this.name = "ToolError";
     this.code = options.code ?? "failed";
+    this.summary = message;
+    if (options.next) this.next = options.next;
     if (options.data !== undefined) this.data = options.data;
   }
 }
@@ -149,8 +157,10 @@ export class ToolNotFoundError extends ToolError {
 
 /** The input does not fit the schema. */
 export class ToolValidationError extends ToolError {
-  constructor(toolName: string, validationErrors: unknown, next?: string) {
-    super(toolName, "Parameter validation failed", validationErrors, {
+  /** `problems` is the list of `validationErrors` as text. */
+  constructor(toolName: string, validationErrors: unknown, problems?: string, next?: string) {
+    const message = failureText({ message: "Parameter validation failed", next: problems });
+    super(toolName, message, validationErrors, {
       code: "invalid_input",
       next,
       data: validationErrors,
@@ -193,15 +203,18 @@ export function toFailure(thrown: unknown): ToolFailure {
   try {
     if (thrown instanceof ToolError) {
       const code = isErrorCode(thrown.code) ? thrown.code : "failed";
-      const failure = failureOf(code, String(thrown.message), String(thrown.name));
+      // The error of an older copy of Haft has no summary.
+      const failure = failureOf(code, String(thrown.summary ?? thrown.message), { name: String(thrown.name) });
+      if (thrown.next !== undefined) failure.next = String(thrown.next);
       if (thrown.data !== undefined) failure.data = toPlainData(thrown.data).value;
       return failure;
     }
     if (thrown instanceof Error)
-      return failureOf("failed", String(thrown.message) || String(thrown.name), String(thrown.name));
-    return failureOf("failed", typeof thrown === "string" ? thrown : `The tool threw ${describe(thrown)}.`, "Error");
+      return failureOf("failed", String(thrown.message) || String(thrown.name), { name: String(thrown.name) });
+    const message = typeof thrown === "string" ? thrown : `The tool threw ${describe(thrown)}.`;
+    return failureOf("failed", message, { name: "Error" });
   } catch {
-    return failureOf("failed", "The tool threw something that cannot be read.", "Error");
+    return failureOf("failed", "The tool threw something that cannot be read.", { name: "Error" });
   }
 }
 
@@ -210,9 +223,29 @@ export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === "string" && Object.hasOwn(ERROR_CODES, code);
 }
 
-export function failureOf(code: ErrorCode, message: string, name = "ToolError"): ToolFailure {
+export function failureOf(
+  code: ErrorCode,
+  message: string,
+  { name = "ToolError", next, data }: { name?: string; next?: string; data?: unknown } = {},
+): ToolFailure {
   const { actor, retryable } = ERROR_CODES[code];
-  return { code, message, actor, retryable, name };
+  const failure: ToolFailure = { code, message, actor, retryable, name };
+  if (next !== undefined) failure.next = next;
+  if (data !== undefined) failure.data = data;
+  return failure;
+}
+
+/** What happened and what to do, as one text for a model. */
+export function failureText({ message, next }: { message: string; next?: string | undefined }): string {
+  if (!next) return message;
+  if (message.endsWith("\n")) return `${message}${next}`;
+  return /[.!?…:]$/.test(message) ? `${message} ${next}` : `${message}. ${next}`;
+}
+
+/** What is wrong with an input, one line each. Empty if the failure has no such list. */
+export function issuesOf({ data }: Pick<ToolFailure, "data">): string[] {
+  const { issues } = Object(data) as { issues?: unknown };
+  return Array.isArray(issues) ? issues.map(String) : [];
 }
 
 /** The message of an error, or the thrown value as text. */
@@ -223,11 +256,6 @@ export function errorMessage(thrown: unknown): string {
 /** The `code` of a system error (`ENOENT`) or a tool error; undefined if the value has none. */
 export function errorCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : undefined;
-}
-
-function joinSentences(first: string, second: string): string {
-  if (first.endsWith("\n")) return `${first}${second}`;
-  return /[.!?…:]$/.test(first) ? `${first} ${second}` : `${first}. ${second}`;
 }
 
 function describe(value: unknown): string {

@@ -1,6 +1,6 @@
 import { type Call, toolOf } from "./call.ts";
 import { type Content, firstLine, text } from "./content.ts";
-import { toFailure, ToolError, type ToolFailure } from "./error.ts";
+import { failureText, toFailure, ToolError, type ToolFailure } from "./error.ts";
 
 /** One call's outcome, as plain JSON: it crosses a queue, HTTP and MCP unchanged. */
 export type ToolResult<Details = unknown> = CompletedResult<Details> | FailedResult | PendingResult;
@@ -113,7 +113,7 @@ export function failed(call: Call, failure: ToolFailure): FailedResult {
     toolName: call.tool?.name ?? call.requestedName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: failure.message }],
+    content: [{ type: "text", text: failureText(failure) }],
     display: firstLine(failure.message),
     error: failure,
     metadata: {},

@@ -123,7 +123,7 @@ describe("the limits", () => {
         code: "busy",
         actor: "runtime",
         retryable: true,
-        message: expect.stringContaining("Wait for other calls"),
+        next: expect.stringContaining("Wait for other calls"),
       },
     });
     expect(haft.load()).toEqual({ running: 1, waiting: 2 });

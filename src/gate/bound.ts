@@ -1,5 +1,6 @@
 import { type Call, type Caller, toolOf } from "../core/call.ts";
 import type { Content, TokenCounter } from "../core/content.ts";
+import { failureText } from "../core/error.ts";
 import { DEFAULT_RESULT_TOKENS, estimatedTokens } from "../core/results/estimated-tokens.ts";
 import { formatJson } from "../core/results/format-json.ts";
 import { showCall } from "../core/results/next-call.ts";
@@ -141,7 +142,7 @@ interface Gap {
 function fits(result: ToolResult, budget: Budget): boolean {
   if (!textFits(result.content, budget)) return false;
   // A tool may throw its whole output as one message.
-  return result.status !== "failed" || textFits([{ type: "text", text: result.error.message }], budget);
+  return result.status !== "failed" || textFits([{ type: "text", text: failureText(result.error) }], budget);
 }
 
 /** A character is at most three bytes, and a token at least one, so most content needs no counting. */
@@ -160,7 +161,8 @@ function textFits(content: readonly Content[], { bytes: maxBytes, tokens: maxTok
 
 function longestText({ content, ...result }: ToolResult): string {
   const shown = content.map((block) => readable(block) ?? "").join("\n");
-  return result.status === "failed" && result.error.message.length > shown.length ? result.error.message : shown;
+  const failure = result.status === "failed" ? failureText(result.error) : "";
+  return failure.length > shown.length ? failure : shown;
 }
 
 /** The text of a block that a model reads: a resource may hold a whole file. */

@@ -278,7 +278,7 @@ describe("a call of a process that has disappeared", () => {
   test("has an unknown outcome and does not run again", async () => {
     const { haft, runs } = await left({});
     expect(await haft.execute("count", {}, { id: "x", caller })).toMatchObject({
-      error: { code: "unknown_outcome", message: expect.stringContaining("Check its effect first") },
+      error: { code: "unknown_outcome", next: expect.stringContaining("Check its effect first") },
     });
     expect(runs()).toBe(1);
   });

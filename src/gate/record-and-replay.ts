@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Call, type Caller, toolOf } from "../core/call.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { definitionParts } from "../core/definition.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { failureText, toolError, type ToolError } from "../core/error.ts";
 import type { ToolEvent, Update } from "../core/events.ts";
 import { canonicalJson, toPlainData } from "../core/json.ts";
 import { hideSecretsIn } from "../core/secrets/mask-secrets.ts";
@@ -280,7 +280,7 @@ function outputOf({ callId, result }: RecordedCall): ToolOutput {
     result.status === "failed" &&
     result.error.code === "bad_output" &&
     first?.type === "text" &&
-    first.text === result.error.message;
+    first.text === failureText(result.error);
   return structuredClone({
     content: isRepeated ? rest : result.content,
     display: result.display,

@@ -109,8 +109,8 @@ function unwritten(call: Call, cause: unknown): ToolResult | undefined {
     note(call, "unrecorded", why);
     return undefined;
   }
-  const message = `The call was not run because it could not be recorded (${why}). Make the store writable, then call again.`;
-  return failed(call, failureOf("not_recorded", message));
+  const message = `The call was not run because it could not be recorded (${why})`;
+  return failed(call, failureOf("not_recorded", message, { next: "Make the store writable, then call again." }));
 }
 
 /** What a store reports if it cannot be written. Other errors end the call. */

@@ -187,10 +187,9 @@ function finish(call: GateCall, host: RunHost, result: ToolResult): void {
 }
 
 function badOutput(call: Call, result: ToolResult, issues: string[]): ToolResult {
-  const message =
-    `The tool ran, but its output does not match its output schema: ${issues.join("; ")}. ` +
-    "Its effects may have happened: check before calling it again.";
-  const failure = failed(call, { ...failureOf("bad_output", message), data: { issues } });
+  const message = `The tool ran, but its output does not match its output schema: ${issues.join("; ")}`;
+  const next = "Its effects may have happened: check before calling it again.";
+  const failure = failed(call, failureOf("bad_output", message, { next, data: { issues } }));
   failure.details = result.details;
   return failure;
 }

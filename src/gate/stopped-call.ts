@@ -1,6 +1,6 @@
 import { toolOf } from "../core/call.ts";
 import { textOf } from "../core/content.ts";
-import { ERROR_CODES, failureOf, toFailure, toolError, ToolError, type ToolFailure } from "../core/error.ts";
+import { ERROR_CODES, failureOf, toFailure, toolError, ToolError } from "../core/error.ts";
 import { failed, type FailedResult, fromThrown, type ToolResult } from "../core/result.ts";
 import type { CallGroup, StoppableCall } from "../core/gate.ts";
 import type { GateCall } from "./gate-call.ts";
@@ -13,6 +13,8 @@ const REPEATABLE_GRACE_MS = 250;
  * The outcome of a call that was stopped while its tool ran: by its caller, its time limit or shutdown. If the tool may have
  * had an effect, only the tool's own answer counts; without one the outcome is unknown (docs/decisions/0024).
  */
+
+const CHECK_EFFECT = "Check its effect before you call it again.";
 
 /** Whether the stopped call can be made again without doing anything twice. */
 export function isRepeatable(call: GateCall, why: ToolError): boolean {
@@ -36,9 +38,8 @@ export function graceOf(call: GateCall, why: ToolError, { graceMs }: Timeouts): 
 export function withoutAnswer(call: GateCall, why: ToolError, graceMs: number): FailedResult {
   if (isRepeatable(call, why)) return fromThrown(call, why);
   if (call.settled) {
-    const message =
-      "The tool ran, but its output could not be checked in time. Check its effect before you call it again.";
-    return failed(call, failureOf("bad_output", message));
+    const message = "The tool ran, but its output could not be checked in time";
+    return failed(call, failureOf("bad_output", message, { next: CHECK_EFFECT }));
   }
   return unknownOutcome(call, why, `It had not ended ${Math.round(graceMs)} ms later.`);
 }
@@ -51,8 +52,8 @@ export function thrownAfterStop(call: GateCall, why: ToolError, thrown: unknown)
   if (isOwnError(thrown, why)) {
     // By this code the tool says that it has done nothing.
     if (thrown.code === "cancelled" && !call.hasNestedEffects) {
-      const failure = failureOf(why.code, `${reasonOf(call, why)}. ${toFailure(thrown).message}`, why.name);
-      return failed(call, failure);
+      const { message, next } = toFailure(thrown);
+      return failed(call, failureOf(why.code, `${reasonOf(why)}. ${message}`, { name: why.name, next }));
     }
     if (thrown.code !== "cancelled" && !ERROR_CODES[thrown.code]?.retryable) return fromThrown(call, thrown);
   }
@@ -65,15 +66,15 @@ export function returnedAfterStop(call: GateCall, why: ToolError, result: ToolRe
   const { isListening } = call.running ?? {};
   if (!isListening || result.status === "pending") return result;
   if (result.status === "completed") {
-    const warning = `${reasonOf(call, why)}. The tool was asked to stop and returned this; it may be incomplete.`;
+    const warning = `${reasonOf(why)}. The tool was asked to stop and returned this; it may be incomplete.`;
     result.metadata = { ...result.metadata, warnings: [...(result.metadata.warnings ?? []), warning] };
     return result;
   }
-  const { code, message, retryable, data } = result.error;
+  const { code, message, next, retryable, data } = result.error;
   if (code === "cancelled") {
     // It has stopped in the middle and says what it has done.
-    const failure = failureOf(why.code, `${reasonOf(call, why)}. ${message}`, why.name);
-    return withOutput(failed(call, { ...failure, retryable: false, data }), result);
+    const failure = failureOf(why.code, `${reasonOf(why)}. ${message}`, { name: why.name, next, data });
+    return withOutput(failed(call, { ...failure, retryable: false }), result);
   }
   return retryable ? withOutput(unknownOutcome(call, why, `It ended with: ${sentence(message)}`), result) : result;
 }
@@ -95,25 +96,17 @@ function unknownOutcome(call: GateCall, why: ToolError, known: string): FailedRe
   const begunAt = call.startedAt + Math.round(call.begunMonotonic - call.startedMonotonic);
   const sentences = [
     `It is not known whether ${name} took effect.`,
-    `It began at ${new Date(begunAt).toISOString()} and was stopped: ${sentence(reasonOf(call, why))}`,
+    `It began at ${new Date(begunAt).toISOString()} and was stopped: ${sentence(reasonOf(why))}`,
     known,
-    "Check its effect before you call it again.",
   ];
-  const failure: ToolFailure = failureOf("unknown_outcome", sentences.filter((part) => part !== "").join(" "));
-  failure.data = { tool: name, begunAt, stoppedBy: why.code };
-  return failed(call, failure);
+  const data = { tool: name, begunAt, stoppedBy: why.code };
+  const message = sentences.filter((part) => part !== "").join(" ");
+  return failed(call, failureOf("unknown_outcome", message, { next: CHECK_EFFECT, data }));
 }
 
 /** Without the advice for a call that can be made again. */
-function reasonOf({ timeoutMs }: GateCall, why: ToolError): string {
-  switch (why.code) {
-    case "timeout":
-      return `Tool execution timed out after ${timeoutMs}ms`;
-    case "shutdown":
-      return "The runtime is shutting down";
-    default:
-      return why.message.replace(/\.$/, "");
-  }
+function reasonOf(why: ToolError): string {
+  return toFailure(why).message.replace(/\.$/, "");
 }
 
 function sentence(text: string): string {
@@ -165,11 +158,6 @@ export class StoppedTogether implements CallGroup {
 export function cancelledBy(reason: unknown): ToolError {
   // A closing worker: the call was not cancelled and may be made again.
   if (reason instanceof ToolError && reason.code === "shutdown") return reason;
-  const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${explanationOf(reason)}` : "";
+  const why = reason instanceof Error && reason.name !== "AbortError" ? `: ${toFailure(reason).message}` : "";
   return toolError("cancelled", `The caller cancelled the call${why}`, { cause: reason });
-}
-
-/** Without the advice of a tool error, which is not for this caller. */
-function explanationOf(reason: Error): string {
-  return reason instanceof ToolError ? (reason.message.split(/(?<=[.!?])\s/)[0] ?? "") : reason.message;
 }

@@ -1,6 +1,6 @@
 import { type Call, toolOf } from "../core/call.ts";
 import { type Content, firstLine, isContentList, text, textOf } from "../core/content.ts";
-import { failureOf, isErrorCode, toFailure, type ToolFailure } from "../core/error.ts";
+import { failureOf, failureText, isErrorCode, toFailure, type ToolFailure } from "../core/error.ts";
 import { isJsonPrimitive, MAX_CONTENT_TEXT_LENGTH, type PlainData, toPlainData } from "../core/json.ts";
 import {
   type CompletedResult,
@@ -85,7 +85,7 @@ export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput 
 function readData(value: unknown): ReadOutput {
   if (value instanceof Error) {
     const failure = toFailure(value);
-    return { ...output([text(failure.message)], undefined, firstLine(failure.message)), error: failure };
+    return { ...output([text(failureText(failure))], undefined, firstLine(failure.message)), error: failure };
   }
   const plain = toPlainData(value);
   const shown = typeof plain.value === "string" ? plain.value : (JSON.stringify(plain.value) ?? "");
@@ -113,8 +113,8 @@ function brokenIn({ faults, cuts }: PlainData): string[] {
 
 /** The effect has happened, so the readable part stays in addition to the error. */
 function unreadable(faults: readonly string[]): ToolFailure {
-  const message = `The tool ran, but its output is not plain data: ${faults.join("; ")}. Its effects may have happened.`;
-  return { ...failureOf("bad_output", message), data: { faults: [...faults] } };
+  const message = `The tool ran, but its output is not plain data: ${faults.join("; ")}`;
+  return failureOf("bad_output", message, { next: "Its effects may have happened.", data: { faults: [...faults] } });
 }
 
 function readShaped(value: object, declaresOutput: boolean): ReadOutput | undefined {
@@ -212,17 +212,19 @@ function readSeed(fields: Record<string, unknown>, shown: unknown, display: unkn
   read.metadata = { ...read.metadata, ...asFields(toPlainData(fields["metadata"]).value) };
   if (fields["success"] === false) {
     read.error = readFailure(fields["error"] ?? "The tool reported a failure without saying why.");
-    if (textOf(read.content) === "") read.content = [{ type: "text", text: read.error.message }];
+    if (textOf(read.content) === "") read.content = [{ type: "text", text: failureText(read.error) }];
   }
   return read;
 }
 
 function readFailure(error: unknown): ToolFailure {
   if (isObject(error)) {
-    const { code, message, data } = error;
+    const { code, message, next, data } = error;
     if (isErrorCode(code)) {
-      const known = failureOf(code, String(message ?? "The tool failed."));
-      return data === undefined ? known : { ...known, data: toPlainData(data).value };
+      return failureOf(code, String(message ?? "The tool failed."), {
+        next: typeof next === "string" ? next : undefined,
+        data: data === undefined ? undefined : toPlainData(data).value,
+      });
     }
     return failureOf(
       "failed",

@@ -1,6 +1,7 @@
 import { type } from "arktype";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { textOf } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
 import type { SchemaSource } from "../schema/infer.ts";
 import { createHaft } from "../runtime.ts";
@@ -472,8 +473,9 @@ describe("the message of a refusal", () => {
     expect(message).toMatch(/^Parameter validation failed/);
     for (const path of ["path: ", "edits[0].old: ", "edits[1].old: ", "limit: "])
       expect(message).toContain(`\n${path}`.trimStart());
-    expect(message).toContain('"echo" takes { path: string, edits: array, limit?: number }');
-    expect(message).toContain("Correct the call");
+    const shown = textOf(result.content);
+    expect(shown).toContain(message);
+    expect(shown).toContain('"echo" takes { path: string, edits: array, limit?: number }. Correct the call');
     expect(result.status === "failed" && (result.error.data as { issues: string[] }).issues).toHaveLength(4);
   });
 

@@ -8,6 +8,7 @@ import type { AnyTool } from "../core/tool.ts";
 import { isObject, type JsonSchema, resolveRef } from "../schema/json-schema.ts";
 import { admitsUnknown, itemAt, propertiesOf, typesOf } from "../schema/schema-properties.ts";
 import { formatIssues, pathText, type SchemaIssue, type Validation } from "../schema/schema.ts";
+import { isUnknownProperty } from "../schema/validation-messages.ts";
 import { acceptInput, repairInput } from "./repair-input.ts";
 
 /** Max depth of nested unions; deeper ones are not narrowed. */
@@ -263,10 +264,9 @@ function unknownOf(tool: AnyTool): UnknownParameters {
 
 function invalid(tool: AnyTool, problems: readonly string[], issues: readonly SchemaIssue[]): ToolError {
   // The search for unknown parameters gives better messages: it suggests similar names.
-  const said =
-    problems.length > 0 ? issues.filter(({ message }) => !message.startsWith("has the unknown propert")) : issues;
+  const said = problems.length > 0 ? issues.filter((issue) => !isUnknownProperty(issue)) : issues;
   const all = [...formatIssues(said), ...problems];
-  return new ToolValidationError(tool.name, { issues: all }, `${all.join("\n")}\n${expected(tool)}`);
+  return new ToolValidationError(tool.name, { issues: all }, `${all.join("\n")}\n`, expected(tool));
 }
 
 /** The tool's parameters in one line: enough to correct most calls. */

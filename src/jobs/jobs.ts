@@ -261,7 +261,8 @@ class JobService {
     if (hasEnded(before) || before.state === "running" || job.startedAt !== before.startedAt) return;
     if (state === "cancelled") await endJob({ ...job, id, state }, cancelledJob(id, reason), this.#options);
     else if (result?.status === "failed" && result.error.code === "unknown_outcome") {
-      const why = toolError("unknown_outcome", result.error.message);
+      const { message, next } = result.error;
+      const why = toolError("unknown_outcome", message, { next });
       await endJob({ ...job, id, state }, why, this.#options);
     }
   }

@@ -644,7 +644,7 @@ function fitResult(result: ToolResult): string {
     content: [{ type: "text", text }],
     metadata: { warnings: warnings.slice(-1), spill, known },
     ...(result.status === "failed"
-      ? { error: { ...result.error, message: result.error.message.slice(0, 1000), data: undefined } }
+      ? { error: { ...result.error, message: result.error.message.slice(0, 1000), next: undefined, data: undefined } }
       : {}),
   });
 }

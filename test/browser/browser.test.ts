@@ -266,7 +266,7 @@ test("says how to get a browser where there is none, after rules have had their 
     const open = await at.browse({ action: "open", url: `${at.origin}/` });
     expect(open).toMatchObject({
       success: false,
-      error: { code: "unavailable", message: expect.stringContaining("Install") },
+      error: { code: "unavailable", next: expect.stringContaining("Install") },
     });
     const silent = { mode: "dontAsk" as const };
     const click = await at.browse({ action: "act", kind: "click", ref: "e1" }, silent);

@@ -1,6 +1,6 @@
 import type { PluginSource } from "../../config/plugins.ts";
 import type { CallAuthority, Caller } from "../../core/call.ts";
-import { isErrorCode, toFailure, ToolError, type ToolFailure } from "../../core/error.ts";
+import { failureText, isErrorCode, toFailure, ToolError, type ToolFailure } from "../../core/error.ts";
 import type { PluginManifest } from "../../core/plugin.ts";
 import type { Signature } from "../../core/signature.ts";
 import type { AnyTool, TaintLabel, ToolPermission } from "../../core/tool.ts";
@@ -118,8 +118,9 @@ export function sendError(thrown: unknown): SentError {
   if (thrown instanceof ToolError) return { failure, isToolError: true };
   // A plugin has its own copy of Haft, so also of the class.
   if (thrown instanceof Error && "toolName" in thrown && "code" in thrown && isErrorCode(thrown.code)) {
-    const data = "data" in thrown ? thrown.data : undefined;
-    const copy = new ToolError("", thrown.message, undefined, { code: thrown.code, data });
+    const { summary, next, data } = thrown as Partial<ToolError>;
+    const message = typeof summary === "string" ? summary : thrown.message;
+    const copy = new ToolError("", message, undefined, { code: thrown.code, next, data });
     return { failure: { ...toFailure(copy), name: thrown.name }, isToolError: true };
   }
   return { failure, isToolError: false };
@@ -133,9 +134,9 @@ function isSentError(value: unknown): value is SentError {
 }
 
 export function receiveError({ failure, isToolError, isAbort }: SentError): Error {
-  const { message, code, data, name } = failure;
-  if (isAbort) return new AbortReason("", message, undefined, { code, data });
-  const error = isToolError ? new ToolError("", message, undefined, { code, data }) : new Error(message);
+  const { message, code, next, data, name } = failure;
+  if (isAbort) return new AbortReason("", message, undefined, { code, next, data });
+  const error = isToolError ? new ToolError("", message, undefined, { code, next, data }) : new Error(message);
   error.name = name;
   return error;
 }
@@ -257,7 +258,7 @@ export class Sent extends Error {
   readonly error: SentError;
 
   constructor(error: SentError) {
-    super(error.failure.message);
+    super(failureText(error.failure));
     this.error = error;
   }
 }

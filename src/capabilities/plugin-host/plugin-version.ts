@@ -6,7 +6,7 @@ import { digestPlugin } from "../../config/code-digests.ts";
 import { type UserOptions, userPaths } from "../../config/user-paths.ts";
 import { toolOf } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
-import { errorMessage } from "../../core/error.ts";
+import { errorMessage, failureText } from "../../core/error.ts";
 import { canonicalJson } from "../../core/json.ts";
 import type { ToolResult } from "../../core/result.ts";
 import type { Middleware, Stage, StageHooks } from "../../core/stage.ts";
@@ -212,8 +212,8 @@ export class PluginVersions {
     }
     for (const version of this.#all) more.push(...[(await version.check()) ?? []].flat());
     if (more.length === 0) return result;
-    const text = [result.error.message, ...more].join(" ");
-    return { ...result, content: [{ type: "text", text }], error: { ...result.error, message: text } };
+    const error = { ...result.error, next: [result.error.next ?? [], ...more].flat().join(" ") };
+    return { ...result, content: [{ type: "text", text: failureText(error) }], error };
   }
 }
 

@@ -449,6 +449,8 @@ function denied(call: Call, { reason, rule, origin }: Verdict): ToolError {
     toolOf(call).name,
     `${reason}${by}${from}`,
     "Do not repeat it or try it another way; ask what to do instead.",
+    "denied",
+    { data: { decidedBy: "policy" } },
   );
 }
 

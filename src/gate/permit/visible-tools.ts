@@ -96,6 +96,8 @@ function denied(tool: AnyTool, { reason }: Pick<LayerOpinion, "reason">): ToolPe
     tool.name,
     `tool "${tool.name}" is not allowed by policy (${reason})`,
     "Do not call it again; use another tool, or tell the user why you need it.",
+    "denied",
+    { data: { decidedBy: "policy" } },
   );
 }
 

@@ -64,7 +64,7 @@ export async function planUndo(
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
       const { path, next } = change;
-      conflicts.push({ change, path, reason: "denied", expected: next, found: { kind: "other" }, why: error.message });
+      conflicts.push({ change, path, reason: "denied", expected: next, found: { kind: "other" }, why: error.summary });
     }
   }
   return { steps, conflicts };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import { toFailure, toolError, type ToolError } from "../../core/error.ts";
+import { failureText, toFailure, toolError, type ToolError } from "../../core/error.ts";
 import type { MaybePromise } from "../../core/stage.ts";
 import { type Files, filesOfCommands, type FoundEntry } from "./files.ts";
 import { isAlive } from "./temporary-file.ts";
@@ -486,9 +486,13 @@ function busy(): ToolError {
 }
 
 function failedPartway(error: unknown, left: string | undefined): ToolError {
-  const { code, message, data } = toFailure(error);
+  const { code, message, next, data } = toFailure(error);
   if (left === undefined) {
-    return toolError(code, message, { next: "Nothing of this call was undone.", data, cause: error });
+    return toolError(code, failureText({ message, next: "Nothing of this call was undone." }), {
+      next,
+      data,
+      cause: error,
+    });
   }
   return toolError("io_error", `The undo failed halfway (${message}) and could not be rolled back: ${left}`, {
     next: "Check the changes of this undo before you continue.",

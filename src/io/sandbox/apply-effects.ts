@@ -1,4 +1,4 @@
-import { toFailure, toolError, type ToolError } from "../../core/error.ts";
+import { failureText, toFailure, toolError, type ToolError } from "../../core/error.ts";
 import type { Files, FoundEntry } from "../files/files.ts";
 import { type EntryState, isSameState } from "../files/undo-store.ts";
 import type { Effect } from "./effects.ts";
@@ -133,8 +133,10 @@ function withOwnerAccess(state: EntryState): EntryState {
 }
 
 function failedPartway(error: unknown, isLeft: boolean): ToolError {
-  const { code, message, data } = toFailure(error);
-  if (!isLeft) return toolError(code, message, { next: "Nothing was applied.", data, cause: error });
+  const { code, message, next, data } = toFailure(error);
+  if (!isLeft) {
+    return toolError(code, failureText({ message, next: "Nothing was applied." }), { next, data, cause: error });
+  }
   return toolError("io_error", `Applying the effects of the command failed halfway (${message})`, {
     next: "Not everything could be restored. Check the changes of this call with haft undo.",
     data,

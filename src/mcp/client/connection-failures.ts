@@ -1,4 +1,4 @@
-import { errorMessage, toolError, ToolError } from "../../core/error.ts";
+import { errorMessage, toFailure, toolError, ToolError } from "../../core/error.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { TOO_LONG } from "./stdio-transport.ts";
 import { shownText } from "./tool-definition.ts";
@@ -12,7 +12,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
   const text = shownText(errorMessage(error), MAX_MESSAGE_LENGTH);
   if (isSignInNeeded(error)) {
     return toolError("denied", `MCP server "${server}" requires a sign-in (${text})`, {
-      next: "Ask the person to sign in to it, and repeat the call only after that.",
+      next: "A person must sign in to it first. Repeat the call only after that.",
       data: { signIn: true },
       cause: error,
     });
@@ -21,7 +21,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
     return toolError("cancelled", `The call of MCP server "${server}" was cancelled`, { cause: error });
   if (error instanceof RangeError) {
     return toolError("bad_output", `MCP server "${server}" sent data that is nested too deeply`, {
-      next: "Tell the person: the server must be fixed.",
+      next: "Only the person who runs the server can fix this.",
       cause: error,
     });
   }
@@ -35,7 +35,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
     case "INVALID_RESULT":
     case "UNSUPPORTED_RESULT_TYPE":
       return toolError("bad_output", `MCP server "${server}" sent an answer that violates the protocol: ${text}`, {
-        next: "Tell the person: the server must be fixed.",
+        next: "Only the person who runs the server can fix this.",
         cause: error,
       });
     case "INPUT_REQUIRED_ROUNDS_EXCEEDED":
@@ -53,7 +53,7 @@ export function explainFailure(error: unknown, server: string): ToolError {
 export function reasonOf(failure: unknown): string {
   const { cause } = fieldsOf(failure);
   if (!(failure instanceof ToolError) || failure.code !== "unavailable" || !(cause instanceof Error)) {
-    return errorMessage(failure);
+    return toFailure(failure).message;
   }
   return withRoot(shownText(cause.message, MAX_MESSAGE_LENGTH), cause.cause);
 }
@@ -73,7 +73,7 @@ function explainRpcError(code: number, text: string, server: string, cause: unkn
   }
   if (/structured content|output ?schema/i.test(text)) {
     return toolError("bad_output", `MCP server "${server}" violated its own output schema: ${text}`, {
-      next: "Its effects may have happened. Tell the person.",
+      next: "Its effects may have happened: check them before you go on.",
       cause,
     });
   }

@@ -190,7 +190,8 @@ function readResult(result: MCPCallResult, client: Pick<ToolCaller, "explainRefu
     // A person sees that something was hidden there. A terminal would interpret control codes.
     display: showHiddenCharacters(stripTerminalCodes(firstLine(rawText(blocks) ?? joined))),
   };
-  if (isError) output.error = failureOf("failed", joined || "The tool failed without a reason.", "MCPToolError");
+  if (isError)
+    output.error = failureOf("failed", joined || "The tool failed without a reason.", { name: "MCPToolError" });
   return output;
 }
 

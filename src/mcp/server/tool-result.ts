@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { Content } from "../../core/content.ts";
+import { failureText } from "../../core/error.ts";
 import type { FailedResult, PendingResult, ToolResult } from "../../core/result.ts";
 import { isObject, type JsonSchema } from "../../schema/json-schema.ts";
 import type { NoAnswer } from "./question-form.ts";
@@ -106,8 +107,9 @@ function writeBlock(block: Content): Block {
 }
 
 function withMessage({ error }: FailedResult, content: Block[]): Block[] {
-  const isIncluded = content.some((block) => block.type === "text" && block.text.includes(error.message));
-  return isIncluded ? content : [{ type: "text", text: error.message }, ...content];
+  const text = failureText(error);
+  const isIncluded = content.some((block) => block.type === "text" && block.text.includes(text));
+  return isIncluded ? content : [{ type: "text", text }, ...content];
 }
 
 function metaOf(result: ToolResult): Record<string, unknown> {

@@ -443,12 +443,12 @@ async function callModel(
 
 /** Explains a model error to the person who runs the agent. */
 function explainModelFailure(error: unknown, modelId: string): ToolFailure {
-  if (error instanceof ToolError) return failureOf(error.code, error.message, error.name);
+  if (error instanceof ToolError) return { ...toFailure(error), data: undefined };
   const status = statusOf(error);
   const text = error instanceof Error ? error.message : typeof error === "string" ? error : "unknown reason";
   const code: ErrorCode = isRetryable(error) ? "unavailable" : "failed";
-  const message = `The model ${modelId} gave no answer: ${text.replace(/\.$/, "")}. ${nextStep(status)}`;
-  return failureOf(code, message, error instanceof Error ? error.name : "Error");
+  const message = `The model ${modelId} gave no answer: ${text.replace(/\.$/, "")}`;
+  return failureOf(code, message, { name: error instanceof Error ? error.name : "Error", next: nextStep(status) });
 }
 
 function nextStep(status: number | undefined): string {
@@ -588,13 +588,16 @@ function findExceededLimit(
   if (tokens !== undefined && inputTokens + outputTokens >= tokens) return reached(`${tokens} tokens`, "tokens");
   if (maxCost === undefined) return undefined;
   if (costUsd === undefined) {
-    return failureOf("invalid_input", "The cost is limited, but the model's prices are unknown: set `prices`.");
+    return failureOf("invalid_input", "The cost is limited, but the model's prices are unknown", {
+      next: "Set `prices`.",
+    });
   }
   return costUsd >= maxCost ? reached(`${maxCost} US dollars`, "costUsd") : undefined;
 }
 
 function reached(what: string, key: keyof AgentLimits): ToolFailure {
-  return failureOf("too_large", `The run reached its limit of ${what}. To continue, run again or raise ${key}.`);
+  const next = `To continue, run again or raise ${key}.`;
+  return failureOf("too_large", `The run reached its limit of ${what}`, { next });
 }
 
 /** A warning to a model that repeats itself, or the reason why it is stopped. */

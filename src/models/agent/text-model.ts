@@ -124,8 +124,8 @@ function countCalls(parts: readonly MessagePart[]): number {
   return parts.filter((part): part is ToolCallPart => part.type === "tool_call").length;
 }
 
-function asError({ code, message, data }: ToolFailure): ToolError {
-  return toolError(code, message, { data });
+function asError({ code, message, next, data }: ToolFailure): ToolError {
+  return toolError(code, message, { next, data });
 }
 
 interface TextCallingOptions {

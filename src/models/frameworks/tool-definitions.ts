@@ -1,7 +1,7 @@
 import { type Content, textOf } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import { declarationOf } from "../../core/definition.ts";
-import { ToolError } from "../../core/error.ts";
+import { failureText, ToolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
 import { gateOf } from "../../core/gate.ts";
 import { jsonResult } from "../../core/result.ts";
@@ -45,9 +45,12 @@ export function toToolDefinitions(tools: Iterable<AnyTool>): ToolDefinition[] {
           return jsonResult({ status: "pending", tool: name, message, pending: result.pending });
         }
         if (result.error.code === "cancelled" && signal?.aborted) {
-          throw new ToolError(name, result.error.message, signal.reason, { code: "cancelled" });
+          throw new ToolError(name, result.error.message, signal.reason, {
+            code: "cancelled",
+            next: result.error.next,
+          });
         }
-        return jsonResult({ status: "error", tool: name, error: result.error.message });
+        return jsonResult({ status: "error", tool: name, error: failureText(result.error) });
       },
     };
   });

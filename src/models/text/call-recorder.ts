@@ -1,4 +1,4 @@
-import { failureOf, toFailure, type ToolFailure } from "../../core/error.ts";
+import { failureOf, issuesOf, toFailure, type ToolFailure } from "../../core/error.ts";
 import { parseJson } from "../../core/parse-json.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { Malformed, type Source } from "./text-source.ts";
@@ -193,8 +193,9 @@ export function inputFrom(json: string): Record<string, unknown> {
   try {
     input = parseJson(json === "" ? "{}" : json);
   } catch (thrown) {
-    const { code, message } = toFailure(thrown);
-    throw new Malformed(message.replace(/^Parameter validation failed: /, "").replace(/\.$/, ""), code);
+    const failure = toFailure(thrown);
+    const [issue = failure.message] = issuesOf(failure);
+    throw new Malformed(issue, failure.code);
   }
   if (!isObject(input)) throw new Malformed("its arguments are not an object");
   return input;

@@ -94,8 +94,8 @@ export function createCallSubagentTool({ agents, maxDepth = DEFAULT_MAX_DEPTH }:
       const details = { agent, ...outcome };
       if (outcome.stop === "aborted") throw toolError("cancelled", `The subagent "${agent}" was stopped`);
       if (outcome.stop === "error") {
-        const why = error?.message ?? "unknown reason";
-        throw toolError(error?.code ?? "failed", `The subagent "${agent}" failed: ${why}`, { data: details });
+        const { code = "failed", message = "unknown reason", next } = error ?? {};
+        throw toolError(code, `The subagent "${agent}" failed: ${message}`, { next, data: details });
       }
       return { content: [text([outcome.text, ...remarks(outcome, error)].filter(Boolean).join("\n\n"))], details };
     },

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { textOf } from "../../core/content.ts";
+import { failureText } from "../../core/error.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createArtifactManager } from "./artifact-manager.ts";
@@ -15,7 +16,7 @@ function open(store = new MemoryArtifactStore()) {
 }
 
 function shown(result: ToolResult): string {
-  return result.status === "failed" ? `${result.error.code}: ${result.error.message}` : textOf(result.content);
+  return result.status === "failed" ? `${result.error.code}: ${failureText(result.error)}` : textOf(result.content);
 }
 
 test("a document is created, updated and rewritten, and every version can be read", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { textOf } from "../../core/content.ts";
 import type { createHaft } from "../../runtime.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { createConversationTools } from "./conversation-tools.ts";
@@ -182,7 +183,9 @@ describe("ask_user", () => {
     await vi.waitFor(async () => expect(await waiting.approvals.list("pending")).toHaveLength(1));
     await waiting.clock.advance(5000);
     expect((await asked).result).toMatchObject({ status: "failed", error: { code: "no_answer" } });
-    expect((await asked).result.display).toMatch(/Nobody answered the question: .* within 5 s. Decide yourself/);
+    expect(textOf((await asked).result.content)).toMatch(
+      /Nobody answered the question: .* within 5 s. Decide yourself/,
+    );
   });
 
   test("an approver of the runtime answers at once", async () => {

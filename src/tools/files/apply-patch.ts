@@ -2,7 +2,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { createTool } from "../../core/create-tool.ts";
-import { toFailure, toolError, ToolError } from "../../core/error.ts";
+import { failureText, toFailure, toolError, ToolError } from "../../core/error.ts";
 import type { Files } from "../../io/files/files.ts";
 import type { FileInfo } from "../../io/files/open-file.ts";
 import { decodeText, encodeText, isBinary } from "../../io/files/text-encoding.ts";
@@ -429,9 +429,13 @@ async function rollBack(undo: readonly UndoStep[]): Promise<string[]> {
 }
 
 function failedPartway(error: unknown, left: readonly string[]): ToolError {
-  const { code, message, data } = toFailure(error);
+  const { code, message, next, data } = toFailure(error);
   if (left.length === 0) {
-    return toolError(code, message, { next: "Nothing of the patch was applied.", data, cause: error });
+    return toolError(code, failureText({ message, next: "Nothing of the patch was applied." }), {
+      next,
+      data,
+      cause: error,
+    });
   }
   return toolError(
     "io_error",

@@ -141,7 +141,7 @@ test("a concurrent write between read and write is not lost", async () => {
 test("a miss shows similar lines, an ambiguity lists its lines; neither changes anything", async () => {
   const { edit, text } = stage({ "a.txt": "alpha beta\nsame\nsame\n" }, { requireRead: false });
   const miss = await edit({ path: "a.txt", old_string: "alpha bet4", new_string: "x" });
-  expect(miss).toMatchObject({ error: { code: "no_match", message: expect.stringContaining("alpha beta") } });
+  expect(miss).toMatchObject({ error: { code: "no_match", next: expect.stringContaining("alpha beta") } });
   expect(textOf(miss.content)).toContain("was not found in a.txt");
   const twice = await edit({ path: "a.txt", old_string: "same", new_string: "x" });
   expect(twice).toMatchObject({ error: { code: "ambiguous", data: { lines: [2, 3] } } });

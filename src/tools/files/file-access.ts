@@ -85,7 +85,7 @@ export async function failWithSuggestion(error: unknown, files: Files, path: str
   if (near.length === 0) throw error;
   const [first = ""] = near;
   const hidden = nameHiddenDifference(basename(first), basename(path), { have: "its name", want: "the given one" });
-  throw toolError("path_not_found", error.message, {
+  throw toolError("path_not_found", error.summary, {
     next: `Did you mean ${near.join(" or ")}?${hidden ? ` It looks the same, but ${hidden}.` : ""}`,
     data: { near },
     cause: error,

@@ -83,7 +83,11 @@ test("a large image is scaled, and the result names both sizes", async () => {
 test("an image with too many pixels is not decoded, and the error names the command that scales it", async () => {
   const { read } = stage({ "bomb.png": png(8000, 8000, deflateSync(Buffer.alloc(10))) });
   expect(await read({ path: "bomb.png" })).toMatchObject({
-    error: { code: "too_large", message: expect.stringMatching(/cannot be scaled: more than 24000000 pixels.*magick/) },
+    error: {
+      code: "too_large",
+      message: expect.stringContaining("cannot be scaled: more than 24000000 pixels"),
+      next: expect.stringContaining("magick"),
+    },
   });
 });
 

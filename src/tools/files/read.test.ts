@@ -161,10 +161,10 @@ test("a missing file gets suggestions", async () => {
 test("a refused path has both standard phrases and lists the allowed paths", async () => {
   const { read } = stage({ ".env": "TOKEN=1\n" });
   for (const path of ["/etc/passwd", "../x", ".env", "/proc/self/environ"]) {
-    const { error } = (await read({ path })) as { error?: { code: string; message: string } };
+    const { error } = (await read({ path })) as { error?: { code: string; message: string; next: string } };
     expect(error?.code).toBe("path_denied");
     expect(error?.message).toMatch(/^Permission denied: Access denied/);
-    expect(error?.message).toContain('Allowed paths: "." (the workspace)');
+    expect(error?.next).toContain('Allowed paths: "." (the workspace)');
   }
 });
 

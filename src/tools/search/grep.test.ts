@@ -275,11 +275,15 @@ test("an invalid pattern is refused with the reason and an alternative", async (
   plant({ "a.txt": "f(x\n" });
   const result = await open().execute("grep", { pattern: "f(x" });
   expect(result).toMatchObject({
-    error: { code: "bad_pattern", message: expect.stringMatching(/unclosed group.*fixed_strings/) },
+    error: {
+      code: "bad_pattern",
+      message: expect.stringContaining("unclosed group"),
+      next: expect.stringContaining("fixed_strings"),
+    },
   });
   expect((await grep({ pattern: "f(x", fixed_strings: true })).count).toBe(1);
   expect(await open().execute("grep", { pattern: "a\nb" })).toMatchObject({
-    error: { message: expect.stringContaining("multiline") },
+    error: { next: expect.stringContaining("multiline") },
   });
   expect(await open().execute("grep", { pattern: "a", type: "nosuchtype" })).toMatchObject({
     error: { code: "invalid_input" },

@@ -75,7 +75,7 @@ describe("web_fetch", () => {
     });
     expect((await call({ url: `${origin}/pdf` })).result).toMatchObject({ error: { code: "bad_encoding" } });
     expect((await call({ url: origin })).result).toMatchObject({
-      error: { code: "failed", message: expect.stringContaining("http_get") },
+      error: { code: "failed", next: expect.stringContaining("http_get") },
     });
   });
 

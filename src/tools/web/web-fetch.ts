@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../../core/clock.ts";
 import { text } from "../../core/content.ts";
 import { createTool } from "../../core/create-tool.ts";
 import type { ToolDialect } from "../../core/tool.ts";
-import { toFailure, toolError, type ToolFailure } from "../../core/error.ts";
+import { failureText, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import { resultTokensOf } from "../../core/results/next-call.ts";
 import { startWithin } from "../../core/results/text-window.ts";
 import { wrapUntrusted } from "../../core/untrusted-text.ts";
@@ -183,7 +183,9 @@ export function createWebFetchTool(dependencies: WebFetchDependencies) {
       });
       const failed = pages.filter((page) => "error" in page);
       return {
-        content: pages.map((page) => text("error" in page ? `${page.url}: ${page.error.message}` : showPage(page))),
+        content: pages.map((page) =>
+          text("error" in page ? `${page.url}: ${failureText(page.error)}` : showPage(page)),
+        ),
         display: `Fetched ${pages.length - failed.length} of ${pages.length}: ${urls.join(" ")}`,
         details: { pages },
         error: failed.length === pages.length && failed[0] ? failed[0].error : undefined,

@@ -190,7 +190,7 @@ function refused(call: Call, { reason, origin }: Verdict): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
     `a hook of ${origin} refused this call: ${reason}`,
-    "Do not repeat it unchanged; follow the reason, or tell the user.",
+    "Do not repeat it unchanged; follow the reason.",
   );
 }
 
@@ -199,7 +199,7 @@ function broken(call: Call, what: string): ToolError {
   return new ToolPermissionError(
     toolOf(call).name,
     `the call has not run: ${what}`,
-    "Tell the user that these hooks are broken.",
+    "These hooks are broken; only the user can repair them.",
   );
 }
 
@@ -246,7 +246,7 @@ function replace(result: ToolResult, { answer }: HookResult): ToolResult {
     content,
     display: firstLine(shown),
     ...(isData ? { details: value } : {}),
-    ...(rest.status === "failed" ? { error: failureOf(rest.error.code, shown, rest.error.name) } : {}),
+    ...(rest.status === "failed" ? { error: failureOf(rest.error.code, shown, { name: rest.error.name }) } : {}),
   } as ToolResult;
 }
 
@@ -264,8 +264,9 @@ function isTextContent(value: unknown): value is { type: "text"; text: string } 
 function withhold(call: Call, { hook, failed: failure }: HookResult): ToolResult {
   const message =
     `The tool has run, but its output is withheld: the hook "${hook.name}" of ${hook.origin} failed ` +
-    `(${failure?.why}). Do not repeat the call; tell the user that the hook is broken.`;
-  return failed(call, failureOf("denied", message, "ToolPermissionError"));
+    `(${failure?.why})`;
+  const next = "Do not repeat the call; only the user can repair the hook.";
+  return failed(call, failureOf("denied", message, { name: "ToolPermissionError", next }));
 }
 
 function listOf(value: unknown): unknown[] {

@@ -1,4 +1,4 @@
-import { errorMessage } from "../../../core/error.ts";
+import { errorMessage, failureText } from "../../../core/error.ts";
 import { type Call, toolOf } from "../../../core/call.ts";
 import { textOf } from "../../../core/content.ts";
 import type { ToolResult } from "../../../core/result.ts";
@@ -195,6 +195,6 @@ function responseOf(result: ToolResult): Record<string, unknown> {
   response["success"] = result.success;
   response["content"] = textOf(result.content);
   // Only for failures: the details of a completed result may contain an `error`.
-  if (result.status === "failed") response["error"] = result.error.message;
+  if (result.status === "failed") response["error"] = failureText(result.error);
   return response;
 }
