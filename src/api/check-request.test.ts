@@ -12,7 +12,7 @@ test("the scope of the endpoint is required, unless it is public or needs any to
   expect(() => checkScope(server.health, { ...reader, scopes: [] })).not.toThrow();
   expect(() => checkScope(session.show, { ...reader, scopes: [] })).not.toThrow();
   expect(() => checkScope(jobs.cancel, reader)).toThrow(
-    'POST /api/jobs/{id}/cancel needs the scope "call", and the token "ci" has read',
+    'This request needs the scope "call", and the token "ci" has read',
   );
 });
 

@@ -6,8 +6,8 @@ import { type Identity, requireScope } from "../contracts/identity.ts";
 import { checkQuery } from "./query.ts";
 
 /** Separate from `checkInput`, so a server can refuse a request before it reads the body. */
-export function checkScope({ scope, method, path }: Endpoint, identity: Identity): void {
-  if (scope !== "public" && scope !== "authenticated") requireScope(identity, scope, `${method} ${path}`);
+export function checkScope({ scope }: Endpoint, identity: Identity): void {
+  if (scope !== "public" && scope !== "authenticated") requireScope(identity, scope, "This request");
 }
 
 const NO_QUERY = z.strictObject({});

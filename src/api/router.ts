@@ -4,7 +4,7 @@ import type { Contract, Endpoint } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { ANONYMOUS, type Identity } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
-import { ToolError } from "../core/error.ts";
+import { issuesOf, ToolError } from "../core/error.ts";
 import { parseJson } from "../core/parse-json.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { byRoute, checkInput, checkScope, selectVariant, type Variants } from "./check-request.ts";
@@ -80,7 +80,9 @@ export class Router {
     const loaded = options.handlersOf(resource);
     const handlers = (loaded instanceof Promise ? await loaded : loaded) as Handlers | undefined;
     if (!handlers) {
-      throw new ApiError("not_here", `This server has no ${resource}`, "GET /api/server lists the parts that it has.");
+      throw new ApiError("not_here", `This server has no ${resource}`, "GET /api/server lists the parts that it has.", {
+        data: { list: "server" },
+      });
     }
     const found = first.scope === "public" ? ANONYMOUS : options.authenticate(incoming);
     const identity = found instanceof Promise ? await found : found;
@@ -181,7 +183,8 @@ async function readJson(incoming: IncomingMessage, maxBytes: number): Promise<un
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     const code = error.code === "input_too_large" ? "too_large" : "bad_request";
-    throw new ApiError(code, error.message.replace("Parameter validation failed: the input", "The body"));
+    const [issue = error.summary] = issuesOf(error);
+    throw new ApiError(code, `The body cannot be used: ${issue}`, error.next);
   }
 }
 

@@ -4,7 +4,7 @@ import { hasEnded, type Job } from "../calls/job.ts";
 import { RowJobs } from "../calls/row-jobs.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { Handlers } from "../contracts/contract.ts";
-import { ApiError } from "../contracts/errors.ts";
+import { notFound } from "../contracts/errors.ts";
 import { type Identity, requireScope } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { JobDetail, JobFrame, JobInfo, JobWait } from "../contracts/jobs.ts";
@@ -81,7 +81,7 @@ export function createJobsApi({ haft, clock }: JobsApiOptions): Handlers<Contrac
     // A store may fail on a NUL character, and keeps none.
     const job = id.includes("\0") ? undefined : await all.get(id);
     if (job) return job;
-    throw new ApiError("not_found", "There is no such job", "Look at GET /api/jobs.");
+    throw notFound("There is no such job", "jobs");
   };
 
   /** Jobs of others need the scope `admin`. */

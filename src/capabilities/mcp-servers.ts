@@ -18,7 +18,7 @@ import { ConfigError, showPath } from "../config/problems.ts";
 import { mcpServerDigest } from "../config/trust-items.ts";
 import { openTrustStore, trustStatus } from "../config/trust.ts";
 import { type UserOptions, userPaths } from "../config/user-paths.ts";
-import { ApiError } from "../contracts/errors.ts";
+import { ApiError, notFound } from "../contracts/errors.ts";
 import type { Handlers } from "../contracts/contract.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type {
@@ -299,7 +299,7 @@ function checkName(name: string): void {
 }
 
 function unknownServer(name: string): ApiError {
-  return new ApiError("not_found", `There is no MCP server "${name}"`, "GET /api/mcp lists them.");
+  return notFound(`There is no MCP server "${name}"`, "mcp");
 }
 
 /** What is wrong with a configuration is the reader's to fix, not a fault of the server. */

@@ -3,7 +3,7 @@ import { errorMessage } from "../core/error.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { McpServerConfig } from "../mcp/server-config.ts";
 import type { Handlers } from "../contracts/contract.ts";
-import { ApiError } from "../contracts/errors.ts";
+import { ApiError, notFound } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { McpActionRequest } from "../contracts/mcp.ts";
 import type { QuestionInfo } from "../contracts/questions.ts";
@@ -217,7 +217,7 @@ export function createMcpApi({
 
 function checkServer(hub: McpHub, server: string): void {
   if (hub.status().some(({ name }) => name === server)) return;
-  throw new ApiError("not_found", `There is no MCP server "${server}"`, "GET /api/mcp lists them.");
+  throw notFound(`There is no MCP server "${server}"`, "mcp");
 }
 
 /** Recorded before it is done; if it then fails, that is recorded too. */
@@ -271,7 +271,7 @@ export function createQuestionsApi(questions: ServerQuestions): Handlers<Contrac
     // A store may fail on a NUL character, and keeps none.
     const found = id.includes("\0") ? undefined : await questions.get(id);
     if (found) return found;
-    throw new ApiError("not_found", "There is no such question", "Look at GET /api/questions.");
+    throw notFound("There is no such question", "questions");
   };
   return {
     list: async ({ query: { state } }) => ({ items: (await questions.list(state)).map(infoOf).reverse() }),

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/load-config.ts";
 import type { ChannelInfo } from "../contracts/channels.ts";
 import type { Handlers } from "../contracts/contract.ts";
-import { ApiError } from "../contracts/errors.ts";
+import { notFound } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { Clock } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
@@ -72,7 +72,7 @@ export function createChannelsApi({ channels, start }: ChannelsApiOptions): Hand
     list: () => ({ items: channels.map(infoOf) }),
     test({ params, body: { to, text = TEST_TEXT }, identity }) {
       const channel = channels.find(({ name }) => name === params.name);
-      if (!channel) throw new ApiError("not_found", "There is no such channel", "GET /api/channels lists them.");
+      if (!channel) throw notFound("There is no such channel", "channels");
       const input = { action: "send", channel: channel.name, to: to ?? infoOf(channel).targets[0], text };
       // The user may approve and requested it, so nobody else is asked.
       return start({ tool: "message", input, mode: "bypassPermissions" }, identity).result;

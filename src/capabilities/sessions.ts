@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Handlers } from "../contracts/contract.ts";
-import { ApiError } from "../contracts/errors.ts";
+import { ApiError, notFound } from "../contracts/errors.ts";
 import { type Identity, requireMode, requireScope } from "../contracts/identity.ts";
 import type { Contracts } from "../contracts/index.ts";
 import type { AgentSessionInfo } from "../contracts/sessions.ts";
@@ -127,7 +127,7 @@ export function createSessionsApi(
   const find = async (key: string): Promise<ObservedSession> => {
     const session = await all.get(key);
     if (session) return session;
-    throw new ApiError("not_found", `There is no session "${key}"`, "Look at GET /api/sessions.");
+    throw notFound(`There is no session "${key}"`, "sessions");
   };
 
   /** Sessions of others need the scope `admin`: a message acts with the rights of the owner. */
@@ -182,7 +182,9 @@ export function createSessionsApi(
         };
       } catch (error) {
         // The client cannot change that no model answers here.
-        if (error instanceof ToolError && error.code === "unavailable") throw new ApiError("conflict", error.message);
+        if (error instanceof ToolError && error.code === "unavailable") {
+          throw new ApiError("conflict", error.summary, error.next);
+        }
         throw error;
       }
     },

@@ -7,9 +7,8 @@ import { countOf } from "../core/results/count-of.ts";
 import type { Update } from "../core/events.ts";
 import { isForPerson, type ToolResult } from "../core/result.ts";
 import type { Invocation } from "./command.ts";
-import { errorCode } from "../core/error.ts";
-import { explainToPeople } from "./for-people.ts";
-import { CommandError, EXIT, exitCodeOf, isApiError } from "./exit-codes.ts";
+import { errorCode, failureText } from "../core/error.ts";
+import { CommandError, EXIT, exitCodeOf, explainFailedCall, isApiError } from "./exit-codes.ts";
 import { askQuestion, watchQuestions } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
 import { isInteractive, type Terminal } from "./terminal.ts";
@@ -238,7 +237,7 @@ export function showResult(
     );
   if (output.format !== "text") return exitCodeOf(result);
   if (result.status === "failed") {
-    const { message, next } = explainToPeople(result.error, safeLine(result.toolName));
+    const { message, next } = explainFailedCall(result.error, safeLine(result.toolName));
     const { code } = result.error;
     const failed = output.paintStderr("red", `${safeLine(result.toolName)} failed`);
     output.notice(`${failed}${code === "failed" ? "" : ` (${code})`}: ${safe(message)}`);
@@ -279,7 +278,7 @@ function showPending({ pending: { kind, id }, toolName }: ToolResult & { status:
 function contentLines(result: ToolResult): string[] {
   const shown = result.content.map((block) => safe(textOfBlock(block))).filter((text) => text !== "");
   // The error message goes to stderr.
-  if (result.status === "failed") return shown.filter((text) => text !== safe(result.error.message));
+  if (result.status === "failed") return shown.filter((text) => text !== safe(failureText(result.error)));
   return shown;
 }
 

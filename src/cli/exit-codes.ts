@@ -1,8 +1,7 @@
 import type { ApiError } from "../contracts/errors.ts";
-import { ERROR_CODES, isErrorCode, ToolError } from "../core/error.ts";
+import { ERROR_CODES, type ErrorCode, isErrorCode, issuesOf, ToolError, type ToolFailure } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { UsageError } from "./arguments.ts";
-import { wordForPeople } from "./for-people.ts";
 
 /** For scripts. The numbers never change. */
 export const EXIT = {
@@ -72,7 +71,7 @@ export function explainFailure(thrown: unknown): Failure {
   if (thrown instanceof CommandError) return { ...thrown.failure, message: thrown.message };
   if (isApiError(thrown)) return explainApiError(thrown);
   if (thrown instanceof ToolError)
-    return { exitCode: EXIT.failed, code: thrown.code, message: wordForPeople(thrown.message) };
+    return { exitCode: EXIT.failed, code: thrown.code, message: thrown.summary, next: thrown.next };
   if (!(thrown instanceof Error)) return { exitCode: EXIT.failed, code: "failed", message: String(thrown) };
   const isPortTaken = (thrown.cause as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE";
   return {
@@ -83,15 +82,45 @@ export function explainFailure(thrown: unknown): Failure {
   };
 }
 
-function explainApiError({ status, code, message, next }: ApiError): Failure {
+/** What to do at a terminal, for failures whose own advice is for a model. */
+const AT_TERMINAL: Partial<Record<ErrorCode, (failure: ToolFailure, tool: string) => string | undefined>> = {
+  invalid_input: (_failure, tool) => `\`haft tools describe ${tool}\` shows its parameters, with examples.`,
+  not_read: () =>
+    "Tools change only files that were read in the same session: with `haft serve` running, call read and this tool with the same --session NAME.",
+  stale: () => "Read the file again in the same --session, then repeat the command.",
+  plan_mode: () => "Use another --mode to change something.",
+  denied: ({ data, next }, tool) =>
+    Object(data).decidedBy === "policy" ? `\`haft policy explain ${tool}\` shows which rule decides.` : next,
+  approval_denied: () => undefined,
+  approval_expired: () => undefined,
+  exit_code: () => undefined,
+};
+
+/** A failed call for a person: what happened, and what to do at a terminal. */
+export function explainFailedCall(failure: ToolFailure, tool: string): { message: string; next?: string } {
+  const { code, message, next } = failure;
+  const issues = code === "invalid_input" ? issuesOf(failure) : [];
+  const explain = AT_TERMINAL[code];
+  return {
+    message: issues.length > 0 ? issues.map(withoutTypeNames).join("\n") : message,
+    next: explain ? explain(failure, tool) : next,
+  };
+}
+
+/** Zod reports a missing value by its type. */
+function withoutTypeNames(issue: string): string {
+  return issue.replace(/^(\S+): Invalid input: expected (\w+), received undefined$/, "$1 is missing ($2)");
+}
+
+function explainApiError({ status, code, message, next, data }: ApiError): Failure {
   return {
     exitCode: exitCodeOfApiError(status, code),
     code,
-    message: wordForPeople(message.replace(/^(?:GET|POST|DELETE) \/api\S* needs/, "This needs")),
+    message,
     next:
       status === 401
         ? "Set HAFT_TOKEN to a token of that server: `haft token create NAME` makes one."
-        : asCommand(next),
+        : listingCommand(data, next),
   };
 }
 
@@ -111,10 +140,10 @@ const COMMAND_OF: Readonly<Record<string, string>> = {
 };
 
 /** A hint that names a request is for programs. */
-function asCommand(next: string | undefined): string | undefined {
-  const resource = /\b(?:GET|POST|DELETE) \/api\/(\w+)/.exec(next ?? "")?.[1];
-  if (resource === undefined) return next;
-  const command = COMMAND_OF[resource];
+function listingCommand(data: unknown, next: string | undefined): string | undefined {
+  const { list } = Object(data) as { list?: string };
+  if (list === undefined) return next;
+  const command = COMMAND_OF[list];
   return command === undefined ? undefined : `Look at \`${command}\`.`;
 }
 

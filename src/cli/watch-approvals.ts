@@ -9,8 +9,7 @@ import { errorMessage } from "../core/error.ts";
 import type { ToolResult } from "../core/result.ts";
 import { promptForAnswers } from "./answer-questions.ts";
 import type { Invocation } from "./command.ts";
-import { EXIT, explainFailure, isApiError } from "./exit-codes.ts";
-import { explainToPeople } from "./for-people.ts";
+import { EXIT, explainFailedCall, explainFailure, isApiError } from "./exit-codes.ts";
 import { cut, widthOf, wrap } from "./layout.ts";
 import { answerQuestion, openQuestions, showQuestion } from "./mcp-questions.ts";
 import { type Output, safe, safeLine } from "./output.ts";
@@ -386,7 +385,8 @@ class ApprovalWatch {
   #resultLines({ id, toolName }: ApprovalInfo, result: ToolResult): string[] {
     const paint = this.#output.paintStderr;
     const style = result.status === "completed" ? "green" : result.status === "failed" ? "red" : "yellow";
-    const text = result.status === "failed" ? explainToPeople(result.error, toolName).message : textOf(result.content);
+    const text =
+      result.status === "failed" ? explainFailedCall(result.error, toolName).message : textOf(result.content);
     const lines = safe(text.trim()).split("\n");
     const rest = lines.length > MAX_RESULT_LINES ? [`⟨${countOf(lines.length - MAX_RESULT_LINES, "more line")}⟩`] : [];
     return [

@@ -77,6 +77,11 @@ export class ApiError extends Error {
   }
 }
 
+/** `list`: the resource whose list has what exists. Clients name it in their own way. */
+export function notFound(message: string, list: string): ApiError {
+  return new ApiError("not_found", message, `GET /api/${list} lists what there is.`, { data: { list } });
+}
+
 function statusOf(code: string): number {
   if (code === "unreachable") return 0;
   return Object.hasOwn(HTTP_STATUS, code) ? HTTP_STATUS[code as ApiErrorCode] : 500;

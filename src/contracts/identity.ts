@@ -25,6 +25,7 @@ export function requireScope({ name, scopes }: Identity, scope: Scope, what = "T
     "forbidden",
     `${what} needs the scope "${scope}", and the token "${name}" has ${scopes.join(", ") || "none"}`,
     "Use a token that has it.",
+    { data: { scope } },
   );
 }
 

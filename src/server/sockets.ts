@@ -275,7 +275,7 @@ function parse(text: string): unknown {
   try {
     return parseJson(text);
   } catch (error) {
-    throw error instanceof ToolError ? new ApiError("bad_request", error.message) : error;
+    throw error instanceof ToolError ? new ApiError("bad_request", error.summary, error.next) : error;
   }
 }
 
@@ -284,7 +284,7 @@ function requestOf(message: unknown): string {
   return typeof request === "string" ? request.slice(0, 256) : "";
 }
 
-function clientError({ code, message }: ToolError): ApiError {
-  if (code === "conflict") return new ApiError("conflict", message);
-  return new ApiError(code === "busy" ? "too_many_requests" : "bad_request", message);
+function clientError({ code, summary, next }: ToolError): ApiError {
+  if (code === "conflict") return new ApiError("conflict", summary, next);
+  return new ApiError(code === "busy" ? "too_many_requests" : "bad_request", summary, next);
 }

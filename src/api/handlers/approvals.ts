@@ -14,7 +14,7 @@ import type {
 } from "../../contracts/approvals.ts";
 import type { ToolResult } from "../../contracts/basics.ts";
 import type { HandlerRequest, Handlers } from "../../contracts/contract.ts";
-import { ApiError } from "../../contracts/errors.ts";
+import { ApiError, notFound } from "../../contracts/errors.ts";
 import { type Identity, requireScope } from "../../contracts/identity.ts";
 import { errorMessage } from "../../core/error.ts";
 import { RuleSet } from "../../gate/permit/rules/rule-set.ts";
@@ -33,7 +33,7 @@ export function createApprovalsApi(haft: Haft): Handlers<typeof approvals> {
     // A store may fail on a NUL character, and keeps none.
     const approval = id.includes("\0") ? undefined : await haft.approvals.get(id);
     if (approval) return approval;
-    throw new ApiError("not_found", "There is no such approval", "Look at GET /api/approvals.");
+    throw notFound("There is no such approval", "approvals");
   };
 
   const answer = async (

@@ -1,4 +1,4 @@
-import { ApiError } from "../../contracts/errors.ts";
+import { ApiError, notFound } from "../../contracts/errors.ts";
 import {
   CallFacetName,
   type CallFrame,
@@ -128,7 +128,7 @@ export function createCallsApi({ haft, runner, history, undoable }: CallsApiOpti
     },
     cancel({ params: { id: callId }, identity }) {
       if (runner.cancel(callId, identity)) return { callId };
-      throw new ApiError("not_found", "This call is not running here", "Look at GET /api/calls?status=running.");
+      throw notFound("This call is not running here", "calls");
     },
     replay: async (request) => execute(await replayOf(request.params.id, request.body, request.identity), request),
     replayStream: async ({ params, body, identity, signal }) =>
@@ -145,7 +145,7 @@ function shownTo<C extends Pick<RecentCall, "caller" | "result" | "display">>({ 
 }
 
 function unknownCall(): ApiError {
-  return new ApiError("not_found", "This call is unknown, or was deleted", "Look at GET /api/calls.");
+  return notFound("This call is unknown, or was deleted", "calls");
 }
 
 /** How often the record is read for the end of a call of another process. */

@@ -5,7 +5,7 @@ import { isOneLine } from "../../calls/approval.ts";
 import type { ConfigSource } from "../../config/sources.ts";
 import type { Verdict } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
-import { ApiError } from "../../contracts/errors.ts";
+import { ApiError, notFound } from "../../contracts/errors.ts";
 import type {
   ExplainRequest,
   Explanation,
@@ -241,8 +241,7 @@ export function createPolicyApi(
         ? decision === "allow" && grants.list().some((grant) => grant.rule === rule && grant.session === session)
         : isSaved(origin) &&
           ruleSet.rules().some(({ text, list, origin: from }) => text === rule && list === decision && from === origin);
-      if (!exists)
-        throw new ApiError("not_found", "This rule was not saved here", "Edit its file, or look at GET /api/policy.");
+      if (!exists) throw new ApiError("not_found", "This rule was not saved here", "Edit its file.");
       if (isGrant) {
         if (to && to.decision !== "allow")
           throw new ApiError("bad_request", "A rule of a session can only allow", "Revoke it, and add another rule.");
@@ -321,7 +320,7 @@ function rejectMalformed({ rule, decision }: NewRuleRequest): void {
 /** What would happen to a call, and why. */
 export async function explainCall(haft: Haft, request: ExplainRequest, user: string): Promise<Explanation> {
   const { tool, input = {}, mode, session } = request;
-  if (!haft.registry.get(tool)) throw new ApiError("not_found", "There is no such tool", "Look at GET /api/tools.");
+  if (!haft.registry.get(tool)) throw notFound("There is no such tool", "tools");
   const { verdict, layers, steps } = await haft.policy.explain(tool, input, { mode, caller: { user, session } });
   return {
     verdict,

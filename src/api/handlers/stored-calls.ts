@@ -1,6 +1,6 @@
 import type { Page } from "../../contracts/basics.ts";
 import type { CallFilter, CallOrigin, CallStatus } from "../../contracts/calls.ts";
-import { type ErrorCode, isErrorCode, toFailure, toolError } from "../../core/error.ts";
+import { isErrorCode, toFailure, toolError, type ToolFailure } from "../../core/error.ts";
 import type { PendingResult, ToolResult } from "../../core/result.ts";
 import type { AuditEntry, AuditLog, CallFacets, CallFilter as LogFilter } from "../../gate/audit-log.ts";
 import { isObject } from "../../schema/json-schema.ts";
@@ -224,9 +224,9 @@ export function resultOf({ at, callId = "", toolName = "", status, data }: Audit
 }
 
 function failureOf(status: string, error: unknown) {
-  const { code, message } = (isObject(error) ? error : {}) as { code?: ErrorCode; message?: string };
+  const { code, message, next } = (isObject(error) ? error : {}) as Partial<ToolFailure>;
   if (status === "unknown") return toFailure(toolError("unknown_outcome", "The process of the call ended"));
-  return toFailure(toolError(isErrorCode(code) ? code : "failed", message ?? "The call failed"));
+  return toFailure(toolError(isErrorCode(code) ? code : "failed", message ?? "The call failed", { next }));
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -1,12 +1,12 @@
 import { ApiError, type ErrorAnswer } from "../../contracts/errors.ts";
-import { ERROR_CODES, type ErrorCode, ToolError } from "../../core/error.ts";
+import { ERROR_CODES, type ErrorCode, toFailure, ToolError } from "../../core/error.ts";
 
 /** The error of a tool as an error of the API, with its code. Undefined for everything else: that is a fault of ours. */
 export function toApiError(thrown: unknown): ApiError | undefined {
   if (thrown instanceof ApiError) return thrown;
   if (!(thrown instanceof ToolError)) return undefined;
-  const { code, message, data } = thrown;
-  return new ApiError(code, message, undefined, { data, status: statusOf(code), cause: thrown });
+  const { code, message, next, data } = toFailure(thrown);
+  return new ApiError(code, message, next, { data, status: statusOf(code), cause: thrown });
 }
 
 /** What a client gets. The message of a fault stays in the log of the server. */

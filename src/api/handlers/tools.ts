@@ -1,6 +1,6 @@
 import type { Verdict } from "../../contracts/basics.ts";
 import type { Handlers } from "../../contracts/contract.ts";
-import { ApiError } from "../../contracts/errors.ts";
+import { ApiError, notFound } from "../../contracts/errors.ts";
 import type { ToolInfo, tools } from "../../contracts/tools.ts";
 import { declarationOf } from "../../core/definition.ts";
 import { didYouMean } from "../../core/nearest-name.ts";
@@ -70,7 +70,10 @@ export function createToolsApi({ haft, metrics, verdictOf }: ToolsApiOptions): H
       // A tool that the policy hides does not exist.
       const shown = haft.tools({ caller: { user: identity.name } }).map((each) => each.name);
       if (tool && shown.includes(tool.name)) return describe(tool);
-      throw new ApiError("not_found", "There is no such tool", didYouMean(name, shown) ?? "Look at GET /api/tools.");
+      const near = didYouMean(name, shown);
+      throw near
+        ? new ApiError("not_found", "There is no such tool", near)
+        : notFound("There is no such tool", "tools");
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Handlers } from "../../contracts/contract.ts";
-import { ApiError } from "../../contracts/errors.ts";
+import { ApiError, notFound } from "../../contracts/errors.ts";
 import type { ChangeInfo, undo as contract, UndoOutcome } from "../../contracts/undo.ts";
 import type { FileDiff } from "../../io/files/undo-plan.ts";
 import { rootCall } from "../../io/files/undo-store.ts";
@@ -87,7 +87,7 @@ function required(session: string | undefined): string {
 }
 
 function nothingToRedo(id: string | undefined): ApiError {
-  return new ApiError("not_found", `Nothing was undone under "${id}"`, "Look at GET /api/changes for `undoneBy`.");
+  return notFound(`Nothing was undone under "${id}"`, "changes");
 }
 
 function infoOf({

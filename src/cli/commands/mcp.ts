@@ -143,7 +143,7 @@ const add = defineCommand({
         ? { command: program, args: args.length > 0 ? args : undefined, env: readPairs(env) }
         : { type: "http", url, headers: readPairs(header) };
     const added = await addMcpServer(folder, name, server, { replaces: replace }).catch((error: unknown) => {
-      if (error instanceof ToolError && error.code === "conflict") throw new UsageError(error.message, TAKEN_NAME);
+      if (error instanceof ToolError && error.code === "conflict") throw new UsageError(error.summary, TAKEN_NAME);
       throw error;
     });
     const { file, replaced, unchanged } = added;
