@@ -162,13 +162,14 @@ export function closingWorker(): ToolError {
 /** The result of a job that did not end in the gate. */
 export function failedJob({ call, createdAt, startedAt = createdAt }: Job, why: ToolError, now: number): ToolResult {
   const error = toFailure(why);
+  const shown = failureText(error);
   return {
     callId: call.callId,
     toolName: call.toolName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: failureText(error) }],
-    display: firstLine(error.message),
+    content: [{ type: "text", text: shown }],
+    display: firstLine(shown),
     error,
     metadata: {},
     startedAt,

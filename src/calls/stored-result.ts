@@ -55,13 +55,14 @@ export function refusalOf({ outcome, note, begunAt, toolName, answer, question }
 
 function failedResult(row: StoredCall, error: ToolFailure): FailedResult {
   const { callId, toolName, createdAt, endedAt = createdAt } = row;
+  const shown = failureText(error);
   return {
     callId,
     toolName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: failureText(error) }],
-    display: firstLine(error.message),
+    content: [{ type: "text", text: shown }],
+    display: firstLine(shown),
     error,
     metadata: {},
     startedAt: createdAt,

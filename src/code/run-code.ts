@@ -3,7 +3,7 @@ import { type Call, type CallData, type Caller, toCallData } from "../core/call.
 import { ToolCategory } from "../core/category.ts";
 import { firstLine, text } from "../core/content.ts";
 import { createTool } from "../core/create-tool.ts";
-import { failureOf, failureText, isErrorCode, type ToolFailure } from "../core/error.ts";
+import { failureOf, isErrorCode, type ToolFailure } from "../core/error.ts";
 import { callOf } from "../core/gate.ts";
 import type { PendingResult, ToolOutput, ToolResult } from "../core/result.ts";
 import type { AnyTool, ToolContext } from "../core/tool.ts";
@@ -166,7 +166,7 @@ function showEnd(end: CodeEnd, code: string, tools: readonly AnyTool[]): ToolOut
   }
   const error = failureFor(end.error, explainError(end.error, code, tools));
   return {
-    content: [text([failureText(error), ...printed].join("\n\n"))],
+    content: [text([error.message, ...printed].join("\n\n"))],
     display: firstLine(error.message),
     details: { error: end.error, output, calls },
     error,

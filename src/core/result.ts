@@ -108,13 +108,14 @@ export function jsonResult<T>(payload: T): { content: Content[]; details: T } {
 
 /** Results are created here and in the executor, with the same fields in the same order, for V8's hidden classes. */
 export function failed(call: Call, failure: ToolFailure): FailedResult {
+  const shown = failureText(failure);
   return {
     callId: call.id,
     toolName: call.tool?.name ?? call.requestedName,
     status: "failed",
     success: false,
-    content: [{ type: "text", text: failureText(failure) }],
-    display: firstLine(failure.message),
+    content: [{ type: "text", text: shown }],
+    display: firstLine(shown),
     error: failure,
     metadata: {},
     startedAt: call.startedAt,

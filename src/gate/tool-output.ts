@@ -85,7 +85,8 @@ export function readOutput(value: unknown, declaresOutput: boolean): ReadOutput 
 function readData(value: unknown): ReadOutput {
   if (value instanceof Error) {
     const failure = toFailure(value);
-    return { ...output([text(failureText(failure))], undefined, firstLine(failure.message)), error: failure };
+    const shown = failureText(failure);
+    return { ...output([text(shown)], undefined, firstLine(shown)), error: failure };
   }
   const plain = toPlainData(value);
   const shown = typeof plain.value === "string" ? plain.value : (JSON.stringify(plain.value) ?? "");

@@ -120,7 +120,7 @@ describe("sessions over HTTP", () => {
     expect(await client.sessions.list()).toMatchObject({ canAnswer: false, items: [{ key }] });
     await expect(client.sessions.send(key, { text: "Hi" })).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("agent.model"),
+      next: expect.stringContaining("agent.model"),
     });
   });
 });
