@@ -410,37 +410,6 @@ describe("sv-017: a request that trickles in", () => {
   });
 });
 
-describe("sv-019: a client that stops reading", () => {
-  const limits = { maxUnread: 64 * 1024 };
-
-  async function flood(api: Awaited<ReturnType<typeof openTestServer>>, isGone: () => boolean): Promise<void> {
-    for (let i = 0; i < 400 && !isGone(); i++) await api.haft.execute("echo", { text: "x".repeat(40_000) });
-    await until(isGone);
-  }
-
-  test("of a WebSocket is closed, and memory stays bounded", async () => {
-    const api = await openTestServer({ limits });
-    const authorization = `Bearer ${await api.tokenFor("read")}`;
-    const socket = new WebSocket(`ws://${api.host}/api/socket`, { headers: { authorization } });
-    onTestFinished(() => socket.terminate());
-    await new Promise((resolve) => socket.once("open", resolve));
-    socket.pause();
-    await flood(api, () => api.server.openStreams === 0);
-    expect(api.server.api.feed.readers).toBe(0);
-  });
-
-  test("of server-sent events is closed, and memory stays bounded", async () => {
-    const api = await openTestServer({ limits });
-    const token = await api.tokenFor("read");
-    const socket = await openSocket(api);
-    socket.pause();
-    socket.write(`GET /api/events HTTP/1.1\r\nHost: ${api.host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-    await until(() => api.server.openStreams === 1);
-    await flood(api, () => api.server.openStreams === 0);
-    expect(api.server.api.feed.readers).toBe(0);
-  });
-});
-
 describe("sv-021: the console", () => {
   test("is sent with headers that let nobody frame it, sniff it or put a script into it", async () => {
     const api = await openTestServer({ console: makeConsole() });
