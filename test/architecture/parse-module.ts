@@ -24,7 +24,16 @@ export interface ParsedModule {
 
 export type Node = Readonly<Record<string, unknown>> & { readonly type: string; readonly start: number };
 
+const parsed = new Map<string, ParsedModule>();
+
+/** Several checks read the same sources. */
 export function parseModule(source: string): ParsedModule {
+  const known = parsed.get(source) ?? parse(source);
+  parsed.set(source, known);
+  return known;
+}
+
+function parse(source: string): ParsedModule {
   const imports: ModuleImport[] = [];
   const exports: ModuleExport[] = [];
   const stars: number[] = [];
