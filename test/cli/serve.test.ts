@@ -177,21 +177,25 @@ describe("a server that is told to end while a call has its effect", () => {
 
   const ENV = () => ({ XDG_CONFIG_HOME: join(haft.folder, "settings"), HAFT_SERVER_TOKEN: "t".repeat(43) });
 
-  /** Adds a tool that ignores its signal and has its effect at the end. */
+  const release = () => writeFileSync(join(haft.folder, "settings", "haft", "released"), "");
+
+  /** Adds a tool that ignores its signal and has its effect after `release`. */
   function addDeploy(): void {
     const settings = join(haft.folder, "settings", "haft");
     mkdirSync(settings, { recursive: true });
     const plugin = join(settings, "deploy.mjs");
     writeFileSync(
       plugin,
-      `import { appendFileSync, writeFileSync } from "node:fs";
+      `import { appendFileSync, existsSync, writeFileSync } from "node:fs";
       export default { manifest: { id: "deploy" }, register: (api) => void api.registerTool({
         name: "deploy", description: "Deploys.", permission: "auto",
-        parameters: { type: "object", properties: { ms: { type: "integer" } }, required: ["ms"] },
-        run: ({ ms }) => new Promise((resolve) => {
+        parameters: { type: "object", properties: {} },
+        run: async () => {
           writeFileSync(${JSON.stringify(join(settings, "begun"))}, "");
-          setTimeout(() => (appendFileSync(${JSON.stringify(ledger())}, "deployed\\n"), resolve("deployed")), ms);
-        }),
+          while (!existsSync(${JSON.stringify(join(settings, "released"))})) await new Promise((go) => setTimeout(go, 10));
+          appendFileSync(${JSON.stringify(ledger())}, "deployed\\n");
+          return "deployed";
+        },
       }) };`,
     );
     writeFileSync(join(settings, "config.yml"), `plugins: [${plugin}]\nlimits: { grace: 300 }\n`);
@@ -209,8 +213,8 @@ describe("a server that is told to end while a call has its effect", () => {
     const { url } = JSON.parse(line) as { url: string };
     const client = createClient({ url, token: ENV().HAFT_SERVER_TOKEN });
     /** The result of a call that runs when the server gets the signal. */
-    const deploy = async (ms: number) => {
-      const called = client.calls.execute({ tool: "deploy", input: { ms }, id: "deploy-1" });
+    const deploy = async () => {
+      const called = client.calls.execute({ tool: "deploy", input: {}, id: "deploy-1" });
       await untilBegun();
       running.child.kill("SIGINT");
       return called;
@@ -220,11 +224,10 @@ describe("a server that is told to end while a call has its effect", () => {
 
   test("answers with the real result, and takes no other call", async () => {
     const { running, client, deploy } = await serveDeploy();
-    const deployed = deploy(1500);
+    const deployed = deploy();
     await running.waitForOutput(/waiting for a running call/, "stderr");
-    await expect(client.calls.execute({ tool: "deploy", input: { ms: 0 } })).rejects.toMatchObject({
-      name: "ApiError",
-    });
+    await expect(client.calls.execute({ tool: "deploy", input: {} })).rejects.toMatchObject({ name: "ApiError" });
+    release();
     expect(await deployed).toMatchObject({ status: "completed", details: "deployed" });
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(effects()).toBe(1);
@@ -235,7 +238,7 @@ describe("a server that is told to end while a call has its effect", () => {
     const frames = client.calls.stream({ tool: "sleep", input: { duration: 25 } })[Symbol.asyncIterator]();
     expect((await frames.next()).value).toMatchObject({ type: "started" });
     const unknown = { status: "failed", error: { code: "unknown_outcome", retryable: false } };
-    expect(await deploy(60_000)).toMatchObject(unknown);
+    expect(await deploy()).toMatchObject(unknown);
     expect((await frames.next()).value).toMatchObject({ type: "result", result: { error: { code: "shutdown" } } });
     expect(await running.ended).toMatchObject({ code: 0 });
     const { items } = JSON.parse((await haft.run(["audit", "query", "--json"])).stdout) as { items: object[] };
@@ -252,18 +255,21 @@ describe("a server that is told to end while a call has its effect", () => {
     const messages = [
       { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } },
       { method: "notifications/initialized" },
-      { id: 2, method: "tools/call", params: { name: "deploy", arguments: { ms: 1000 } } },
+      { id: 2, method: "tools/call", params: { name: "deploy", arguments: {} } },
     ];
     for (const message of messages) running.child.stdin!.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
     await untilBegun();
     running.child.kill("SIGTERM");
+    // It says nothing until the call has ended.
+    await new Promise((done) => setTimeout(done, 300));
+    release();
     expect(await running.ended).toMatchObject({ code: 0, stdout: expect.stringMatching(/deployed.*"id":2/) });
     expect(effects()).toBe(1);
   });
 
   test("ends at once at the second Ctrl-C", async () => {
     const { running, deploy } = await serveDeploy();
-    deploy(60_000).catch(() => undefined);
+    deploy().catch(() => undefined);
     await running.waitForOutput(/Ctrl-C again/, "stderr");
     running.child.kill("SIGINT");
     expect(await running.ended).toMatchObject({ code: 130 });
