@@ -40,6 +40,6 @@ test("a ticket is closed only after approval", async () => {
 test("an unknown ticket is an error that tells the model what to do next", async () => {
   const { pending } = await haft.execute("close_ticket", { id: 9 });
   const { error } = await haft.approve(pending.id, "ada");
-  assert.equal(error.message, "There is no ticket 9.");
+  assert.equal(error.message, "There is no ticket 9");
   assert.equal(error.next, "Call list_tickets.");
 });

@@ -89,8 +89,12 @@ const AT_TERMINAL: Partial<Record<ErrorCode, (failure: ToolFailure, tool: string
     "Tools change only files that were read in the same session: with `haft serve` running, call read and this tool with the same --session NAME.",
   stale: () => "Read the file again in the same --session, then repeat the command.",
   plan_mode: () => "Use another --mode to change something.",
-  denied: ({ data, next }, tool) =>
-    Object(data).decidedBy === "policy" ? `\`haft policy explain ${tool}\` shows which rule decides.` : next,
+  denied: ({ data, next }, tool) => {
+    const { decidedBy } = Object(data) as { decidedBy?: string };
+    if (decidedBy === undefined) return next;
+    return decidedBy === "policy" ? `\`haft policy explain ${tool}\` shows which rule decides.` : undefined;
+  },
+  path_denied: ({ data, next }) => (Object(data).reason === "protected" ? undefined : next),
   approval_denied: () => undefined,
   approval_expired: () => undefined,
   exit_code: () => undefined,

@@ -51,7 +51,7 @@ const echo = createTool({
 
 function failureOf(result: ToolResult): string {
   if (result.status !== "failed") throw new Error(`The call is ${result.status}: ${result.display}`);
-  return result.error.message;
+  return [result.error.message, result.error.next ?? []].flat().join(". ");
 }
 
 describe("核心思想 (the idea)", () => {

@@ -148,7 +148,7 @@ function isRunning(command: string): boolean {
 
 function failureOf(result: ToolResult): string {
   if (result.status !== "failed") throw new Error(`The call is ${result.status}: ${result.display}`);
-  return result.error.message;
+  return [result.error.message, result.error.next ?? []].flat().join(". ");
 }
 
 describe("6.1 工具系统概述", () => {

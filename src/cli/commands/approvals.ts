@@ -318,7 +318,7 @@ async function sendAnswer(
     return await client.approvals.answer(id, answer);
   } catch (thrown) {
     if (!isApiError(thrown, "conflict")) throw thrown;
-    throw new CommandError(thrown.message, { exitCode: EXIT.notCounted, code: "conflict" });
+    throw new CommandError(thrown.message, { exitCode: EXIT.notCounted, code: "conflict", next: thrown.next });
   }
 }
 

@@ -42,7 +42,7 @@ export const undo = defineCommand({
     const outcome = await client.undo.run(request).catch((thrown: unknown) => {
       if (!isApiError(thrown, "stale")) throw thrown;
       const next = "`--force` undoes it anyway; `haft redo` brings back what it overwrote.";
-      throw new CommandError(thrown.message, { exitCode: EXIT.failed, code: "stale", next });
+      throw new CommandError(thrown.message.trimEnd(), { exitCode: EXIT.failed, code: "stale", next });
     });
     output.data(outcome, ({ undone }) => showChanges(undone, output));
     if (outcome.undone.length === 0) output.info("There was nothing to undo.");

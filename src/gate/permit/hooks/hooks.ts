@@ -191,6 +191,8 @@ function refused(call: Call, { reason, origin }: Verdict): ToolError {
     toolOf(call).name,
     `a hook of ${origin} refused this call: ${reason}`,
     "Do not repeat it unchanged; follow the reason.",
+    "denied",
+    { data: { decidedBy: "hook" } },
   );
 }
 
