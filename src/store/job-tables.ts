@@ -77,7 +77,7 @@ const adoptQueuedJobs: MigrationStep = {
   },
 };
 
-/** Applied after those of `calls`. */
+/** Applied after those of `calls`, and after the adoption of earlier calls. */
 export const JOB_MIGRATIONS: Migrations = {
   name: "jobs",
   versions: [

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../test/setup/temporary-folder.ts";
+import { callKey } from "../calls/calls.ts";
 import { openTokenStore } from "./tokens.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 import { openStore } from "./store.ts";
@@ -154,3 +155,39 @@ test("a store of the released version opens, and later versions are applied to i
   });
   await store.close();
 });
+
+test.each([undefined, "key"])(
+  "a job of the released version whose call had begun does not run again (idempotency key: %s)",
+  async (idempotencyKey) => {
+    const folder = temporaryFolder();
+    const file = await openAndClose(folder);
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
+    await createReleased(file);
+    const database = await openSqlite(file);
+    const addJob = async (id: string, state: string): Promise<void> => {
+      const call = {
+        ...{ callId: id, toolName: "tool", toolVersion: "1", input: {}, caller: { depth: 0 }, options: {} },
+        ...{ idempotent: false, idempotencyKey: idempotencyKey && `${idempotencyKey} of ${id}` },
+      };
+      const fixed = JSON.stringify({ call, createdAt: 1, attempts: 1, round: 1 });
+      await database.run(
+        "INSERT INTO jobs (id, state, tool, session, priority, run_at, owner, attempt, lost, change, changed_by, fixed) " +
+          `VALUES (?, ?, '"tool"', 'null', 0, 1, 'gone', 1, 0, 1, 'gone', ?)`,
+        [id, state, fixed],
+      );
+      if (state === "queued") return;
+      const key = hash("sha256", callKey(call.caller, call.idempotencyKey ?? `job:${id}`));
+      await database.run("INSERT INTO journal VALUES (?, 'f', 'gone', 2, NULL, NULL)", [key]);
+    };
+    await addJob("job_begun", "running");
+    await addJob("job_waits", "queued");
+    await database.close();
+    const store = await openStore({ stateFolder: folder });
+    expect(await store.jobs.get("job_begun")).toMatchObject({
+      state: "failed",
+      result: { error: { code: "unknown_outcome" } },
+    });
+    expect(await store.jobs.get("job_waits")).toMatchObject({ state: "queued" });
+    await store.close();
+  },
+);

@@ -116,8 +116,12 @@ export const STORE_MIGRATIONS: readonly Migrations[] = [
   OWNER_MIGRATIONS,
   ...EARLIER_MIGRATIONS,
   SEGMENT_MIGRATIONS,
-  ...Object.values(STORE_MODULES).map(({ migrations }) => migrations),
+  ...Object.values(STORE_MODULES)
+    .filter((part) => part !== jobsModule)
+    .map(({ migrations }) => migrations),
   ADOPTION,
+  // Last: whether the call of an earlier job has begun says a row that the adoption makes.
+  jobsModule.migrations,
 ];
 
 async function openModules(context: StoreContext, closing: CloseStack): Promise<Parts> {
