@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolResult } from "../core/result.ts";
+import { callKey } from "./calls.ts";
 import { closingWorker, failedJob, hasEnded, type Job, type JobRequest } from "./job.ts";
 import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker, WorkOptions } from "./job-queue.ts";
 
@@ -224,13 +225,29 @@ export function describeJobQueue(name: string, open: () => Promise<OpenedQueues>
       const job = await queue.submit(request({ callId: "c#1", idempotencyKey: "k" }));
       await ended(queue, job);
       const again = await queue.retry(job.id);
-      expect(again).toMatchObject({ id: job.id, round: 2, call: { callId: "c#1#2", idempotencyKey: "k#2" } });
+      expect(again).toMatchObject({ id: job.id, round: 2, call: { callId: "c#1#2" } });
+      expect(again.call.idempotencyKey).toBeUndefined();
       expect(again.result).toBeUndefined();
       await ended(queue, job, 2);
       fails = false;
       expect((await queue.retry(job.id)).call.callId).toBe("c#1#3");
       const end = await ended(queue, job, 3);
       expect(end).toMatchObject({ state: "completed", attempt: 1, result: { callId: "c#1#3" } });
+    });
+
+    test("one is made again although another call has a key like that of its next round", async () => {
+      await work(queue);
+      const caller = { depth: 0 };
+      const keyed = (callId: string, idempotencyKey: string) => ({
+        ...request({ callId, idempotencyKey, caller }),
+        key: callKey(caller, idempotencyKey),
+      });
+      const job = await queue.submit(keyed("c", "k"));
+      const other = await queue.submit(keyed("d", "k#2"));
+      for (const each of [job, other]) await ended(queue, each);
+      expect(await queue.retry(job.id)).toMatchObject({ id: job.id, round: 2 });
+      expect(await ended(queue, job, 2)).toMatchObject({ state: "completed" });
+      expect(await queue.get(other.id)).toMatchObject({ state: "completed", round: 1 });
     });
 
     test("one that has not ended cannot be made again", async () => {

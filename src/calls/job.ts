@@ -116,21 +116,17 @@ export function jobNewsOf(
 }
 
 /**
- * An ended job as it is queued again. It is another call, with another row, id and key: its result must not be confused with
- * the first one.
+ * An ended job as it is queued again. It is another call, with another row and id: its result must not be confused with the
+ * first one. It has no key of its caller: any that is made of the first one may belong to another call.
  */
 export function nextRound(row: StoredCall, now: number): { request: CallData; job: QueuedJob } | undefined {
   const { request, job } = row;
   if (!request || !job) return undefined;
   const { id, seq, priority, attempts } = job;
   const round = job.round + 1;
-  const first = (name: string): string => (job.round > 1 ? name.slice(0, -`#${job.round}`.length) : name);
-  const { callId, idempotencyKey } = request;
-  const call: CallData = {
-    ...request,
-    callId: `${first(callId)}#${round}`,
-    idempotencyKey: idempotencyKey === undefined ? undefined : `${first(idempotencyKey)}#${round}`,
-  };
+  const { callId } = request;
+  const first = job.round > 1 ? callId.slice(0, -`#${job.round}`.length) : callId;
+  const call: CallData = { ...request, callId: `${first}#${round}`, idempotencyKey: undefined };
   return { request: call, job: { id, seq, priority, runAt: now, attempt: 0, attempts, round } };
 }
 

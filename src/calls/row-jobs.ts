@@ -148,9 +148,7 @@ export class RowJobs implements JobQueue, JobSource {
     const row = await this.#known(id);
     const next = nextRound(row, this.clock.now());
     if (!next || row.state !== "ended") throw notEnded(this.#jobOf(row));
-    const { caller, idempotencyKey } = next.request;
-    const key = idempotencyKey === undefined ? undefined : callKey(caller, idempotencyKey);
-    const again = this.#rowOf(next.request, next.job, key, row.createdAt);
+    const again = this.#rowOf(next.request, next.job, undefined, row.createdAt);
     // The ended call stays as it is. The job is another call now.
     const leave: Transition = ({ state, job }) =>
       state === "ended" && job?.round === row.job?.round ? { job: undefined } : undefined;

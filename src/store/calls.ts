@@ -399,8 +399,9 @@ export class SqlCalls implements CallStore {
       if (!(await this.#write(tx, read, changed))) return false;
       if (isDecided) this.#audit(tx, { kind: "approval_answered", ...factsOf(changed) });
       if (next && isReplaced(read.call, changed)) {
-        if (next.job) await this.#addJob(tx, next);
-        else await this.#insertQuestion(tx, next);
+        // Otherwise the job would be gone: its first row is none any more.
+        if (next.job && !(await this.#addJob(tx, next))) throw new Error(`Call "${next.id}" is there already.`);
+        if (!next.job) await this.#insertQuestion(tx, next);
       }
       return true;
     };
