@@ -387,8 +387,8 @@ function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["agai
   if (result.status !== "failed" || !result.error.retryable) return undefined;
   if (began && !job.call.idempotent) return undefined;
   if (result.error.code === "shutdown") return { inMs: 0, counts: false };
-  // It could not start: the machine is full, or the same call still runs elsewhere.
-  if (!began && result.error.code !== "not_recorded") return { inMs: FIRST_PAUSE_MS, counts: false };
+  // It could not start: the machine is full, the store is away, or the same call still runs elsewhere.
+  if (!began) return { inMs: FIRST_PAUSE_MS, counts: false };
   if (job.attempt >= job.attempts) return undefined;
   return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), MAX_PAUSE_MS), counts: true };
 }

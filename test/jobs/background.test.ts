@@ -292,6 +292,23 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     expect(tries).toBe(1);
   });
 
+  test("with effects whose start could not be recorded has not run, and is tried again", async () => {
+    let starts = 0;
+    const begun = (): void => {
+      if (++starts === 1) throw toolError("unavailable", "The store restarts");
+    };
+    const log: HaftOptions["log"] = { begun, closed: () => {}, recent: () => [] };
+    const haft = await place().open({ log });
+    let runs = 0;
+    haft.register({
+      ...{ name: "effect", description: "Acts", parameters: [], async: true, kind: "write", needsApproval: false },
+      run: () => ++runs,
+    } as never);
+    const id = jobOf(await haft.execute("effect", {}, { background: true }));
+    expect(await haft.jobs.wait(id)).toMatchObject({ status: "completed", details: 1 });
+    expect(await haft.jobs.get(id)).toMatchObject({ state: "completed", attempt: 1, attempts: 1 });
+  });
+
   test("with effects is not tried again, also when its tool says that a process is closing", async () => {
     const haft = await place().open();
     let tries = 0;
