@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { type Call, type CallOptions, toCallData, toolOf, type ToolScope } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { toFailure, toolError, type ToolError } from "../core/error.ts";
 import { canonicalJson } from "../core/json.ts";
 import type { PendingResult, ToolResult } from "../core/result.ts";
 import type { MaybePromise } from "../core/stage.ts";
@@ -27,6 +27,7 @@ import {
   cancel,
   change,
   claim,
+  claimAgain,
   deny,
   end,
   expire,
@@ -319,10 +320,31 @@ export class Calls {
     return this.#store.jobs.get(jobId);
   }
 
-  /** Starts the call of a job that a worker of this process took; undefined if it may not start. */
-  async claimJob(jobId: string): Promise<StoredCall | undefined> {
+  /**
+   * Starts the call of a job that a worker of this process took; undefined if it may not start. If the store is lost meanwhile,
+   * nobody knows whether the start was written: waits until it is, unless `isStopped`.
+   */
+  async claimJob(jobId: string, isStopped: () => boolean): Promise<StoredCall | undefined> {
     const row = await this.#store.jobs.getToChange(jobId);
-    return row && this.claim(row);
+    if (!row) return undefined;
+    const { processId } = this.#store;
+    const start = claim(processId, (now) => this.#isExpired(now));
+    try {
+      await this.#denying.get(row.id);
+      return await this.#change(row.id, start);
+    } catch (error) {
+      let lost: unknown = error;
+      for (;;) {
+        if (toFailure(lost).code !== "unavailable" || isStopped()) throw lost;
+        await this.#pause();
+        if (this.#watch.isClosed) throw lost;
+        try {
+          return await this.#change(row.id, claimAgain(processId, row.epoch, start));
+        } catch (again) {
+          lost = again;
+        }
+      }
+    }
   }
 
   /** A job of this process that started is tried again, perhaps by another worker. */
@@ -517,10 +539,8 @@ export class Calls {
   /** Only this process knows how the call ended. Others see it running until the end is written. */
   async #retry(id: string, transition: Transition): Promise<void> {
     for (;;) {
-      const isOpen = await new Promise<boolean>((resolve) => {
-        this.#clock.after(WRITE_RETRY_MS, () => resolve(!this.#watch.isClosed)).setRef(false);
-      });
-      if (!isOpen) return;
+      await this.#pause();
+      if (this.#watch.isClosed) return;
       try {
         this.#changed(await this.#store.change(id, redacted(transition, this.#clock.now())));
         return;
@@ -528,6 +548,11 @@ export class Calls {
         // The store still cannot be written.
       }
     }
+  }
+
+  /** While the store cannot be written. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#clock.after(WRITE_RETRY_MS, resolve).setRef(false));
   }
 
   #newQuestion(call: Call, draft: QuestionDraft): StoredCall {

@@ -24,8 +24,8 @@ export interface JobRows {
   /** Newest first. */
   list(query: JobQuery, now: number): MaybePromise<StoredCall[]>;
   counts(now: number): MaybePromise<Record<JobState, number>>;
-  /** Jobs that the worker of another process has. */
-  takenElsewhere(): MaybePromise<StoredCall[]>;
+  /** Jobs that a worker has. Of this process only those that it has not started. */
+  taken(): MaybePromise<StoredCall[]>;
   /** Oldest first. */
   log(jobId: string, after: number): MaybePromise<JobLogLine[]>;
   /** Written soon. The oldest lines of a job are deleted if there are too many. */
@@ -102,7 +102,7 @@ export class MemoryJobRows implements JobRows {
     return due.sort((a, b) => priorityOf(b) - priorityOf(a) || seqOf(a) - seqOf(b)).slice(0, max);
   }
 
-  takenElsewhere(): StoredCall[] {
+  taken(): StoredCall[] {
     return [];
   }
 

@@ -39,6 +39,11 @@ export class LocalWorker implements JobWorker {
     return this.#running.size;
   }
 
+  /** Whether it may have taken jobs that it does not run yet. */
+  get isTaking(): boolean {
+    return this.#isTaking || this.#reserved > 0;
+  }
+
   /** Call if there may be jobs to take. */
   wake(): void {
     this.#wasWoken = true;

@@ -402,8 +402,12 @@ export class RowJobs implements JobQueue, JobSource {
   /** Gives jobs of processes that are gone to others, and looks for jobs that nobody takes. */
   async #sweep(): Promise<void> {
     const alive = new Map<string, boolean>();
-    for (const { id, holder, owner, state, job } of await this.calls.jobs.takenElsewhere()) {
+    for (const { id, holder, owner, state, job } of await this.calls.jobs.taken()) {
       const process = (state === "running" ? owner : holder) ?? "";
+      if (process === this.calls.processId) {
+        if (!this.#closing) await this.#returnUnknown(id);
+        continue;
+      }
       const isAlive = alive.get(process) ?? (await this.calls.isAlive(process));
       alive.set(process, isAlive);
       if (isAlive || this.#closing) continue;
@@ -414,6 +418,15 @@ export class RowJobs implements JobQueue, JobSource {
     }
     // Also for tools that were registered since.
     this.#wake();
+  }
+
+  /** The answer to the commit of a take was lost: its row says that this process has the job, and no worker knows of it. */
+  async #returnUnknown(id: string): Promise<void> {
+    const giveBack = requeue(this.calls.processId, { inMs: 0, counts: false });
+    const isKnown = ({ job }: StoredCall): boolean =>
+      [...this.#workers].some((worker) => worker.isTaking || (job && worker.runs(job.id)));
+    const returned = await this.#change(id, (row, now) => (isKnown(row) ? undefined : giveBack(row, now)));
+    if (returned && returned.state !== "ended") await this.#dispatch(this.#jobOf(returned));
   }
 
   #note(id: string, note: string): void {

@@ -262,9 +262,15 @@ export function take(me: string, worker: string | undefined): Transition {
   };
 }
 
+/** The same once more, if nobody knows whether it was written: then this process may have started the call already. */
+export function claimAgain(me: string, epoch: number, again: Transition): Transition {
+  return (row, now) => (isRunBy(row, me, epoch + 1) ? {} : again(row, now));
+}
+
 /** What a worker did with a job that is queued again: `start` if it started the call. */
 export interface RequeuedJob extends RetryPlan {
-  start?: { epoch: number; began: boolean };
+  /** `begunAt` tells it from a later start of the same job: a start that did nothing gives its number back. */
+  start?: { epoch: number; began: boolean; begunAt?: number };
 }
 
 /** The job is tried again, perhaps by another worker. */
@@ -272,7 +278,7 @@ export function requeue(me: string, { start, inMs, counts }: RequeuedJob): Trans
   return (row, now) => {
     const { job, epoch } = row;
     const isOwn = start
-      ? row.state === "running" && row.owner === me && epoch === start.epoch
+      ? isRunBy(row, me, start.epoch) && (start.begunAt === undefined || start.begunAt === row.begunAt)
       : row.state === "approved" && row.holder === me;
     if (!job || !isOwn) return undefined;
     const ownStarts = start && !start.began ? 1 : 0;

@@ -205,7 +205,9 @@ class ClaimStage implements Stage {
 
   /** Starts the call of a job that a worker of this process took. */
   async #claimJob(call: Call, jobId: string): Promise<ToolResult | undefined> {
-    const claimed = await this.#calls.claimJob(jobId);
+    // A read-only call runs even if its start cannot be written.
+    const isStopped = (): boolean => call.aborted !== undefined || toolOf(call).isReadOnly;
+    const claimed = await this.#calls.claimJob(jobId, isStopped);
     if (claimed) return this.#start(call, claimed);
     const now = await this.#calls.job(jobId);
     if (now?.state === "ended") return repeatResult(call, storedResult(now), "replay");
@@ -270,7 +272,8 @@ class ClaimStage implements Stage {
     const plan = call.secondPass?.again?.(call, result);
     const ended = { outcome: outcomeOf(result), result, releasesKey: !isFinal(call, result) };
     if (!plan) return this.#calls.end(row, ended, entry);
-    const requeue = () => this.#calls.requeue(row, { ...plan, start: { epoch: row.epoch, began: call.began } });
+    const { epoch, begunAt } = row;
+    const requeue = () => this.#calls.requeue(row, { ...plan, start: { epoch, began: call.began, begunAt } });
     // A worker that closes hands the job over. Until the tool's code has ended here, it must not start elsewhere.
     if (started.hasEnded || !isStopped(result)) return requeue();
     started.later = () => Promise.resolve(requeue()).catch(() => undefined);

@@ -98,12 +98,11 @@ export class SqlJobRows implements JobRows {
     return counts;
   }
 
-  async takenElsewhere(): Promise<StoredCall[]> {
-    const { id } = this.#context.owners;
+  async taken(): Promise<StoredCall[]> {
     return this.#read(
-      `WHERE state <> 'ended' AND job_id IS NOT NULL AND ((state = 'approved' AND holder IS NOT NULL AND holder <> ?)
+      `WHERE state <> 'ended' AND job_id IS NOT NULL AND ((state = 'approved' AND holder IS NOT NULL)
        OR (state = 'running' AND owner <> ?))`,
-      [id, id],
+      [this.#context.owners.id],
     );
   }
 
