@@ -73,12 +73,12 @@ export function hasEnded({ state }: Pick<Job, "state">): boolean {
 
 /** The job of a row; undefined if the call is none, or was queued again as another row. */
 export function toJob(row: StoredCall | undefined, now: number): Job | undefined {
-  if (!row?.job || !row.request) return undefined;
+  if (!row?.job) return undefined;
   const { id, priority, runAt, attempt, attempts, round, worker, startedAt, progress } = row.job;
   const state = stateOf(row, now);
   return {
     id,
-    call: row.request,
+    call: row.request ?? unreadCall(row),
     state,
     priority,
     createdAt: row.createdAt,
@@ -93,6 +93,11 @@ export function toJob(row: StoredCall | undefined, now: number): Job | undefined
     progress,
     result: row.state === "ended" ? storedResult(row) : undefined,
   };
+}
+
+/** What is left of a call that cannot be read any more. No worker runs it. */
+function unreadCall({ callId, toolName, caller, repeatable }: StoredCall): CallData {
+  return { callId, toolName, toolVersion: "", caller, options: {}, idempotent: repeatable };
 }
 
 function stateOf({ state, outcome, holder, job }: StoredCall, now: number): JobState {
@@ -139,6 +144,12 @@ export function unknownJob(id: string): ToolError {
 export function notEnded({ id, state }: Job): ToolError {
   return toolError("conflict", `Job "${id}" is ${state} and cannot be retried yet`, {
     next: "Wait until it has ended, or cancel it first.",
+  });
+}
+
+export function unreadableJob(id: string): ToolError {
+  return toolError("conflict", `Job "${id}" cannot be retried: what was stored about it cannot be read any more`, {
+    next: "Make the call again.",
   });
 }
 

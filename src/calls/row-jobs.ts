@@ -21,6 +21,7 @@ import {
   notEnded,
   toJob,
   unknownJob,
+  unreadableJob,
 } from "./job.ts";
 import {
   type JobEvent,
@@ -35,6 +36,7 @@ import { type JobSource, LocalWorker } from "./job-worker.ts";
 import {
   cancel,
   end,
+  endUnreadable,
   enqueue,
   lose,
   loseTaken,
@@ -147,7 +149,8 @@ export class RowJobs implements JobQueue, JobSource {
     this.#watch();
     const row = await this.#known(id);
     const next = nextRound(row, this.clock.now());
-    if (!next || row.state !== "ended") throw notEnded(this.#jobOf(row));
+    if (row.state !== "ended") throw notEnded(this.#jobOf(row));
+    if (!next) throw unreadableJob(id);
     const again = this.#rowOf(next.request, next.job, undefined, row.createdAt);
     // The ended call stays as it is. The job is another call now.
     const leave: Transition = ({ state, job }) =>
@@ -225,8 +228,11 @@ export class RowJobs implements JobQueue, JobSource {
   async take(tools: readonly string[], max: () => number, worker?: string): Promise<Job[]> {
     const due = { tools, max: max(), at: this.clock.now() - (this.#dispatcher ? OVERDUE_MS : 0) };
     if (tools.length === 0 || due.max <= 0) return [];
-    const taken = await this.calls.takeDue(due, redacted(take(this.calls.processId, worker), this.clock.now()));
-    return taken.map((row) => this.#jobOf(row));
+    const taken = await this.calls.takeDue(due, redacted(this.#takeBy(worker), this.clock.now()));
+    const toRun = taken.filter(({ state }) => state !== "ended");
+    // Behind those that cannot be read there may be more.
+    if (toRun.length < taken.length) this.#wake();
+    return toRun.map((row) => this.#jobOf(row));
   }
 
   updated({ id }: Job, update: Update): void {
@@ -305,10 +311,15 @@ export class RowJobs implements JobQueue, JobSource {
     };
   }
 
+  #takeBy(worker: string | undefined): Transition {
+    const taken = take(this.calls.processId, worker);
+    return (row, now) => (row.request ? taken(row, now) : endUnreadable(row, now));
+  }
+
   async #takeOne(jobId: string, { name }: WorkOptions): Promise<Job | undefined> {
     const row = await this.calls.jobs.getToChange(jobId);
-    const taken = row && (await this.#change(row.id, take(this.calls.processId, name)));
-    return taken && this.#jobOf(taken);
+    const taken = row && (await this.#change(row.id, this.#takeBy(name)));
+    return taken && taken.state !== "ended" ? this.#jobOf(taken) : undefined;
   }
 
   /** If it fails, a free worker finds the job in the store. */

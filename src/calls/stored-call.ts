@@ -219,6 +219,11 @@ export function claim(me: string, isExpired: IsExpired, deadHolder?: string): Tr
   };
 }
 
+/** The same once more, if nobody knows whether it was written: then this process may have started the call already. */
+export function claimAgain(me: string, epoch: number, again: Transition): Transition {
+  return (row, now) => (isRunBy(row, me, epoch + 1) ? {} : again(row, now));
+}
+
 /** Also replaces `unknown` by the outcome, if the same start reports it late. */
 export function end(
   me: string,
@@ -262,9 +267,10 @@ export function take(me: string, worker: string | undefined): Transition {
   };
 }
 
-/** The same once more, if nobody knows whether it was written: then this process may have started the call already. */
-export function claimAgain(me: string, epoch: number, again: Transition): Transition {
-  return (row, now) => (isRunBy(row, me, epoch + 1) ? {} : again(row, now));
+/** The job cannot be read any more, so nobody can run it. */
+export function endUnreadable(row: StoredCall, now: number): Partial<StoredCall> | undefined {
+  if (!row.job || row.state !== "approved" || row.holder !== undefined) return undefined;
+  return withoutRun(row, "cancelled", now, { note: "what was stored about it cannot be read any more" });
 }
 
 /** What a worker did with a job that is queued again: `start` if it started the call. */

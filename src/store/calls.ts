@@ -29,8 +29,10 @@ import {
   flag,
   integer,
   json,
+  lenient,
   optional,
   placeholders,
+  type RowOf,
   type StoreContext,
   type StoreModule,
   table,
@@ -61,7 +63,7 @@ export const calls = table("calls", {
   deadline: optional(integer()),
   repeatable: flag(),
   note: optional(json<string>()),
-  result: optional<ToolResult>({ ...json<ToolResult>(), toSql: (result) => fitResult(result) }),
+  result: lenient(optional<ToolResult>({ ...json<ToolResult>(), toSql: (result) => fitResult(result) })),
   createdAt: integer(),
   answeredAt: optional(integer()),
   begunAt: optional(integer()),
@@ -69,15 +71,15 @@ export const calls = table("calls", {
   /** Grows with each change: an update that has read an older one does nothing. */
   version: integer(),
   /** Of background calls. What workers and lists look for has columns of its own. */
-  request: addedIn(2, optional(json<CallData>())),
-  job: addedIn(2, optional(json<QueuedJob>())),
+  request: addedIn(2, lenient(optional(json<CallData>()))),
+  job: addedIn(2, lenient(optional(json<QueuedJob>()))),
   jobId: addedIn(2, optional(text())),
   jobSeq: addedIn(2, optional(integer())),
   jobSession: addedIn(2, optional(text())),
   priority: addedIn(2, optional(integer())),
   runAt: addedIn(2, optional(integer())),
   /** Written with the log lines. */
-  progress: addedIn(2, optional(json<NonNullable<QueuedJob["progress"]>>())),
+  progress: addedIn(2, lenient(optional(json<NonNullable<QueuedJob["progress"]>>()))),
   /** The number of its last change, and who made it: others find changes by it. */
   jobChange: addedIn(2, optional(integer())),
   changedBy: addedIn(2, optional(text())),
@@ -90,7 +92,8 @@ const wholes = table("call_previews", {
   whole: json<WholePreview>(),
 });
 
-type CallRow = StoredCall & { version: number; progress?: QueuedJob["progress"] };
+type JobColumns = Partial<Pick<RowOf<typeof calls>, "jobId" | "jobSeq" | "priority" | "runAt">>;
+type CallRow = StoredCall & JobColumns & { version: number; progress?: QueuedJob["progress"] };
 
 export const callsModule: StoreModule<SqlCalls> = {
   migrations: {
@@ -488,7 +491,8 @@ async function select(db: SqlRunner, where: string, values: readonly SqlValue[])
 }
 
 function toCall(row: CallRow): ReadCall {
-  const { job, progress } = row;
+  const { progress } = row;
+  const job = row.job ?? unreadJob(row);
   const call: StoredCall = {
     id: row.id,
     callId: row.callId,
@@ -513,10 +517,16 @@ function toCall(row: CallRow): ReadCall {
     answeredAt: row.answeredAt,
     begunAt: row.begunAt,
     endedAt: row.endedAt,
-    request: row.request,
+    // Without the rest of the job nobody knows whether it may still run.
+    request: row.job ? row.request : undefined,
     job: job && progress ? { ...job, progress } : job,
   };
   return { call, version: row.version };
+}
+
+/** What is left of a job that cannot be read any more. */
+function unreadJob({ jobId: id, jobSeq: seq = 0, priority = 0, runAt = 0 }: JobColumns): QueuedJob | undefined {
+  return id === undefined ? undefined : { id, seq, priority, runAt, attempt: 0, attempts: 1, round: 1 };
 }
 
 /** With the call as data, as this version knows it. */

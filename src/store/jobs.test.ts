@@ -118,6 +118,31 @@ describe("jobs in a store", () => {
     expect(await jobs.list({ states: ["failed"] })).toEqual([]);
   });
 
+  test.each([
+    ["its call cannot be read", "request = '{'"],
+    ["its call is missing", "request = NULL"],
+    ["the rest of it cannot be read", "job = '{'"],
+  ])("a job ends if %s, and keeps no other from running", async (_name, damage) => {
+    const { jobs, database } = await open();
+    const other = await open();
+    const ended: string[] = [];
+    other.jobs.subscribe(({ type, ...event }) => void (type === "ended" && "job" in event && ended.push(event.job.id)));
+    const damaged = await jobs.submit({ ...aRequest("damaged"), priority: 1 });
+    const sound = await jobs.submit(aRequest("sound"));
+    await database.run(`UPDATE calls SET ${damage} WHERE job_id = ?`, [damaged.id]);
+    const ran: string[] = [];
+    const run = async (job: Job): Promise<JobOutcome> => (ran.push(job.id), outcomeOf(job));
+    await jobs.work({ tools: () => ["tool"], concurrency: 1, run });
+    await until(async () => ended.length === 2);
+    expect(ran).toEqual([sound.id]);
+    expect(await jobs.get(damaged.id)).toMatchObject({
+      state: "cancelled",
+      result: { error: { message: expect.stringContaining("cannot be read any more") } },
+    });
+    expect((await jobs.list()).map(({ id }) => id)).toEqual([sound.id, damaged.id]);
+    await expect(jobs.retry(damaged.id)).rejects.toThrow(/Make the call again/);
+  });
+
   test("jobs of an earlier version become rows, with their logs: open ones run, ended ones are listed", async () => {
     const { jobs: now, database } = await open();
     await now.submit(aRequest("new"));

@@ -79,6 +79,20 @@ export function optional<Value>(column: Column<Value>): Column<Value | undefined
   };
 }
 
+/** Undefined if it cannot be read: one such row must not keep others from being read. */
+export function lenient<Value>(column: Column<Value | undefined>): Column<Value | undefined> {
+  return {
+    ...column,
+    fromSql(value) {
+      try {
+        return column.fromSql(value);
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
 /** An empty text if undefined: unlike NULL it can be compared with `=` in both databases. */
 export function textOrEmpty(constraint = "NOT NULL"): Column<string | undefined> {
   return {
