@@ -36,13 +36,30 @@ export const systemClock: Clock = {
     return Math.round(monotonic + wallOffset);
   },
   after(ms, fire) {
-    const timer = setTimeout(fire, Math.min(Math.max(ms, 0), MAX_TIMER_MS));
+    if (ms > MAX_TIMER_MS) return afterLong(ms, fire);
+    const timer = setTimeout(fire, Math.max(ms, 0));
     return {
       cancel: () => clearTimeout(timer),
       setRef: (isRef) => void (isRef ? timer.ref() : timer.unref()),
     };
   },
 };
+
+/** In several steps. A delayed job may wait for a year. */
+function afterLong(ms: number, fire: () => void): Timer {
+  let left = ms;
+  let isRef = true;
+  let timer: Timer;
+  const next = (): void => {
+    const step = Math.min(left, MAX_TIMER_MS);
+    left -= step;
+    timer = systemClock.after(step, left > 0 ? next : fire);
+    timer.setRef(isRef);
+  };
+  next();
+  return { cancel: () => timer.cancel(), setRef: (value) => timer.setRef((isRef = value)) };
+}
+
 /** Eight buckets per power of two microseconds: percentiles are accurate to 10 %, in 2 KB per tool. */
 const SUB_BITS = 3;
 export const BUCKETS = 32 << SUB_BITS;
