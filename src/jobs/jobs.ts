@@ -33,6 +33,7 @@ export interface JobsOptions {
 export interface WorkerOptions {
   /** Its name in the jobs that it takes. Default: the host name. */
   name?: string;
+  /** How many jobs it runs at a time, from 1 to 1000. Default: 8. */
   concurrency?: number;
   /** Selects the tools whose jobs it takes. Default: all. */
   takes?(tool: AnyTool): boolean;
@@ -64,6 +65,7 @@ interface Waiter {
 }
 
 const DEFAULT_CONCURRENCY = 8;
+const MAX_CONCURRENCY = 1000;
 /** Longer than any wait: a timer that only keeps the process alive. */
 const FAR_MS = 2_000_000_000;
 let workers = 0;
@@ -273,6 +275,7 @@ class JobService {
     takes = () => true,
   }: WorkerOptions): Promise<JobWorker> {
     const { registry } = this.#options;
+    if (!(concurrency >= 1)) throw noJobAtATime(concurrency);
     this.#workerName ??= `${name}/${process.pid}/${++workers}`;
     const tools = (): string[] =>
       registry
@@ -281,7 +284,7 @@ class JobService {
         .map((tool) => tool.name);
     this.#worker = await this.#queue.work({
       name: this.#workerName,
-      concurrency,
+      concurrency: Math.min(concurrency, MAX_CONCURRENCY),
       tools,
       run: (job, context) => {
         this.#ranHere.add(job.id);
@@ -329,6 +332,12 @@ class JobService {
   #joinEnded(context: ResultListener, job: Job | undefined): void {
     if (job?.result && hasEnded(job)) this.#contexts.join(job.id, job.result, [context]);
   }
+}
+
+function noJobAtATime(concurrency: number): ToolError {
+  return toolError("invalid_input", `A worker cannot run ${concurrency} jobs at a time`, {
+    next: "Set its concurrency to 1 or more.",
+  });
 }
 
 function reportUpdate(onUpdate: CallOptions["onUpdate"], update: Parameters<NonNullable<typeof onUpdate>>[0]): void {

@@ -292,6 +292,18 @@ describe.each(PLACES)("a background call, in %s", (_name, place) => {
     expect(tries).toBe(1);
   });
 
+  test("is run by a worker without a limit, and a worker that could run none does not start", async () => {
+    const haft = await place().open({ worker: { concurrency: Number.POSITIVE_INFINITY } });
+    haft.register({
+      ...{ name: "quick", description: "Answers", parameters: [], async: true, permission: "auto" },
+      run: () => "done",
+    } as never);
+    for (const concurrency of [0, -1, Number.NaN])
+      await expect(haft.jobs.work({ concurrency })).rejects.toThrow(/1 or more/);
+    const id = jobOf(await haft.execute("quick", {}, { background: true }));
+    expect(await haft.jobs.wait(id)).toMatchObject({ status: "completed" });
+  });
+
   test("with effects whose start could not be recorded has not run, and is tried again", async () => {
     let starts = 0;
     const begun = (): void => {
