@@ -318,8 +318,16 @@ export class RowJobs implements JobQueue, JobSource {
 
   async #takeOne(jobId: string, { name }: WorkOptions): Promise<Job | undefined> {
     const row = await this.calls.jobs.getToChange(jobId);
-    const taken = row && (await this.#change(row.id, this.#takeBy(name)));
-    return taken && taken.state !== "ended" ? this.#jobOf(taken) : undefined;
+    if (!row) return undefined;
+    const taken = this.#takeBy(name);
+    let pauses: StoredCall | undefined;
+    const now = await this.#change(row.id, (current, at) => {
+      pauses = isPausing(current, at) ? current : undefined;
+      return pauses ? undefined : taken(current, at);
+    });
+    // A second wake-up came before its time.
+    if (pauses) await this.#dispatch(this.#jobOf(pauses));
+    return now && now.state !== "ended" ? this.#jobOf(now) : undefined;
   }
 
   /** If it fails, a free worker finds the job in the store. */
@@ -465,6 +473,11 @@ export class RowJobs implements JobQueue, JobSource {
     if (!job) throw unknownJob(row.id);
     return job;
   }
+}
+
+/** A job that was never delayed is due, whatever the clock of this machine says. */
+function isPausing({ job, createdAt }: StoredCall, now: number): boolean {
+  return job !== undefined && job.runAt > Math.max(createdAt, now);
 }
 
 function lostClaim({ toolName }: CallData): ToolError {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeJobQueue, type OpenedQueues } from "../../calls/job-queue.suite.ts";
 import { failedJob, unknownJob } from "../../calls/job.ts";
 import { RowJobs } from "../../calls/row-jobs.ts";
+import type { CallData } from "../../core/call.ts";
 import { systemClock } from "../../core/clock.ts";
 import { openRedisEngine } from "./engine.ts";
 import { queueNameOf, WakeUps } from "./wake-ups.ts";
@@ -33,6 +34,35 @@ describe.skipIf(!hasRedis)("BullMQ on Redis", () => {
   }
 
   describeJobQueue("Redis", open);
+
+  test("a second wake-up does not shorten the pause before another attempt", async () => {
+    const { queue, close } = await open();
+    const call: CallData = {
+      ...{ callId: "c", toolName: "tool", toolVersion: "1", input: {}, caller: { depth: 0 }, options: {} },
+      idempotent: true,
+    };
+    // Whoever submits a waiting job again wakes workers again.
+    for (let n = 0; n < 3; n++)
+      await queue.submit({ call, key: "k", ...{ priority: 0, delayMs: 0, attempts: 3 } });
+    const starts: number[] = [];
+    const hasEnded = new Promise<void>((resolve) => {
+      void queue.work({
+        tools: () => ["tool"],
+        concurrency: 1,
+        async run(job) {
+          starts.push(systemClock.now());
+          const result = failedJob(job, unknownJob("none"), 1);
+          if (starts.length < 3) return { result, again: { inMs: 500, counts: true } };
+          resolve();
+          return { result };
+        },
+      });
+    });
+    await hasEnded;
+    const pauses = starts.slice(1).map((at, n) => at - starts[n]!);
+    expect(pauses.filter((ms) => ms < 500)).toEqual([]);
+    await close();
+  });
 
   test("a job whose process ended before it woke a worker is found in the store", async () => {
     const { queue, close } = await open();
