@@ -121,6 +121,36 @@ describe("PostgreSQL", () => {
     for (const opened of [client, worker, database]) await opened.close();
   });
 
+  test("a process listens on one connection, also if connections broke while they were made", async () => {
+    const url = new URL(await server.createDatabase());
+    const postgresPort = Number(url.port);
+    let toBreak = 2;
+    const proxy = createServer((client) => {
+      const upstream = connect(postgresPort, "127.0.0.1");
+      const close = (): void => void [client.destroy(), upstream.destroy()];
+      for (const socket of [client, upstream]) socket.on("error", close).on("close", close);
+      upstream.pipe(client);
+      client.on("data", (data) => {
+        const isBroken = data.includes("LISTEN ") && toBreak-- > 0;
+        if (isBroken) close();
+        else upstream.write(data);
+      });
+    });
+    await new Promise<void>((done) => proxy.listen(0, "127.0.0.1", done));
+    const direct = await openPostgres(url.href);
+    url.port = String((proxy.address() as AddressInfo).port);
+    const database = await openPostgres(url.href);
+    const stop = database.watch(() => undefined);
+    // Those that are made in vain would be made by now.
+    await until(() => toBreak < 0);
+    await new Promise((done) => setTimeout(done, 2500));
+    const sql = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND datname = current_database()";
+    expect(await direct.all(sql)).toHaveLength(1);
+    stop();
+    for (const opened of [database, direct]) await opened.close();
+    await new Promise((done) => proxy.close(done));
+  });
+
   test("a process that closes right after its commit announces it", async () => {
     const url = await server.createDatabase();
     const listener = new pg.Client({ connectionString: url });

@@ -410,6 +410,16 @@ class PostgresDatabase implements SqlDatabase {
     let isOver = false;
     let client: PoolClient | undefined;
     const connect = async (): Promise<void> => {
+      let isLost = false;
+      // Called twice if the connection breaks while it is made: its query fails, and it reports an error.
+      const again = (): void => {
+        if (isLost || isOver) return;
+        isLost = true;
+        client?.release(true);
+        client = undefined;
+        this.#isNotified = true;
+        setTimeout(() => void connect(), RECONNECT_MS).unref();
+      };
       try {
         const connected = await this.#pool.connect();
         if (isOver) return connected.release();
@@ -423,12 +433,6 @@ class PostgresDatabase implements SqlDatabase {
       } catch {
         again();
       }
-    };
-    const again = (): void => {
-      client?.release(true);
-      client = undefined;
-      this.#isNotified = true;
-      if (!isOver) setTimeout(() => void connect(), RECONNECT_MS).unref();
     };
     void connect();
     return () => {
