@@ -592,7 +592,14 @@ test("a job of a version that no worker has fails in the end", async () => {
   const haft = createHaft({ clock });
   onTestFinished(() => haft.shutdown());
   const tool = (version: string) =>
-    ({ name: "greet", version, description: "Greets", parameters: [], permission: "auto", run: () => version }) as never;
+    ({
+      name: "greet",
+      version,
+      description: "Greets",
+      parameters: [],
+      permission: "auto",
+      run: () => version,
+    }) as never;
   haft.register(tool("1.0.0"));
   const id = jobOf(await haft.execute("greet", {}, { background: { delayMs: 60_000 } }));
   haft.registry.unregister("greet");

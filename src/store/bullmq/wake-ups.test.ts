@@ -42,8 +42,7 @@ describe.skipIf(!hasRedis)("BullMQ on Redis", () => {
       idempotent: true,
     };
     // Whoever submits a waiting job again wakes workers again.
-    for (let n = 0; n < 3; n++)
-      await queue.submit({ call, key: "k", ...{ priority: 0, delayMs: 0, attempts: 3 } });
+    for (let n = 0; n < 3; n++) await queue.submit({ call, key: "k", ...{ priority: 0, delayMs: 0, attempts: 3 } });
     const starts: number[] = [];
     const hasEnded = new Promise<void>((resolve) => {
       void queue.work({
