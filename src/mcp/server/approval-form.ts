@@ -1,8 +1,9 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/server";
 import { isObject } from "../../schema/json-schema.ts";
+import type { McpCall } from "./mcp-call.ts";
 import type { McpService } from "./mcp-service.ts";
-import { canShowForm, DEFAULT_HOLD_MS, type OpenRequest, type Round, waitWithClient } from "./open-requests.ts";
 import { type NoAnswer, questionForm, readQuestionForm } from "./question-form.ts";
+import { canShowForm, type Round, waitWithClient } from "./round.ts";
 import type { McpAnswer, McpIdentity, McpQuestion } from "./server-options.ts";
 
 /** `ask`: the client must show the question and send the request again. `pending`: there is no answer. */
@@ -12,7 +13,7 @@ type PermissionEnd =
   | { kind: "pending"; question: McpQuestion; shown?: NoAnswer | undefined };
 
 interface PermissionContext {
-  call: OpenRequest<unknown>;
+  call: McpCall<unknown>;
   round: Round;
   identity: McpIdentity;
   service: McpService;
@@ -33,12 +34,12 @@ export async function requestPermission(id: string, context: PermissionContext):
   // The client shows the form without an open request, so any process may run the call.
   if (canAsk && round.isModern) return { kind: "ask", question };
   // The client waits here, so this process runs the call.
-  if (call.needsServing) await approvals.hold(id, service.options.holdMs ?? DEFAULT_HOLD_MS);
+  if (!call.isUnderWay) await approvals.hold(id, service.holdMs);
   const end = canAsk ? await requestAtClient(question, context) : await waitForOthers(question, context);
   if (end === "answered") return ANSWERED;
   // The client cancelled the call, so the question is withdrawn.
-  if (call.signal.aborted) await approvals.cancel(id, "its client cancelled it").catch(() => undefined);
-  else if (call.needsServing) {
+  if (round.signal.aborted) await approvals.cancel(id, "its client cancelled it").catch(() => undefined);
+  else if (!call.isUnderWay) {
     await approvals.release(id).catch(() => undefined);
     // Answered at the last moment: this process still holds it, and runs it.
     if ((await approvals.get(id))?.state === "approved") return ANSWERED;
@@ -63,10 +64,10 @@ async function requestAtClient(
   question: McpQuestion,
   context: PermissionContext,
 ): Promise<"answered" | NoAnswer | undefined> {
-  const { round, call, service } = context;
+  const { round, service } = context;
   const form = approvalForm(question, service.options.describe(question), { isModern: false });
   const elsewhere = (signal: AbortSignal) => service.runtime.approvals.wait(question.id, signal);
-  const response = await requestByForm({ form, round, signal: call.signal, elsewhere });
+  const response = await requestByForm({ form, round, elsewhere });
   if (response === "answered elsewhere") return "answered";
   if (response === undefined) return undefined;
   const answer = readApprovalForm(question, response);
@@ -78,14 +79,14 @@ async function requestAtClient(
 /** Whether another client answered while this one waited. */
 async function waitForOthers(
   { id, questions }: McpQuestion,
-  { round, call, service }: PermissionContext,
+  { round, service }: PermissionContext,
 ): Promise<"answered" | undefined> {
   const { options, runtime } = service;
   const address = options.approvalAddress?.(id);
   round.progress({
     progress: { done: 0, message: `Waiting for an ${questions ? "answer" : "approval"} (${address ?? id})` },
   });
-  const answered = await waitWithClient(call, service, (signal) => runtime.approvals.wait(id, signal)).catch(
+  const answered = await waitWithClient(round.signal, service, (signal) => runtime.approvals.wait(id, signal)).catch(
     () => undefined,
   );
   return answered && "answered";
@@ -203,7 +204,6 @@ function choicesOf({ suggestedRules }: McpQuestion): Choice[] {
 interface FormOptions {
   form: ElicitRequestFormParams;
   round: Round;
-  signal: AbortSignal;
   /** Settles when another client has answered the question. */
   elsewhere(signal: AbortSignal): Promise<unknown>;
 }
@@ -211,7 +211,8 @@ interface FormOptions {
 const MAX_MS = 24 * 60 * 60_000;
 
 /** The response of the client; undefined if it could not show the form. */
-async function requestByForm({ form, round, signal, elsewhere }: FormOptions): Promise<unknown> {
+async function requestByForm({ form, round, elsewhere }: FormOptions): Promise<unknown> {
+  const { signal } = round;
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal.reason);
   if (signal.aborted) abort();

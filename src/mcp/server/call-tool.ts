@@ -2,16 +2,16 @@ import type { CallToolResult, InputRequests, InputRequiredResult, Server } from 
 import type { CallOptions } from "../../core/call.ts";
 import { toolError } from "../../core/error.ts";
 import type { Update } from "../../core/events.ts";
-import { isForPerson, pendingResult, type ToolResult } from "../../core/result.ts";
-import { supportsTasks } from "../task-protocol.ts";
+import { isForPerson, type ToolResult } from "../../core/result.ts";
 import { approvalForm, QUESTION, requestPermission, takePermission } from "./approval-form.ts";
 import { outputSchemaFor } from "./listed-tools.ts";
-import type { McpConnection, McpService, PendingCall } from "./mcp-service.ts";
-import { DEFAULT_HOLD_MS, OpenRequest, type Round, type RoundEnd, waitWithClient } from "./open-requests.ts";
+import { type CallState, type McpCall, resultOf, type WorkEnd } from "./mcp-call.ts";
+import type { McpConnection, McpService } from "./mcp-service.ts";
+import type { NoAnswer } from "./question-form.ts";
 import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
+import { type Round, waitWithClient } from "./round.ts";
 import type { McpIdentity, McpQuestion } from "./server-options.ts";
 import { missingTasks, writeCreatedTask } from "./tasks.ts";
-import type { NoAnswer } from "./question-form.ts";
 import { writePending, writeResult } from "./tool-result.ts";
 
 type ToolCallParams = { name: string; arguments?: Record<string, unknown> };
@@ -19,8 +19,7 @@ type ToolCallResponse = CallToolResult | InputRequiredResult;
 
 const METHOD = "tools/call";
 const INPUT_MS = 600_000;
-const MAX_ROUNDS = 16;
-const MAX_PENDING = 1000;
+const MAX_STEPS = 16;
 
 /** Runs one call, and writes its result for the era of the client. */
 export async function answerToolCall(
@@ -67,14 +66,10 @@ class ToolCallRound {
   readonly #session: string;
   readonly #service: McpService;
   readonly #binding: StateBinding;
-  readonly #canFollowTasks: boolean;
   readonly #wantsBackground: boolean;
   readonly #isBackground: boolean;
-  readonly #state: RequestState | undefined;
-  /** The pending call that this request repeats. */
-  readonly #repeated: PendingCall | undefined;
-  readonly #call: OpenRequest<ToolResult>;
-  #jobId: string | undefined;
+  readonly #returned: RequestState | undefined;
+  readonly #call: McpCall<ToolResult>;
 
   constructor(params: ToolCallParams, round: Round, { identity, session }: McpConnection, service: McpService) {
     const { name, arguments: input = {} } = params;
@@ -86,217 +81,188 @@ class ToolCallRound {
     this.#identity = identity;
     this.#session = session;
     this.#service = service;
-    this.#canFollowTasks = round.isModern && supportsTasks(round.capabilities);
-    if (!this.#canFollowTasks && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
-    this.#wantsBackground = this.#canFollowTasks && round.meta["haft/background"] === true;
+    if (!round.followsTasks && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
+    this.#wantsBackground = round.followsTasks && round.meta["haft/background"] === true;
     this.#isBackground = runtime.jobs !== undefined && (this.#wantsBackground || tool?.mode === "background");
     this.#binding = { owner: identity.id, method: METHOD, params: [name, input] };
-    this.#state = round.state === undefined ? undefined : service.states.open(round.state, this.#binding);
-    if (round.state !== undefined && !this.#state) throw this.#invalidState();
-    this.#repeated = service.pending.size > 0 ? service.pending.get(this.#pendingKey()) : undefined;
-    this.#call = this.#state
-      ? this.#restore(this.#state)
-      : new OpenRequest<ToolResult>(this.#repeated?.id ?? service.nextCallId(), round);
-    this.#jobId = this.#repeated?.jobId;
+    this.#returned = round.state === undefined ? undefined : service.states.open(round.state, this.#binding);
+    if (round.state !== undefined && !this.#returned) throw this.#invalidState();
+    this.#call = this.#returned ? this.#restore(this.#returned) : this.#findOrCreate();
   }
 
   async run(): Promise<ToolCallResponse> {
+    const { sdk } = this.#service;
     const leave = this.#call.enter(this.#round);
     try {
-      return await this.#run();
+      const first = await this.#begin();
+      if (first) return first;
+      for (let step = 0; step < MAX_STEPS; step++) {
+        const response = await this.#respond(await this.#call.reach());
+        if (response) return response;
+      }
+      throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The call needed too many approvals.");
     } finally {
       leave();
     }
   }
 
-  async #run(): Promise<ToolCallResponse> {
+  /** After a restart, or if the gate does not wait, only the row knows the call. */
+  #restore({ id, question }: RequestState): McpCall<ToolResult> {
+    const { calls } = this.#service;
+    const call = calls.find<ToolResult>(id, this.#identity.id);
+    if (call) return call;
+    // The process of the tool that asked has ended, and its effect is unknown.
+    if (question === undefined) throw this.#invalidState();
+    return calls.create(id, this.#identity.id, { kind: "question", id: question });
+  }
+
+  #findOrCreate(): McpCall<ToolResult> {
+    const { calls, nextCallId } = this.#service;
+    return calls.findRepeated(() => digestOf(this.#binding)) ?? calls.create(nextCallId(), this.#identity.id);
+  }
+
+  /** Makes a new call, or passes on what the client returned with. */
+  async #begin(): Promise<ToolCallResponse | undefined> {
     const call = this.#call;
-    const question = this.#state?.question;
-    const repeated = this.#repeated?.approvalId;
-    if (this.#jobId !== undefined) this.#serveJob(this.#jobId);
-    else if (!this.#state && repeated !== undefined) return this.#continue(await this.#ask(repeated));
-    else if (!this.#state) call.serve(() => this.#execute({ isRetry: this.#repeated !== undefined }));
-    else if (question === undefined) this.#resumeInputs();
-    return this.#continue(question === undefined ? undefined : await this.#handleQuestion(question, takePermission));
-  }
-
-  /** Serves the call until there is a response. */
-  async #continue(first: ToolCallResponse | undefined): Promise<ToolCallResponse> {
-    if (first) return first;
-    const { sdk } = this.#service;
-    const call = this.#call;
-    for (let rounds = 0; rounds < MAX_ROUNDS; rounds++) {
-      const end = await call.next();
-      if (end.kind === "inputs" && !call.isQueued) return this.#requireInputs(end.requests);
-      const response = end.kind === "question" ? await this.#ask(end.id) : await this.#handleResult(end);
-      if (response) return response;
+    if (this.#returned?.question !== undefined) return this.#handleQuestion(this.#returned.question, takePermission);
+    if (this.#returned) call.answer(this.#round.responses);
+    else if (call.content === undefined) call.start((signal) => this.#execute(signal));
+    else {
+      const need = call.state.is === "asking" ? call.state.needs[0] : undefined;
+      if (need?.kind === "job") call.continue(need, (signal) => this.#waitForJob(need.id, signal));
     }
-    throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The call needed too many approvals.");
+    return undefined;
   }
 
-  /** Returns undefined if the call continues. */
-  async #handleResult(end: Exclude<RoundEnd<ToolResult>, { kind: "question" }>): Promise<ToolCallResponse | undefined> {
-    const result = end.kind === "result" ? end.result : await this.#call.result;
-    if (result.status !== "pending") return this.#finish(result);
-    const { kind, id } = result.pending;
-    if (kind === "job" && this.#jobId === undefined && this.#service.runtime.jobs) {
-      this.#jobId = id;
-      if (this.#canFollowTasks) return this.#returnTask(id);
-      this.#serveJob(id);
-      return undefined;
+  /** The response for a state of the call. Returns undefined if the call continues. */
+  async #respond(state: Exclude<CallState<ToolResult>, { is: "running" }>): Promise<ToolCallResponse | undefined> {
+    switch (state.is) {
+      case "ended":
+        this.#service.calls.delivered(this.#call);
+        return this.#finish(resultOf(state.outcome));
+      case "task":
+        return this.#returnTask(state.jobId);
+      case "asking":
+      case "suspended": {
+        const [need] = state.needs;
+        switch (need.kind) {
+          case "question":
+            return this.#handleQuestion(need.id, requestPermission);
+          case "inputs":
+            return this.#requireInputs(need.requests);
+          case "job":
+            return this.#returnPending({ callId: need.callId, kind: "job", id: need.id });
+        }
+      }
     }
-    if (!isForPerson(result.pending)) return this.#finish(result);
-    this.#call.needsServing = true;
-    return this.#ask(id);
   }
 
-  #ask(question: string): Promise<ToolCallResponse | undefined> {
-    return this.#handleQuestion(question, requestPermission);
-  }
-
-  /** After a restart, or if the gate does not wait, the call is no longer running and is made again with its id. */
-  #restore({ id }: RequestState): OpenRequest<ToolResult> {
-    const suspended = this.#service.suspended.take<ToolResult>(id, this.#identity.id);
-    if (suspended?.isFirst) return suspended.request;
-    const open = new OpenRequest<ToolResult>(id, this.#round);
-    // The client sent the request twice: both get the result of the one call.
-    if (suspended) open.serve(() => suspended.request.result);
-    return open;
-  }
-
-  /** Only a repeated call gets an idempotency key: looking up the others would cost time for nothing. */
-  #execute({ isRetry }: { isRetry: boolean }): Promise<ToolResult> {
-    const { options, calls, tools } = this.#service;
+  /** Only a call with a key of its client gets an idempotency key: looking up the others would cost time for nothing. */
+  async #execute(signal: AbortSignal): Promise<WorkEnd<ToolResult>> {
+    const { options, tools } = this.#service;
     const call = this.#call;
     const key = this.#round.meta["haft/idempotencyKey"];
     const callOptions: CallOptions = {
       ...options.call,
       id: call.id,
-      idempotencyKey: typeof key === "string" && key !== "" ? key : isRetry ? call.id : false,
+      idempotencyKey: typeof key === "string" && key !== "" ? key : false,
       caller: { user: this.#identity.name, session: this.#session, agent: agentNameOf(this.#round.clientName) },
       background: this.#wantsBackground || undefined,
-      signal: call.signal,
-      onUpdate: (update) => call.round.progress(update),
+      signal,
+      onUpdate: (update) => call.progress(update),
     };
-    calls.set(call.id, call);
     if (this.#isBackground) this.#service.subscribeToJobs();
-    return tools.call(this.#name, this.#input, callOptions).finally(() => {
-      if (!call.isQueued) this.#forget();
-    });
-  }
-
-  #forget(): void {
-    const { calls } = this.#service;
-    if (calls.get(this.#call.id) === this.#call) calls.delete(this.#call.id);
-  }
-
-  /** For a client without tasks: it waits for the job, but not longer than clients usually do. */
-  #serveJob(jobId: string): void {
-    const call = this.#call;
-    call.serve(async () => {
-      call.isQueued = false;
-      this.#service.calls.set(call.id, call);
-      try {
-        return await waitForJobResult(jobId, { call, service: this.#service });
-      } finally {
-        this.#forget();
-      }
-    });
-  }
-
-  async #returnTask(jobId: string): Promise<ToolCallResponse> {
-    const { sdk, runtime } = this.#service;
-    this.#call.becomeTask();
-    const job = await runtime.jobs?.get(jobId);
-    if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call was removed.");
-    if (job.endedAt !== undefined) this.#forget();
-    // The client will not learn of the task.
-    else if (this.#call.signal.aborted) await runtime.jobs?.cancel(jobId, "its client cancelled it");
-    return writeCreatedTask(job, { owner: this.#identity.id, service: this.#service });
-  }
-
-  /** Passes the client's answers to the tool. If some are missing, the client is asked again. */
-  #resumeInputs(): void {
-    // The process of the tool has ended, and its effect is unknown.
-    if (this.#call.needsServing) throw this.#invalidState();
-    this.#call.answer(this.#round.responses);
-  }
-
-  /** Returns undefined if the question was answered and the call continues. */
-  async #handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
-    const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
-    const end = await ask(id, context);
-    if (end.kind === "ask") return this.#requireAnswer(end.question);
-    if (end.kind === "pending") return this.#returnPending(end.question, end.shown);
-    this.#call.setQuestion(undefined);
-    // A gate that waits continues by itself.
-    if (this.#call.needsServing) this.#call.serve(() => this.#follow(id));
-    return undefined;
+    return this.#readResult(await tools.call(this.#name, this.#input, callOptions), signal);
   }
 
   /** The result of the answered call, whichever process runs it. */
-  #follow(id: string): Promise<ToolResult> {
-    const { runtime, calls, options } = this.#service;
-    const call = this.#call;
-    calls.set(call.id, call);
+  async #follow(id: string, signal: AbortSignal): Promise<WorkEnd<ToolResult>> {
+    const { runtime, holdMs } = this.#service;
     if (this.#isBackground) this.#service.subscribeToJobs();
-    const follow = {
-      holdMs: options.holdMs ?? DEFAULT_HOLD_MS,
-      signal: call.signal,
-      onUpdate: (update: Update) => call.round.progress(update),
-    };
-    return runtime.follow(id, follow).finally(() => {
-      if (!call.isQueued) this.#forget();
-    });
+    const onUpdate = (update: Update): void => this.#call.progress(update);
+    return this.#readResult(await runtime.follow(id, { holdMs, signal, onUpdate }), signal);
   }
 
-  #requireAnswer(question: McpQuestion): ToolCallResponse {
+  #readResult(result: ToolResult, signal: AbortSignal): WorkEnd<ToolResult> | Promise<WorkEnd<ToolResult>> {
+    if (result.status === "pending") {
+      const { kind, id } = result.pending;
+      if (isForPerson(result.pending)) return { kind: "question", id };
+      if (kind === "job" && this.#service.runtime.jobs) return this.#waitForJob(id, signal);
+    }
+    return { kind: "result", result };
+  }
+
+  /** A client without tasks waits for the job, but not longer than clients usually do. Cancelling the call cancels the job. */
+  async #waitForJob(id: string, signal: AbortSignal): Promise<WorkEnd<ToolResult>> {
+    const { jobs } = this.#service.runtime;
+    if (this.#round.followsTasks) return { kind: "job", id, callId: this.#call.id };
+    const result = await waitWithClient(signal, this.#service, async (until) => jobs?.wait(id, { signal: until }));
+    if (result?.status === "pending" && isForPerson(result.pending)) return { kind: "question", id: result.pending.id };
+    if (result) return { kind: "result", result };
+    if (signal.aborted) await jobs?.cancel(id, "its client cancelled it").catch(() => undefined);
+    const job = await jobs?.get(id);
+    if (job) return { kind: "job", id, callId: job.call.callId };
+    throw toolError("unavailable", `Job ${id} was removed`, { next: "Check the current state before you call again." });
+  }
+
+  async #returnTask(jobId: string): Promise<ToolCallResponse> {
+    const { sdk, runtime, calls } = this.#service;
+    const job = await runtime.jobs?.get(jobId);
+    if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call was removed.");
+    if (job.endedAt !== undefined) calls.endTask(this.#call);
+    // The client will not learn of the task.
+    else if (this.#round.signal.aborted) await runtime.jobs?.cancel(jobId, "its client cancelled it");
+    return writeCreatedTask(job, { owner: this.#identity.id, service: this.#service });
+  }
+
+  async #handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
+    const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
+    const end = await ask(id, context);
+    switch (end.kind) {
+      case "ask":
+        return this.#requireAnswer(end.question);
+      case "pending": {
+        const kind = end.question.questions ? "question" : "approval";
+        return this.#returnPending({ callId: this.#call.id, kind, id, shown: end.shown });
+      }
+      case "answered":
+        this.#call.continue({ kind: "question", id }, (signal) => this.#follow(id, signal));
+        return undefined;
+    }
+  }
+
+  #requireAnswer(question: McpQuestion): ToolCallResponse | undefined {
     const form = approvalForm(question, this.#service.options.describe(question), { isModern: true });
     const requests: InputRequests = { [QUESTION]: { method: "elicitation/create", params: form } };
     return this.#suspend(requests, { question: question.id, until: question.expiresAt });
   }
 
-  #requireInputs(requests: InputRequests): ToolCallResponse {
+  #requireInputs(requests: InputRequests): ToolCallResponse | undefined {
     return this.#suspend(requests, { until: this.#service.clock.now() + INPUT_MS });
   }
 
-  #suspend(inputRequests: InputRequests, state: Omit<RequestState, "id">): ToolCallResponse {
-    const { sdk, suspended, states, clock } = this.#service;
-    const call = this.#call;
-    if (!call.needsServing && !call.isSettled) {
-      const suspendedFor = state.question === undefined ? "inputs" : "permission";
-      suspended.add(call, { owner: this.#identity.id, suspendedFor, ms: state.until - clock.now() });
-    }
-    return sdk.inputRequired({ inputRequests, requestState: states.seal({ id: call.id, ...state }, this.#binding) });
+  #suspend(inputRequests: InputRequests, state: Omit<RequestState, "id">): ToolCallResponse | undefined {
+    const { sdk, calls, states } = this.#service;
+    if (!calls.suspend(this.#call, { until: state.until })) return undefined;
+    const requestState = states.seal({ id: this.#call.id, ...state }, this.#binding);
+    return sdk.inputRequired({ inputRequests, requestState });
   }
 
-  #returnPending({ id, questions }: McpQuestion, shown: NoAnswer | undefined): ToolCallResponse {
-    this.#savePending({ id: this.#call.id, approvalId: id });
-    const address = this.#service.options.approvalAddress?.(id);
-    const kind = questions ? "question" : "approval";
-    return writePending(this.#call.id, { name: this.#name, kind, id, shown }, address);
-  }
-
-  #savePending(call: PendingCall): void {
-    const { pending } = this.#service;
-    pending.set(this.#pendingKey(), call);
-    const [oldest] = pending.keys();
-    if (pending.size > MAX_PENDING && oldest !== undefined) pending.delete(oldest);
-  }
-
-  #pendingKey(): string {
-    return digestOf(this.#binding);
+  /** The client makes the same request again to get the result. */
+  #returnPending({ callId, kind, id, shown }: PendingInfo): ToolCallResponse | undefined {
+    const { calls, options } = this.#service;
+    if (!calls.suspend(this.#call, { content: digestOf(this.#binding) })) return undefined;
+    const address = kind === "job" ? undefined : options.approvalAddress?.(id);
+    return writePending(callId, { name: this.#name, kind, id, shown }, address);
   }
 
   #finish(result: ToolResult): ToolCallResponse {
-    const { sdk, runtime, options, pending, outputs } = this.#service;
-    if (pending.size > 0 && pending.get(this.#pendingKey())?.id === this.#call.id) pending.delete(this.#pendingKey());
+    const { sdk, runtime, options, outputs } = this.#service;
     const { loadedTools } = result.metadata;
     if (options.defers && Array.isArray(loadedTools) && loadedTools.length > 0) {
       this.#service.toolsLoaded(this.#session);
     }
     if (result.status === "pending") {
-      if (this.#jobId !== undefined) this.#savePending({ id: this.#call.id, jobId: this.#jobId });
       return writePending(result.callId, { name: this.#name, ...result.pending }, undefined);
     }
     const { missing } = this.#call;
@@ -317,26 +283,14 @@ class ToolCallRound {
   }
 }
 
+interface PendingInfo {
+  callId: string;
+  kind: "approval" | "question" | "job";
+  id: string;
+  shown?: NoAnswer | undefined;
+}
+
 /** The agent name of a client. The prefix distinguishes it from configured agents. */
 function agentNameOf(clientName: string): string {
   return `mcp:${clientName.replaceAll(/[^\w.-]/g, "_").slice(0, 60)}`;
-}
-
-/** The result of a job for a waiting client; `pending` if it takes too long. Cancelling the call cancels the job. */
-async function waitForJobResult(
-  id: string,
-  { call, service }: { call: OpenRequest<unknown>; service: McpService },
-): Promise<ToolResult> {
-  const { jobs } = service.runtime;
-  const removed = (): Error =>
-    toolError("unavailable", `Job ${id} was removed`, { next: "Check the current state before you call again." });
-  if (!jobs) throw removed();
-  const result = await waitWithClient(call, service, (signal) => jobs.wait(id, { signal }));
-  if (result) return result;
-  if (call.signal.aborted) await jobs.cancel(id, "its client cancelled it").catch(() => undefined);
-  const job = await jobs.get(id);
-  if (!job) throw removed();
-  const { callId, toolName } = job.call;
-  const waiting = { callId, toolName, startedAt: job.createdAt };
-  return pendingResult(waiting, { kind: "job", id }, `Job ${id} has not ended.`);
 }

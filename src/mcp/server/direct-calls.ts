@@ -2,7 +2,7 @@ import type { JSONRPCMessage, RequestId, Server, Transport } from "@modelcontext
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import { answerToolCall } from "./call-tool.ts";
-import { createProgress, pushToClient, type Round } from "./open-requests.ts";
+import { createProgress, pushToClient, type Round } from "./round.ts";
 
 interface PlainCall {
   id: RequestId;
@@ -119,6 +119,7 @@ function isPlainMeta(meta: Record<string, unknown>): boolean {
 /** One request of a legacy client. Its abort signal is created when it is used. */
 class DirectRound implements Round {
   readonly isModern = false;
+  readonly followsTasks = false;
   readonly responses = {};
   readonly state = undefined;
   readonly progress: Round["progress"];

@@ -3,9 +3,9 @@ import { VERSION } from "../../core/telemetry/version.ts";
 import { TASKS } from "../task-protocol.ts";
 import { answerToolCall } from "./call-tool.ts";
 import { forwardChanges, type McpConnection, type McpService } from "./mcp-service.ts";
-import { readRound } from "./open-requests.ts";
 import { getPrompt } from "./prompts.ts";
 import { completeArgument, listResources, listTemplates, readResource } from "./resources.ts";
+import { readRound } from "./round.ts";
 import type { McpServerOptions } from "./server-options.ts";
 import { serveTasks } from "./tasks.ts";
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.ts";
 import { createToolPages, ServedTools } from "./listed-tools.ts";
-import { type OpenRequest, SuspendedRequests } from "./open-requests.ts";
+import { type McpCall, McpCalls } from "./mcp-call.ts";
 import {
   createRequestStates,
   createTaskIds,
@@ -12,13 +12,6 @@ import {
 } from "./request-state.ts";
 import { type McpResourceSource, SpilledOutputs } from "./resources.ts";
 import type { McpClientPeer, McpIdentity, McpJob, McpRuntime, McpServerOptions } from "./server-options.ts";
-
-/** A call that returned pending. */
-export interface PendingCall {
-  id: string;
-  jobId?: string;
-  approvalId?: string;
-}
 
 /** The shared state of all connections of one server. */
 export interface McpService {
@@ -30,12 +23,10 @@ export interface McpService {
   readonly outputs: SpilledOutputs;
   readonly sources: readonly McpResourceSource[];
   readonly states: RequestStates;
-  readonly suspended: SuspendedRequests;
   readonly taskIds: TaskIds;
-  /** Running calls of clients by id. Those that became jobs stay until the job ends. */
-  readonly calls: Map<string, OpenRequest<unknown>>;
-  /** Pending calls by caller and content: the same request again is the same call. */
-  readonly pending: Map<string, PendingCall>;
+  readonly calls: McpCalls;
+  /** How long a client waits for an answer or a job before it gets `pending`. */
+  readonly holdMs: number;
   readonly changeListeners: Set<ChangeListener>;
   nextCallId(): string;
   toolsChanged(): void;
@@ -59,15 +50,17 @@ export interface McpConnection {
   readonly session: string;
 }
 
+/** Less than the minute after which many clients cancel a request. */
+const DEFAULT_HOLD_MS = 45_000;
+
 export async function createMcpService(runtime: McpRuntime, options: McpServerOptions): Promise<McpService> {
   const sdk = await loadServerSdk();
   const { clock } = runtime;
   const tools = new ServedTools(runtime, options);
   const outputs = new SpilledOutputs(runtime.spill);
   const sources = [...(options.resources ?? []), createToolPages(tools), outputs];
-  const calls: McpService["calls"] = new Map();
+  const calls = new McpCalls(clock, options.waiting);
   const changeListeners = new Set<ChangeListener>();
-  const suspended = new SuspendedRequests(clock, options.waiting);
   const key = options.stateKey ?? randomBytes(MIN_KEY_BYTES);
   const prefix = `mcp_${randomBytes(9).toString("base64url")}_`;
   let count = 0;
@@ -108,9 +101,8 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     sources,
     states: createRequestStates(clock, key),
     taskIds: createTaskIds(key),
-    suspended,
     calls,
-    pending: new Map(),
+    holdMs: options.holdMs ?? DEFAULT_HOLD_MS,
     changeListeners,
     nextCallId: () => `${prefix}${++count}`,
     toolsChanged,
@@ -122,7 +114,7 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
     close() {
       unsubscribeFromJobs?.();
       for (const unsubscribe of unsubscribes) unsubscribe?.();
-      suspended.close();
+      calls.close();
     },
   };
 
@@ -130,17 +122,14 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   function onJob({ type, job }: { type: string; job?: McpJob }): void {
     const call = job && calls.get(job.call.callId);
     if (!call) return;
-    if (type !== "ended") call.isQueued ||= call.task === undefined;
-    else if (call.task) {
-      call.task.end();
-      calls.delete(job.call.callId);
-    }
+    if (type === "ended") calls.endTask(call);
+    else call.becomeTask(job.id);
   }
 
   /** If the gate does not wait, the call returns `pending` with the approval, and no notification is needed. */
-  async function notifyIfWaiting(call: OpenRequest<unknown>, approvalId: string): Promise<void> {
+  async function notifyIfWaiting(call: McpCall<unknown>, approvalId: string): Promise<void> {
     const question = await runtime.approvals.get(approvalId).catch(() => undefined);
-    if (question?.waitsUntil !== undefined && question.state === "pending") call.setQuestion(approvalId);
+    if (question?.waitsUntil !== undefined && question.state === "pending") call.waitForAnswer(approvalId);
   }
 }
 

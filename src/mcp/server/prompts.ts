@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { GetPromptResult, InputRequiredResult } from "@modelcontextprotocol/server";
 import type { MaybePromise } from "../../core/stage.ts";
+import { type McpCall, resultOf } from "./mcp-call.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
-import { OpenRequest, type Round } from "./open-requests.ts";
 import { findPrompt } from "./resources.ts";
+import type { Round } from "./round.ts";
 import type { McpClientPeer, McpIdentity } from "./server-options.ts";
 
 const METHOD = "prompts/get";
@@ -13,7 +14,7 @@ export async function getPrompt(
   { name, arguments: given = {} }: { name: string; arguments?: Record<string, string> },
   round: Round,
   { identity }: McpConnection,
-  { sdk, options, states, suspended, clock }: McpService,
+  { sdk, options, states, calls, clock }: McpService,
 ): Promise<GetPromptResult | InputRequiredResult> {
   const invalid = (message: string) => new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
   const prompt = await findPrompt(options.prompts, name, identity);
@@ -22,34 +23,35 @@ export async function getPrompt(
   if (missing) throw invalid(`The prompt "${name}" needs the argument "${missing.name}".`);
 
   const binding = { owner: identity.id, method: METHOD, params: [name, given] };
-  const request = round.state === undefined ? start(prompt) : restore(round.state);
-  const leave = request.enter(round);
+  const call = round.state === undefined ? create() : restore(round.state);
+  const leave = call.enter(round);
   try {
-    request.answer(round.responses);
-    const end = await request.next();
-    if (end.kind === "result") return end.result;
-    if (end.kind === "question") throw new Error("A prompt needs no permission.");
+    if (round.state === undefined) {
+      call.start(async () => ({ kind: "result", result: await prompt.get(given, call) }));
+    } else call.answer(round.responses);
+    const state = await call.reach();
+    if (state.is === "ended") return resultOf(state.outcome);
+    const need = state.is === "task" ? undefined : state.needs[0];
+    if (need?.kind !== "inputs") throw new Error("A prompt needs only inputs.");
     const until = clock.now() + INPUT_MS;
-    suspended.add(request, { owner: identity.id, suspendedFor: "inputs", ms: INPUT_MS });
+    calls.suspend(call, { until });
     return sdk.inputRequired({
-      inputRequests: end.requests,
-      requestState: states.seal({ id: request.id, until }, binding),
+      inputRequests: need.requests,
+      requestState: states.seal({ id: call.id, until }, binding),
     });
   } finally {
     leave();
   }
 
-  function start({ get }: McpPrompt): OpenRequest<GetPromptResult> {
-    const open = new OpenRequest<GetPromptResult>(`prompt_${randomBytes(12).toString("base64url")}`, round);
-    open.serve(async () => get(given, open));
-    return open;
+  function create(): McpCall<GetPromptResult> {
+    return calls.create(`prompt_${randomBytes(12).toString("base64url")}`, identity.id);
   }
 
-  function restore(text: string): OpenRequest<GetPromptResult> {
+  function restore(text: string): McpCall<GetPromptResult> {
     const state = states.open(text, binding);
-    const open = state && suspended.take<GetPromptResult>(state.id, identity.id);
-    if (!open?.isFirst) throw invalid("Invalid or expired requestState");
-    return open.request;
+    const found = state && calls.find<GetPromptResult>(state.id, identity.id);
+    if (!found) throw invalid("Invalid or expired requestState");
+    return found;
   }
 }
 

@@ -8,7 +8,6 @@ import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
 import type { FollowOptions } from "../../calls/approval.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { SuspendedLimits } from "./open-requests.ts";
 import type { McpPromptSource } from "./prompts.ts";
 import type { McpResourceSource } from "./resources.ts";
 
@@ -51,6 +50,11 @@ export interface McpServerOptions {
   prompts?: McpPromptSource;
   /** Reports protocol errors. */
   onError?(error: Error): void;
+}
+
+export interface SuspendedLimits {
+  inputs: number;
+  permission: number;
 }
 
 /** The part of a Haft runtime that the server uses. */

@@ -2,10 +2,11 @@ import type { CallToolResult, Server, ServerContext, StandardSchemaV1 } from "@m
 import type { Clock } from "../../core/clock.ts";
 import type { ToolResult } from "../../core/result.ts";
 import { isObject } from "../../schema/json-schema.ts";
-import { type DetailedTask, supportsTasks, type Task, TASKS } from "../task-protocol.ts";
+import { type DetailedTask, type Task, TASKS } from "../task-protocol.ts";
 import { outputSchemaFor } from "./listed-tools.ts";
+import type { TaskInputs } from "./mcp-call.ts";
 import type { McpConnection, McpService, ServerSdk } from "./mcp-service.ts";
-import { type OpenTask, readRound, type Round } from "./open-requests.ts";
+import { readRound, type Round } from "./round.ts";
 import type { McpJob } from "./server-options.ts";
 import { writePending, writeResult } from "./tool-result.ts";
 
@@ -25,25 +26,28 @@ export function serveTasks(server: Server, connection: McpConnection, service: M
 
   const find = async (context: ServerContext, taskId: string): Promise<{ job: McpJob; round: Round }> => {
     const round = readRound(context, server, clock);
-    if (!supportsTasks(round.capabilities)) throw missingTasks(sdk);
+    if (!round.followsTasks) throw missingTasks(sdk);
     const id = service.taskIds.open(taskId, identity.id);
     const job = id === undefined ? undefined : await jobs.get(id);
     // The same error for tasks of others, so they cannot be discovered.
     if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, "Task not found.");
     return { job, round };
   };
-  const openTask = (job: McpJob): OpenTask | undefined => service.calls.get(job.call.callId)?.task;
+  const inputsOf = (job: McpJob): TaskInputs | undefined => {
+    const state = service.calls.get(job.call.callId)?.state;
+    return state?.is === "task" ? state.inputs : undefined;
+  };
 
   server.setRequestHandler("tasks/get", { params: taskParameters }, async ({ taskId }, context) => {
     const { job, round } = await find(context, taskId);
     const task = describe(job, taskId, clock);
     if (job.result) return { ...task, ...endOf(job.result, task.status, round) };
-    const inputRequests = openTask(job)?.requests;
+    const inputRequests = inputsOf(job)?.requests;
     return inputRequests ? { ...task, status: "input_required", inputRequests } : { ...task };
   });
   server.setRequestHandler("tasks/update", { params: taskParameters }, async ({ taskId, inputResponses }, context) => {
     const { job, round } = await find(context, taskId);
-    openTask(job)?.answer({ ...round.responses, ...inputResponses });
+    inputsOf(job)?.answer({ ...round.responses, ...inputResponses });
     return {};
   });
   server.setRequestHandler("tasks/cancel", { params: taskParameters }, async ({ taskId }, context) => {
