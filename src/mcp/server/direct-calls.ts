@@ -2,7 +2,7 @@ import type { JSONRPCMessage, RequestId, Server, Transport } from "@modelcontext
 import { isObject } from "../../schema/json-schema.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import { answerToolCall } from "./call-tool.ts";
-import { createProgress, pushToClient, type Round } from "./round.ts";
+import { createLegacyRound } from "./round.ts";
 
 interface PlainCall {
   id: RequestId;
@@ -17,7 +17,7 @@ export class DirectCalls {
   readonly #service: McpService;
   readonly #connection: McpConnection;
   readonly #transport: Transport;
-  readonly #running = new Map<RequestId, DirectRound>();
+  readonly #running = new Map<RequestId, AbortController>();
   #server: Server | undefined;
 
   constructor(service: McpService, connection: McpConnection, transport: Transport) {
@@ -45,36 +45,34 @@ export class DirectCalls {
 
   /** The client is gone. */
   close(): void {
-    for (const round of this.#running.values()) round.abort(new Error("Connection closed"));
+    for (const call of this.#running.values()) call.abort(new Error("Connection closed"));
     this.#running.clear();
   }
 
   #cancel(params: unknown): boolean {
     if (!isObject(params)) return false;
     const { requestId, reason } = params;
-    const round =
+    const call =
       typeof requestId === "string" || typeof requestId === "number" ? this.#running.get(requestId) : undefined;
-    round?.abort(reason);
-    return round !== undefined;
+    call?.abort(reason);
+    return call !== undefined;
   }
 
   async #answer({ id, params }: PlainCall, server: Server): Promise<void> {
-    const round = new DirectRound(server, params._meta ?? {}, this.#service);
-    this.#running.set(id, round);
+    const [service, connection] = [this.#service, this.#connection];
+    const controller = new AbortController();
+    const { signal } = controller;
+    const round = createLegacyRound({ server, signal, meta: params._meta ?? {}, clock: service.clock });
+    this.#running.set(id, controller);
     try {
-      const response = await answerToolCall(params, {
-        round,
-        server,
-        connection: this.#connection,
-        service: this.#service,
-      }).then(
+      const response = await answerToolCall(params, { round, server, connection, service }).then(
         (result): JSONRPCMessage => ({ jsonrpc: "2.0", id, result }),
         (error: unknown): JSONRPCMessage => ({ jsonrpc: "2.0", id, error: describeError(error) }),
       );
       // As the SDK does: a cancelled request has no response.
-      if (!round.isAborted) await this.#transport.send(response);
+      if (!signal.aborted) await this.#transport.send(response);
     } catch (error) {
-      this.#service.options.onError?.(new Error(`Failed to send response: ${String(error)}`));
+      service.options.onError?.(new Error(`Failed to send response: ${String(error)}`));
     } finally {
       this.#running.delete(id);
     }
@@ -114,50 +112,4 @@ function isPlainMeta(meta: Record<string, unknown>): boolean {
   const { progressToken: token } = meta;
   const isToken = token === undefined || typeof token === "string" || Number.isSafeInteger(token);
   return isToken && !Object.keys(meta).some((key) => key.startsWith("io.modelcontextprotocol/"));
-}
-
-/** One request of a legacy client. Its abort signal is created when it is used. */
-class DirectRound implements Round {
-  readonly isModern = false;
-  readonly followsTasks = false;
-  readonly responses = {};
-  readonly state = undefined;
-  readonly progress: Round["progress"];
-  readonly #server: Server;
-  #controller: AbortController | undefined;
-  isAborted = false;
-
-  constructor(
-    server: Server,
-    readonly meta: Readonly<Record<string, unknown>>,
-    { clock }: McpService,
-  ) {
-    this.#server = server;
-    this.progress = createProgress(meta["progressToken"], (notification) => server.notification(notification), clock);
-  }
-
-  get capabilities(): Round["capabilities"] {
-    return this.#server.getClientCapabilities() ?? {};
-  }
-
-  get clientName(): string {
-    return this.#server.getClientVersion()?.name ?? "unknown";
-  }
-
-  get signal(): AbortSignal {
-    return (this.#controller ??= new AbortController()).signal;
-  }
-
-  abort(reason: unknown): void {
-    this.isAborted = true;
-    (this.#controller ??= new AbortController()).abort(reason);
-  }
-
-  log(...[level, data]: Parameters<Round["log"]>): Promise<void> {
-    return this.#server.sendLoggingMessage({ level, data }).catch(() => undefined);
-  }
-
-  push(...[request, options]: Parameters<Round["push"]>): Promise<unknown> {
-    return pushToClient(this.#server, request, options);
-  }
 }

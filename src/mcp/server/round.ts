@@ -63,6 +63,28 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
   };
 }
 
+/** A call of a legacy client that does not pass the protocol layer of the SDK. */
+export function createLegacyRound({ server, signal, meta, clock }: LegacyRequest): Round {
+  return {
+    isModern: false,
+    capabilities: server.getClientCapabilities() ?? {},
+    followsTasks: false,
+    clientName: server.getClientVersion()?.name ?? "unknown",
+    responses: {},
+    state: undefined,
+    meta,
+    signal,
+    progress: createProgress(meta["progressToken"], (notification) => server.notification(notification), clock),
+    log: (level, data) => server.sendLoggingMessage({ level, data }).catch(() => undefined),
+    push: (request, options) => pushToClient(server, request, options),
+  };
+}
+
+interface LegacyRequest extends Pick<Round, "signal" | "meta"> {
+  server: Server;
+  clock: Clock;
+}
+
 interface PushOptions {
   signal: AbortSignal;
   timeoutMs: number;
@@ -71,7 +93,7 @@ interface PushOptions {
 }
 
 /** Sends a request to a legacy client over its connection. */
-export function pushToClient(
+function pushToClient(
   server: Server,
   request: InputRequest,
   { signal, timeoutMs, isUnchecked }: PushOptions,
@@ -100,7 +122,7 @@ const MAX_MESSAGE_LENGTH = 500;
 const NO_PROGRESS = (): void => undefined;
 
 /** Reports updates of a tool as increasing progress. Does nothing if the client did not request progress. */
-export function createProgress(
+function createProgress(
   progressToken: unknown,
   notify: (notification: ProgressNotification) => Promise<void>,
   clock: Clock,
