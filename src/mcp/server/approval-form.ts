@@ -59,6 +59,8 @@ export async function takePermission(id: string, context: PermissionContext): Pr
   return ANSWERED;
 }
 
+const MAX_MS = 24 * 60 * 60_000;
+
 /** Asks a legacy client over its connection, until another client answers. */
 async function requestAtClient(
   question: McpQuestion,
@@ -66,14 +68,33 @@ async function requestAtClient(
 ): Promise<"answered" | NoAnswer | undefined> {
   const { round, service } = context;
   const form = approvalForm(question, service.options.describe(question), { isModern: false });
-  const elsewhere = (signal: AbortSignal) => service.runtime.approvals.wait(question.id, signal);
-  const response = await requestByForm({ form, round, elsewhere });
-  if (response === "answered elsewhere") return "answered";
-  if (response === undefined) return undefined;
-  const answer = readApprovalForm(question, response);
-  if (!("approved" in answer)) return answer;
-  await submitAnswer(question, answer, context);
-  return "answered";
+  const controller = new AbortController();
+  const { signal } = controller;
+  const abort = (): void => controller.abort(round.signal.reason);
+  if (round.signal.aborted) abort();
+  round.signal.addEventListener("abort", abort, { once: true });
+  // Undefined if it could not show the form.
+  const requested = round
+    .push({ method: "elicitation/create", params: form }, { signal, timeoutMs: MAX_MS, isUnchecked: true })
+    .catch(() => undefined);
+  const answered = service.runtime.approvals.wait(question.id, signal).then(
+    () => "answered elsewhere" as const,
+    // No other client answers; this one still may.
+    () => requested,
+  );
+  try {
+    const response = await Promise.race([requested, answered]);
+    if (response === "answered elsewhere") return "answered";
+    if (response === undefined) return undefined;
+    const answer = readApprovalForm(question, response);
+    if (!("approved" in answer)) return answer;
+    await submitAnswer(question, answer, context);
+    return "answered";
+  } finally {
+    round.signal.removeEventListener("abort", abort);
+    // Closes the form in a client that still shows it.
+    controller.abort(new Error("The question was answered."));
+  }
 }
 
 /** Whether another client answered while this one waited. */
@@ -199,40 +220,4 @@ function readApprovalForm(question: McpQuestion, response: unknown): McpAnswer |
 
 function choicesOf({ suggestedRules }: McpQuestion): Choice[] {
   return suggestedRules.length > 0 ? ["once", "session", "always", "deny"] : ["once", "deny"];
-}
-
-interface FormOptions {
-  form: ElicitRequestFormParams;
-  round: Round;
-  /** Settles when another client has answered the question. */
-  elsewhere(signal: AbortSignal): Promise<unknown>;
-}
-
-const MAX_MS = 24 * 60 * 60_000;
-
-/** The response of the client; undefined if it could not show the form. */
-async function requestByForm({ form, round, elsewhere }: FormOptions): Promise<unknown> {
-  const { signal } = round;
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
-  const requested = round
-    .push(
-      { method: "elicitation/create", params: form },
-      { signal: controller.signal, timeoutMs: MAX_MS, isUnchecked: true },
-    )
-    .catch(() => undefined);
-  const answered = elsewhere(controller.signal).then(
-    () => "answered elsewhere" as const,
-    // No other client answers; this one still may.
-    () => requested,
-  );
-  try {
-    return await Promise.race([requested, answered]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-    // Closes the form in a client that still shows it.
-    controller.abort(new Error("The question was answered."));
-  }
 }

@@ -7,12 +7,11 @@ import { approvalForm, QUESTION, requestPermission, takePermission } from "./app
 import { outputSchemaFor } from "./listed-tools.ts";
 import { type CallState, type McpCall, resultOf, type WorkEnd } from "./mcp-call.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
-import type { NoAnswer } from "./question-form.ts";
 import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
 import { type Round, waitWithClient } from "./round.ts";
 import type { McpIdentity, McpQuestion } from "./server-options.ts";
 import { missingTasks, writeCreatedTask } from "./tasks.ts";
-import { writePending, writeResult } from "./tool-result.ts";
+import { type PendingInfo, writePending, writeResult } from "./tool-result.ts";
 
 type ToolCallParams = { name: string; arguments?: Record<string, unknown> };
 type ToolCallResponse = CallToolResult | InputRequiredResult;
@@ -21,7 +20,10 @@ const METHOD = "tools/call";
 const INPUT_MS = 600_000;
 const MAX_STEPS = 16;
 
-/** Runs one call, and writes its result for the era of the client. */
+/**
+ * Runs one call through the gate, and writes its result for the era of the client. If it needs an approval, the person at the
+ * client is asked with a form, or another client may answer in the meantime. Without an answer the call does not run.
+ */
 export async function answerToolCall(
   params: ToolCallParams,
   {
@@ -31,30 +33,17 @@ export async function answerToolCall(
     service,
   }: { round: Round; server: Server; connection: McpConnection; service: McpService },
 ): Promise<ToolCallResponse> {
-  const response = await callTool(params, round, connection, service);
-  // Only structured content is written differently for legacy clients.
-  return "content" in response && response.structuredContent !== undefined
-    ? server.projectCallToolResult(response as CallToolResult, service.tools.find(params.name)?.output?.jsonSchema)
-    : response;
-}
-
-/**
- * Runs one call through the gate. If it needs an approval, the person at the client is asked with a form, or another client
- * may answer in the meantime. Without an answer the call does not run.
- */
-async function callTool(
-  params: ToolCallParams,
-  round: Round,
-  connection: McpConnection,
-  service: McpService,
-): Promise<ToolCallResponse> {
-  const { sdk } = service;
-  const { identity } = connection;
-  if (!identity.rights.includes("call")) {
-    const message = `"${identity.name}" may not call tools: its token lacks the right.`;
+  const { sdk, tools } = service;
+  const { name, rights } = connection.identity;
+  if (!rights.includes("call")) {
+    const message = `"${name}" may not call tools: its token lacks the right.`;
     throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidRequest, message);
   }
-  return new ToolCallRound(params, round, connection, service).run();
+  const response = await new ToolCallRound(params, round, connection, service).run();
+  // Only structured content is written differently for legacy clients.
+  return "content" in response && response.structuredContent !== undefined
+    ? server.projectCallToolResult(response as CallToolResult, tools.find(params.name)?.output?.jsonSchema)
+    : response;
 }
 
 /** One round of a call: one request of the client. A modern client may need several rounds for a call. */
@@ -109,7 +98,7 @@ class ToolCallRound {
   /** After a restart, or if the gate does not wait, only the row knows the call. */
   #restore({ id, question }: RequestState): McpCall<ToolResult> {
     const { calls } = this.#service;
-    const call = calls.find<ToolResult>(id, this.#identity.id);
+    const call = calls.get<ToolResult>(id);
     if (call) return call;
     // The process of the tool that asked has ended, and its effect is unknown.
     if (question === undefined) throw this.#invalidState();
@@ -151,7 +140,7 @@ class ToolCallRound {
           case "inputs":
             return this.#requireInputs(need.requests);
           case "job":
-            return this.#returnPending({ callId: need.callId, kind: "job", id: need.id });
+            return this.#returnPending(need.callId, need);
         }
       }
     }
@@ -223,7 +212,7 @@ class ToolCallRound {
         return this.#requireAnswer(end.question);
       case "pending": {
         const kind = end.question.questions ? "question" : "approval";
-        return this.#returnPending({ callId: this.#call.id, kind, id, shown: end.shown });
+        return this.#returnPending(this.#call.id, { kind, id, shown: end.shown });
       }
       case "answered":
         this.#call.continue({ kind: "question", id }, (signal) => this.#follow(id, signal));
@@ -249,7 +238,7 @@ class ToolCallRound {
   }
 
   /** The client makes the same request again to get the result. */
-  #returnPending({ callId, kind, id, shown }: PendingInfo): ToolCallResponse | undefined {
+  #returnPending(callId: string, { kind, id, shown }: Omit<PendingInfo, "name">): ToolCallResponse | undefined {
     const { calls, options } = this.#service;
     if (!calls.suspend(this.#call, { content: digestOf(this.#binding) })) return undefined;
     const address = kind === "job" ? undefined : options.approvalAddress?.(id);
@@ -281,13 +270,6 @@ class ToolCallRound {
     const data = { reason: "invalid_request_state" };
     return new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", data);
   }
-}
-
-interface PendingInfo {
-  callId: string;
-  kind: "approval" | "question" | "job";
-  id: string;
-  shown?: NoAnswer | undefined;
 }
 
 /** The agent name of a client. The prefix distinguishes it from configured agents. */

@@ -1,6 +1,7 @@
 import type { ClientCapabilities, InputRequest, InputRequests, LoggingLevel } from "@modelcontextprotocol/server";
 import type { Clock, Timer } from "../../core/clock.ts";
 import { toolError } from "../../core/error.ts";
+import type { Update } from "../../core/events.ts";
 import { withDefaults } from "../../core/options.ts";
 import { canShowForm, type Round } from "./round.ts";
 import type { McpClientPeer, SuspendedLimits } from "./server-options.ts";
@@ -176,7 +177,7 @@ export class McpCall<T> implements McpClientPeer {
     need.resolve(answers);
   }
 
-  progress(update: Parameters<Round["progress"]>[0]): void {
+  progress(update: Update): void {
     this.#round?.progress(update);
   }
 
@@ -233,12 +234,10 @@ export class McpCall<T> implements McpClientPeer {
   }
 }
 
-/** A tool that waits for inputs keeps its slot in the gate, so few may wait. A call that waits for permission has no slot. */
-const DEFAULT_LIMITS: SuspendedLimits = { inputs: 2, permission: 1000 };
-const MAX_REPEATED = 1000;
-const MAX_ENDED = 1000;
-
 type KeptAs = keyof SuspendedLimits | "repeated" | "ended";
+
+/** A tool that waits for inputs keeps its slot in the gate, so few may wait. A call that waits for permission has no slot. */
+const LIMITS: Readonly<Record<KeptAs, number>> = { inputs: 2, permission: 1000, repeated: 1000, ended: 1000 };
 
 /**
  * The calls of one server by id. A call is here while work on it goes on in this process, while its client may return for the
@@ -246,12 +245,12 @@ type KeptAs = keyof SuspendedLimits | "repeated" | "ended";
  */
 export class McpCalls {
   readonly #clock: Clock;
-  readonly #limits: Readonly<Record<KeptAs, number>>;
+  readonly #limits: typeof LIMITS;
   readonly #calls = new Map<string, McpCall<unknown>>();
 
   constructor(clock: Clock, limits: Partial<SuspendedLimits> = {}) {
     this.#clock = clock;
-    this.#limits = { ...withDefaults(DEFAULT_LIMITS, limits), repeated: MAX_REPEATED, ended: MAX_ENDED };
+    this.#limits = withDefaults(LIMITS, limits);
   }
 
   /** With `need`, a call that only its row knows. */
@@ -259,14 +258,9 @@ export class McpCalls {
     return new McpCall<T>(id, owner, { need, onMove: this.#onMove });
   }
 
-  get(id: string): McpCall<unknown> | undefined {
-    return this.#calls.get(id);
-  }
-
-  /** The call whose client returns. Ids are unique per method, so `T` is the result type with which it was created. */
-  find<T>(id: string, owner: string): McpCall<T> | undefined {
-    const call = this.#calls.get(id);
-    return call?.owner === owner ? (call as McpCall<T>) : undefined;
+  /** Ids are unique per method, and a client proves with its signed state that an id is its own. */
+  get<T = unknown>(id: string): McpCall<T> | undefined {
+    return this.#calls.get(id) as McpCall<T> | undefined;
   }
 
   /** The call that the client was told to make again. */
@@ -285,9 +279,9 @@ export class McpCalls {
    * has continued in the meantime.
    */
   suspend(call: McpCall<unknown>, { until, content }: { until?: number; content?: string }): boolean {
-    call.content ??= content;
     call.suspend();
     if (call.state.is !== "suspended") return false;
+    call.content ??= content;
     if (!this.#isKept(call)) return true;
     this.#forget(call);
     this.#evictOldest(keptAs(call), call.owner);

@@ -49,7 +49,7 @@ export async function getPrompt(
 
   function restore(text: string): McpCall<GetPromptResult> {
     const state = states.open(text, binding);
-    const found = state && calls.find<GetPromptResult>(state.id, identity.id);
+    const found = state && calls.get<GetPromptResult>(state.id);
     if (!found) throw invalid("Invalid or expired requestState");
     return found;
   }

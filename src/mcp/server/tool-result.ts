@@ -38,7 +38,7 @@ function isComplete(details: unknown, { type, required }: JsonSchema): boolean {
   return isObject(details) && (!Array.isArray(required) || required.every((name) => Object.hasOwn(details, name)));
 }
 
-interface PendingInfo {
+export interface PendingInfo {
   name: string;
   kind: PendingResult["pending"]["kind"];
   id: string;
