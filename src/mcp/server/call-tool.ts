@@ -9,7 +9,7 @@ import { type CallState, type McpCall, resultOf, type WorkEnd } from "./mcp-call
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import { digestOf, type RequestState, type StateBinding } from "./request-state.ts";
 import { type Round, waitWithClient } from "./round.ts";
-import type { McpIdentity, McpQuestion } from "./server-options.ts";
+import type { McpQuestion } from "./server-options.ts";
 import { missingTasks, writeCreatedTask } from "./tasks.ts";
 import { type PendingInfo, writePending, writeResult } from "./tool-result.ts";
 
@@ -48,11 +48,9 @@ export async function answerToolCall(
 
 /** One round of a call: one request of the client. A modern client may need several rounds for a call. */
 class ToolCallRound {
-  readonly #name: string;
-  readonly #input: Record<string, unknown>;
+  readonly #params: ToolCallParams;
   readonly #round: Round;
-  readonly #identity: McpIdentity;
-  readonly #session: string;
+  readonly #connection: McpConnection;
   readonly #service: McpService;
   readonly #binding: StateBinding;
   readonly #wantsBackground: boolean;
@@ -60,20 +58,18 @@ class ToolCallRound {
   readonly #returned: RequestState | undefined;
   readonly #call: McpCall<ToolResult>;
 
-  constructor(params: ToolCallParams, round: Round, { identity, session }: McpConnection, service: McpService) {
-    const { name, arguments: input = {} } = params;
+  constructor(params: ToolCallParams, round: Round, connection: McpConnection, service: McpService) {
     const { sdk, runtime, options, tools } = service;
-    const tool = runtime.registry.get(tools.nameOf(name));
-    this.#name = name;
-    this.#input = input;
+    const tool = runtime.registry.get(tools.nameOf(params.name));
+    this.#params = params;
     this.#round = round;
-    this.#identity = identity;
-    this.#session = session;
+    this.#connection = connection;
     this.#service = service;
     if (!round.followsTasks && tool && options.needsTask?.(tool)) throw missingTasks(sdk);
     this.#wantsBackground = round.followsTasks && round.meta["haft/background"] === true;
     this.#isBackground = runtime.jobs !== undefined && (this.#wantsBackground || tool?.mode === "background");
-    this.#binding = { owner: identity.id, method: METHOD, params: [name, input] };
+    const { name, arguments: input = {} } = params;
+    this.#binding = { owner: connection.identity.id, method: METHOD, params: [name, input] };
     this.#returned = round.state === undefined ? undefined : service.states.open(round.state, this.#binding);
     if (round.state !== undefined && !this.#returned) throw this.#invalidState();
     this.#call = this.#returned ? this.#restore(this.#returned) : this.#findOrCreate();
@@ -102,12 +98,12 @@ class ToolCallRound {
     if (call) return call;
     // The process of the tool that asked has ended, and its effect is unknown.
     if (question === undefined) throw this.#invalidState();
-    return calls.create(id, this.#identity.id, { kind: "question", id: question });
+    return calls.create(id, this.#binding.owner, { kind: "question", id: question });
   }
 
   #findOrCreate(): McpCall<ToolResult> {
     const { calls, nextCallId } = this.#service;
-    return calls.findRepeated(() => digestOf(this.#binding)) ?? calls.create(nextCallId(), this.#identity.id);
+    return calls.findRepeated(() => digestOf(this.#binding)) ?? calls.create(nextCallId(), this.#binding.owner);
   }
 
   /** Makes a new call, or passes on what the client returned with. */
@@ -127,7 +123,7 @@ class ToolCallRound {
   async #respond(state: Exclude<CallState<ToolResult>, { is: "running" }>): Promise<ToolCallResponse | undefined> {
     switch (state.is) {
       case "ended":
-        this.#service.calls.delivered(this.#call);
+        this.#service.calls.release(this.#call);
         return this.#finish(resultOf(state.outcome));
       case "task":
         return this.#returnTask(state.jobId);
@@ -138,7 +134,7 @@ class ToolCallRound {
           case "question":
             return this.#handleQuestion(need.id, requestPermission);
           case "inputs":
-            return this.#requireInputs(need.requests);
+            return this.#suspend(need.requests, { until: this.#service.clock.now() + INPUT_MS });
           case "job":
             return this.#returnPending(need.callId, need);
         }
@@ -149,19 +145,21 @@ class ToolCallRound {
   /** Only a call with a key of its client gets an idempotency key: looking up the others would cost time for nothing. */
   async #execute(signal: AbortSignal): Promise<WorkEnd<ToolResult>> {
     const { options, tools } = this.#service;
+    const { identity, session } = this.#connection;
+    const { name, arguments: input = {} } = this.#params;
     const call = this.#call;
     const key = this.#round.meta["haft/idempotencyKey"];
     const callOptions: CallOptions = {
       ...options.call,
       id: call.id,
       idempotencyKey: typeof key === "string" && key !== "" ? key : false,
-      caller: { user: this.#identity.name, session: this.#session, agent: agentNameOf(this.#round.clientName) },
+      caller: { user: identity.name, session, agent: agentNameOf(this.#round.clientName) },
       background: this.#wantsBackground || undefined,
       signal,
       onUpdate: (update) => call.progress(update),
     };
     if (this.#isBackground) this.#service.subscribeToJobs();
-    return this.#readResult(await tools.call(this.#name, this.#input, callOptions), signal);
+    return this.#readResult(await tools.call(name, input, callOptions), signal);
   }
 
   /** The result of the answered call, whichever process runs it. */
@@ -198,15 +196,15 @@ class ToolCallRound {
     const { sdk, runtime, calls } = this.#service;
     const job = await runtime.jobs?.get(jobId);
     if (!job) throw new sdk.ProtocolError(sdk.ProtocolErrorCode.InternalError, "The job of this call was removed.");
-    if (job.endedAt !== undefined) calls.endTask(this.#call);
+    if (job.endedAt !== undefined) calls.release(this.#call);
     // The client will not learn of the task.
     else if (this.#round.signal.aborted) await runtime.jobs?.cancel(jobId, "its client cancelled it");
-    return writeCreatedTask(job, { owner: this.#identity.id, service: this.#service });
+    return writeCreatedTask(job, { owner: this.#binding.owner, service: this.#service });
   }
 
   async #handleQuestion(id: string, ask: typeof requestPermission): Promise<ToolCallResponse | undefined> {
-    const context = { call: this.#call, round: this.#round, identity: this.#identity, service: this.#service };
-    const end = await ask(id, context);
+    const { identity } = this.#connection;
+    const end = await ask(id, { call: this.#call, round: this.#round, identity, service: this.#service });
     switch (end.kind) {
       case "ask":
         return this.#requireAnswer(end.question);
@@ -226,10 +224,6 @@ class ToolCallRound {
     return this.#suspend(requests, { question: question.id, until: question.expiresAt });
   }
 
-  #requireInputs(requests: InputRequests): ToolCallResponse | undefined {
-    return this.#suspend(requests, { until: this.#service.clock.now() + INPUT_MS });
-  }
-
   #suspend(inputRequests: InputRequests, state: Omit<RequestState, "id">): ToolCallResponse | undefined {
     const { sdk, calls, states } = this.#service;
     if (!calls.suspend(this.#call, { until: state.until })) return undefined;
@@ -242,27 +236,25 @@ class ToolCallRound {
     const { calls, options } = this.#service;
     if (!calls.suspend(this.#call, { content: digestOf(this.#binding) })) return undefined;
     const address = kind === "job" ? undefined : options.approvalAddress?.(id);
-    return writePending(callId, { name: this.#name, kind, id, shown }, address);
+    return writePending(callId, { name: this.#params.name, kind, id, shown }, address);
   }
 
   #finish(result: ToolResult): ToolCallResponse {
     const { sdk, runtime, options, outputs } = this.#service;
+    const { identity, session } = this.#connection;
     const { loadedTools } = result.metadata;
     if (options.defers && Array.isArray(loadedTools) && loadedTools.length > 0) {
-      this.#service.toolsLoaded(this.#session);
+      this.#service.toolsLoaded(session);
     }
     if (result.status === "pending") {
-      return writePending(result.callId, { name: this.#name, ...result.pending }, undefined);
+      return writePending(result.callId, { name: this.#params.name, ...result.pending }, undefined);
     }
     const { missing } = this.#call;
     if (missing && this.#round.isModern && result.status === "failed") {
       throw new sdk.MissingRequiredClientCapabilityError({ requiredCapabilities: missing });
     }
     const outputSchema = outputSchemaFor(runtime.registry.get(result.toolName), this.#round.clientName);
-    return writeResult(result, {
-      outputSchema,
-      fullOutput: outputs.link(result, { ...this.#identity, session: this.#session }),
-    });
+    return writeResult(result, { outputSchema, fullOutput: outputs.link(result, { ...identity, session }) });
   }
 
   #invalidState(): Error {

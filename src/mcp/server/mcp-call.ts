@@ -288,23 +288,20 @@ export class McpCalls {
     this.#evictOldest("ended", call.owner);
     this.#calls.set(call.id, call);
     if (until !== undefined && call.isUnderWay) {
-      call.timer = this.#clock.after(until - this.#clock.now(), () => this.#expire(call));
+      call.timer = this.#clock.after(until - this.#clock.now(), () => {
+        call.timer = undefined;
+        this.#drop(call, "its client did not return in time");
+      });
       call.timer.setRef(false);
     }
     return true;
   }
 
-  /** The client has the result. */
-  delivered(call: McpCall<unknown>): void {
+  /** The client has the result, or the job that it follows has ended. */
+  release(call: McpCall<unknown>): void {
+    if (call.state.is === "task") call.state.inputs.end();
     call.content = undefined;
     if (!call.timer) this.#forget(call);
-  }
-
-  /** The job of a task has ended. */
-  endTask(call: McpCall<unknown>): void {
-    if (call.state.is !== "task") return;
-    call.state.inputs.end();
-    this.#forget(call);
   }
 
   close(): void {
@@ -327,11 +324,6 @@ export class McpCalls {
     if (as === undefined || all.length < this.#limits[as]) return;
     const oldest = all.find((call) => call.owner === owner) ?? all[0];
     if (oldest) this.#drop(oldest, "too many requests wait for their client");
-  }
-
-  #expire(call: McpCall<unknown>): void {
-    call.timer = undefined;
-    if (keptAs(call)) this.#drop(call, "its client did not return in time");
   }
 
   /** Work for which nobody returns is aborted. The person may still answer a call that is made again. */

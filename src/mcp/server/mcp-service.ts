@@ -122,8 +122,8 @@ export async function createMcpService(runtime: McpRuntime, options: McpServerOp
   function onJob({ type, job }: { type: string; job?: McpJob }): void {
     const call = job && calls.get(job.call.callId);
     if (!call) return;
-    if (type === "ended") calls.endTask(call);
-    else call.becomeTask(job.id);
+    if (type !== "ended") call.becomeTask(job.id);
+    else if (call.state.is === "task") calls.release(call);
   }
 
   /** If the gate does not wait, the call returns `pending` with the approval, and no notification is needed. */

@@ -64,7 +64,11 @@ export function readRound(context: ServerContext, server: Server, clock: Clock):
 }
 
 /** A call of a legacy client that does not pass the protocol layer of the SDK. */
-export function createLegacyRound({ server, signal, meta, clock }: LegacyRequest): Round {
+export function createLegacyRound({
+  server,
+  clock,
+  ...request
+}: Pick<Round, "meta" | "signal"> & { server: Server; clock: Clock }): Round {
   return {
     isModern: false,
     capabilities: server.getClientCapabilities() ?? {},
@@ -72,17 +76,11 @@ export function createLegacyRound({ server, signal, meta, clock }: LegacyRequest
     clientName: server.getClientVersion()?.name ?? "unknown",
     responses: {},
     state: undefined,
-    meta,
-    signal,
-    progress: createProgress(meta["progressToken"], (notification) => server.notification(notification), clock),
+    ...request,
+    progress: createProgress(request.meta["progressToken"], (notification) => server.notification(notification), clock),
     log: (level, data) => server.sendLoggingMessage({ level, data }).catch(() => undefined),
     push: (request, options) => pushToClient(server, request, options),
   };
-}
-
-interface LegacyRequest extends Pick<Round, "signal" | "meta"> {
-  server: Server;
-  clock: Clock;
 }
 
 interface PushOptions {
