@@ -3,7 +3,7 @@ import type { Handlers } from "../contracts/contract.ts";
 import { ApiError } from "../contracts/errors.ts";
 import type { Contracts } from "../contracts/index.ts";
 import { ToolError } from "../core/error.ts";
-import type { McpResourceSource } from "../mcp/server/resources.ts";
+import type { McpResourceSource } from "../mcp/server/server-options.ts";
 import { type ArtifactManager, createArtifactManager } from "../tools/artifacts/artifact-manager.ts";
 import type { Artifact } from "../tools/artifacts/artifact-store.ts";
 import { createArtifactTools } from "../tools/artifacts/artifact-tools.ts";

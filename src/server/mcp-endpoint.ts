@@ -1,8 +1,7 @@
 import type { AnyTool } from "../core/tool.ts";
 import { isToolAllowed, type ToolPolicy } from "../gate/permit/tool-policy.ts";
 import { expandToolGroups } from "../gate/permit/tool-groups.ts";
-import type { McpPromptSource } from "../mcp/server/prompts.ts";
-import type { McpResourceSource } from "../mcp/server/resources.ts";
+import type { McpPromptSource, McpResourceSource } from "../mcp/server/server-options.ts";
 import type { SkillLibrary } from "../models/agent/skills.ts";
 import type { McpEndpoint } from "../mcp/server/streamable-http.ts";
 import { describeApproval } from "../gate/permit/describe-approval.ts";

@@ -6,9 +6,8 @@ import type { ToolResult } from "../../core/result.ts";
 import type { AnyTool } from "../../core/tool.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { COMMON_RULES, toPortableSchema } from "../../schema/portable-schema.ts";
-import type { McpResourceSource } from "./resources.ts";
 import { runtimeGateOf } from "../../core/gate.ts";
-import type { McpRuntime, McpServerOptions } from "./server-options.ts";
+import type { McpResourceSource, McpRuntime, McpServerOptions } from "./server-options.ts";
 
 /** The limit of the gate plus the note about truncation. */
 const DEFAULT_RESULT_CHARACTERS = 60_000;

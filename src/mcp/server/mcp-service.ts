@@ -10,8 +10,15 @@ import {
   type RequestStates,
   type TaskIds,
 } from "./request-state.ts";
-import { type McpResourceSource, SpilledOutputs } from "./resources.ts";
-import type { McpClientPeer, McpIdentity, McpJob, McpRuntime, McpServerOptions } from "./server-options.ts";
+import { SpilledOutputs } from "./resources.ts";
+import type {
+  McpClientPeer,
+  McpIdentity,
+  McpJob,
+  McpResourceSource,
+  McpRuntime,
+  McpServerOptions,
+} from "./server-options.ts";
 
 /** The shared state of all connections of one server. */
 export interface McpService {

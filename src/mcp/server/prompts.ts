@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { GetPromptResult, InputRequiredResult } from "@modelcontextprotocol/server";
-import type { MaybePromise } from "../../core/stage.ts";
 import { type McpCall, resultOf } from "./mcp-call.ts";
 import type { McpConnection, McpService } from "./mcp-service.ts";
 import { findPrompt } from "./resources.ts";
 import type { Round } from "./round.ts";
-import type { McpClientPeer, McpIdentity } from "./server-options.ts";
 
 const METHOD = "prompts/get";
 const INPUT_MS = 600_000;
@@ -53,25 +51,4 @@ export async function getPrompt(
     if (!found) throw invalid("Invalid or expired requestState");
     return found;
   }
-}
-
-interface McpPromptArgument {
-  name: string;
-  description?: string;
-  required?: boolean;
-  /** The possible values, for completion in clients. */
-  values?: readonly string[];
-}
-
-export interface McpPrompt {
-  name: string;
-  title?: string;
-  description?: string;
-  arguments?: readonly McpPromptArgument[];
-  get(args: Readonly<Record<string, string>>, client: McpClientPeer): MaybePromise<GetPromptResult>;
-}
-
-export interface McpPromptSource {
-  list(identity: McpIdentity): MaybePromise<readonly McpPrompt[]>;
-  onChanged?(listener: () => void): () => void;
 }

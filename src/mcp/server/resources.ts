@@ -7,28 +7,23 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { Content } from "../../core/content.ts";
 import type { ToolResult } from "../../core/result.ts";
-import type { MaybePromise } from "../../core/stage.ts";
-import type { ServerSdk } from "./mcp-service.ts";
-import type { McpPrompt, McpPromptSource } from "./prompts.ts";
-import type { McpIdentity, McpRuntime } from "./server-options.ts";
+import type * as ServerSdk from "./sdk.ts";
+import type { McpIdentity, McpPrompt, McpPromptSource, McpResourceSource, McpRuntime } from "./server-options.ts";
 
 const MAX_VALUES = 100;
 
-export async function listResources(
-  sources: readonly McpResourceSource[],
-  identity: McpIdentity,
-): Promise<McpResource[]> {
+export async function listResources(sources: readonly McpResourceSource[], identity: McpIdentity): Promise<Resource[]> {
   const lists = await Promise.all(sources.map(async (source) => (await source.list?.(identity)) ?? []));
   return lists.flat();
 }
 
-export function listTemplates(sources: readonly McpResourceSource[]): McpResourceTemplate[] {
+export function listTemplates(sources: readonly McpResourceSource[]): ResourceTemplateType[] {
   return sources.flatMap(({ templates = [] }) => templates);
 }
 
 export async function readResource(
   sources: readonly McpResourceSource[],
-  { uri, identity, sdk }: { uri: string; identity: McpIdentity; sdk: ServerSdk },
+  { uri, identity, sdk }: { uri: string; identity: McpIdentity; sdk: typeof ServerSdk },
 ): Promise<ReadResourceResult> {
   for (const source of sources) {
     const body = await source.read(uri, identity);
@@ -74,28 +69,6 @@ export async function findPrompt(
   identity: McpIdentity,
 ): Promise<McpPrompt | undefined> {
   return (await prompts?.list(identity))?.find((prompt) => prompt.name === name);
-}
-
-type McpResource = Resource;
-type McpResourceTemplate = ResourceTemplateType;
-
-interface McpResourceBody {
-  mimeType?: string;
-  text?: string;
-  /** Base64. */
-  blob?: string;
-}
-
-/** A source of resources. Its content may depend on the identity of the client. */
-export interface McpResourceSource {
-  list?(identity: McpIdentity): MaybePromise<readonly McpResource[]>;
-  readonly templates?: readonly McpResourceTemplate[];
-  /** Returns undefined for an unknown address, or one of another identity. */
-  read(uri: string, identity: McpIdentity): MaybePromise<McpResourceBody | undefined>;
-  /** All possible values of an argument of one of its templates. */
-  valuesOf?(template: string, argument: string, identity: McpIdentity): MaybePromise<readonly string[] | undefined>;
-  /** Subscribes to changes: of one resource if `uri` is given, otherwise of the list. */
-  onChanged?(listener: (uri?: string) => void): () => void;
 }
 
 const PREFIX = "haft://output/";

@@ -1,4 +1,11 @@
-import type { ClientCapabilities, InputRequests, LoggingLevel } from "@modelcontextprotocol/server";
+import type {
+  ClientCapabilities,
+  GetPromptResult,
+  InputRequests,
+  LoggingLevel,
+  Resource,
+  ResourceTemplateType,
+} from "@modelcontextprotocol/server";
 import type { Caller, CallOptions } from "../../core/call.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { EventOf, ToolEventType, Update } from "../../core/events.ts";
@@ -8,8 +15,6 @@ import type { MaybePromise } from "../../core/stage.ts";
 import type { AnyTool, DialectName } from "../../core/tool.ts";
 import type { FollowOptions } from "../../calls/approval.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { McpPromptSource } from "./prompts.ts";
-import type { McpResourceSource } from "./resources.ts";
 
 /** What an MCP server shows and how it treats its clients. */
 export interface McpServerOptions {
@@ -150,4 +155,44 @@ export interface McpClientPeer {
   ask(requests: InputRequests): Promise<Readonly<Record<string, unknown>>>;
   /** Sends a log message to clients that enabled them. */
   log(level: LoggingLevel, data: unknown): Promise<void>;
+}
+
+interface McpResourceBody {
+  mimeType?: string;
+  text?: string;
+  /** Base64. */
+  blob?: string;
+}
+
+/** A source of resources. Its content may depend on the identity of the client. */
+export interface McpResourceSource {
+  list?(identity: McpIdentity): MaybePromise<readonly Resource[]>;
+  readonly templates?: readonly ResourceTemplateType[];
+  /** Returns undefined for an unknown address, or one of another identity. */
+  read(uri: string, identity: McpIdentity): MaybePromise<McpResourceBody | undefined>;
+  /** All possible values of an argument of one of its templates. */
+  valuesOf?(template: string, argument: string, identity: McpIdentity): MaybePromise<readonly string[] | undefined>;
+  /** Subscribes to changes: of one resource if `uri` is given, otherwise of the list. */
+  onChanged?(listener: (uri?: string) => void): () => void;
+}
+
+interface McpPromptArgument {
+  name: string;
+  description?: string;
+  required?: boolean;
+  /** The possible values, for completion in clients. */
+  values?: readonly string[];
+}
+
+export interface McpPrompt {
+  name: string;
+  title?: string;
+  description?: string;
+  arguments?: readonly McpPromptArgument[];
+  get(args: Readonly<Record<string, string>>, client: McpClientPeer): MaybePromise<GetPromptResult>;
+}
+
+export interface McpPromptSource {
+  list(identity: McpIdentity): MaybePromise<readonly McpPrompt[]>;
+  onChanged?(listener: () => void): () => void;
 }
