@@ -2,6 +2,7 @@
 // never, and if the server is closed meanwhile.
 import { createTool, type ToolContext } from "haft";
 import { createTestHaft, type TestHaft } from "haft/testing";
+import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import type { McpEndpoint } from "../../src/mcp/server/streamable-http.ts";
@@ -82,6 +83,19 @@ async function suspend(url: URL, params: Record<string, unknown>): Promise<strin
 async function firstQuestion(haft: TestHaft): Promise<string> {
   await vi.waitFor(async () => expect(await haft.approvals.list("pending")).toHaveLength(1));
   return (await haft.approvals.list("pending"))[0]!.id;
+}
+
+/** Makes a call whose client cannot ask, until it is told that the call is pending. Returns the question. */
+async function becomePending(haft: TestHaft, client: Client): Promise<string> {
+  let isHeld = true;
+  const calling = client.callTool(SEND).finally(() => (isHeld = false));
+  const id = await firstQuestion(haft);
+  await vi.waitFor(async () => {
+    await haft.clock.advance(1000);
+    expect(isHeld).toBe(false);
+  });
+  expect(await calling).toMatchObject({ _meta: { "haft/pending": { kind: "approval", id } } });
+  return id;
 }
 
 describe("a tool that waits for inputs", () => {
@@ -182,15 +196,7 @@ describe("a call that waits for an approval", () => {
       const shop = createShop({ gateWaits });
       const { url } = await shop.serve();
       const client = await connectV2(url, { era: "legacy" });
-      const first = client.callTool(SEND);
-      const id = await firstQuestion(shop.haft);
-      let isPending = false;
-      void first.finally(() => (isPending = true));
-      await vi.waitFor(async () => {
-        await shop.haft.clock.advance(1000);
-        expect(isPending).toBe(true);
-      });
-      expect(await first).toMatchObject({ _meta: { "haft/pending": { kind: "approval", id } } });
+      const id = await becomePending(shop.haft, client);
       const onprogress = vi.fn();
       const both = [client.callTool(SEND, { onprogress }), client.callTool(SEND, { onprogress })];
       await vi.waitFor(() => expect(onprogress, "both wait for the approval").toHaveBeenCalledTimes(2));
@@ -199,6 +205,24 @@ describe("a call that waits for an approval", () => {
       expect(shop.sent).toEqual(["hello"]);
     },
   );
+
+  test("ends for both of two equal requests if the client cancels one", async () => {
+    const shop = createShop();
+    const { url } = await shop.serve();
+    const client = await connectV2(url, { era: "legacy" });
+    const id = await becomePending(shop.haft, client);
+    const onprogress = vi.fn();
+    const controller = new AbortController();
+    const kept = client.callTool(SEND, { onprogress });
+    await vi.waitFor(() => expect(onprogress).toHaveBeenCalledTimes(1));
+    const cancelled = client.callTool(SEND, { onprogress, signal: controller.signal });
+    await vi.waitFor(() => expect(onprogress).toHaveBeenCalledTimes(2));
+    controller.abort(new Error("never mind"));
+    await expect(cancelled).rejects.toThrow("never mind");
+    expect(await kept).toMatchObject({ isError: true, _meta: { "haft/error": { code: "cancelled" } } });
+    expect(await shop.haft.approvals.get(id)).toMatchObject({ state: "cancelled" });
+    expect(shop.sent).toEqual([]);
+  });
 
   test("is asked about each of two calls that its tool makes at once", async () => {
     const shop = createShop({ gateWaits: true });

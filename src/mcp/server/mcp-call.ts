@@ -49,11 +49,13 @@ const MAX_ANSWER_MS = 600_000;
 export class McpCall<T> implements McpClientPeer {
   readonly #onMove: OnMove;
   readonly #waiting: (() => void)[] = [];
+  /** The rounds that have no response yet. */
+  readonly #open = new Set<Round>();
   #state: CallState<T>;
-  /** The last round. */
+  /** The last of them. It stays while there is work, which may still report to its client. */
   #round: Round | undefined;
-  /** Aborts the work, while there is some. A call that only its row knows has none. */
-  #work: AbortController | undefined;
+  /** While there is work. A call that only its row knows has none. */
+  #work: { signal: AbortSignal; abort?(reason: unknown): void } | undefined;
   /** The capabilities that the client lacks. */
   missing: ClientCapabilities | undefined;
   /** The digest of its request, if the client was told to make the same request again. */
@@ -86,30 +88,36 @@ export class McpCall<T> implements McpClientPeer {
   /** Starts a round. Call the returned function at its end. */
   enter(round: Round): () => void {
     this.#round = round;
+    this.#open.add(round);
     const abort = (): void => this.abort(round.signal.reason);
     if (round.signal.aborted) abort();
-    else round.signal.addEventListener("abort", abort, { once: true });
+    else if (round.isModern) round.signal.addEventListener("abort", abort, { once: true });
     if (this.#state.is === "suspended") this.#move({ ...this.#state, is: "asking" });
     return () => {
-      round.signal.removeEventListener("abort", abort);
-      if (this.#work || this.#round !== round || this.#state.is === "task") return;
-      this.#round = undefined;
-      this.suspend();
+      if (round.isModern) round.signal.removeEventListener("abort", abort);
+      this.#open.delete(round);
+      if (this.#work || this.#state.is === "task") return;
+      this.#round = [...this.#open].at(-1);
+      if (!this.#round) this.suspend();
     };
   }
 
   abort(reason: unknown): void {
-    this.#work?.abort(reason);
+    this.#work?.abort?.(reason);
   }
 
-  /** Starts the work of a new call. */
+  /**
+   * Starts work in the current round. The request of a legacy client stays open, so its signal aborts the work: another one that
+   * listens to it takes some 13 of the 110 µs of a call over stdio.
+   */
   start(work: Work<T>): void {
-    const controller = new AbortController();
-    const client = this.#round?.signal;
-    if (client?.aborted) controller.abort(client.reason);
-    this.#work = controller;
+    const round = this.#round;
+    if (!round) throw noLongerAnswers();
+    const controller = round.isModern ? new AbortController() : undefined;
+    if (round.signal.aborted) controller?.abort(round.signal.reason);
+    const { signal } = (this.#work = controller ?? { signal: round.signal });
     this.#move({ is: "running" });
-    work(controller.signal).then(
+    work(signal).then(
       (end) => this.#settle(end),
       (reason: unknown) => this.#end({ status: "rejected", reason }),
     );
