@@ -224,15 +224,18 @@ describe("a call that waits for an approval", () => {
     expect(shop.sent).toEqual([]);
   });
 
-  test("is asked about each of two calls that its tool makes at once", async () => {
-    const shop = createShop({ gateWaits: true });
-    const { url } = await shop.serve();
-    const answer = vi.fn(() => accept({ decision: "once" }));
-    const client = await connectV2(url, { answer });
-    expect(await client.callTool({ name: "send_two", arguments: {} })).toMatchObject({
-      content: [{ text: "completed completed" }],
-    });
-    expect(answer).toHaveBeenCalledTimes(2);
-    expect(shop.sent.toSorted()).toEqual(["one", "two"]);
-  });
+  test.each(["modern", "legacy"] as const)(
+    "asks a %s client about each of two calls that its tool makes at once",
+    async (era) => {
+      const shop = createShop({ gateWaits: true });
+      const { url } = await shop.serve();
+      const answer = vi.fn(() => accept({ decision: "once" }));
+      const client = await connectV2(url, { era, answer });
+      expect(await client.callTool({ name: "send_two", arguments: {} })).toMatchObject({
+        content: [{ text: "completed completed" }],
+      });
+      expect(answer).toHaveBeenCalledTimes(2);
+      expect(shop.sent.toSorted()).toEqual(["one", "two"]);
+    },
+  );
 });
