@@ -1,6 +1,6 @@
 import { type Call, elapsedMs, note, toolOf } from "../core/call.ts";
 import type { Clock } from "../core/clock.ts";
-import { errorMessage, failureOf, toFailure } from "../core/error.ts";
+import { failureOf, toFailure } from "../core/error.ts";
 import { callEvent, type EventEmitter } from "../core/events.ts";
 import { toPlainData } from "../core/json.ts";
 import { failed, type ToolResult } from "../core/result.ts";
@@ -104,13 +104,14 @@ export function writeAhead(begin: (call: Call) => MaybePromise<ToolResult | unde
 
 /** A read-only call runs even if it cannot be recorded; the result says so. */
 function unwritten(call: Call, cause: unknown): ToolResult | undefined {
-  const why = errorMessage(cause);
+  const { code, message: why } = toFailure(cause);
   if (toolOf(call).isReadOnly) {
     note(call, "unrecorded", why);
     return undefined;
   }
   const message = `The call was not run because it could not be recorded (${why})`;
-  return failed(call, failureOf("not_recorded", message, { next: "Make the store writable, then call again." }));
+  const next = "Make the store writable, then call again.";
+  return failed(call, failureOf("not_recorded", message, { next, data: { cause: code } }));
 }
 
 /** What a store reports if it cannot be written. Other errors end the call. */

@@ -5,7 +5,7 @@ import { cancelledJob, failedJob, hasEnded, type Job, type JobRequest, unknownJo
 import { type Call, type CallOptions, type CallToRun, fromCallData, type SecondPass } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
-import { toolError, type ToolError } from "../core/error.ts";
+import { ERROR_CODES, isErrorCode, toolError, type ToolError, type ToolFailure } from "../core/error.ts";
 import type { EventEmitter, Update } from "../core/events.ts";
 import type { Gate } from "../core/gate.ts";
 import type { ToolRegistry } from "../core/registry.ts";
@@ -381,6 +381,12 @@ async function runJob(job: Job, { signal, update }: JobContext, host: JobHost): 
   return { result, again };
 }
 
+/** A store that is away comes back. A log of the host that throws may never be written. */
+function isPassing({ code, data }: ToolFailure): boolean {
+  const { cause } = Object(data) as { cause?: unknown };
+  return code !== "not_recorded" || (isErrorCode(cause) && ERROR_CODES[cause].retryable);
+}
+
 /** A worker takes jobs by the name of their tool. One that lacks the version gives them back, with growing pauses. */
 function leaveToOthers(job: Job, { registry, clock }: JobHost): JobOutcome | undefined {
   const { toolName, toolVersion, options } = job.call;
@@ -417,7 +423,7 @@ function nextTry(job: Job, result: ToolResult, began: boolean): JobOutcome["agai
   if (began && !job.call.idempotent) return undefined;
   if (result.error.code === "shutdown") return { inMs: 0, counts: false };
   // It could not start: the machine is full, the store is away, or the same call still runs elsewhere.
-  if (!began) return { inMs: FIRST_PAUSE_MS, counts: false };
+  if (!began && isPassing(result.error)) return { inMs: FIRST_PAUSE_MS, counts: false };
   if (job.attempt >= job.attempts) return undefined;
   return { inMs: Math.min(FIRST_PAUSE_MS * 2 ** (job.attempt - 1), MAX_PAUSE_MS), counts: true };
 }
