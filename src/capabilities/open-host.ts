@@ -4,7 +4,7 @@ import { type LoadedConfig, untrustedNotice } from "../config/load-config.ts";
 import { ConfigError, showProblem } from "../config/problems.ts";
 import type { ApiHandlers } from "../contracts/index.ts";
 import { type Clock, systemClock, type Timer } from "../core/clock.ts";
-import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
+import { CloseStack, MAX_CLOSE_STEP_MS, SHORT_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import { RuleSet } from "../gate/permit/rules/rule-set.ts";
 import type { RuleSource } from "../gate/permit/rules/rule.ts";
@@ -161,7 +161,7 @@ export async function openHost(
     opened,
     warn,
   };
-  const closing = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
+  const closing = new CloseStack({ maxStepMs: options.isShortLived ? SHORT_CLOSE_STEP_MS : MAX_CLOSE_STEP_MS });
   try {
     for (const capability of await inOrder(names, loaders)) {
       const one = await capability.open(context);

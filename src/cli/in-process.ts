@@ -4,7 +4,7 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import type { Contract } from "../contracts/contract.ts";
 import type { Identity } from "../contracts/identity.ts";
 import type { ApiClient, Contracts } from "../contracts/index.ts";
-import { CloseStack } from "../core/close-stack.ts";
+import { CloseStack, MAX_CLOSE_STEP_MS } from "../core/close-stack.ts";
 import type { AuditFact } from "../gate/audit-log.ts";
 import type { CapabilityName, HaftHost } from "../host.ts";
 import type { Store } from "../store/store.ts";
@@ -27,7 +27,7 @@ export interface InProcessTarget {
 export class InProcessHost {
   readonly #target: InProcessTarget;
   readonly #options: ConnectOptions;
-  readonly #closing = new CloseStack();
+  readonly #closing = new CloseStack({ maxStepMs: MAX_CLOSE_STEP_MS });
   readonly #warnings = new Set<string>();
   #config: Promise<LoadedConfig> | undefined;
   #store: Promise<Store> | undefined;

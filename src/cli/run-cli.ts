@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { errorCode, errorMessage } from "../core/error.ts";
 import {
   checkFolder,
   checkOperands,
@@ -99,7 +100,11 @@ async function runCommand(
     return report(explainFailure(thrown), output, terminal);
   } finally {
     stopListening();
-    await connection.close();
+    await connection.close().catch((error: unknown) => {
+      // The command has its result. What did not close ends with the process.
+      if (errorCode(error) !== "timeout") throw error;
+      output.warn(safe(errorMessage(error)));
+    });
   }
 }
 

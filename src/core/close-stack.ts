@@ -2,6 +2,8 @@ import { toolError } from "./error.ts";
 
 /** Longer than any healthy part needs: an MCP server gets a few seconds before it is killed. */
 export const MAX_CLOSE_STEP_MS = 30_000;
+/** Somebody waits for the end of a short command. */
+export const SHORT_CLOSE_STEP_MS = 15_000;
 
 interface CloseStep {
   name: string;
