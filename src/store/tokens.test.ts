@@ -52,6 +52,16 @@ test("the id of a session names the token that it was made with, and other ids n
   expect(parentOf((await issueToken(store, createFakeClock(), session)).stored.id)).toBe(stored.id);
 });
 
+test("an id is no option on a command line", async () => {
+  const clock = createFakeClock();
+  const store = new MemoryTokenStore();
+  for (let count = 0; count < 1000; count++) {
+    const given = count % 2 === 0 ? undefined : `${count}`.padStart(43, "x");
+    const { stored } = await issueToken(store, clock, { name: "ci", scopes: ["read"], token: given });
+    expect(stored.id).not.toMatch(/^-/);
+  }
+});
+
 test("a new token removes the expired ones from the store", async () => {
   const { store } = await openStore();
   const clock = createFakeClock();

@@ -66,12 +66,7 @@ export async function issueToken(
   if (unknown !== undefined) throw new TypeError(`There is no scope "${unknown}". Scopes: ${SCOPES.join(", ")}.`);
   const createdAt = clock.now();
   const stored: StoredToken = {
-    // The same in every process that is given the token: what one of them signs for its owner, the others accept.
-    id:
-      childPrefix(parent) +
-      (given === undefined
-        ? randomBytes(9).toString("base64url")
-        : hash("sha256", `id ${given}`, "base64url").slice(0, 12)),
+    id: childPrefix(parent) + newId(given),
     name,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     hash: hashToken(token),
@@ -81,6 +76,18 @@ export async function issueToken(
   };
   await store.add(stored);
   return { token, stored };
+}
+
+/**
+ * Of a given token, the same in every process: what one of them signs for its owner, the others accept. It does not begin with
+ * "-", because people type it on a command line.
+ */
+function newId(given: string | undefined): string {
+  const id =
+    given === undefined
+      ? randomBytes(9).toString("base64url")
+      : hash("sha256", `id ${given}`, "base64url").slice(0, 12);
+  return id.replace(/^-/, "_");
 }
 
 /** The stored token; undefined if the presented one is wrong, expired or of another kind. */
