@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type { Calls } from "../calls/calls.ts";
 import type { JobContext, JobEvent, JobOutcome, JobQueue, JobWorker } from "../calls/job-queue.ts";
-import { cancelledJob, failedJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
+import { cancelledJob, hasEnded, type Job, type JobRequest, unknownJob } from "../calls/job.ts";
 import { type Call, type CallOptions, type CallToRun, fromCallData, type SecondPass } from "../core/call.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { CloseStack } from "../core/close-stack.ts";
@@ -357,15 +357,10 @@ function stillPending({ id, call: { callId, toolName }, createdAt: startedAt }: 
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 60_000;
 
-/** How long jobs of a version that this worker lacks are left to others: they may have it, while a site is upgraded. */
-const OTHER_VERSION_MS = 10 * 60_000;
-
-type JobHost = Pick<JobsOptions, "gate" | "registry" | "clock">;
+type JobHost = Pick<JobsOptions, "gate" | "registry">;
 
 /** Runs the call of a job in its second pass through the gate, and returns whether it is retried. */
 async function runJob(job: Job, { signal, update }: JobContext, host: JobHost): Promise<JobOutcome> {
-  const left = leaveToOthers(job, host);
-  if (left) return left;
   let again: JobOutcome["again"];
   const { name, input, options, scope, verdict } = toRun(job, host);
   const secondPass: SecondPass = {
@@ -385,21 +380,6 @@ async function runJob(job: Job, { signal, update }: JobContext, host: JobHost): 
 function isPassing({ code, data }: ToolFailure): boolean {
   const { cause } = Object(data) as { cause?: unknown };
   return code !== "not_recorded" || (isErrorCode(cause) && ERROR_CODES[cause].retryable);
-}
-
-/** A worker takes jobs by the name of their tool. One that lacks the version gives them back, with growing pauses. */
-function leaveToOthers(job: Job, { registry, clock }: JobHost): JobOutcome | undefined {
-  const { toolName, toolVersion, options } = job.call;
-  if (registry.get(`${toolName}@${toolVersion}`)) return undefined;
-  const { background } = options ?? {};
-  const { delayMs = 0 } = typeof background === "object" ? background : {};
-  const now = clock.now();
-  const waitedMs = now - job.createdAt - delayMs;
-  // Then the gate says that there is no such tool.
-  if (waitedMs > OTHER_VERSION_MS) return undefined;
-  const why = toolError("tool_not_found", `This worker does not have "${toolName}" in version ${toolVersion}`);
-  const inMs = Math.round(Math.max(FIRST_PAUSE_MS, waitedMs / 10));
-  return { result: failedJob(job, why, now), again: { inMs, counts: false } };
 }
 
 /** Records the end of a job that will not run. */

@@ -11,7 +11,6 @@ import {
   type ToolResult,
 } from "haft";
 import { openStore, type Store } from "haft/host";
-import { createFakeClock } from "../../src/testing/fake-clock.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 interface Place {
@@ -564,49 +563,5 @@ describe("a job that runs elsewhere", () => {
     await until(() => context.pending().length === 0);
     expect(context.result("c1")).toMatchObject({ details: 2 });
     expect(reported).toEqual(["c1"]);
-  });
-});
-
-test("a job waits for a worker that has its version of the tool", async () => {
-  const place = inStore();
-  const runs: string[] = [];
-  const withVersion = async (version: string, worker?: false): Promise<Haft> => {
-    const haft = await place.open({ worker });
-    const facts = { name: "greet", description: "Greets", parameters: [], kind: "write", needsApproval: false };
-    haft.register({ ...facts, version, run: () => void runs.push(version) } as never);
-    return haft;
-  };
-  const client = await withVersion("1.0.0", false);
-  const [newer, older] = [await withVersion("2.0.0"), await withVersion("1.0.0")];
-  await newer.jobs.work();
-  const id = jobOf(await client.execute("greet", {}, { background: true }));
-  await until(async () => (await client.jobs.log(id)).length > 0);
-  expect(await client.jobs.get(id)).toMatchObject({ state: "delayed", attempt: 0 });
-  await older.jobs.work();
-  expect(await client.jobs.wait(id)).toMatchObject({ status: "completed" });
-  expect(runs).toEqual(["1.0.0"]);
-});
-
-test("a job of a version that no worker has fails in the end", async () => {
-  const clock = createFakeClock();
-  const haft = createHaft({ clock });
-  onTestFinished(() => haft.shutdown());
-  const tool = (version: string) =>
-    ({
-      name: "greet",
-      version,
-      description: "Greets",
-      parameters: [],
-      permission: "auto",
-      run: () => version,
-    }) as never;
-  haft.register(tool("1.0.0"));
-  const id = jobOf(await haft.execute("greet", {}, { background: { delayMs: 60_000 } }));
-  haft.registry.unregister("greet");
-  haft.register(tool("2.0.0"));
-  await until(async () => (await clock.advance(30_000), (await haft.jobs.get(id))?.endedAt !== undefined));
-  expect(await haft.jobs.get(id)).toMatchObject({
-    state: "failed",
-    result: { error: { code: "tool_not_found", message: expect.stringContaining("greet@1.0.0") } },
   });
 });
