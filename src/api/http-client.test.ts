@@ -1,4 +1,8 @@
-import { expect, test, vi } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { contracts } from "../contracts/index.ts";
 import { ApiError } from "../contracts/errors.ts";
 import { createHttpClient } from "./http-client.ts";
@@ -204,6 +208,27 @@ test("the signal ends a stream that waits to be opened again", async () => {
   const options = { signal: controller.signal, onReconnect: () => controller.abort() };
   expect(await collect(client.events.subscribe({}, options))).toEqual([]);
   expect(sent).toHaveLength(1);
+});
+
+test("the signal ends a stream although the garbage of its request was collected", async () => {
+  const server = createServer((_request, response) => void response.write("id: 1-1\nevent: hello\ndata: {}\n\n"));
+  onTestFinished(() => void server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const client = createHttpClient(contracts, { url: `http://127.0.0.1:${port}` });
+  const stop = new AbortController();
+  const events = client.events.subscribe({}, { signal: stop.signal })[Symbol.asyncIterator]();
+  await events.next();
+  const next = events.next();
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  for (let times = 0; times < 10; times++) {
+    collectGarbage();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  stop.abort();
+  expect(await next).toMatchObject({ done: true });
 });
 
 test("a reader that stops early closes the connection", async () => {

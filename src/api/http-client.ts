@@ -1,3 +1,4 @@
+import { abortableBody } from "../core/abortable-body.ts";
 import { checkKeys, keysOf } from "../core/options.ts";
 import type { Contract } from "../contracts/contract.ts";
 import { ApiError, type ErrorAnswer } from "../contracts/errors.ts";
@@ -75,7 +76,7 @@ class Connection {
       );
     }
     if (!response.ok) throw await readError(response);
-    return response;
+    return signal && response.body ? new Response(abortableBody(response.body, signal), response) : response;
   }
 
   async body<Body>(request: TransportRequest, read: (response: Response) => Promise<Body>): Promise<Body> {

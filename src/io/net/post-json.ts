@@ -1,3 +1,5 @@
+import { abortableBody } from "../../core/abortable-body.ts";
+
 export interface JsonPost {
   headers: Readonly<Record<string, string>>;
   body: string;
@@ -21,14 +23,14 @@ export async function postJson(
     signal,
     redirect: "error",
   });
-  return { status: response.status, body: await readBounded(response) };
+  return { status: response.status, body: await readBounded(response, signal) };
 }
 
-async function readBounded(response: Response): Promise<string> {
+async function readBounded({ body }: Response, signal: AbortSignal): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ? abortableBody(body, signal) : []) {
     bytes += chunk.byteLength;
     if (bytes > MAX_RESPONSE_BYTES) throw new Error("The response is longer than 16 MiB");
     text += decoder.decode(chunk, { stream: true });
