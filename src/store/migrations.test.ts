@@ -54,4 +54,15 @@ describe.each(ENGINES)("migrations on $name", (engine) => {
     });
     await database.close();
   });
+
+  test("are not done again under the name of another owner: one bit of the record was flipped", async () => {
+    const database = await (await newLocation())();
+    await migrate(database, known(first, second), 1);
+    await database.run("UPDATE haft_migrations SET owner = 'c' WHERE version = 2");
+    await expect(migrate(database, known(first, second), 2)).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(/is damaged: a migration of its a tables is recorded as one of "c"/),
+    });
+    await database.close();
+  });
 });

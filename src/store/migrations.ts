@@ -46,8 +46,16 @@ export async function migrate(database: SqlDatabase, owners: readonly Migrations
   );
 }
 
-/** Throws if the store has a newer version, or if an applied version differs from the one that this program knows. */
+/**
+ * Throws if the store has a newer version, if an applied version differs from the one that this program knows, or if it is
+ * recorded under a name that nobody has: it would be applied again.
+ */
 function isCurrent(applied: readonly Applied[], owners: readonly Migrations[]): boolean {
+  for (const { owner: name, checksum: recorded } of applied) {
+    if (owners.some((owner) => owner.name === name)) continue;
+    const known = owners.find((owner) => owner.versions.some((steps) => checksum(steps) === recorded));
+    if (known) throw renamed(known, name);
+  }
   let current = true;
   for (const owner of owners) {
     const at = versionOf(applied, owner);
@@ -131,6 +139,14 @@ function edited(owner: Migrations, version: number): Error {
     {
       next: "Use the Haft that created it; if this is the one, the store is damaged: move it away. Nothing was changed.",
     },
+  );
+}
+
+function renamed(owner: Migrations, recorded: string): Error {
+  return toolError(
+    "conflict",
+    `The store is damaged: a migration of its ${owner.name} tables is recorded as one of ${JSON.stringify(recorded)}`,
+    { next: "Restore a copy of the store, or move it away. Nothing was changed." },
   );
 }
 
