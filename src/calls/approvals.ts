@@ -35,7 +35,7 @@ export class Approvals {
   /** All that would happen, for an approver. Only what was shown, if the question is answered or nothing was left out. */
   async whole(id: string): Promise<WholePreview> {
     const row = await this.#calls.get(id);
-    const kept = row && (await this.#calls.whole(id));
+    const kept = row?.state === "waiting" ? await this.#calls.whole(id) : undefined;
     if (kept) return kept;
     const { preview, input } = row?.question ?? {};
     const text = preview ? previewToText(preview) : JSON.stringify(input ?? {}, undefined, 2);
