@@ -1,4 +1,4 @@
-import { abortableBody } from "../../core/abortable-body.ts";
+import { abortableBody } from "./abortable-body.ts";
 
 export interface JsonPost {
   headers: Readonly<Record<string, string>>;
