@@ -30,7 +30,7 @@ test.each(
 
 test.each(
   `src/token.ts secrets.ts credentials.test.ts auth.js src/secrets/index.ts src/credentials/aws.ts tokens.json key.ts
-   .env.example .env.sample~ .env.production.example example.env terraform.tfvars.example wp-config-sample.php id_rsa.pub
+   .env.example .env.sample~ .env.production.example example.env terraform.tfvars.example example.tfvars prod.sample.tfvars wp-config-sample.php id_rsa.pub
    locales/de/auth.json src/i18n/en/token.json docs/secrets.md tokenizer.json appsettings.Development.json database.ts
    SHASUMS256.txt.asc ca.crt gradle.properties cookies.ts notes.bak copy.txt vault/index.ts password.go env.d.ts`
     .trim()
@@ -54,6 +54,11 @@ test("a name is unwrapped until it is no copy", () => {
   expect(nameBeforeCopy(".env.bak.1~")).toBe(".env");
   expect(nameBeforeCopy("a.ts")).toBe("a.ts");
   expect(nameBeforeCopy("~")).toBe("~");
+  expect(nameBeforeCopy("x.env.swp")).toBe("x.env");
+  for (const name of ["old x#y#", "#a#b", "old a.#b", "..env.swpx", "old my copy of x", "old xold .env"])
+    expect(nameBeforeCopy(name)).toBe(name);
+  const long = `${"a".repeat(254)}~`;
+  expect(nameBeforeCopy(long)).toBe("a".repeat(254));
   expect(nameBeforeCopy(`.env${"~1".repeat(100)}`)).toBe(".env");
   const tooLong = `.env${"~1".repeat(40_000)}`;
   expect(nameBeforeCopy(tooLong)).toBe(tooLong);

@@ -94,7 +94,7 @@ export function nameBeforeCopy(name: string): string {
 const MAX_NAME_LENGTH = 255;
 
 const COPY_END =
-  /(?:~\d*~?|[ ._-](?:bak|bkp|backup|old|orig|original|save|saved|copy|tmp|swp|rej|dpkg-\w+|rpm\w+|disabled|off|prev|\d{1,14}|\d{4}-\d\d-\d\d)\d*| \(\d+\)| - copy| copy \d+)$/i;
+  /(?:~\d*~?|[ ._-](?:bak|bkp|backup|old|orig|original|save|saved|copy|tmp|swp|rej|dpkg-\w+|rpm\w+|disabled|off|prev|\d)\d*| \(\d+\)| - copy)$/i;
 /** Nearly no name is one. */
 const COPY = new RegExp(`^(?:#|\\.#|\\.\\.|(?:copy|backup|old|bak)[ ._-])|\\.sw[a-p]$|${COPY_END.source}`, "i");
 
