@@ -154,6 +154,7 @@ class ToolCallRound {
       id: call.id,
       idempotencyKey: typeof key === "string" && key !== "" ? key : false,
       caller: { user: identity.name, session, agent: agentNameOf(this.#round.clientName) },
+      context: identity.context,
       background: this.#wantsBackground || undefined,
       signal,
       onUpdate: (update) => call.progress(update),

@@ -143,6 +143,8 @@ export interface McpIdentity {
   readonly rights: readonly string[];
   /** The session of its calls; set by the server. */
   readonly session?: string;
+  /** What the program knows of the client, such as the `authInfo` of the SDK: `context.host` of its calls. Never stored. */
+  context?: unknown;
 }
 
 /** The client of a request, for tools and prompts. */

@@ -42,6 +42,10 @@ interface AISDKCall {
   toolCallId: string;
   messages: readonly unknown[];
   abortSignal?: AbortSignal | undefined;
+  /** Of AI SDK 7. */
+  context?: unknown;
+  /** Of AI SDK 6. */
+  experimental_context?: unknown;
 }
 
 export interface AISDKTool<Input = unknown, Details = unknown> {
@@ -49,6 +53,7 @@ export interface AISDKTool<Input = unknown, Details = unknown> {
   title: string;
   inputSchema: OpenSchema<Input>;
   strict?: boolean;
+  contextSchema?: OpenSchema<unknown> | undefined;
   needsApproval(input: Input, call: AISDKCall): Promise<boolean>;
   execute(input: Input, call: AISDKCall): AsyncGenerator<AISDKOutput<Details>, void>;
   toModelOutput(options: { output: AISDKOutput<Details> }): ModelOutput;
@@ -90,17 +95,22 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
     title: tool.title,
     inputSchema: sdkSchema(schema),
     strict: strict || undefined,
-    async needsApproval(input, { toolCallId, messages }) {
+    // The SDK gives its context only to tools with a schema of it; the gate validates it.
+    contextSchema: tool.contextSchema && sdkSchema({}),
+    async needsApproval(input, { toolCallId, messages, ...given }) {
       // The SDK checks an answered request again. A question that is asked now would be answered by an earlier, perhaps forged, yes.
       if (isAnswered(toolCallId, messages)) return true;
       const { run, scope, userMessage } = readCall({ toolCallId, messages, input }, runs);
-      const question = await bridged.check(input, { id: toolCallId, run, scope, userMessage });
+      const question = await bridged.check(input, { id: toolCallId, run, scope, userMessage, ...contextIn(given) });
       if (question && run !== undefined) runs?.remember([toolCallId, input, messages], run);
       return question !== undefined;
     },
-    async *execute(input, { toolCallId, messages, abortSignal }) {
+    async *execute(input, { toolCallId, messages, abortSignal, ...given }) {
       const call = readCall({ toolCallId, messages, input }, runs);
-      const updates = streamRun(bridged, input, { id: toolCallId, ...call, signal: abortSignal });
+      const updates = streamRun(bridged, input, {
+        ...{ id: toolCallId, ...call },
+        ...{ signal: abortSignal, ...contextIn(given) },
+      });
       for (;;) {
         const { done, value } = await updates.next();
         if (!done) {
@@ -115,6 +125,10 @@ function defineTool(bridged: BridgedTool, runs: RunIds | undefined): AISDKTool {
   };
   sources.set(defined, { bridged, runs });
   return defined;
+}
+
+function contextIn({ context, experimental_context }: Partial<AISDKCall>): { context: unknown } {
+  return { context: context ?? experimental_context };
 }
 
 /** By the SDK's tool. */

@@ -17,6 +17,8 @@ export interface FrameworkCall {
   scope?: string | undefined;
   /** The last message of the user, if the framework gives it. */
   userMessage?: string | undefined;
+  /** What the framework gives its tools as their context: the data of the host. */
+  context?: unknown;
 }
 
 /** What a person answered to the framework's own approval request. */
@@ -222,6 +224,7 @@ export class FrameworkCalls {
       userMessage: call.userMessage,
       ...shared,
       ...live,
+      context: call.context ?? shared.context,
       id: call.id || undefined,
       idempotencyKey: key,
       caller,

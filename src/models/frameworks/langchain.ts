@@ -31,6 +31,8 @@ interface CallConfig {
   signal?: AbortSignal;
   toolCall?: { id?: string };
   configurable?: { thread_id?: string; checkpoint_ns?: string };
+  /** Of LangGraph 1. */
+  context?: unknown;
   interrupt?: (value: unknown) => unknown;
   writer?: (chunk: unknown) => void;
 }
@@ -86,10 +88,11 @@ interface Run {
 }
 
 async function runCall(bridged: BridgedTool, input: unknown, { config, session, onUpdate }: Run): Promise<ToolResult> {
-  const { signal, toolCall, configurable: { thread_id: run, checkpoint_ns: node } = {} } = config;
+  const { signal, toolCall, configurable, context = configurable } = config;
+  const { thread_id: run, checkpoint_ns: node } = configurable ?? {};
   // The namespace is that of one execution of a node, and the same when it is resumed. Outside of graphs no call is repeated.
   const scope = node || ((run ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
-  const call: FrameworkCall = { id: toolCall?.id, run, scope };
+  const call: FrameworkCall = { id: toolCall?.id, run, scope, context };
   for (;;) {
     const answer = await inTurn(`${run}/${node}`, () => ask(bridged, input, call, config));
     const result = await bridged.run(input, { ...call, signal, onUpdate, answer: answer || undefined });

@@ -33,6 +33,7 @@ interface SuspendPayload {
 interface CallContext {
   abortSignal?: AbortSignal;
   runId?: string;
+  requestContext?: unknown;
   writer?: { write(chunk: unknown): Promise<unknown> };
   agent?: {
     toolCallId?: string;
@@ -109,14 +110,14 @@ export function toMastraTools<T>(
 async function runCall(
   bridged: BridgedTool,
   input: unknown,
-  { abortSignal, runId, writer, agent = {} }: CallContext,
+  { abortSignal, runId, requestContext, writer, agent = {} }: CallContext,
   session: string | undefined,
 ): Promise<unknown> {
   const { toolCallId, threadId, resumeData, suspendPayload, suspend } = agent;
   const shown = isObject(suspendPayload) ? suspendPayload["approvalId"] : undefined;
   // A run keeps its id when it is resumed. Without a run no call is repeated.
   const scope = runId ?? ((threadId ?? session) === undefined ? globalThis.crypto.randomUUID() : undefined);
-  const call = { id: toolCallId, run: threadId ?? runId, scope };
+  const call = { id: toolCallId, run: threadId ?? runId, scope, context: requestContext };
   const given =
     resumeData === undefined ? undefined : readAnswer(resumeData, typeof shown === "string" ? shown : undefined);
   const written: Promise<unknown>[] = [];

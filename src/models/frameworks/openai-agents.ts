@@ -82,6 +82,11 @@ export function toOpenAIAgentsTools(source: FrameworkTools, options: AdapterOpti
   return bridgeToolkit(source, options, PROFILE).map((bridged) => defineTool(bridged, runOf));
 }
 
+/** What the program gave the run. Not in the type above: the SDK would infer the type of an agent from it. */
+function dataOf(run: object): unknown {
+  return (run as { context?: unknown }).context;
+}
+
 function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgentsTool {
   const { name, description, schema, strict } = bridged;
   /** Results by run and call id, until the SDK takes them. */
@@ -98,17 +103,20 @@ function defineTool(bridged: BridgedTool, runOf: RunOf | undefined): OpenAIAgent
     async needsApproval(context, input, callId) {
       // After a restart the SDK checks an approved call again. A question that is asked now would be answered by the earlier yes.
       if (callId !== undefined && context.isToolApproved({ toolName: name, callId })) return true;
-      return (await bridged.check(input, { id: callId, run: runOf?.(context) })) !== undefined;
+      return (
+        (await bridged.check(input, { id: callId, run: runOf?.(context), context: dataOf(context) })) !== undefined
+      );
     },
     async invoke(context, text, { toolCall, signal } = {}) {
       const { input } = parseArguments(text);
       const id = toolCall?.callId;
       const isApproved = id !== undefined && context.isToolApproved({ toolName: name, callId: id }) === true;
       const run = runOf?.(context);
+      const call = { id, run, context: dataOf(context) };
       // The person has approved all calls of the tool in this run, so the SDK did not check this one.
-      if (isApproved && context.toJSON().approvals[name]?.approved === true) await bridged.check(input, { id, run });
+      if (isApproved && context.toJSON().approvals[name]?.approved === true) await bridged.check(input, call);
       const answer: FrameworkAnswer | undefined = isApproved ? { approved: true } : undefined;
-      const result = await bridged.run(input, { id, run, answer, signal });
+      const result = await bridged.run(input, { ...call, answer, signal });
       if (id !== undefined)
         results.set(context, (results.get(context) ?? new Map<string, ToolResult>()).set(id, result));
       return show(result);

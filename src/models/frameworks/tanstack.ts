@@ -29,6 +29,7 @@ type OutputPart =
 interface ToolCallLike {
   toolCallId?: string | undefined;
   abortSignal?: AbortSignal | undefined;
+  context?: unknown;
   emitCustomEvent?: ((name: string, value: Record<string, unknown>) => void) | undefined;
 }
 
@@ -209,7 +210,7 @@ class Adapter {
 
   async #run(
     { id, bridged, input }: PendingCall,
-    { abortSignal, emitCustomEvent }: ToolCallLike,
+    { abortSignal, context, emitCustomEvent }: ToolCallLike,
     chat: Chat | undefined,
   ): Promise<string | OutputPart[]> {
     const asked = chat?.asked.get(id);
@@ -221,6 +222,7 @@ class Adapter {
     if (asked?.isNew) await bridged.deny(call, { by: "Haft", reason: "the answer is older than the question" });
     const result = await bridged.run(input, {
       ...call,
+      context,
       // TanStack runs such a call only after its person approved it.
       answer: asked && { approved: true },
       signal: abortSignal,
