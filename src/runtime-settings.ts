@@ -18,6 +18,7 @@ const OPTION_KEYS = keysOf<HaftOptions>({
   policy: true,
   rules: true,
   defaultPermission: true,
+  contextFor: true,
   hooks: true,
   post: true,
   taint: true,

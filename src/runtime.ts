@@ -30,6 +30,7 @@ import { Deadlines, type Timeouts } from "./gate/timeouts.ts";
 import { hooksOf } from "./gate/call-plan.ts";
 import { Executor } from "./gate/executor.ts";
 import { ensureRow, idempotencyStages, programSaved, startedRowOf } from "./gate/idempotency.ts";
+import { type ContextFor, hostContext } from "./gate/host-context.ts";
 import { preferResponse, type ResponseLength } from "./gate/response-length.ts";
 import { resolve } from "./gate/resolve.ts";
 import { ResultCache } from "./gate/result-cache.ts";
@@ -104,6 +105,11 @@ export interface HaftOptions {
    * whatever they do. Default: `confirm`.
    */
   defaultPermission?: ToolPermission;
+  /**
+   * Makes the data of the host (`context.host`) for calls that bring none: those that come over MCP or HTTP, and those that this
+   * process continues for another one, such as jobs and approved calls. May return a promise.
+   */
+  contextFor?: ContextFor;
   /** Programs and services that see calls and may deny them, ask, or change them. */
   hooks?: readonly HookSource[];
   /** Sends the requests of hooks of type http. */
@@ -359,6 +365,7 @@ class Runtime {
       this.#openVisible(),
       preferResponse(() => this.#live.response),
       validation,
+      hostContext(options.contextFor),
       this.taint.stage,
       this.discovery?.stage,
       idleIf(idempotency.known, (tool) => tool.isReadOnly && !tool.cache),

@@ -212,8 +212,10 @@ test("the signal ends a stream that waits to be opened again", async () => {
 
 test("the signal ends a stream although the garbage of its request was collected", async () => {
   const server = createServer((_request, response) => void response.write("id: 1-1\nevent: hello\ndata: {}\n\n"));
-  onTestFinished(() => void server.closeAllConnections());
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const client = createHttpClient(contracts, { url: `http://127.0.0.1:${port}` });

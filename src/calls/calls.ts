@@ -63,6 +63,8 @@ export interface LiveCall {
   tool: AnyTool;
   scope: ToolScope | undefined;
   input: unknown;
+  /** The data of the host that the call was given. */
+  host: unknown;
 }
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -622,7 +624,12 @@ export class Calls {
   }
 
   #trackLive(id: string, call: Call): void {
-    this.#live.set(id, { tool: toolOf(call), scope: call.scope, input: call.sent ?? call.accepted });
+    this.#live.set(id, {
+      tool: toolOf(call),
+      scope: call.scope,
+      input: call.sent ?? call.accepted,
+      host: call.options.context,
+    });
   }
 
   async #prune(): Promise<void> {

@@ -84,7 +84,12 @@ export interface IdentityOptions {
 }
 
 /** Options that end with the process that made the call. */
-export interface ProcessOptions {
+export interface ProcessOptions<Host = unknown> {
+  /**
+   * Data of the host for the tool: `context.host` in `execute`, `needsApproval` and `preview`. Never stored, logged or sent to
+   * another process; a call that continues elsewhere gets it from `contextFor` of the runtime there.
+   */
+  context?: Host;
   /** Aborts the call. */
   signal?: AbortSignal;
   /** Called with each partial result. */
@@ -101,7 +106,7 @@ export interface ProcessOptions {
 }
 
 /** Options of one call, beyond the tool and its input. A new one belongs to one of the three: the compiler insists. */
-export interface CallOptions extends StoredOptions, IdentityOptions, ProcessOptions {}
+export interface CallOptions<Host = unknown> extends StoredOptions, IdentityOptions, ProcessOptions<Host> {}
 
 /** When a background call runs, relative to others. */
 export interface BackgroundOptions {
@@ -147,6 +152,7 @@ const OTHER_OPTIONS: Readonly<Record<keyof (IdentityOptions & ProcessOptions), t
   caller: true,
   taskId: true,
   userId: true,
+  context: true,
   signal: true,
   onUpdate: true,
   onApprovalRequested: true,
@@ -227,13 +233,18 @@ export interface BatchCall {
  */
 export interface Execute<Options = CallOptions> {
   /** By the tool itself: the input is checked at compile time, and `details` has the type of its output. */
-  <Input, Details, Raw>(
-    tool: Tool<Input, Details, Raw>,
-    ...args: {} extends Raw ? [input?: Raw, options?: Options] : [input: Raw, options?: Options]
+  <Input, Details, Raw, Host>(
+    tool: Tool<Input, Details, Raw, Host>,
+    ...args: {} extends Raw
+      ? [input?: Raw, options?: Options & HostOption<Host>]
+      : [input: Raw, options?: Options & HostOption<Host>]
   ): Promise<ToolResult<Details>>;
   /** By name, alias or `name@version`, as a model does. */
   (name: string, input?: unknown, options?: Options): Promise<ToolResult>;
 }
+
+/** The data of the host, as the tool declares it. */
+type HostOption<Host> = Pick<ProcessOptions<NoInfer<Host>>, "context">;
 
 /** `Execute` for parts that know tools by name only. */
 export type ExecuteByName = (name: string, input?: unknown, options?: CallOptions) => Promise<ToolResult>;
@@ -301,6 +312,8 @@ export interface Call {
   readonly input: unknown;
   /** Set by `validate`: our copy of the sent input, repaired, before the schema's transformations. */
   readonly accepted: unknown;
+  /** Set by `context`: the data of the host, as the tool's schema of it returned it. */
+  readonly host: unknown;
   /** The value of `accepted` before a hook replaced it: repetitions of the call are compared with this. */
   readonly sent: unknown;
   /** Set by `permit`; for a call that was refused earlier, the reason. */
@@ -339,6 +352,7 @@ export interface StageFields {
   visible: "verdict";
   validate: "input" | "accepted" | "dialect";
   response: "input";
+  context: "host";
   /** The hooks of a host, which may replace the input. */
   hooks: "input" | "sent" | "verdict";
   permit: "verdict" | "asked";

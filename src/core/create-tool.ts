@@ -1,7 +1,7 @@
 import type { DescribedOutput } from "../schema/describe-output.ts";
 import type { InferInput, InferOutput, SchemaSource } from "../schema/infer.ts";
 import { formatIssues, type SchemaIssue } from "../schema/schema.ts";
-import { readSchema } from "../schema/read-schema.ts";
+import { readCheck, readSchema } from "../schema/read-schema.ts";
 import { toCategory, ToolCategory } from "./category.ts";
 import { checkKeys, keysOf } from "./options.ts";
 import { callDefinitionOf, declarationOf, renameParameters, takesOtherNames, toDescription } from "./definition.ts";
@@ -16,6 +16,7 @@ import {
   attachBody,
   bodyOf,
   type BuiltInFacts,
+  type HostContext,
   saysNothing,
   neverAsks,
   type Preview,
@@ -45,13 +46,16 @@ const NAME = /^(?!group:)[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}$/;
  *   name: "add",
  *   description: "Adds two numbers.",
  *   kind: "readonly",
- *   parameters: z.object({ a: z.number(), b: z.number() }),
- *   run: ({ a, b }) => a + b,
+ *   inputSchema: z.object({ a: z.number(), b: z.number() }),
+ *   execute: ({ a, b }) => a + b,
  * });
  */
-export function createTool<const P extends SchemaSource, R, O extends SchemaSource = SchemaSource>(
-  config: ToolConfig<P, O, R>,
-): ToolOf<P, O, R> {
+export function createTool<
+  const P extends SchemaSource,
+  R,
+  O extends SchemaSource = SchemaSource,
+  C extends SchemaSource = SchemaSource,
+>(config: ToolConfig<P, O, R, C>): ToolOf<P, O, R, C> {
   const name = config.name ?? config.id;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new TypeError(
@@ -59,23 +63,25 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     );
   }
   checkConfig(name, config);
-  const body = config.run ?? config.execute;
-  if (typeof body !== "function") throw new TypeError(`Tool "${name}" needs a \`run(input, context)\` function.`);
+  const body = config.execute ?? config.run;
+  if (typeof body !== "function") throw new TypeError(`Tool "${name}" needs an \`execute(input, context)\` function.`);
   if (config.description === undefined) throw new TypeError(`Tool "${name}" needs a description: models choose by it.`);
-  const source = config.parameters ?? config.inputSchema ?? config.schema ?? config.params;
+  const source = config.inputSchema ?? config.parameters ?? config.schema ?? config.params;
   if (source === undefined) {
-    throw new TypeError(`Tool "${name}" needs \`parameters\`: a schema, or [] for a tool that takes none.`);
+    throw new TypeError(`Tool "${name}" needs an \`inputSchema\`: a schema, or [] for a tool that takes no input.`);
   }
-  const kind = config.kind ?? ToolKind.Execute;
+  const stated = kindOf(name, config);
+  const kind = stated ?? ToolKind.Execute;
   if (!Object.values<string>(ToolKind).includes(kind)) {
     throw new TypeError(`Tool "${name}" has kind ${JSON.stringify(kind)}; use "readonly", "write" or "execute".`);
   }
   const dialects = { ...config.dialects };
-  const outputSource = config.output ?? config.outputSchema;
+  const outputSource = config.outputSchema ?? config.output;
+  const { contextSchema } = config;
   const shared = config.concurrency ? config.concurrency === "shared" : config.isConcurrencySafe !== false;
 
   const origin: ToolOrigin = config.builtIn ? { type: "builtin" } : (config.origin ?? { type: "own" });
-  const title = config.title ?? config.displayName ?? config.label ?? name;
+  const title = config.title ?? config.displayName ?? config.label ?? config.annotations?.title ?? name;
   const fields: Omit<AnyTool, ToolMethods> = {
     name,
     title,
@@ -89,30 +95,32 @@ export function createTool<const P extends SchemaSource, R, O extends SchemaSour
     parameterAliases: parameterAliasesOf(config.parameterAliases, dialects),
     mode: config.mode ?? (config.async ? "background" : "inline"),
     strict: config.strict ?? false,
-    parameters: named(name, "parameters", () => readSchema(source)),
-    output: outputSource === undefined ? undefined : named(name, "output", () => readSchema(outputSource)),
+    parameters: named(name, "an inputSchema", () => readSchema(source)),
+    output: outputSource === undefined ? undefined : named(name, "an outputSchema", () => readSchema(outputSource)),
+    contextSchema:
+      contextSchema === undefined ? undefined : named(name, "a contextSchema", () => readCheck(contextSchema)),
     limits: { ...config.limits },
     concurrency: shared ? "shared" : "exclusive",
     dependsOn: [...(config.dependsOn ?? [])],
-    cache: config.cache ? cacheOf(name, kind, config.cache) : undefined,
+    cache: config.cache ? cacheOf(name, kind, config) : undefined,
     labels: [...(config.labels ?? [])],
-    idempotent: config.idempotent ?? kind === ToolKind.ReadOnly,
+    idempotent: config.idempotent ?? (config.annotations?.idempotentHint === true || kind === ToolKind.ReadOnly),
     origin: { ...origin },
     builtIn: config.builtIn,
     convertInput: config.convertInput,
     redirect: config.redirect,
     locks: config.locks,
     labelsOf: config.labelsOf,
-    permission: permissionOf(name, { ...config, origin }),
+    permission: permissionOf(name, { ...config, kind: stated, origin }),
     signature: config.signature ?? config.extractSignatureContent,
     rule: config.rule ?? config.abstractPermissionRule,
-    preview: previewOf(config.preview as Tool["preview"], config.validate as Check | undefined, title),
+    preview: previewOf(config.preview as Tool["preview"], checkOf(config), title),
     isReadOnly: kind === ToolKind.ReadOnly,
     isConcurrencySafe: shared,
   };
-  const check = config.validate;
+  const check = checkOf(config);
   const run = body as ToolBody;
-  return finish(fields, check ? afterCheck(check as Check, run) : run) as ToolOf<P, O, R>;
+  return finish(fields, check ? afterCheck(check, run) : run) as ToolOf<P, O, R, C>;
 }
 
 /** A configuration whose input type is not known. */
@@ -168,8 +176,9 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   name: true,
   description: true,
   title: true,
-  parameters: true,
-  output: true,
+  inputSchema: true,
+  outputSchema: true,
+  contextSchema: true,
   kind: true,
   category: true,
   tags: true,
@@ -191,23 +200,27 @@ export const CONFIG_KEYS = keysOf<ToolConfig<SchemaSource, SchemaSource, unknown
   origin: true,
   builtIn: true,
   locks: true,
-  permission: true,
   needsApproval: true,
   signature: true,
   rule: true,
   preview: true,
+  execute: true,
+  parameters: true,
+  output: true,
+  permission: true,
+  requireApproval: true,
+  annotations: true,
+  isReadOnly: true,
   run: true,
   id: true,
   label: true,
   displayName: true,
   schema: true,
-  inputSchema: true,
   params: true,
-  outputSchema: true,
-  execute: true,
   async: true,
   isConcurrencySafe: true,
   validate: true,
+  validateParams: true,
   extractSignatureContent: true,
   abstractPermissionRule: true,
 });
@@ -220,9 +233,9 @@ const LIMIT_KEYS = keysOf<ToolLimits>({
 const CACHE_KEYS = keysOf<ToolCache>({ ttlMs: true, key: true, resources: true });
 const DIALECT_KEYS = keysOf<ToolDialect>({ name: true, parameters: true, description: true, schema: true });
 
-function checkConfig<P extends SchemaSource, O extends SchemaSource, R>(
+function checkConfig<P extends SchemaSource, O extends SchemaSource, R, C extends SchemaSource>(
   name: string,
-  config: ToolConfig<P, O, R>,
+  config: ToolConfig<P, O, R, C>,
 ): void {
   const { limits, cache, dialects = {} } = config;
   checkKeys(`Tool "${name}"`, config, CONFIG_KEYS);
@@ -234,6 +247,10 @@ function checkConfig<P extends SchemaSource, O extends SchemaSource, R>(
 }
 
 type Check = (input: unknown) => string | null | undefined | Promise<string | null | undefined>;
+
+function checkOf({ validate, validateParams }: { validate?: unknown; validateParams?: unknown }): Check | undefined {
+  return (validate ?? validateParams) as Check | undefined;
+}
 
 /** The tool's own validation runs first, inside the gate like the rest of its code. */
 function afterCheck(check: Check, run: ToolBody): ToolBody {
@@ -304,20 +321,26 @@ function invalidInput(tool: AnyTool, issues: readonly SchemaIssue[]): ToolValida
 /** A tool that does not say whether it asks: a built-in or read-only one runs, policy decides about any other. */
 function permissionOf(
   name: string,
-  config: Pick<AnyConfig, "permission" | "needsApproval" | "kind" | "origin">,
+  config: Pick<AnyConfig, ApprovalKeys | "annotations" | "kind" | "origin">,
 ): AnyTool["permission"] {
   const stated = statedPermission(name, config);
   if (typeof stated === "function") return stated;
   if (stated !== undefined) return stated === ToolPermission.AUTO ? neverAsks : alwaysAsks;
+  if (config.annotations?.destructiveHint === true && config.kind !== ToolKind.ReadOnly) return alwaysAsks;
   if (config.kind === ToolKind.ReadOnly || config.origin?.type === "builtin") return neverAsks;
   return config.kind === undefined ? saysNothing : statesOnlyKind;
 }
 
-/** What a configuration says in `permission` or `needsApproval`. Throws if they contradict each other. */
+type ApprovalKeys = "permission" | "needsApproval" | "requireApproval";
+
+/** What a configuration says about approval. Throws if it says it twice in different ways. */
 export function statedPermission(
   name: string,
-  { permission, needsApproval }: Pick<AnyConfig, "permission" | "needsApproval">,
+  { permission, requireApproval, needsApproval = requireApproval }: Pick<AnyConfig, ApprovalKeys>,
 ): AnyConfig["permission"] {
+  if (requireApproval !== undefined && requireApproval !== needsApproval) {
+    throw new TypeError(`Tool "${name}" has both \`needsApproval\` and \`requireApproval\`. Keep one of them.`);
+  }
   const isKnown = permission === undefined || Object.values<unknown>(ToolPermission).includes(permission);
   if (!isKnown && typeof permission !== "function") {
     const given = JSON.stringify(permission);
@@ -338,8 +361,8 @@ function readNeedsApproval(name: string, setting: NonNullable<AnyConfig["needsAp
   if (typeof setting !== "function") {
     throw new TypeError(`Tool "${name}" has needsApproval ${JSON.stringify(setting)}; use true, false or a function.`);
   }
-  return (input) => {
-    const asks = setting(input);
+  return (input, context) => {
+    const asks = setting(input, context ?? { host: undefined });
     return asks instanceof Promise ? asks.then(toPermission) : toPermission(asks);
   };
 }
@@ -369,8 +392,27 @@ function parameterAliasesOf(
   return all;
 }
 
-function cacheOf(name: string, kind: ToolKind, cache: NonNullable<AnyTool["cache"]>): NonNullable<AnyTool["cache"]> {
+/** What it may do to the world, by any of the names for that. Throws if they contradict each other. */
+function kindOf(
+  name: string,
+  { kind, isReadOnly, annotations }: Pick<AnyConfig, "kind" | "isReadOnly" | "annotations">,
+): ToolKind | undefined {
+  const saysReadOnly = [isReadOnly, annotations?.readOnlyHint, kind && kind === ToolKind.ReadOnly];
+  if (saysReadOnly.includes(true) && saysReadOnly.includes(false)) {
+    throw new TypeError(`Tool "${name}" says both that it is read-only and that it is not. Keep one of them.`);
+  }
+  return kind ?? (saysReadOnly.includes(true) ? ToolKind.ReadOnly : undefined);
+}
+
+function cacheOf(
+  name: string,
+  kind: ToolKind,
+  { cache, contextSchema }: Pick<AnyConfig, "cache" | "contextSchema">,
+): AnyTool["cache"] {
   if (kind !== ToolKind.ReadOnly) throw new TypeError(`Tool "${name}" declares a cache but is not read-only.`);
+  if (contextSchema !== undefined) {
+    throw new TypeError(`Tool "${name}" has a cache and a contextSchema: a kept result may belong to other data.`);
+  }
   return cache;
 }
 
@@ -383,8 +425,13 @@ function named<T>(tool: string, what: string, make: () => T): T {
   }
 }
 
-/** The options of `createTool`. `createTool` also accepts other conventions' names and normalizes them. */
-export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> extends SeedNames<P, O, R> {
+/** The options of `createTool`. It also accepts the names of other systems for them. */
+export interface ToolConfig<
+  P extends SchemaSource,
+  O extends SchemaSource,
+  R,
+  C extends SchemaSource = SchemaSource,
+> extends OtherNames<P, O, R, C> {
   /** Letters, digits and `_ . : / -`; at most 128. */
   name?: string;
   /** What it does; models choose by it. */
@@ -392,9 +439,11 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
   /** For people. Default: the name. */
   title?: string;
   /** Any schema: Zod, Valibot, ArkType, TypeBox, JSON Schema, or a list of parameters. */
-  parameters?: P;
+  inputSchema?: P;
   /** The schema of `details`; the tool's output is validated. */
-  output?: O;
+  outputSchema?: O;
+  /** The schema of the host's data, `context.host`. A call without such data fails before it has any effect. */
+  contextSchema?: C;
   /** What it may do to the world. Default: `execute`, the strictest. Only `readonly` runs without approval by default. */
   kind?: ToolKind;
   /** Its key, or a label in any known language. Default: `custom`. */
@@ -442,47 +491,71 @@ export interface ToolConfig<P extends SchemaSource, O extends SchemaSource, R> e
    * unless the runtime's `defaultPermission` is `auto`.
    */
   // A method's type: its parameter is bivariant, so a configuration with any schema can be registered.
-  needsApproval?: boolean | { of(input: InferOutput<P>): MaybePromise<boolean> }["of"];
-  /** As `needsApproval`: `confirm` is true, `auto` is false. */
-  permission?: ToolPermission | { of(input: InferOutput<P>): MaybePromise<ToolPermission | undefined> }["of"];
+  needsApproval?: boolean | { of(input: InferOutput<P>, context: HostContext<HostOf<C>>): MaybePromise<boolean> }["of"];
   /** What rules match: the command, the path, the host. */
   signature?(input: InferOutput<P>): MaybePromise<string | Signature>;
   /** The rule that "always allow" would save. */
   rule?(input: InferOutput<P>): string | undefined;
   /** What an approver sees before deciding. */
-  preview?(input: InferOutput<P>, context: ToolContext): Promise<Preview>;
+  preview?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): Promise<Preview>;
   /** The tool's code. Returns plain data, a string or a ToolOutput; or yields updates and then returns. */
-  run?(input: InferOutput<P>, context: ToolContext): R;
+  execute?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): R;
 }
 
-/** Other keys that are accepted, each for one of `ToolConfig`. */
-interface SeedNames<P extends SchemaSource, O extends SchemaSource, R> {
+/** The type of the host's data: any, if the tool has no schema of it. */
+export type HostOf<C extends SchemaSource> = SchemaSource extends C ? unknown : InferOutput<C>;
+
+/** The names of other systems, each for one of `ToolConfig`. */
+interface OtherNames<P extends SchemaSource, O extends SchemaSource, R, C extends SchemaSource> {
+  /** As `inputSchema`. */
+  parameters?: P;
+  /** As `outputSchema`. */
+  output?: O;
+  /** As `execute`. */
+  run?(input: InferOutput<P>, context: ToolContext<HostOf<C>>): R;
+  /** As `needsApproval`: `confirm` is true, `auto` is false. */
+  permission?:
+    | ToolPermission
+    | {
+        of(input: InferOutput<P>, context?: HostContext<HostOf<C>>): MaybePromise<ToolPermission | undefined>;
+      }["of"];
+  /** As `needsApproval`. */
+  requireApproval?: ToolConfig<P, O, R, C>["needsApproval"];
+  /** `true` is kind `readonly`. */
+  isReadOnly?: boolean;
+  /** Of MCP: `readOnlyHint` is kind `readonly`, `destructiveHint` is `needsApproval`, `idempotentHint` is `idempotent`. */
+  annotations?: ToolAnnotations;
   /** As `name`. */
   id?: string;
   /** As `title`. */
   label?: string;
   /** As `title`. */
   displayName?: string;
-  /** As `parameters`. */
+  /** As `inputSchema`. */
   schema?: P;
-  /** As `parameters`. */
-  inputSchema?: P;
-  /** As `parameters`. */
+  /** As `inputSchema`. */
   params?: P;
-  /** As `output`. */
-  outputSchema?: O;
-  /** As `run`. */
-  execute?(params: InferOutput<P>, context: ToolContext): R;
   /** `true` is mode `background`. */
   async?: boolean;
   /** `false` is concurrency `exclusive`. */
   isConcurrencySafe?: boolean;
   /** Returns null or undefined if the input is valid, else the problem. */
   validate?(params: InferOutput<P>): string | null | undefined | Promise<string | null | undefined>;
+  /** As `validate`. */
+  validateParams?(params: InferOutput<P>): string | null | undefined | Promise<string | null | undefined>;
   /** As `signature`. */
   extractSignatureContent?(params: InferOutput<P>): string;
   /** As `rule`. */
   abstractPermissionRule?(params: InferOutput<P>): string;
+}
+
+/** The annotations of MCP, on a tool of the program's own. */
+export interface ToolAnnotations {
+  title?: string;
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
 }
 
 /** The type of `details` for a tool without an output schema, inferred from its return type. */
@@ -490,8 +563,9 @@ export type DetailsOf<R> =
   Awaited<R> extends AsyncGenerator<infer _Update, infer Out> ? DetailsOfValue<Out> : DetailsOfValue<Awaited<R>>;
 type DetailsOfValue<V> = V extends ToolOutput<infer D> ? D : V;
 
-export type ToolOf<P extends SchemaSource, O extends SchemaSource, R> = Tool<
+export type ToolOf<P extends SchemaSource, O extends SchemaSource, R, C extends SchemaSource = SchemaSource> = Tool<
   InferOutput<P>,
   SchemaSource extends O ? DetailsOf<R> : O extends DescribedOutput ? DetailsOf<R> : InferOutput<O>,
-  InferInput<P>
+  InferInput<P>,
+  HostOf<C>
 >;

@@ -51,6 +51,7 @@ export type StageName =
   | "resolve"
   | "visible"
   | "validate"
+  | "context"
   | "taint"
   | "known"
   | "permit"

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../schema/json-schema.ts";
-import type { Schema } from "../schema/schema.ts";
+import type { Schema, SchemaCheck } from "../schema/schema.ts";
 import { sharedByCopies } from "../schema/shared-by-copies.ts";
 import type { CallAuthority, Caller, CallOptions, Execute } from "./call.ts";
 import type { Content } from "./content.ts";
@@ -126,7 +126,7 @@ export interface BuiltInFacts {
 export type TaintLabel = "untrusted_input" | "sensitive_data" | "outside_effect";
 
 /** A tool. Only `createTool` makes one, so every tool has all fields. */
-export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
+export interface Tool<Input = unknown, Details = unknown, Raw = Input, Host = unknown> {
   /** Its name. */
   readonly name: string;
   /** For people. */
@@ -155,6 +155,8 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   readonly parameters: Schema<Input>;
   /** The schema of the result's `details`. */
   readonly output?: Schema<Details>;
+  /** The schema of the host's data. A call without such data fails before it has any effect. */
+  readonly contextSchema?: SchemaCheck<Host>;
   /** Time, concurrency and size of the result. */
   readonly limits: ToolLimits<Input>;
   /** `exclusive`: no other call of the same session runs at the same time. */
@@ -191,13 +193,13 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   /** The labels of this call, a part of `labels`; given the result, the labels that it brought. */
   labelsOf?(input: Input, result?: ToolResult): readonly TaintLabel[];
   /** Whether this call asks a person if no rule decides. Undefined: the tool does not say. A promise makes the call wait for it. */
-  permission(input: Input): MaybePromise<ToolPermission | undefined>;
+  permission(input: Input, context?: HostContext<Host>): MaybePromise<ToolPermission | undefined>;
   /** What rules match: the command, the paths, the addresses, or only text. A promise makes the call wait for it. */
   signature?(input: Input): MaybePromise<string | Signature>;
   /** The reusable rule that "always allow" would save; "" = never reusable. */
   rule?(input: Input): string | undefined;
   /** What an approver sees before deciding. */
-  preview?(input: Input, context: ToolContext): Promise<Preview>;
+  preview?(input: Input, context: ToolContext<Host>): Promise<Preview>;
 
   /** Whether its kind is `readonly`. */
   readonly isReadOnly: boolean;
@@ -210,13 +212,13 @@ export interface Tool<Input = unknown, Details = unknown, Raw = Input> {
   /** A validated call that has not run. Throws ToolValidationError. */
   build(params: Raw): ToolInvocation<Input, Details>;
   /** Runs through the gate of the runtime that the tool is registered in, or of the default runtime. */
-  execute(params: Raw, options?: CallOptions): Promise<ToolResult<Details>>;
+  execute(params: Raw, options?: CallOptions<Host>): Promise<ToolResult<Details>>;
 }
 
 /** A tool of any input. */
 // A registry holds tools of every input type; the gate passes each only input that its schema accepted.
 // oxlint-disable-next-line typescript/no-explicit-any
-export type AnyTool = Tool<any, any, any>;
+export type AnyTool = Tool<any, any, any, any>;
 
 /** A validated call that has not run. */
 export interface ToolInvocation<Input = unknown, Details = unknown> {
@@ -230,8 +232,14 @@ export interface ToolInvocation<Input = unknown, Details = unknown> {
   execute(options?: CallOptions): Promise<ToolResult<Details>>;
 }
 
+/** The data of the host, for functions that decide about a call. */
+export interface HostContext<Host = unknown> {
+  /** As the call or `contextFor` gave it, checked by the tool's `contextSchema`. Undefined in a plugin's own process. */
+  readonly host: Host;
+}
+
 /** The context of a running tool. */
-export interface ToolContext {
+export interface ToolContext<Host = unknown> extends HostContext<Host> {
   /** Of this call. */
   readonly callId: string;
   /** On whose behalf it is made. */

@@ -60,6 +60,7 @@ export class GateCall extends Deadline implements Call {
   parent: Call | undefined = undefined;
   dialect: string | undefined = undefined;
   accepted: unknown = undefined;
+  host: unknown = undefined;
   sent: unknown = undefined;
   verdict: Verdict | undefined = undefined;
   facts: Record<string, unknown> | undefined = undefined;

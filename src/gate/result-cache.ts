@@ -26,7 +26,8 @@ export class ResultCache {
 
   find(call: Call): ToolResult | undefined {
     const tool = toolOf(call);
-    if (!tool.cache) return undefined;
+    // A result that was made with data of the host may belong to these data.
+    if (!tool.cache || call.host !== undefined) return undefined;
     const key = keyOf(call);
     const entry = this.#entries.get(key);
     if (entry && entry.until > this.#clock.monotonic()) return entry.result;

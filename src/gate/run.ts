@@ -263,6 +263,23 @@ export class RunContext extends CallContext implements ToolContext {
     return callOf(this).caller.user;
   }
 
+  get host(): unknown {
+    return callOf(this).host;
+  }
+
+  /** As `callId`, `signal` and `host`: tools that were written for the AI SDK read these. */
+  get toolCallId(): string {
+    return this.callId;
+  }
+
+  get abortSignal(): AbortSignal {
+    return this.signal;
+  }
+
+  get experimental_context(): unknown {
+    return this.host;
+  }
+
   get workspace(): string {
     return hostOf(this).workspace;
   }

@@ -5,8 +5,9 @@ import { type Signature, signatureOf } from "../core/signature.ts";
 import type { MaybePromise } from "../core/stage.ts";
 import type { AnyTool, ToolPermission } from "../core/tool.ts";
 
-/** The signature and permission of one call of a tool that returns promises of them. */
+/** What a verdict needs beside the input: the data of the host, and what a tool returned promises of. */
 export interface ToolAnswers {
+  host?: unknown;
   signature?: { value: Signature | undefined; failed: boolean };
   permission?: { value: ToolPermission | undefined };
 }
@@ -33,17 +34,21 @@ export function isAnswerPending(thrown: unknown): boolean {
 }
 
 /** Runs `judge`. If it needs a value of which the tool returned a promise, awaits that and runs `judge` again. */
-export function withAnswers<T>(judge: (answers: ToolAnswers | undefined) => T): MaybePromise<T> {
+export function withAnswers<T>(judge: (answers: ToolAnswers | undefined) => T, host?: unknown): MaybePromise<T> {
+  const known: ToolAnswers | undefined = host === undefined ? undefined : { host };
   try {
-    return judge(undefined);
+    return judge(known);
   } catch (thrown) {
     if (!(thrown instanceof AnswerPending)) throw thrown;
-    return judgeAgain(thrown, judge);
+    return judgeAgain(thrown, judge, known);
   }
 }
 
-async function judgeAgain<T>(first: AnswerPending, judge: (answers: ToolAnswers) => T): Promise<T> {
-  const answers: ToolAnswers = {};
+async function judgeAgain<T>(
+  first: AnswerPending,
+  judge: (answers: ToolAnswers) => T,
+  answers: ToolAnswers = {},
+): Promise<T> {
   // Ends: each round stores one of the two answers.
   for (let pending = first; ;) {
     await pending.store(answers);
@@ -73,7 +78,7 @@ export function readSignature(tool: AnyTool, input: unknown, answers?: ToolAnswe
 /** As `readSignature`. Undefined if the tool does not say. */
 export function readPermission(tool: AnyTool, input: unknown, answers?: ToolAnswers): ToolPermission | undefined {
   if (answers?.permission) return answers.permission.value;
-  const permission = askTool(tool, "permission", () => tool.permission(input));
+  const permission = askTool(tool, "permission", () => tool.permission(input, { host: answers?.host }));
   if (!(permission instanceof Promise)) return permission;
   const settled = Promise.allSettled([permission]);
   throw new AnswerPending(tool, "permission", async (into) => {

@@ -1,7 +1,7 @@
 import type { InferOutput, SchemaSource } from "./infer.ts";
 import { isJsonType, isObject, type JsonSchema } from "./json-schema.ts";
 import { lintJsonSchema } from "./lint-json-schema.ts";
-import { type Schema, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
+import { type Schema, type SchemaCheck, type SchemaIssue, unreadable, type Validation } from "./schema.ts";
 import { dateHint, splitConversions } from "./convert-input.ts";
 import { sharedByCopies } from "./shared-by-copies.ts";
 import { describeStandard, type StandardSchema } from "./standard-schema.ts";
@@ -27,6 +27,13 @@ export function shareValidator(make: (root: JsonSchema) => Validator): void {
 /** As `toSchema`, which also provides the validator. */
 export function readSchema<const S extends SchemaSource>(source: S): Schema<InferOutput<S>> {
   return normalise(source) as Schema<InferOutput<S>>;
+}
+
+/** Only checks a value of the program: it may have functions and objects of classes, which JSON Schema cannot describe. */
+export function readCheck<const S extends SchemaSource>(source: S): SchemaCheck<InferOutput<S>> {
+  if (!isStandard(source)) return readSchema(source);
+  const { validate } = source["~standard"];
+  return { validate: (value) => settle(validate(value)) as ReturnType<SchemaCheck<InferOutput<S>>["validate"]> };
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -1,9 +1,13 @@
 import type { JsonSchema } from "./json-schema.ts";
 
 /** The common interface for schemas of all libraries: it describes and validates. */
-export interface Schema<T = unknown> {
+export interface Schema<T = unknown> extends SchemaCheck<T> {
   /** JSON Schema 2020-12 of the input. Created on first use, then cached. */
   readonly jsonSchema: JsonSchema;
+}
+
+/** A schema that only checks values. */
+export interface SchemaCheck<T = unknown> {
   /** Never throws for an invalid value. Returns a promise only if the schema itself is asynchronous. */
   validate(value: unknown): Validation<T> | Promise<Validation<T>>;
 }

@@ -191,6 +191,8 @@ let lastListener = 0;
 
 /** The context of a running tool; what it does reaches the gate as messages. */
 class ChildContext implements ToolContext {
+  /** The data of the host stays in its process. */
+  readonly host = undefined;
   readonly callId: string;
   readonly caller: ToolContext["caller"];
   readonly workspace: string;

@@ -30,7 +30,7 @@ export type ForeignTool =
       description: string;
       parameters: object;
       kind?: ToolKind;
-      needsApproval?: boolean | ((input: never) => unknown);
+      needsApproval?: boolean | ((input: never, context: never) => unknown);
       execute: (...args: never[]) => unknown;
     }
   | { inputSchema: unknown }
@@ -112,7 +112,7 @@ function withOption(
   if (permission === ToolPermission.CONFIRM)
     throw new TypeError("It needs approval itself; `needsApproval: false` cannot lift that.");
   if (typeof permission !== "function") return ToolPermission.AUTO;
-  return async (input: unknown) => (await permission(input)) ?? ToolPermission.AUTO;
+  return async (input, context) => (await permission(input, context)) ?? ToolPermission.AUTO;
 }
 
 function recognise(tool: Fields): Convention {
@@ -125,7 +125,7 @@ function recognise(tool: Fields): Convention {
     if (["run", "execute", "parameters", "description"].some((key) => key in tool)) return haftTool;
     const keys = Object.keys(tool).slice(0, 12).join(", ") || "none";
     throw new TypeError(
-      `This is not a tool: it has the keys ${keys}. A tool has a name, a description, \`parameters\` and \`run(input, context)\`; ` +
+      `This is not a tool: it has the keys ${keys}. A tool has a name, a description, \`inputSchema\` and \`execute(input, context)\`; ` +
         `\`adopt\` also takes tools of ${listOfSystems()}.`,
     );
   }

@@ -25,7 +25,7 @@ export interface AdoptOptions {
   kind?: ToolKind;
   /** Whether its calls need approval, if the tool does not say. It cannot lift what the tool itself says. */
   needsApproval?: AdoptedConfig["needsApproval"];
-  /** What the framework would pass to the tool as its context. */
+  /** What the framework would pass to the tool as its context. Default: the data of the host that the call has. */
   context?: unknown;
   /** Makes the calls of an MCP definition, for example `client.callTool`. */
   call?: (name: string, input: unknown, options: { signal: AbortSignal }) => unknown;
@@ -86,21 +86,19 @@ export function checkForeignKeys(title: string, tool: Fields, known: readonly st
 }
 
 /** A setting of a system that decides per call whether a person is asked. */
-export function approvalOf(
-  setting: unknown,
-  ask: (decide: Callback, input: unknown) => unknown,
-): AdoptedConfig["permission"] {
+export function approvalOf(setting: unknown, ask: Ask): AdoptedConfig["permission"] {
   if (setting === undefined || setting === null) return undefined;
   if (setting === false) return ToolPermission.AUTO;
   if (!isFunction(setting)) return ToolPermission.CONFIRM;
-  return async (input: unknown) => ((await ask(setting, input)) ? ToolPermission.CONFIRM : ToolPermission.AUTO);
+  return async (input, context) =>
+    (await ask(setting, input, context?.host)) ? ToolPermission.CONFIRM : ToolPermission.AUTO;
 }
 
+/** Asks a function of a foreign tool about an input, with the data of the host. */
+type Ask = (decide: Callback, input: unknown, host: unknown) => unknown;
+
 /** As `approvalOf`, for a system that writes `false` into tools that do not say it. */
-export function approvalIfStated(
-  setting: unknown,
-  ask: (decide: Callback, input: unknown) => unknown,
-): AdoptedConfig["permission"] {
+export function approvalIfStated(setting: unknown, ask: Ask): AdoptedConfig["permission"] {
   return setting === false ? undefined : approvalOf(setting, ask);
 }
 
@@ -109,8 +107,8 @@ export function strictest(...settings: readonly AdoptedConfig["permission"][]): 
   if (settings.includes(ToolPermission.CONFIRM)) return ToolPermission.CONFIRM;
   const decide = settings.filter((setting) => typeof setting === "function");
   if (decide.length === 0) return settings.find((setting) => setting !== undefined);
-  return async (input: unknown) => {
-    for (const each of decide) if ((await each(input)) !== ToolPermission.AUTO) return ToolPermission.CONFIRM;
+  return async (input, context) => {
+    for (const each of decide) if ((await each(input, context)) !== ToolPermission.AUTO) return ToolPermission.CONFIRM;
     return ToolPermission.AUTO;
   };
 }

@@ -26,7 +26,7 @@ import {
   strictest,
   textField,
 } from "./convention.ts";
-import { isNamedAISDKTool, isNamelessTool } from "./plain-tools.ts";
+import { isNamelessTool } from "./plain-tools.ts";
 
 const AI_SDK_KEYS = [
   ...["name", "id", "type", "title", "description", "inputSchema", "outputSchema", "contextSchema", "needsApproval"],
@@ -40,7 +40,7 @@ const CONTEXT_NAMES = ["context", "experimental_context"];
 /** `tool({ description, inputSchema, execute(input, { toolCallId, messages, abortSignal }) })`. */
 export const aiSDKTool: Convention = {
   title: "AI SDK",
-  fits: (tool) => isNamelessTool(tool) || isNamedAISDKTool(tool) || isProviderTool(tool),
+  fits: (tool) => isNamelessTool(tool) || isProviderTool(tool),
   convert(tool, options) {
     if (isProviderTool(tool)) {
       throw new TypeError("The provider runs this tool, so its calls cannot go through the gate.");
@@ -49,7 +49,7 @@ export const aiSDKTool: Convention = {
     if (!isFunction(tool["execute"])) {
       throw new TypeError("It has no `execute` function: only tools that run here can be adopted.");
     }
-    requireContext(tool["contextSchema"], options);
+    const contextSchema = options.context === undefined ? tool["contextSchema"] : undefined;
     const execute = methodOf(tool, "execute");
     const { description, toModelOutput } = tool;
     return {
@@ -59,8 +59,9 @@ export const aiSDKTool: Convention = {
         : (commonFields(tool, options).description ?? ""),
       parameters: aiSDKSchema(tool["inputSchema"]),
       output: tool["outputSchema"] === undefined ? undefined : aiSDKSchema(tool["outputSchema"]),
+      contextSchema: contextSchema === undefined ? undefined : aiSDKSchema(contextSchema),
       strict: tool["strict"] === true ? true : undefined,
-      permission: approvalOf(tool["needsApproval"], async (decide, input) => {
+      permission: approvalOf(tool["needsApproval"], async (decide, input, host = options.context) => {
         // If the decision depends on what is not known here, a person decides.
         let needsMore = false;
         const unknown = (value: unknown) => () => {
@@ -69,14 +70,14 @@ export const aiSDKTool: Convention = {
         };
         const asked = withUnknown({ toolCallId: "" }, "messages", unknown([]));
         for (const name of CONTEXT_NAMES) {
-          if (options.context === undefined) withUnknown(asked, name, unknown({}));
-          else Object.assign(asked, { [name]: options.context });
+          if (host === undefined) withUnknown(asked, name, unknown({}));
+          else Object.assign(asked, { [name]: host });
         }
         return (await decide(input, asked)) || needsMore;
       }),
       async run(input: unknown, context: ToolContext) {
         const given = { toolCallId: context.callId, abortSignal: context.signal };
-        for (const name of CONTEXT_NAMES) Object.assign(given, { [name]: options.context ?? {} });
+        for (const name of CONTEXT_NAMES) Object.assign(given, { [name]: context.host ?? options.context ?? {} });
         const output = await lastOf(execute(input, withUnknown(given, "messages", noMessages)), context);
         if (!isFunction(toModelOutput)) return output;
         return readModelOutput(await toModelOutput({ toolCallId: context.callId, input, output }), output);
@@ -140,9 +141,9 @@ export const langChainTool: Convention = {
     return {
       ...common,
       parameters: rawInput(tool["schema"]),
-      async run(input: unknown, { callId, signal }: ToolContext) {
+      async run(input: unknown, { callId, signal, host }: ToolContext) {
         const call = { type: "tool_call", id: callId, name: textField(tool, "name"), args: input };
-        return readToolMessage(await invoke(call, { signal, configurable: options.context }));
+        return readToolMessage(await invoke(call, { signal, configurable: host ?? options.context }));
       },
     };
   },
@@ -190,15 +191,16 @@ export const openAIAgentsTool: Convention = {
       }
     }
     const invoke = methodOf(tool, "invoke");
-    const run = { context: options.context ?? {} };
+    const runOf = (host: unknown): object => ({ context: host ?? options.context ?? {} });
     const { timeoutMs } = tool;
     return {
       ...commonFields(tool, options),
       parameters: rawInput(tool["parameters"]),
       strict: tool["strict"] === true ? true : undefined,
       limits: typeof timeoutMs === "number" ? { timeoutMs } : undefined,
-      permission: agentsApproval(tool["needsApproval"], run),
-      async run(input: unknown, { callId, signal }: ToolContext) {
+      permission: agentsApproval(tool["needsApproval"], runOf),
+      async run(input: unknown, { callId, signal, host }: ToolContext) {
+        const run = runOf(host);
         const { isEnabled = true } = tool;
         if (!(isFunction(isEnabled) ? await isEnabled(run) : isEnabled))
           throw toolError("unavailable", "The tool is disabled: its isEnabled is false");
@@ -214,8 +216,10 @@ export const openAIAgentsTool: Convention = {
 };
 
 /** The SDK puts a function without parameters into tools that say true, false or nothing. Its no says nothing. */
-function agentsApproval(setting: unknown, run: object): AdoptedConfig["permission"] {
-  if (!isFunction(setting) || setting.length > 0) return approvalOf(setting, (decide, input) => decide(run, input, ""));
+function agentsApproval(setting: unknown, runOf: (host: unknown) => object): AdoptedConfig["permission"] {
+  if (!isFunction(setting) || setting.length > 0) {
+    return approvalOf(setting, (decide, input, host) => decide(runOf(host), input, ""));
+  }
   return async () => ((await setting()) === true ? ToolPermission.CONFIRM : undefined);
 }
 
@@ -232,20 +236,21 @@ export const mastraTool: Convention = {
     const execute = methodOf(tool, "execute");
     const { toModelOutput, mcp, strict, needsApprovalFn, requireApproval } = tool;
     const declared = kindOf(isObject(mcp) ? mcp["annotations"] : undefined, options);
-    const ask = { requestContext: options.context ?? {} };
     return {
       ...commonFields(tool, options),
       ...declared,
       parameters: rawInput(tool["inputSchema"]),
       strict: strict === true ? true : undefined,
       permission: strictest(
-        approvalIfStated(needsApprovalFn ?? requireApproval, (decide, input) => decide(input, ask)),
+        approvalIfStated(needsApprovalFn ?? requireApproval, (decide, input, host = options.context) =>
+          decide(input, { requestContext: host ?? {} }),
+        ),
         declared.permission,
       ),
-      async run(input: unknown, { callId, signal }: ToolContext) {
+      async run(input: unknown, { callId, signal, host }: ToolContext) {
         const output = await execute(input, {
           abortSignal: signal,
-          requestContext: options.context,
+          requestContext: host ?? options.context,
           agent: { toolCallId: callId, messages: [] },
         });
         if (isObject(output) && output["error"] === true && "validationErrors" in output) {
@@ -284,7 +289,7 @@ export const tanStackTool: Convention = {
         const output = execute(input, {
           toolCallId: context.callId,
           abortSignal: context.signal,
-          context: options.context,
+          context: context.host ?? options.context,
           emitCustomEvent: (name: string, value: unknown) => report(context, { name, value }),
         });
         return lastOf(output, context);
@@ -303,8 +308,8 @@ export const genkitTool: Convention = {
     return {
       ...commonFields(action, options),
       parameters: rawInput(action["inputSchema"] ?? action["inputJsonSchema"]),
-      run: (input: unknown, { signal }: ToolContext) =>
-        call(input, { context: options.context ?? {}, abortSignal: signal }),
+      run: (input: unknown, { signal, host }: ToolContext) =>
+        call(input, { context: host ?? options.context ?? {}, abortSignal: signal }),
     };
   },
 };

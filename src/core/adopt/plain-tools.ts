@@ -3,7 +3,7 @@ import type { SchemaSource } from "../../schema/infer.ts";
 import { isObject } from "../../schema/json-schema.ts";
 import { text } from "../content.ts";
 import { CONFIG_KEYS, statedPermission } from "../create-tool.ts";
-import { checkKeys, keysOf } from "../options.ts";
+import { checkKeys } from "../options.ts";
 import { didYouMean } from "../nearest-name.ts";
 import { type ToolContext, ToolKind } from "../tool.ts";
 import {
@@ -40,11 +40,6 @@ const SAFETY_KEYS = [
 ];
 /** Keys that only Haft and the documents use. They decide if the parameters of `execute` do not. */
 const INPUT_FIRST_KEYS = ["run", "params", "schema", "displayName", "async", "isReadOnly", "getFunctionDeclaration"];
-/** What an AI SDK tool may have, beside a name that a person added. */
-const AI_SDK_KEYS = new Set([
-  ...["name", "id", "title", "description", "inputSchema", "outputSchema", "needsApproval", "strict", "execute"],
-]);
-
 /** `run(input, context)` or `execute(params, context)`. */
 export const haftTool: Convention = {
   title: "Haft",
@@ -139,36 +134,6 @@ function toConfig(members: Fields, options: AdoptOptions): AdoptedConfig {
 export function isNamelessTool(tool: Fields): boolean {
   const hasName = typeof tool["name"] === "string" || typeof tool["id"] === "string";
   return !hasName && "inputSchema" in tool && !("run" in tool);
-}
-
-/** An AI SDK tool that was given a name: its second argument differs from that of Haft. */
-export function isNamedAISDKTool(tool: Fields): boolean {
-  const { execute } = tool;
-  if (!isFunction(execute) || !("inputSchema" in tool) || !isPlain(tool)) return false;
-  if (!Object.keys(tool).every((key) => AI_SDK_KEYS.has(key))) return false;
-  const parameters = parametersOfCode(execute);
-  if (parameters === undefined) return execute.length > 1;
-  return parameters.length > 1 && !readsHaftContext(parameters[1] ?? "");
-}
-
-const CONTEXT_NAMES: ReadonlySet<string> = keysOf<ToolContext>({
-  callId: true,
-  caller: true,
-  signal: true,
-  workspace: true,
-  allowedPaths: true,
-  waitForEnd: true,
-  authority: true,
-  update: true,
-  pauseTimeLimit: true,
-  call: true,
-});
-
-/** Whether a parameter is a pattern with names of Haft's context only. */
-function readsHaftContext(parameter: string): boolean {
-  const [, names] = /^\{([^{}]*)\}/.exec(parameter) ?? [];
-  const each = names?.split(",").map((part) => part.split(/[:=]/)[0]?.trim() ?? "");
-  return each !== undefined && each.every((name) => name === "" || CONTEXT_NAMES.has(name));
 }
 
 function hasNameAndCode(tool: Fields): boolean {

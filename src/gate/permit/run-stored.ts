@@ -108,6 +108,7 @@ export class StoredCallRunner {
     const input = live ? live.input : (stored.input ?? question.input);
     const scope = live ? live.scope : stored.scope;
     const options: CallOptions = { ...stored.options, ...listeners };
+    if (live?.host !== undefined) options.context = live.host;
     if (this.#options.waitForEnd) options.waitForEnd = true;
     calls.markStored(options, row.id);
     const tool = live?.tool ?? this.#findShown(row, scope);

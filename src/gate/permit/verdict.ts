@@ -46,7 +46,7 @@ export function createJudge({ grants, taint, hooks, cwd, clock = systemClock, re
       if (verdict) return verdict;
     }
     const { input } = call;
-    const byRules = withAnswers((answers) => grants.judge({ tool, input, mode, cwd, answers }, call.caller));
+    const byRules = withAnswers((answers) => grants.judge({ tool, input, mode, cwd, answers }, call.caller), call.host);
     if (byRules instanceof Promise)
       return answerInTime(call, clock, byRules).then((verdict) => judgeFurther(call, verdict));
     return judgeFurther(call, byRules);
