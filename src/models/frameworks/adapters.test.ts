@@ -6,6 +6,7 @@ import { generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 import { generateText as generateText6, stepCountIs } from "ai6";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { createTool } from "../../core/create-tool.ts";
 import type { ToolContext } from "../../core/tool.ts";
 import { createTestHaft } from "../../testing/test-haft.ts";
 import { fromAISDKTools, toAISDKTools } from "./ai-sdk.ts";
@@ -272,5 +273,65 @@ describe("tools for OpenAI Agents", () => {
     expect(outputs[1]).toContain("Error: Parameter validation failed");
     expect(outputs[2]).toContain("Error: out of paper");
     expect(outputs[3]).toContain("AAAA");
+  });
+});
+
+describe("what a framework gives its tools as context", () => {
+  const context = { tenant: "acme" };
+  const calls: ScriptedCall[] = [{ id: "c1", name: "who", input: {} }];
+
+  function whoTool() {
+    const seen: unknown[] = [];
+    const who = createTool({
+      name: "who",
+      description: "Says whose data these are",
+      kind: "readonly",
+      inputSchema: z.object({}),
+      contextSchema: z.looseObject({ tenant: z.string() }),
+      needsApproval: (_input, { host }) => host.tenant !== "acme",
+      execute: (_input, { host }) => void seen.push(host.tenant),
+    });
+    return { seen, who, toolkit: createTestHaft({ tools: [who] }).toolkit("agent", ["who"]) };
+  }
+
+  test.each([
+    [
+      "AI SDK 7",
+      async ({ toolkit }: ReturnType<typeof whoTool>) => {
+        const tools = toAISDKTools(toolkit) as object as { who: ReturnType<typeof tool> };
+        const toolsContext = { who: context } as never;
+        await generateText({ model: createModel7(calls), prompt: "go", tools, toolsContext, stopWhen: isStepCount(3) });
+      },
+    ],
+    [
+      "AI SDK 6",
+      async ({ toolkit }: ReturnType<typeof whoTool>) => {
+        const tools = toAISDKTools(toolkit);
+        const model = createModel6(calls);
+        await generateText6({ model, prompt: "go", tools, experimental_context: context, stopWhen: stepCountIs(3) });
+      },
+    ],
+    [
+      "LangChain",
+      async ({ toolkit }: ReturnType<typeof whoTool>) => {
+        const [who] = toLangChainTools(toolkit, { DynamicStructuredTool });
+        await who!.invoke({ type: "tool_call", id: "c1", name: "who", args: {} }, { configurable: context });
+      },
+    ],
+    [
+      "OpenAI Agents",
+      async ({ toolkit }: ReturnType<typeof whoTool>) => {
+        const agent = new Agent<unknown>({
+          name: "agent",
+          model: createAgentsModel(calls),
+          tools: toOpenAIAgentsTools(toolkit),
+        });
+        await new Runner({ tracingDisabled: true }).run(agent, "go", { context });
+      },
+    ],
+  ])("is the data of the host: %s", async (_framework, run) => {
+    const world = whoTool();
+    await run(world);
+    expect(world.seen).toEqual(["acme"]);
   });
 });
