@@ -39,7 +39,16 @@ const SAFETY_KEYS = [
   "kind",
 ];
 /** Keys that only Haft and the documents use. They decide if the parameters of `execute` do not. */
-const INPUT_FIRST_KEYS = ["run", "params", "schema", "displayName", "async", "isReadOnly", "getFunctionDeclaration"];
+const INPUT_FIRST_KEYS = [
+  "run",
+  "inputSchema",
+  "params",
+  "schema",
+  "displayName",
+  "async",
+  "isReadOnly",
+  "getFunctionDeclaration",
+];
 /** `run(input, context)` or `execute(params, context)`. */
 export const haftTool: Convention = {
   title: "Haft",
