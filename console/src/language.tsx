@@ -2,14 +2,46 @@ import { createContext, type ReactNode, useContext, useMemo, useState } from "re
 
 export type Language = "en" | "zh";
 
-/** The same texts in both languages. A key that one of them lacks does not compile. */
+/** A text in English and in Chinese. One without the other does not compile. */
+export type Pair<T = string> = readonly [en: T, zh: T];
+
+/** Texts by name: a pair, a function of values that returns one, or a group of them. */
+interface Texts {
+  readonly [name: string]: Pair<unknown> | ((...values: never[]) => Pair<unknown>) | Texts;
+}
+
+type Picked<T> =
+  T extends Pair<infer Text>
+    ? Text
+    : T extends (...values: infer Values) => Pair<infer Text>
+      ? (...values: Values) => Text
+      : { readonly [Name in keyof T]: Picked<T[Name]> };
+
 export interface Words<T extends object> {
   en: T;
   zh: T;
 }
 
-export function defineWords<T extends object>(words: { en: T; zh: NoInfer<T> }): Words<T> {
-  return words;
+/** One table for each language. The pages that have this form change to pairs one after the other. */
+export function defineWords<T extends Texts>(texts: T): Words<Picked<T>>;
+export function defineWords<T extends object>(words: { en: T; zh: NoInfer<T> }): Words<T>;
+export function defineWords(texts: Texts & Partial<Words<object>>): Words<object> {
+  if (texts.en && texts.zh) return { en: texts.en, zh: texts.zh };
+  return { en: pick(texts, 0), zh: pick(texts, 1) };
+}
+
+function pick<T extends Texts>(texts: T, at: 0 | 1): Picked<T> {
+  const picked = Object.entries(texts).map(([name, text]) => [name, pickOne(text, at)]);
+  return Object.fromEntries(picked) as Picked<T>;
+}
+
+function pickOne(text: Texts[string], at: 0 | 1): unknown {
+  if (typeof text === "function") return (...values: never[]) => text(...values)[at];
+  return isPair(text) ? text[at] : pick(text, at);
+}
+
+function isPair(text: Pair<unknown> | Texts): text is Pair<unknown> {
+  return Array.isArray(text);
 }
 
 const LanguageContext = createContext<{ language: Language; choose: (language: Language) => void }>({
