@@ -1,6 +1,6 @@
 import { Check, CircleAlert, LoaderCircle, Redo2, Undo2, X } from "lucide-react";
 import { Link } from "wouter";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -8,60 +8,31 @@ import { NextStep } from "../welcome/next-step.tsx";
 import { type AnswerLine, type Answers, type Decision, canRevert, hasStarted, isOnItsWay } from "./use-answers.ts";
 
 const words = defineWords({
-  en: {
-    label: "Your last answers",
-    decisions: {
-      once: "Approved",
-      session: "Approved for the session",
-      always: "Always approved",
-      answer: "Answered",
-      deny: "Denied",
-    } as Record<Decision, string>,
-    dismissed: "Dismissed",
-    sending: "Sending…",
-    unsent: "Not sent",
-    stillOpen: "The question is still open.",
-    again: "Try again",
-    running: "running…",
-    notStarted: "approved, not started yet",
-    completed: "completed",
-    failed: (why: string) => `failed: ${why}`,
-    notRun: (why: string) => `did not run: ${why}`,
-    rule: (rule: string) => `rule saved: ${rule}`,
-    undo: "Undo",
-    undoing: "undoing…",
-    undone: "undone: everything is as it was",
-    redo: "Redo",
-    show: "Show",
-    dismiss: "Dismiss",
-  },
-  zh: {
-    label: "最近的处理",
-    decisions: {
-      once: "已批准",
-      session: "本会话已批准",
-      always: "始终批准",
-      answer: "已回答",
-      deny: "已拒绝",
-    } as Record<Decision, string>,
-    dismissed: "未回答",
-    sending: "发送中…",
-    unsent: "未送达",
-    stillOpen: "请求仍在等待回答。",
-    again: "重试",
-    running: "运行中…",
-    notStarted: "已批准，尚未开始",
-    completed: "完成",
-    failed: (why: string) => `失败：${why}`,
-    notRun: (why: string) => `未运行：${why}`,
-    rule: (rule: string) => `已保存规则：${rule}`,
-    undo: "撤销",
-    undoing: "正在撤销…",
-    undone: "已撤销：恢复原样",
-    redo: "重做",
-    show: "查看",
-    dismiss: "关闭",
-  },
+  label: ["Your last answers", "最近的处理"],
+  decisions: {
+    once: ["Approved", "已批准"],
+    session: ["Approved for the session", "本会话已批准"],
+    always: ["Always approved", "始终批准"],
+    answer: ["Answered", "已回答"],
+    deny: ["Denied", "已拒绝"],
+  } as Record<Decision, Pair>,
+  dismissed: ["Dismissed", "未回答"],
+  sending: ["Sending…", "发送中…"],
+  unsent: ["Not sent", "未送达"],
+  stillOpen: ["The question is still open.", "请求仍在等待回答。"],
+  again: ["Try again", "重试"],
+  running: ["running…", "运行中…"],
+  notStarted: ["approved, not started yet", "已批准，尚未开始"],
+  completed: ["completed", "完成"],
+  failed: (why: string) => [`failed: ${why}`, `失败：${why}`],
+  notRun: (why: string) => [`did not run: ${why}`, `未运行：${why}`],
+  rule: (rule: string) => [`rule saved: ${rule}`, `已保存规则：${rule}`],
+  undo: ["Undo", "撤销"],
+  undoing: ["undoing…", "正在撤销…"],
+  undone: ["undone: everything is as it was", "已撤销：恢复原样"],
+  redo: ["Redo", "重做"],
+  show: ["Show", "查看"],
+  dismiss: ["Dismiss", "关闭"],
 });
 
 interface AnswerLinesProps {

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { contracts } from "../../../../src/contracts/index.ts";
 import { useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
@@ -24,70 +24,39 @@ import type { AnswerLine } from "./use-answers.ts";
 import { AnsweredQuestions, UserQuestions } from "./user-questions.tsx";
 
 const words = defineWords({
-  en: {
-    wants: "wants to run",
-    asks: "asks you",
-    by: "Asked by",
-    someone: "a program without a name",
-    session: "session",
-    folder: "Folder",
-    why: "Why it asks",
-    risk: "Risk",
-    replaces: "This replaces an earlier request. What changed since:",
-    earlier: "the earlier question",
-    request: "The exact request",
-    download: "Download the arguments",
-    hash: "Fingerprint of this call",
-    hashHint: "The hash of what will run. Two people can compare it to check that they see the same call.",
-    answered: "Answered",
-    state: {
-      approved: "Approved",
-      denied: "Denied",
-      answered: "Answered",
-      dismissed: "Dismissed: the model decides itself",
-      expired: "Expired: nobody answered in time",
-      cancelled: "Cancelled: the caller no longer wants the call",
-      changed: "Replaced: what it showed is out of date",
-    } as Record<string, string>,
-    answeredBy: (by: string) => `by ${by}`,
-    call: "The call",
-    running: "The call is running.",
-    notStarted: "The call has not started yet.",
-    back: "All approvals",
-    expand: "Show or hide the exact request",
-  },
-  zh: {
-    wants: "请求运行",
-    asks: "向你提问",
-    by: "请求者",
-    someone: "未命名的程序",
-    session: "会话",
-    folder: "文件夹",
-    why: "为何询问",
-    risk: "风险",
-    replaces: "此请求取代了之前的一个。此后的变化：",
-    earlier: "之前的请求",
-    request: "完整请求",
-    download: "下载参数",
-    hash: "此调用的指纹",
-    hashHint: "将要运行内容的哈希。两个人可以比对，确认看到的是同一个调用。",
-    answered: "已处理",
-    state: {
-      approved: "已批准",
-      denied: "已拒绝",
-      answered: "已回答",
-      dismissed: "未回答：由模型自行决定",
-      expired: "已过期：没有人及时处理",
-      cancelled: "已取消：调用者不再需要此调用",
-      changed: "已被取代：所示内容已不再属实",
-    } as Record<string, string>,
-    answeredBy: (by: string) => `由 ${by}`,
-    call: "该调用",
-    running: "调用正在运行。",
-    notStarted: "调用尚未开始。",
-    back: "全部审批",
-    expand: "显示或隐藏完整请求",
-  },
+  wants: ["wants to run", "请求运行"],
+  asks: ["asks you", "向你提问"],
+  by: ["Asked by", "请求者"],
+  someone: ["a program without a name", "未命名的程序"],
+  session: ["session", "会话"],
+  folder: ["Folder", "文件夹"],
+  why: ["Why it asks", "为何询问"],
+  risk: ["Risk", "风险"],
+  replaces: ["This replaces an earlier request. What changed since:", "此请求取代了之前的一个。此后的变化："],
+  earlier: ["the earlier question", "之前的请求"],
+  request: ["The exact request", "完整请求"],
+  download: ["Download the arguments", "下载参数"],
+  hash: ["Fingerprint of this call", "此调用的指纹"],
+  hashHint: [
+    "The hash of what will run. Two people can compare it to check that they see the same call.",
+    "将要运行内容的哈希。两个人可以比对，确认看到的是同一个调用。",
+  ],
+  answered: ["Answered", "已处理"],
+  state: {
+    approved: ["Approved", "已批准"],
+    denied: ["Denied", "已拒绝"],
+    answered: ["Answered", "已回答"],
+    dismissed: ["Dismissed: the model decides itself", "未回答：由模型自行决定"],
+    expired: ["Expired: nobody answered in time", "已过期：没有人及时处理"],
+    cancelled: ["Cancelled: the caller no longer wants the call", "已取消：调用者不再需要此调用"],
+    changed: ["Replaced: what it showed is out of date", "已被取代：所示内容已不再属实"],
+  } as Record<string, Pair>,
+  answeredBy: (by: string) => [`by ${by}`, `由 ${by}`],
+  call: ["The call", "该调用"],
+  running: ["The call is running.", "调用正在运行。"],
+  notStarted: ["The call has not started yet.", "调用尚未开始。"],
+  back: ["All approvals", "全部审批"],
+  expand: ["Show or hide the exact request", "显示或隐藏完整请求"],
 });
 
 interface ApprovalCardProps {

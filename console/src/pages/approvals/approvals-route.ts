@@ -7,6 +7,6 @@ export const approvalsPage: Page = {
   path: "approvals",
   section: "approvals",
   icon: ShieldQuestion,
-  words: defineWords({ en: { title: "Approvals" }, zh: { title: "审批" } }),
+  words: defineWords({ title: ["Approvals", "审批"] }),
   view: lazyPage(() => import("./approvals-view.tsx")),
 };

@@ -18,53 +18,37 @@ import type { QueueItem } from "./queue.ts";
 import { VirtualRows } from "./virtual-rows.tsx";
 
 const words = defineWords({
-  en: {
-    title: (count: number) => `Answer ${countOf(count, "question")} together`,
-    tools: "Tools",
-    risks: "Risk",
-    subjects: "What they are about",
-    critical: (count: number) =>
-      `${count} critical ${count === 1 ? "call is" : "calls are"} not approved here. Answer each on its own card.`,
-    unseen: (count: number) =>
-      `${countOf(count, "call")} of which not everything is shown: not approved here. Answer each on its own card.`,
-    part: "not all shown",
-    reason: "One reason for all (optional)",
-    folded: (count: number) =>
-      `${countOf(count, "call has", "calls have")} folded changes: not approved here until you unfold them.`,
-    allow: (count: number) => `Approve ${count} once`,
-    allowOpened: (count: number) => `Approve the ${count} that you opened`,
-    refuse: (count: number) => `Deny ${count}`,
-    cancel: "Cancel",
-    close: "Close",
-    progress: (done: number, count: number) => `${done} of ${count} answered`,
-    done: (count: number, failed: number) =>
-      failed === 0 ? `${count} answered.` : `${count - failed} answered, ${failed} not.`,
-    approved: "approved",
-    denied: "denied",
-    failed: (why: string) => `failed: ${why}`,
-  },
-  zh: {
-    title: (count: number) => `一起回答 ${count} 个请求`,
-    tools: "工具",
-    risks: "风险",
-    subjects: "内容",
-    critical: (count: number) => `${count} 个极高风险的调用不会在这里批准。请在各自的卡片上回答。`,
-    unseen: (count: number) => `${count} 个调用没有显示全部内容，不会在这里批准。请在各自的卡片上回答。`,
-    part: "未全部显示",
-    reason: "统一的理由（可选）",
-    folded: (count: number) => `${count} 个调用有折叠的修改，展开后才会在这里批准。`,
-    allow: (count: number) => `批准 ${count} 个（一次）`,
-    allowOpened: (count: number) => `批准你打开过的 ${count} 个`,
-    refuse: (count: number) => `拒绝 ${count} 个`,
-    cancel: "取消",
-    close: "关闭",
-    progress: (done: number, count: number) => `已回答 ${done} / ${count}`,
-    done: (count: number, failed: number) =>
-      failed === 0 ? `已回答 ${count} 个。` : `已回答 ${count - failed} 个，${failed} 个未回答。`,
-    approved: "已批准",
-    denied: "已拒绝",
-    failed: (why: string) => `失败：${why}`,
-  },
+  title: (count: number) => [`Answer ${countOf(count, "question")} together`, `一起回答 ${count} 个请求`],
+  tools: ["Tools", "工具"],
+  risks: ["Risk", "风险"],
+  subjects: ["What they are about", "内容"],
+  critical: (count: number) => [
+    `${count} critical ${count === 1 ? "call is" : "calls are"} not approved here. Answer each on its own card.`,
+    `${count} 个极高风险的调用不会在这里批准。请在各自的卡片上回答。`,
+  ],
+  unseen: (count: number) => [
+    `${countOf(count, "call")} of which not everything is shown: not approved here. Answer each on its own card.`,
+    `${count} 个调用没有显示全部内容，不会在这里批准。请在各自的卡片上回答。`,
+  ],
+  part: ["not all shown", "未全部显示"],
+  reason: ["One reason for all (optional)", "统一的理由（可选）"],
+  folded: (count: number) => [
+    `${countOf(count, "call has", "calls have")} folded changes: not approved here until you unfold them.`,
+    `${count} 个调用有折叠的修改，展开后才会在这里批准。`,
+  ],
+  allow: (count: number) => [`Approve ${count} once`, `批准 ${count} 个（一次）`],
+  allowOpened: (count: number) => [`Approve the ${count} that you opened`, `批准你打开过的 ${count} 个`],
+  refuse: (count: number) => [`Deny ${count}`, `拒绝 ${count} 个`],
+  cancel: ["Cancel", "取消"],
+  close: ["Close", "关闭"],
+  progress: (done: number, count: number) => [`${done} of ${count} answered`, `已回答 ${done} / ${count}`],
+  done: (count: number, failed: number) => [
+    failed === 0 ? `${count} answered.` : `${count - failed} answered, ${failed} not.`,
+    failed === 0 ? `已回答 ${count} 个。` : `已回答 ${count - failed} 个，${failed} 个未回答。`,
+  ],
+  approved: ["approved", "已批准"],
+  denied: ["denied", "已拒绝"],
+  failed: (why: string) => [`failed: ${why}`, `失败：${why}`],
 });
 
 /** The server takes at most 200 answers at once. */

@@ -14,36 +14,24 @@ import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
 import { CommandSteps } from "./command-steps.tsx";
 
 const words = defineWords({
-  en: {
-    unseen: "Not everything is shown here.",
-    unseenParts: { preview: "", effects: "", input: "" },
-    showAll: "Show all of it",
-    more: (shown: string, total: string) => `Show more: ${shown} of ${total} characters are shown`,
-    download: "Download it",
-    missing: (what: string) => `Not kept, and not shown anywhere: ${what}`,
-    total: "In all",
-    files: (count: number) => countOf(count, "file"),
-    replaced: "Replaced on many lines",
-    lines: (count: number) => `on ${countOf(count, "line")}`,
-    printed: "What the command printed in the preview",
+  unseen: ["Not everything is shown here.", "这里没有显示全部内容。"],
+  unseenParts: {
+    preview: ["", "预览只显示了一部分。"],
+    effects: ["", "有些内容无法预览。"],
+    input: ["", "参数只显示了一部分。"],
   },
-  zh: {
-    unseen: "这里没有显示全部内容。",
-    unseenParts: {
-      preview: "预览只显示了一部分。",
-      effects: "有些内容无法预览。",
-      input: "参数只显示了一部分。",
-    },
-    showAll: "显示全部",
-    more: (shown: string, total: string) => `显示更多：已显示 ${shown} / ${total} 个字符`,
-    download: "下载",
-    missing: (what: string) => `未保留，也无处可看：${what}`,
-    total: "总计",
-    files: (count: number) => `${count} 个文件`,
-    replaced: "在多行中替换",
-    lines: (count: number) => `${count} 行`,
-    printed: "预览时命令的输出",
-  },
+  showAll: ["Show all of it", "显示全部"],
+  more: (shown: string, total: string) => [
+    `Show more: ${shown} of ${total} characters are shown`,
+    `显示更多：已显示 ${shown} / ${total} 个字符`,
+  ],
+  download: ["Download it", "下载"],
+  missing: (what: string) => [`Not kept, and not shown anywhere: ${what}`, `未保留，也无处可看：${what}`],
+  total: ["In all", "总计"],
+  files: (count: number) => [countOf(count, "file"), `${count} 个文件`],
+  replaced: ["Replaced on many lines", "在多行中替换"],
+  lines: (count: number) => [`on ${countOf(count, "line")}`, `${count} 行`],
+  printed: ["What the command printed in the preview", "预览时命令的输出"],
 });
 
 /** What of a call is not shown. The details are an English sentence of the server; other languages say first what kind it is. */

@@ -5,19 +5,13 @@ import { Localized } from "../../parts/localized.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Steps of the command",
-    operators: {
-      "&&": "then, if that succeeded",
-      "||": "otherwise, if that failed",
-      ";": "then",
-      "|": "gives its output to",
-      "&": "at the same time",
-    },
-  },
-  zh: {
-    title: "命令的步骤",
-    operators: { "&&": "成功后", "||": "失败后", ";": "然后", "|": "输出传给", "&": "同时" },
+  title: ["Steps of the command", "命令的步骤"],
+  operators: {
+    "&&": ["then, if that succeeded", "成功后"],
+    "||": ["otherwise, if that failed", "失败后"],
+    ";": ["then", "然后"],
+    "|": ["gives its output to", "输出传给"],
+    "&": ["at the same time", "同时"],
   },
 });
 

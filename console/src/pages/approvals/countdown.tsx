@@ -4,26 +4,14 @@ import { formatDateTime } from "../../parts/format.ts";
 import { useNow } from "../../parts/use-now.ts";
 
 const words = defineWords({
-  en: {
-    left: (time: string) => `${time} left`,
-    waits: (time: string) => `caller waits ${time}`,
-    over: "expired",
-    stopped: "caller no longer waits",
-    until: (time: string) => `Can be answered until ${time}`,
-    waitsUntil: (time: string) => `The caller waits for the result until ${time}`,
-    hours: (hours: number) => `${hours} h`,
-    minutes: (minutes: string) => `${minutes} min`,
-  },
-  zh: {
-    left: (time: string) => `剩余 ${time}`,
-    waits: (time: string) => `调用者还等待 ${time}`,
-    over: "已过期",
-    stopped: "调用者不再等待",
-    until: (time: string) => `可在 ${time} 之前回答`,
-    waitsUntil: (time: string) => `调用者等待结果到 ${time}`,
-    hours: (hours: number) => `${hours} 小时`,
-    minutes: (minutes: string) => `${minutes} 分`,
-  },
+  left: (time: string) => [`${time} left`, `剩余 ${time}`],
+  waits: (time: string) => [`caller waits ${time}`, `调用者还等待 ${time}`],
+  over: ["expired", "已过期"],
+  stopped: ["caller no longer waits", "调用者不再等待"],
+  until: (time: string) => [`Can be answered until ${time}`, `可在 ${time} 之前回答`],
+  waitsUntil: (time: string) => [`The caller waits for the result until ${time}`, `调用者等待结果到 ${time}`],
+  hours: (hours: number) => [`${hours} h`, `${hours} 小时`],
+  minutes: (minutes: string) => [`${minutes} min`, `${minutes} 分`],
 });
 
 /** The time left, for a row: rough, and exact in the last hour. */

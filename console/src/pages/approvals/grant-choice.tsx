@@ -10,35 +10,30 @@ import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: { session: "What runs without approval in this session", always: "What always runs without approval" },
-    broader: "more than shown",
-    other: "Another rule…",
-    rule: "Rule",
-    effect: ({ judged, changed }: RuleEffect, tool: string) => {
+  title: {
+    session: ["What runs without approval in this session", "本会话中无需批准即可运行的内容"],
+    always: ["What always runs without approval", "总是无需批准即可运行的内容"],
+  },
+  broader: ["more than shown", "超出所示内容"],
+  other: ["Another rule…", "其他规则…"],
+  rule: ["Rule", "规则"],
+  effect: [
+    ({ judged, changed }: RuleEffect, tool: string) => {
       if (judged === 0) return `No earlier calls of ${tool} to compare with.`;
       const calls = judged === 1 ? "the last call" : `${changed} of the last ${judged} calls`;
       return `This rule would have allowed ${calls} of ${tool} without approval.`;
     },
-    none: ({ judged }: RuleEffect, tool: string) =>
-      `This rule would change nothing for the last ${countOf(judged, "call")} of ${tool}, including this one. Edit it, or approve once.`,
-    save: { session: "Save for this session", always: "Save and always approve" },
-    cancel: "Cancel",
-  },
-  zh: {
-    title: { session: "本会话中无需批准即可运行的内容", always: "总是无需批准即可运行的内容" },
-    broader: "超出所示内容",
-    other: "其他规则…",
-    rule: "规则",
-    effect: ({ judged, changed }: RuleEffect, tool: string) =>
+    ({ judged, changed }: RuleEffect, tool: string) =>
       judged === 0
         ? `${tool} 没有可比较的历史调用。`
         : `${tool} 最近 ${judged} 次调用中，有 ${changed} 次按此规则无需批准。`,
-    none: ({ judged }: RuleEffect, tool: string) =>
-      `此规则不会改变 ${tool} 最近 ${judged} 次调用（包括这一次）的结果。请修改规则，或只批准一次。`,
-    save: { session: "保存到本会话", always: "保存并总是批准" },
-    cancel: "取消",
-  },
+  ],
+  none: ({ judged }: RuleEffect, tool: string) => [
+    `This rule would change nothing for the last ${countOf(judged, "call")} of ${tool}, including this one. Edit it, or approve once.`,
+    `此规则不会改变 ${tool} 最近 ${judged} 次调用（包括这一次）的结果。请修改规则，或只批准一次。`,
+  ],
+  save: { session: ["Save for this session", "保存到本会话"], always: ["Save and always approve", "保存并总是批准"] },
+  cancel: ["Cancel", "取消"],
 });
 
 /** The server judges up to 2,000 calls for each request. */

@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
@@ -9,34 +9,18 @@ import { endOf } from "./approval-card.tsx";
 import { VirtualRows } from "./virtual-rows.tsx";
 
 const words = defineWords({
-  en: {
-    states: {
-      approved: "approved",
-      denied: "denied",
-      answered: "answered",
-      dismissed: "dismissed",
-      expired: "expired",
-      cancelled: "cancelled",
-      changed: "replaced",
-    } as Record<string, string>,
-    failed: "failed",
-    by: (name: string) => `by ${name}`,
-    nobody: "nobody",
-  },
-  zh: {
-    states: {
-      approved: "已批准",
-      denied: "已拒绝",
-      answered: "已回答",
-      dismissed: "未回答",
-      expired: "已过期",
-      cancelled: "已取消",
-      changed: "已被取代",
-    } as Record<string, string>,
-    failed: "失败",
-    by: (name: string) => `由 ${name}`,
-    nobody: "无人",
-  },
+  states: {
+    approved: ["approved", "已批准"],
+    denied: ["denied", "已拒绝"],
+    answered: ["answered", "已回答"],
+    dismissed: ["dismissed", "未回答"],
+    expired: ["expired", "已过期"],
+    cancelled: ["cancelled", "已取消"],
+    changed: ["replaced", "已被取代"],
+  } as Record<string, Pair>,
+  failed: ["failed", "失败"],
+  by: (name: string) => [`by ${name}`, `由 ${name}`],
+  nobody: ["nobody", "无人"],
 });
 
 const ROW_HEIGHT = 62;

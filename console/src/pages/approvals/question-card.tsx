@@ -11,30 +11,22 @@ import { Countdown } from "./countdown.tsx";
 import { useSettled } from "../../parts/use-settled.ts";
 
 const words = defineWords({
-  en: {
-    asks: "asks you",
-    server: "MCP server",
-    careful: "This server receives what you enter. Do not enter a password or a key.",
-    page: "It asks you to visit a page. Check the whole address first: the server chose it.",
-    openPage: "Open the page",
-    visited: "I have been there",
-    send: "Send",
-    decline: "Decline",
-    later: "Neither",
-    back: "All approvals",
-  },
-  zh: {
-    asks: "向你提问",
-    server: "MCP 服务器",
-    careful: "填写的内容会发给这个服务器。不要填写密码或密钥。",
-    page: "它希望你访问一个页面。先看清完整地址：它由服务器选择。",
-    openPage: "打开页面",
-    visited: "我已访问",
-    send: "发送",
-    decline: "拒绝",
-    later: "都不是",
-    back: "全部审批",
-  },
+  asks: ["asks you", "向你提问"],
+  server: ["MCP server", "MCP 服务器"],
+  careful: [
+    "This server receives what you enter. Do not enter a password or a key.",
+    "填写的内容会发给这个服务器。不要填写密码或密钥。",
+  ],
+  page: [
+    "It asks you to visit a page. Check the whole address first: the server chose it.",
+    "它希望你访问一个页面。先看清完整地址：它由服务器选择。",
+  ],
+  openPage: ["Open the page", "打开页面"],
+  visited: ["I have been there", "我已访问"],
+  send: ["Send", "发送"],
+  decline: ["Decline", "拒绝"],
+  later: ["Neither", "都不是"],
+  back: ["All approvals", "全部审批"],
 });
 
 export default function QuestionCard({ question, backTo }: { question: QuestionInfo; backTo: string }) {

@@ -7,26 +7,14 @@ import { SearchBox } from "../../parts/search-box.tsx";
 import type { QueueItem, QueueView } from "./queue.ts";
 
 const words = defineWords({
-  en: {
-    search: "Search",
-    sort: "Order",
-    sorts: { risk: "Risk first", age: "Oldest first" },
-    group: "By session",
-    anyRisk: "Any risk",
-    anyTool: "Any tool",
-    anySession: "Any session",
-    clear: "Clear filters",
-  },
-  zh: {
-    search: "搜索",
-    sort: "排序",
-    sorts: { risk: "风险优先", age: "最早优先" },
-    group: "按会话",
-    anyRisk: "任何风险",
-    anyTool: "任何工具",
-    anySession: "任何会话",
-    clear: "清除筛选",
-  },
+  search: ["Search", "搜索"],
+  sort: ["Order", "排序"],
+  sorts: { risk: ["Risk first", "风险优先"], age: ["Oldest first", "最早优先"] },
+  group: ["By session", "按会话"],
+  anyRisk: ["Any risk", "任何风险"],
+  anyTool: ["Any tool", "任何工具"],
+  anySession: ["Any session", "任何会话"],
+  clear: ["Clear filters", "清除筛选"],
 });
 
 const MAX_CHOICES = 200;

@@ -12,24 +12,13 @@ import { isBatchable, type QueueItem, sessionOf } from "./queue.ts";
 import { VirtualRows } from "./virtual-rows.tsx";
 
 const words = defineWords({
-  en: {
-    select: (what: string) => `Select ${what}`,
-    selectSession: (session: string) => `Select everything of ${session}`,
-    noSession: "Without a session",
-    someone: "unnamed caller",
-    server: "MCP server asks",
-    question: "question",
-    gone: "no longer open",
-  },
-  zh: {
-    select: (what: string) => `选择 ${what}`,
-    selectSession: (session: string) => `选择 ${session} 的全部`,
-    noSession: "无会话",
-    someone: "未命名的调用者",
-    server: "MCP 服务器提问",
-    question: "提问",
-    gone: "已不再等待",
-  },
+  select: (what: string) => [`Select ${what}`, `选择 ${what}`],
+  selectSession: (session: string) => [`Select everything of ${session}`, `选择 ${session} 的全部`],
+  noSession: ["Without a session", "无会话"],
+  someone: ["unnamed caller", "未命名的调用者"],
+  server: ["MCP server asks", "MCP 服务器提问"],
+  question: ["question", "提问"],
+  gone: ["no longer open", "已不再等待"],
 });
 
 interface QueueListProps {

@@ -3,11 +3,8 @@ import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { defineWords, useWords } from "../../language.tsx";
 
 const words = defineWords({
-  en: {
-    one: "A call waits for your approval",
-    many: (count: number) => `${count} calls wait for your approval`,
-  },
-  zh: { one: "有一个调用等待批准", many: (count: number) => `${count} 个调用等待批准` },
+  one: ["A call waits for your approval", "有一个调用等待批准"],
+  many: (count: number) => [`${count} calls wait for your approval`, `${count} 个调用等待批准`],
 });
 
 /** `plain`: without details, which others could read on a locked screen. */

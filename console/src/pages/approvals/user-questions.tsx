@@ -15,32 +15,20 @@ import { Delivery } from "./answer-lines.tsx";
 import type { AnswerLine } from "./use-answers.ts";
 
 const words = defineWords({
-  en: {
-    several: "Choose one or more",
-    own: "Your own answer",
-    add: "Add something (optional)",
-    send: "Send the answer",
-    dismiss: "Dismiss",
-    dismissed: "The model then decides itself.",
-    keyOption: "Choose an option of the first open question",
-    keySend: "Send the answer (Ctrl+Enter in a field)",
-    noAnswer: "not answered",
-    answers: "Answers",
-    noScope: "You can view but not answer: your sign-in lacks the scope approve.",
-  },
-  zh: {
-    several: "可选择一项或多项",
-    own: "自己填写",
-    add: "补充说明（可选）",
-    send: "发送回答",
-    dismiss: "不回答",
-    dismissed: "之后由模型自行决定。",
-    keyOption: "选择第一个未回答问题的选项",
-    keySend: "发送回答（在输入框中按 Ctrl+Enter）",
-    noAnswer: "未回答",
-    answers: "回答",
-    noScope: "你可以查看，但不能回答：当前登录没有 approve 权限。",
-  },
+  several: ["Choose one or more", "可选择一项或多项"],
+  own: ["Your own answer", "自己填写"],
+  add: ["Add something (optional)", "补充说明（可选）"],
+  send: ["Send the answer", "发送回答"],
+  dismiss: ["Dismiss", "不回答"],
+  dismissed: ["The model then decides itself.", "之后由模型自行决定。"],
+  keyOption: ["Choose an option of the first open question", "选择第一个未回答问题的选项"],
+  keySend: ["Send the answer (Ctrl+Enter in a field)", "发送回答（在输入框中按 Ctrl+Enter）"],
+  noAnswer: ["not answered", "未回答"],
+  answers: ["Answers", "回答"],
+  noScope: [
+    "You can view but not answer: your sign-in lacks the scope approve.",
+    "你可以查看，但不能回答：当前登录没有 approve 权限。",
+  ],
 });
 
 /** What was asked and answered, for a question that is closed. */

@@ -18,40 +18,23 @@ import { useScope } from "../../use-scope.ts";
 import { VersionList } from "./version-list.tsx";
 
 const words = defineWords({
-  en: {
-    views: "What to show",
-    rendered: "Document",
-    source: "Source",
-    frame: "The document, isolated from this console",
-    changes: "Changes",
-    compare: "Compare with",
-    copy: "Copy text",
-    back: "All artifacts",
-    version: (shown: number, newest: number) =>
-      shown === newest ? `version ${shown}` : `version ${shown} of ${newest}`,
-    first: "This is the first version.",
-    same: "The two versions are the same.",
-    cut: "The rest of the diff is omitted.",
-    restore: "Restore this version",
-    restored: "Restored as a new version.",
-  },
-  zh: {
-    views: "显示内容",
-    rendered: "文档",
-    source: "源码",
-    frame: "文档，与此控制台隔离",
-    changes: "改动",
-    compare: "对比版本",
-    copy: "复制正文",
-    back: "全部文档",
-    version: (shown: number, newest: number) =>
-      shown === newest ? `版本 ${shown}` : `版本 ${shown}（最新为 ${newest}）`,
-    first: "这是第一个版本，之前没有内容。",
-    same: "两个版本相同。",
-    cut: "其余差异已省略。",
-    restore: "恢复此版本",
-    restored: "已恢复为新版本。",
-  },
+  views: ["What to show", "显示内容"],
+  rendered: ["Document", "文档"],
+  source: ["Source", "源码"],
+  frame: ["The document, isolated from this console", "文档，与此控制台隔离"],
+  changes: ["Changes", "改动"],
+  compare: ["Compare with", "对比版本"],
+  copy: ["Copy text", "复制正文"],
+  back: ["All artifacts", "全部文档"],
+  version: (shown: number, newest: number) => [
+    shown === newest ? `version ${shown}` : `version ${shown} of ${newest}`,
+    shown === newest ? `版本 ${shown}` : `版本 ${shown}（最新为 ${newest}）`,
+  ],
+  first: ["This is the first version.", "这是第一个版本，之前没有内容。"],
+  same: ["The two versions are the same.", "两个版本相同。"],
+  cut: ["The rest of the diff is omitted.", "其余差异已省略。"],
+  restore: ["Restore this version", "恢复此版本"],
+  restored: ["Restored as a new version.", "已恢复为新版本。"],
 });
 
 interface Shown {

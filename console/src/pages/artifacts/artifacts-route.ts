@@ -7,7 +7,7 @@ export const artifactsPage: Page = {
   path: "artifacts",
   section: "agents",
   icon: FileStack,
-  words: defineWords({ en: { title: "Artifacts" }, zh: { title: "文档" } }),
+  words: defineWords({ title: ["Artifacts", "文档"] }),
   view: lazyPage(() => import("./artifacts-view.tsx")),
   needs: "artifacts",
 };

@@ -13,28 +13,18 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { ArtifactView } from "./artifact-view.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Artifacts",
-    lead: "Documents that agents create and change. Every version is kept.",
-    none: "No artifacts yet",
-    noneLead: "Agents create them with the tool create_artifact.",
-    session: "Session",
-    anySession: "All sessions",
-    output: "output of a call",
-    newest: "Newest",
-    more: "More",
-  },
-  zh: {
-    title: "文档",
-    lead: "由代理创建和修改的文档；每个版本都会保留。",
-    none: "还没有文档",
-    noneLead: "代理用工具 create_artifact 创建文档。",
-    session: "会话",
-    anySession: "全部会话",
-    output: "调用的输出",
-    newest: "最新",
-    more: "更多",
-  },
+  title: ["Artifacts", "文档"],
+  lead: [
+    "Documents that agents create and change. Every version is kept.",
+    "由代理创建和修改的文档；每个版本都会保留。",
+  ],
+  none: ["No artifacts yet", "还没有文档"],
+  noneLead: ["Agents create them with the tool create_artifact.", "代理用工具 create_artifact 创建文档。"],
+  session: ["Session", "会话"],
+  anySession: ["All sessions", "全部会话"],
+  output: ["output of a call", "调用的输出"],
+  newest: ["Newest", "最新"],
+  more: ["More", "更多"],
 });
 
 /** `/artifacts/{id}/{session}`. The session is optional. */

@@ -5,20 +5,16 @@ import { countOf } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 
 const words = defineWords({
-  en: {
-    versions: "Versions",
-    types: { create: "created", update: "updated", update_fuzzy: "updated, approximately", rewrite: "rewritten" },
-    characters: (count: number) => countOf(count, "character"),
-    like: (percent: number) => `${percent}% like what was quoted`,
-    call: "The call",
+  versions: ["Versions", "版本"],
+  types: {
+    create: ["created", "创建"],
+    update: ["updated", "更新"],
+    update_fuzzy: ["updated, approximately", "近似匹配更新"],
+    rewrite: ["rewritten", "重写"],
   },
-  zh: {
-    versions: "版本",
-    types: { create: "创建", update: "更新", update_fuzzy: "近似匹配更新", rewrite: "重写" },
-    characters: (count: number) => `${count} 个字符`,
-    like: (percent: number) => `与引用相似 ${percent}%`,
-    call: "该调用",
-  },
+  characters: (count: number) => [countOf(count, "character"), `${count} 个字符`],
+  like: (percent: number) => [`${percent}% like what was quoted`, `与引用相似 ${percent}%`],
+  call: ["The call", "该调用"],
 });
 
 /** The versions of a document, newest first. */

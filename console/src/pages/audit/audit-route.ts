@@ -7,7 +7,7 @@ export const auditPage: Page = {
   path: "audit",
   section: "audit",
   icon: ScrollText,
-  words: defineWords({ en: { title: "Log" }, zh: { title: "日志" } }),
+  words: defineWords({ title: ["Log", "日志"] }),
   view: lazyPage(() => import("./audit-view.tsx")),
   needs: "audit",
 };

@@ -1,33 +1,24 @@
 import type { AuditFilter, AuditPage } from "../../../../src/contracts/audit.ts";
-import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    names: { tool: "Tool", status: "State", decision: "Verdict", user: "Caller" },
-    values: {
-      completed: "completed",
-      failed: "failed",
-      pending: "asked",
-      unknown: "outcome unknown",
-      allow: "allowed",
-      ask: "asked",
-      deny: "denied",
-    } as Record<string, string>,
+  names: {
+    tool: ["Tool", "工具"],
+    status: ["State", "状态"],
+    decision: ["Verdict", "裁决"],
+    user: ["Caller", "调用者"],
   },
-  zh: {
-    names: { tool: "工具", status: "状态", decision: "裁决", user: "调用者" },
-    values: {
-      completed: "完成",
-      failed: "失败",
-      pending: "已询问",
-      unknown: "结果未知",
-      allow: "允许",
-      ask: "询问",
-      deny: "拒绝",
-    } as Record<string, string>,
-  },
+  values: {
+    completed: ["completed", "完成"],
+    failed: ["failed", "失败"],
+    pending: ["asked", "已询问"],
+    unknown: ["outcome unknown", "结果未知"],
+    allow: ["allowed", "允许"],
+    ask: ["asked", "询问"],
+    deny: ["denied", "拒绝"],
+  } as Record<string, Pair>,
 });
 
 type Facet = AuditPage["facets"][number]["name"];
