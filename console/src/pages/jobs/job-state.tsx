@@ -1,39 +1,27 @@
 import { Ban, CircleCheck, CircleX, Clock, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
 import { Link } from "wouter";
 import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
-import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDateTime } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
-export const stateWords = defineWords<Record<JobState, string>>({
-  en: {
-    delayed: "delayed",
-    queued: "queued",
-    running: "running",
-    completed: "completed",
-    failed: "failed",
-    cancelled: "cancelled",
-  },
-  zh: { delayed: "延迟", queued: "排队", running: "运行中", completed: "完成", failed: "失败", cancelled: "已取消" },
+export const stateWords = defineWords<Record<JobState, Pair>>({
+  delayed: ["delayed", "延迟"],
+  queued: ["queued", "排队"],
+  running: ["running", "运行中"],
+  completed: ["completed", "完成"],
+  failed: ["failed", "失败"],
+  cancelled: ["cancelled", "已取消"],
 });
 
 const words = defineWords({
-  en: {
-    time: "Not before",
-    retry: "The next attempt is",
-    worker: "Queued: waiting for a worker.",
-    approval: "Waits for your answer about",
-    answer: "Answer",
-  },
-  zh: {
-    time: "不早于",
-    retry: "下一次尝试",
-    worker: "排队中：等待工作进程。",
-    approval: "等你处理",
-    answer: "处理",
-  },
+  time: ["Not before", "不早于"],
+  retry: ["The next attempt is", "下一次尝试"],
+  worker: ["Queued: waiting for a worker.", "排队中：等待工作进程。"],
+  approval: ["Waits for your answer about", "等你处理"],
+  answer: ["Answer", "处理"],
 });
 
 const LOOKS: Record<JobState, readonly [tone: string, icon: LucideIcon]> = {

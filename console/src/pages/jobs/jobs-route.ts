@@ -7,7 +7,7 @@ export const jobsPage: Page = {
   path: "jobs",
   section: "automations",
   icon: ListTodo,
-  words: defineWords({ en: { title: "Jobs" }, zh: { title: "作业" } }),
+  words: defineWords({ title: ["Jobs", "作业"] }),
   view: lazyPage(() => import("./jobs-view.tsx")),
   needs: "jobs",
 };

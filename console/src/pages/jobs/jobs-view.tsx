@@ -23,36 +23,22 @@ import { JobProgress, JobStateBadge, JobWaitText, stateWords } from "./job-state
 import "./jobs.css";
 
 const words = defineWords({
-  en: {
-    title: "Jobs",
-    lead: "Background calls of all processes, newest first.",
-    state: "State",
-    all: "All",
-    tool: "Only of this tool",
-    list: "Jobs",
-    tries: (attempt: number, attempts: number) => `attempt ${attempt} of ${attempts}`,
-    more: "Older jobs",
-    cancel: "Cancel",
-    retry: "Run again",
-    none: "No jobs",
-    noneLead: "Calls of background tools, and calls with the background option, are queued here.",
-    noneOf: "No job matches",
-  },
-  zh: {
-    title: "作业",
-    lead: "所有工作进程在后台运行的调用，最新在前。",
-    state: "状态",
-    all: "全部",
-    tool: "只看此工具",
-    list: "作业",
-    tries: (attempt: number, attempts: number) => `第 ${attempt} / ${attempts} 次`,
-    more: "更早的作业",
-    cancel: "取消",
-    retry: "再次运行",
-    none: "没有作业",
-    noneLead: "后台工具的调用，以及选择在后台运行的调用，会在这里排队。",
-    noneOf: "没有符合条件的作业",
-  },
+  title: ["Jobs", "作业"],
+  lead: ["Background calls of all processes, newest first.", "所有工作进程在后台运行的调用，最新在前。"],
+  state: ["State", "状态"],
+  all: ["All", "全部"],
+  tool: ["Only of this tool", "只看此工具"],
+  list: ["Jobs", "作业"],
+  tries: (attempt: number, attempts: number) => [`attempt ${attempt} of ${attempts}`, `第 ${attempt} / ${attempts} 次`],
+  more: ["Older jobs", "更早的作业"],
+  cancel: ["Cancel", "取消"],
+  retry: ["Run again", "再次运行"],
+  none: ["No jobs", "没有作业"],
+  noneLead: [
+    "Calls of background tools, and calls with the background option, are queued here.",
+    "后台工具的调用，以及选择在后台运行的调用，会在这里排队。",
+  ],
+  noneOf: ["No job matches", "没有符合条件的作业"],
 });
 
 /** Other processes run jobs too, and not each of their changes is an event. */

@@ -6,32 +6,29 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Use these tools from your MCP client",
-    lead: "The client starts Haft for this folder. If a call needs approval, the client asks you; if it cannot, the call waits here.",
-    client: "Client",
-    where: "Add this to",
-    way: "How",
-    pipes: "Started by the client",
-    http: "This server, over HTTP",
-    token: "Replace TOKEN with a token: haft token create NAME --scope read,call",
-    variable: "Set HAFT_TOKEN to a token: haft token create NAME --scope read,call",
-    none: "This client's file cannot contain an address: choose “Started by the client”.",
-    add: "Add it with one click",
-  },
-  zh: {
-    title: "在你的 MCP 客户端中使用这些工具",
-    lead: "客户端会为此文件夹启动 Haft。调用需要批准时由客户端询问你；客户端不支持时，调用在这里等待。",
-    client: "客户端",
-    where: "写入",
-    way: "方式",
-    pipes: "由客户端启动",
-    http: "通过 HTTP 使用本服务器",
-    token: "将 TOKEN 替换为令牌：haft token create NAME --scope read,call",
-    variable: "将 HAFT_TOKEN 设为令牌：haft token create NAME --scope read,call",
-    none: "该客户端的文件不支持地址：请选择“由客户端启动”。",
-    add: "一键添加",
-  },
+  title: ["Use these tools from your MCP client", "在你的 MCP 客户端中使用这些工具"],
+  lead: [
+    "The client starts Haft for this folder. If a call needs approval, the client asks you; if it cannot, the call waits here.",
+    "客户端会为此文件夹启动 Haft。调用需要批准时由客户端询问你；客户端不支持时，调用在这里等待。",
+  ],
+  client: ["Client", "客户端"],
+  where: ["Add this to", "写入"],
+  way: ["How", "方式"],
+  pipes: ["Started by the client", "由客户端启动"],
+  http: ["This server, over HTTP", "通过 HTTP 使用本服务器"],
+  token: [
+    "Replace TOKEN with a token: haft token create NAME --scope read,call",
+    "将 TOKEN 替换为令牌：haft token create NAME --scope read,call",
+  ],
+  variable: [
+    "Set HAFT_TOKEN to a token: haft token create NAME --scope read,call",
+    "将 HAFT_TOKEN 设为令牌：haft token create NAME --scope read,call",
+  ],
+  none: [
+    "This client's file cannot contain an address: choose “Started by the client”.",
+    "该客户端的文件不支持地址：请选择“由客户端启动”。",
+  ],
+  add: ["Add it with one click", "一键添加"],
 });
 
 export function ConnectClients() {

@@ -8,30 +8,22 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Import from another client",
-    lead: "Values of variables are not copied. Servers are written to .mcp.json of this folder and trusted.",
-    none: "No configuration of another client was found on this machine. Paste one:",
-    paste: "Or paste a configuration (JSON of any client)",
-    read: "Read",
-    choose: "Choose the servers",
-    replaces: "replaces the one of this name",
-    off: "disabled there",
-    cancel: "Cancel",
-    start: (count: number) => `Trust and start ${count}`,
-  },
-  zh: {
-    title: "从其他客户端导入",
-    lead: "不会复制变量的值。服务器会写入此文件夹的 .mcp.json 并受信任。",
-    none: "本机上没有找到其他客户端的配置。请粘贴：",
-    paste: "或粘贴配置（任何客户端的 JSON）",
-    read: "读取",
-    choose: "选择服务器",
-    replaces: "会替换同名的服务器",
-    off: "在那里已停用",
-    cancel: "取消",
-    start: (count: number) => `信任并启动 ${count} 个`,
-  },
+  title: ["Import from another client", "从其他客户端导入"],
+  lead: [
+    "Values of variables are not copied. Servers are written to .mcp.json of this folder and trusted.",
+    "不会复制变量的值。服务器会写入此文件夹的 .mcp.json 并受信任。",
+  ],
+  none: [
+    "No configuration of another client was found on this machine. Paste one:",
+    "本机上没有找到其他客户端的配置。请粘贴：",
+  ],
+  paste: ["Or paste a configuration (JSON of any client)", "或粘贴配置（任何客户端的 JSON）"],
+  read: ["Read", "读取"],
+  choose: ["Choose the servers", "选择服务器"],
+  replaces: ["replaces the one of this name", "会替换同名的服务器"],
+  off: ["disabled there", "在那里已停用"],
+  cancel: ["Cancel", "取消"],
+  start: (count: number) => [`Trust and start ${count}`, `信任并启动 ${count} 个`],
 });
 
 /** The servers of other clients: found on this machine, or in a pasted text. */

@@ -7,7 +7,7 @@ export const mcpPage: Page = {
   path: "mcp",
   section: "connections",
   icon: Plug,
-  words: defineWords({ en: { title: "MCP servers" }, zh: { title: "MCP 服务器" } }),
+  words: defineWords({ title: ["MCP servers", "MCP 服务器"] }),
   view: lazyPage(() => import("./mcp-view.tsx")),
   needs: "mcp",
 };

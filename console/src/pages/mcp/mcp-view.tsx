@@ -18,26 +18,23 @@ import { UntrustedServers } from "./untrusted-servers.tsx";
 import "./mcp.css";
 
 const words = defineWords({
-  en: {
-    title: "MCP servers",
-    lead: "MCP servers whose tools you use, and clients that use the tools of this folder.",
-    servers: "Servers",
-    add: "Add a server",
-    import: "Import",
-    none: "No MCP server is configured",
-    noneLead: "Add one here, import those of another client, or use: haft mcp add NAME -- COMMAND.",
-    gone: (name: string) => `No MCP server is named "${name}". It may have been removed.`,
-  },
-  zh: {
-    title: "MCP 服务器",
-    lead: "你使用其工具的 MCP 服务器，以及使用此文件夹工具的客户端。",
-    servers: "服务器",
-    add: "添加服务器",
-    import: "导入",
-    none: "还没有配置 MCP 服务器",
-    noneLead: "在这里添加、从其他客户端导入，或用：haft mcp add NAME -- COMMAND。",
-    gone: (name: string) => `没有 MCP 服务器“${name}”。它可能已被删除。`,
-  },
+  title: ["MCP servers", "MCP 服务器"],
+  lead: [
+    "MCP servers whose tools you use, and clients that use the tools of this folder.",
+    "你使用其工具的 MCP 服务器，以及使用此文件夹工具的客户端。",
+  ],
+  servers: ["Servers", "服务器"],
+  add: ["Add a server", "添加服务器"],
+  import: ["Import", "导入"],
+  none: ["No MCP server is configured", "还没有配置 MCP 服务器"],
+  noneLead: [
+    "Add one here, import those of another client, or use: haft mcp add NAME -- COMMAND.",
+    "在这里添加、从其他客户端导入，或用：haft mcp add NAME -- COMMAND。",
+  ],
+  gone: (name: string) => [
+    `No MCP server is named "${name}". It may have been removed.`,
+    `没有 MCP 服务器“${name}”。它可能已被删除。`,
+  ],
 });
 
 /** Servers connect, disconnect and change on their own, and there is no event for it. */

@@ -10,26 +10,22 @@ import { Loaded } from "../../parts/loaded.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    which: "Messages",
-    kinds: { all: "All", calls: "Requests and answers", errors: "Errors" },
-    kind: { request: "request", response: "answer", error: "error", notification: "notification" },
-    sent: "sent",
-    received: "received",
-    none: "No messages yet.",
-    lead: "The last 200 messages, newest first. Secrets are hidden, and long messages are truncated.",
-    copy: "Copy all",
+  which: ["Messages", "消息"],
+  kinds: { all: ["All", "全部"], calls: ["Requests and answers", "请求与应答"], errors: ["Errors", "错误"] },
+  kind: {
+    request: ["request", "请求"],
+    response: ["answer", "应答"],
+    error: ["error", "错误"],
+    notification: ["notification", "通知"],
   },
-  zh: {
-    which: "消息",
-    kinds: { all: "全部", calls: "请求与应答", errors: "错误" },
-    kind: { request: "请求", response: "应答", error: "错误", notification: "通知" },
-    sent: "发送",
-    received: "接收",
-    none: "还没有消息。",
-    lead: "最近 200 条消息，最新在前。密钥已隐藏，长消息会被截断。",
-    copy: "全部复制",
-  },
+  sent: ["sent", "发送"],
+  received: ["received", "接收"],
+  none: ["No messages yet.", "还没有消息。"],
+  lead: [
+    "The last 200 messages, newest first. Secrets are hidden, and long messages are truncated.",
+    "最近 200 条消息，最新在前。密钥已隐藏，长消息会被截断。",
+  ],
+  copy: ["Copy all", "全部复制"],
 });
 
 const FILTERS = ["all", "calls", "errors"] as const;

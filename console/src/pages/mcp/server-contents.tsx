@@ -9,22 +9,12 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
 
 const words = defineWords({
-  en: {
-    none: "It has none.",
-    read: "Read",
-    template: "template",
-    prompt: "prompt",
-    waits: "It waits for your answer:",
-    answer: "Answer it",
-  },
-  zh: {
-    none: "没有。",
-    read: "读取",
-    template: "模板",
-    prompt: "提示",
-    waits: "等待许可：",
-    answer: "去处理",
-  },
+  none: ["It has none.", "没有。"],
+  read: ["Read", "读取"],
+  template: ["template", "模板"],
+  prompt: ["prompt", "提示"],
+  waits: ["It waits for your answer:", "等待许可："],
+  answer: ["Answer it", "去处理"],
 });
 
 /** Resources and prompts of a server. */

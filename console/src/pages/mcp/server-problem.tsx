@@ -6,20 +6,14 @@ import { useNow } from "../../parts/use-now.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    attempt: (count: number) => `Attempt ${count}`,
-    now: "connecting now",
-    next: (seconds: number) => (seconds > 0 ? `next try in ${seconds} s` : "next try now"),
-    failed: (at: string) => `failed at ${at}`,
-    stderr: "The end of its standard error:",
-  },
-  zh: {
-    attempt: (count: number) => `第 ${count} 次尝试`,
-    now: "正在连接",
-    next: (seconds: number) => (seconds > 0 ? `${seconds} 秒后重试` : "马上重试"),
-    failed: (at: string) => `${at} 失败`,
-    stderr: "标准错误的末尾：",
-  },
+  attempt: (count: number) => [`Attempt ${count}`, `第 ${count} 次尝试`],
+  now: ["connecting now", "正在连接"],
+  next: (seconds: number) => [
+    seconds > 0 ? `next try in ${seconds} s` : "next try now",
+    seconds > 0 ? `${seconds} 秒后重试` : "马上重试",
+  ],
+  failed: (at: string) => [`failed at ${at}`, `${at} 失败`],
+  stderr: ["The end of its standard error:", "标准错误的末尾："],
 });
 
 const SHOWN_LINES = 5;

@@ -7,24 +7,13 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
 
 const words = defineWords({
-  en: {
-    none: "It has no tools.",
-    changed: "definition changed",
-    difference: "What changed since it was approved:",
-    approve: "Approve what it is now",
-    fresh: "not used yet",
-    use: (name: string) => `Use ${name}`,
-    open: "Open",
-  },
-  zh: {
-    none: "没有工具。",
-    changed: "定义已更改",
-    difference: "从已批准的定义到现在的定义：",
-    approve: "批准现在的定义",
-    fresh: "尚未使用",
-    use: (name: string) => `使用 ${name}`,
-    open: "打开",
-  },
+  none: ["It has no tools.", "没有工具。"],
+  changed: ["definition changed", "定义已更改"],
+  difference: ["What changed since it was approved:", "从已批准的定义到现在的定义："],
+  approve: ["Approve what it is now", "批准现在的定义"],
+  fresh: ["not used yet", "尚未使用"],
+  use: (name: string) => [`Use ${name}`, `使用 ${name}`],
+  open: ["Open", "打开"],
 });
 
 /** The tools of a server with their switches. A changed definition is shown with its difference. */

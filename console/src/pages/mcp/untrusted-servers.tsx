@@ -7,20 +7,17 @@ import { Failure } from "../../parts/failure.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Not trusted yet",
-    lead: "These servers come from files of this folder. They start after you review and trust them.",
-    trust: "Trust and start",
-    remove: "Remove",
-    terminal: "Trusting them needs the scope admin. In a terminal: haft trust",
-  },
-  zh: {
-    title: "尚未信任",
-    lead: "这些服务器写在此文件夹的文件中。请先查看它们会运行什么，信任后才会启动。",
-    trust: "信任并启动",
-    remove: "删除",
-    terminal: "信任需要 admin 权限，或在终端：haft trust",
-  },
+  title: ["Not trusted yet", "尚未信任"],
+  lead: [
+    "These servers come from files of this folder. They start after you review and trust them.",
+    "这些服务器写在此文件夹的文件中。请先查看它们会运行什么，信任后才会启动。",
+  ],
+  trust: ["Trust and start", "信任并启动"],
+  remove: ["Remove", "删除"],
+  terminal: [
+    "Trusting them needs the scope admin. In a terminal: haft trust",
+    "信任需要 admin 权限，或在终端：haft trust",
+  ],
 });
 
 /** Servers of configuration files that a person must look at before they run. */

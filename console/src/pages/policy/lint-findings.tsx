@@ -11,22 +11,12 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { originOf } from "./rule-list.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Probable mistakes",
-    edit: "Edit the rule",
-    revoke: "Revoke the rule",
-    byHand: (place: string) => `Edit ${place}`,
-    error: "Error",
-    warning: "Warning",
-  },
-  zh: {
-    title: "可能的错误",
-    edit: "编辑规则",
-    revoke: "撤销规则",
-    byHand: (place: string) => `请编辑 ${place}`,
-    error: "错误",
-    warning: "警告",
-  },
+  title: ["Probable mistakes", "可能的错误"],
+  edit: ["Edit the rule", "编辑规则"],
+  revoke: ["Revoke the rule", "撤销规则"],
+  byHand: (place: string) => [`Edit ${place}`, `请编辑 ${place}`],
+  error: ["Error", "错误"],
+  warning: ["Warning", "警告"],
 });
 
 /** Findings about rules: the rule, its place, what is wrong, and what to do. */

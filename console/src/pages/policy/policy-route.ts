@@ -7,7 +7,7 @@ export const policyPage: Page = {
   path: "policy",
   section: "policy",
   icon: Scale,
-  words: defineWords({ en: { title: "Policy" }, zh: { title: "策略" } }),
+  words: defineWords({ title: ["Policy", "策略"] }),
   view: lazyPage(() => import("./policy-view.tsx")),
   needs: "policy",
 };

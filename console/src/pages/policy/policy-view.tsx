@@ -15,21 +15,19 @@ import { WhyPanel } from "./why-panel.tsx";
 import "./policy.css";
 
 const words = defineWords({
-  en: {
-    title: "Policy",
-    lead: "In every mode, deny comes before ask, and ask before allow. If no rule matches, the tool decides.",
-    mode: (mode: string) => `Mode: ${mode}`,
-    add: "Add a rule",
-    views: "What to show",
-    tabs: { rules: "Rules", why: "Why", try: "Simulator", tools: "Which tools exist" },
-  },
-  zh: {
-    title: "策略",
-    lead: "在任何模式下，拒绝先于询问，询问先于允许。没有匹配的规则时，由工具决定。",
-    mode: (mode: string) => `模式：${mode}`,
-    add: "添加规则",
-    views: "显示内容",
-    tabs: { rules: "规则", why: "为什么", try: "模拟", tools: "哪些工具存在" },
+  title: ["Policy", "策略"],
+  lead: [
+    "In every mode, deny comes before ask, and ask before allow. If no rule matches, the tool decides.",
+    "在任何模式下，拒绝先于询问，询问先于允许。没有匹配的规则时，由工具决定。",
+  ],
+  mode: (mode: string) => [`Mode: ${mode}`, `模式：${mode}`],
+  add: ["Add a rule", "添加规则"],
+  views: ["What to show", "显示内容"],
+  tabs: {
+    rules: ["Rules", "规则"],
+    why: ["Why", "为什么"],
+    try: ["Simulator", "模拟"],
+    tools: ["Which tools exist", "哪些工具存在"],
   },
 });
 

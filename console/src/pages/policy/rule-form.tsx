@@ -7,26 +7,23 @@ import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
 
 const words = defineWords({
-  en: {
-    rule: "Rule",
-    decision: "Decision",
-    decisions: { deny: "deny", ask: "ask", allow: "allow" },
-    hint: "For example Bash(git push *), Edit(src/**), WebFetch(domain:example.com), mcp__server__tool",
-    effect: (matched: string, judged: string) => `It matches ${matched} of the last ${countOf(judged, "call")}.`,
-    changed: (count: string) => `${count} of them would be decided differently than now.`,
-    same: "None of them would be decided differently than now.",
-    cancel: "Cancel",
-  },
-  zh: {
-    rule: "规则",
-    decision: "裁决",
-    decisions: { deny: "拒绝", ask: "询问", allow: "允许" },
-    hint: "例如 Bash(git push *)、Edit(src/**)、WebFetch(domain:example.com)、mcp__server__tool",
-    effect: (matched: string, judged: string) => `它涉及最近 ${judged} 次调用中的 ${matched} 次。`,
-    changed: (count: string) => `其中 ${count} 次的裁决会与现在不同。`,
-    same: "其中没有一次的裁决会与现在不同。",
-    cancel: "取消",
-  },
+  rule: ["Rule", "规则"],
+  decision: ["Decision", "裁决"],
+  decisions: { deny: ["deny", "拒绝"], ask: ["ask", "询问"], allow: ["allow", "允许"] },
+  hint: [
+    "For example Bash(git push *), Edit(src/**), WebFetch(domain:example.com), mcp__server__tool",
+    "例如 Bash(git push *)、Edit(src/**)、WebFetch(domain:example.com)、mcp__server__tool",
+  ],
+  effect: (matched: string, judged: string) => [
+    `It matches ${matched} of the last ${countOf(judged, "call")}.`,
+    `它涉及最近 ${judged} 次调用中的 ${matched} 次。`,
+  ],
+  changed: (count: string) => [
+    `${count} of them would be decided differently than now.`,
+    `其中 ${count} 次的裁决会与现在不同。`,
+  ],
+  same: ["None of them would be decided differently than now.", "其中没有一次的裁决会与现在不同。"],
+  cancel: ["Cancel", "取消"],
 });
 
 const DECISIONS = ["deny", "ask", "allow"] as const;

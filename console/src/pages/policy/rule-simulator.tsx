@@ -12,36 +12,25 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { RuleFields } from "./rule-form.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Try rules on the whole history",
-    lead: "Nothing is saved and nothing runs.",
-    what: "What to try",
-    kinds: { add: "with one more rule", remove: "without a rule" },
-    rule: "Rule",
-    run: "Simulate",
-    cancel: "Cancel",
-    progress: (looked: string, of: string) => `${looked} of ${of} entries of the log`,
-    cancelled: "It was cancelled. Nothing was changed.",
-    changed: (changed: string, judged: string) => `${changed} of ${judged} past calls would be judged differently.`,
-    skipped: (count: string) => `${countOf(count, "call")} cannot be judged: the tool is gone or rejects the input.`,
-    newest: (count: string) => `The newest ${count} are listed.`,
-    count: (count: string) => countOf(count, "call"),
-  },
-  zh: {
-    title: "在全部历史上试用规则",
-    lead: "不会保存，也不会运行任何东西。",
-    what: "试什么",
-    kinds: { add: "增加一条规则", remove: "去掉一条规则" },
-    rule: "规则",
-    run: "模拟",
-    cancel: "取消",
-    progress: (looked: string, of: string) => `日志 ${of} 条中的 ${looked} 条`,
-    cancelled: "已取消。没有任何更改。",
-    changed: (changed: string, judged: string) => `过去 ${judged} 次调用中有 ${changed} 次的裁决会改变。`,
-    skipped: (count: string) => `${count} 次调用无法再裁决：其工具已不存在，或不接受其输入。`,
-    newest: (count: string) => `列出了最新的 ${count} 次。`,
-    count: (count: string) => `${count} 次`,
-  },
+  title: ["Try rules on the whole history", "在全部历史上试用规则"],
+  lead: ["Nothing is saved and nothing runs.", "不会保存，也不会运行任何东西。"],
+  what: ["What to try", "试什么"],
+  kinds: { add: ["with one more rule", "增加一条规则"], remove: ["without a rule", "去掉一条规则"] },
+  rule: ["Rule", "规则"],
+  run: ["Simulate", "模拟"],
+  cancel: ["Cancel", "取消"],
+  progress: (looked: string, of: string) => [`${looked} of ${of} entries of the log`, `日志 ${of} 条中的 ${looked} 条`],
+  cancelled: ["It was cancelled. Nothing was changed.", "已取消。没有任何更改。"],
+  changed: (changed: string, judged: string) => [
+    `${changed} of ${judged} past calls would be judged differently.`,
+    `过去 ${judged} 次调用中有 ${changed} 次的裁决会改变。`,
+  ],
+  skipped: (count: string) => [
+    `${countOf(count, "call")} cannot be judged: the tool is gone or rejects the input.`,
+    `${count} 次调用无法再裁决：其工具已不存在，或不接受其输入。`,
+  ],
+  newest: (count: string) => [`The newest ${count} are listed.`, `列出了最新的 ${count} 次。`],
+  count: (count: string) => [countOf(count, "call"), `${count} 次`],
 });
 
 type Run =

@@ -5,26 +5,17 @@ import { Empty } from "../../parts/empty.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Which tools exist",
-    lead: "Each layer can only narrow what the layers before it allow.",
-    origin: "Layer",
-    allow: "Allowed",
-    deny: "Not allowed",
-    everything: "everything",
-    none: "Every tool exists",
-    noneLead: "Set tools.profile, tools.allow or tools.deny in the configuration to narrow it.",
-  },
-  zh: {
-    title: "哪些工具存在",
-    lead: "每一层只能缩小前面各层允许的范围。",
-    origin: "层",
-    allow: "允许",
-    deny: "不允许",
-    everything: "全部",
-    none: "所有工具都存在",
-    noneLead: "在配置中设置 tools.profile、tools.allow 或 tools.deny 可以缩小范围。",
-  },
+  title: ["Which tools exist", "哪些工具存在"],
+  lead: ["Each layer can only narrow what the layers before it allow.", "每一层只能缩小前面各层允许的范围。"],
+  origin: ["Layer", "层"],
+  allow: ["Allowed", "允许"],
+  deny: ["Not allowed", "不允许"],
+  everything: ["everything", "全部"],
+  none: ["Every tool exists", "所有工具都存在"],
+  noneLead: [
+    "Set tools.profile, tools.allow or tools.deny in the configuration to narrow it.",
+    "在配置中设置 tools.profile、tools.allow 或 tools.deny 可以缩小范围。",
+  ],
 });
 
 export function ToolLayers({ layers }: { layers: PolicyInfo["layers"] }) {

@@ -8,37 +8,22 @@ import { Failure } from "../../parts/failure.tsx";
 import { Localized } from "../../parts/localized.tsx";
 
 const words = defineWords({
-  en: {
-    title: "What would happen to this call, and why?",
-    lead: "Nothing runs.",
-    past: "Take a past call",
-    none: "Choose one",
-    tool: "Tool",
-    input: "Input as JSON",
-    mode: "Mode",
-    ask: "Explain",
-    steps: "All checks, in order",
-    badJson: "The input is not valid JSON",
-    before: "At the time it was",
-    call: "The call",
-    passes: "does not decide",
-    by: {} as Record<string, string>,
-  },
-  zh: {
-    title: "这次调用会怎样，为什么？",
-    lead: "不会运行任何东西。",
-    past: "取一次过去的调用",
-    none: "请选择",
-    tool: "工具",
-    input: "输入（JSON）",
-    mode: "模式",
-    ask: "解释",
-    steps: "按顺序检查过的全部内容",
-    badJson: "输入不是有效的 JSON",
-    before: "当时的裁决",
-    call: "查看调用",
-    passes: "不作裁决",
-    by: {
+  title: ["What would happen to this call, and why?", "这次调用会怎样，为什么？"],
+  lead: ["Nothing runs.", "不会运行任何东西。"],
+  past: ["Take a past call", "取一次过去的调用"],
+  none: ["Choose one", "请选择"],
+  tool: ["Tool", "工具"],
+  input: ["Input as JSON", "输入（JSON）"],
+  mode: ["Mode", "模式"],
+  ask: ["Explain", "解释"],
+  steps: ["All checks, in order", "按顺序检查过的全部内容"],
+  badJson: ["The input is not valid JSON", "输入不是有效的 JSON"],
+  before: ["At the time it was", "当时的裁决"],
+  call: ["The call", "查看调用"],
+  passes: ["does not decide", "不作裁决"],
+  by: [
+    {} as Record<string, string>,
+    {
       "deny rules": "拒绝规则",
       "ask rules": "询问规则",
       "allow rules": "允许规则",
@@ -48,7 +33,7 @@ const words = defineWords({
       mode: "模式",
       "the tool itself": "工具本身",
     } as Record<string, string>,
-  },
+  ],
 });
 
 const MODES = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"] as const;
