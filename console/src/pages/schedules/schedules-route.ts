@@ -7,7 +7,7 @@ export const schedulesPage: Page = {
   path: "schedules",
   section: "automations",
   icon: CalendarClock,
-  words: defineWords({ en: { title: "Schedules" }, zh: { title: "定时" } }),
+  words: defineWords({ title: ["Schedules", "定时"] }),
   view: lazyPage(() => import("./schedules-view.tsx")),
   needs: "schedules",
 };

@@ -15,28 +15,27 @@ import { ScheduleForm } from "./schedule-form.tsx";
 import "./schedules.css";
 
 const words = defineWords({
-  en: {
-    title: "Schedules",
-    lead: "Calls that run later or repeatedly, with the permissions of the person who created them. The policy applies to each run.",
-    idle: "No process runs schedules at the moment: start haft serve or haft worker.",
-    add: "Add a schedule",
-    save: "Add",
-    back: "All schedules",
-    gone: (id: string) => `No schedule has the id "${id}". It may have been removed.`,
-    none: "No schedules",
-    noneLead: "Add one here, with haft schedules add, or let an agent use the cron tool, which needs your approval.",
-  },
-  zh: {
-    title: "定时",
-    lead: "稍后或定期运行的调用，使用创建者的权限。每次运行都适用策略。",
-    idle: "目前没有进程在执行定时任务：请启动 haft serve 或 haft worker。",
-    add: "添加定时任务",
-    save: "添加",
-    back: "全部定时任务",
-    gone: (id: string) => `没有定时任务“${id}”。它可能已被删除。`,
-    none: "没有定时任务",
-    noneLead: "在这里添加，用 haft schedules add，或让代理使用 cron 工具（需要你批准）。",
-  },
+  title: ["Schedules", "定时"],
+  lead: [
+    "Calls that run later or repeatedly, with the permissions of the person who created them. The policy applies to each run.",
+    "稍后或定期运行的调用，使用创建者的权限。每次运行都适用策略。",
+  ],
+  idle: [
+    "No process runs schedules at the moment: start haft serve or haft worker.",
+    "目前没有进程在执行定时任务：请启动 haft serve 或 haft worker。",
+  ],
+  add: ["Add a schedule", "添加定时任务"],
+  save: ["Add", "添加"],
+  back: ["All schedules", "全部定时任务"],
+  gone: (id: string) => [
+    `No schedule has the id "${id}". It may have been removed.`,
+    `没有定时任务“${id}”。它可能已被删除。`,
+  ],
+  none: ["No schedules", "没有定时任务"],
+  noneLead: [
+    "Add one here, with haft schedules add, or let an agent use the cron tool, which needs your approval.",
+    "在这里添加，用 haft schedules add，或让代理使用 cron 工具（需要你批准）。",
+  ],
 });
 
 /** Other processes run schedules too, and not each of their changes is an event. */

@@ -4,8 +4,8 @@ import { defineWords, type Language, useLanguage, useWords } from "../../languag
 import { formatDateTime } from "../../parts/format.ts";
 
 const words = defineWords({
-  en: { every: (span: string) => `Every ${span}`, once: (at: string) => `Once, ${at}` },
-  zh: { every: (span: string) => `每 ${span}`, once: (at: string) => `一次，${at}` },
+  every: (span: string) => [`Every ${span}`, `每 ${span}`],
+  once: (at: string) => [`Once, ${at}`, `一次，${at}`],
 });
 
 const LOCALES: Readonly<Record<Language, string>> = { en: "en-GB", zh: "zh-CN" };

@@ -20,34 +20,21 @@ import { TodoList } from "./todo-list.tsx";
 import { type StreamedSession, useSessionStream } from "./use-session-stream.ts";
 
 const words = defineWords({
-  en: {
-    back: "All sessions",
-    stop: "Stop",
-    send: "Send",
-    say: "Say something",
-    conversation: "Conversation",
-    nothing: "Nothing was said yet.",
-    speaking: "It speaks",
-    noModel: "No model is configured (agent.model): this session can be read, but it cannot reply.",
-    family: "Sessions of this task",
-    waits: "Waits for",
-    inbox: (count: number) => countOf(count, "message is next", "messages are next"),
-    here: "this one",
-  },
-  zh: {
-    back: "全部会话",
-    stop: "停止",
-    send: "发送",
-    say: "说点什么",
-    conversation: "对话",
-    nothing: "还没有内容。",
-    speaking: "正在回答",
-    noModel: "没有配置模型（agent.model）：可以查看此会话，但无法回复。",
-    family: "此任务的会话",
-    waits: "等待",
-    inbox: (count: number) => `接下来有 ${count} 条消息`,
-    here: "当前",
-  },
+  back: ["All sessions", "全部会话"],
+  stop: ["Stop", "停止"],
+  send: ["Send", "发送"],
+  say: ["Say something", "说点什么"],
+  conversation: ["Conversation", "对话"],
+  nothing: ["Nothing was said yet.", "还没有内容。"],
+  speaking: ["It speaks", "正在回答"],
+  noModel: [
+    "No model is configured (agent.model): this session can be read, but it cannot reply.",
+    "没有配置模型（agent.model）：可以查看此会话，但无法回复。",
+  ],
+  family: ["Sessions of this task", "此任务的会话"],
+  waits: ["Waits for", "等待"],
+  inbox: (count: number) => [countOf(count, "message is next", "messages are next"), `接下来有 ${count} 条消息`],
+  here: ["this one", "当前"],
 });
 
 const LIVE = { everyMs: 5000 };

@@ -2,39 +2,32 @@ import { Bot, CornerDownRight, User, Wrench } from "lucide-react";
 import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { SessionEntry } from "../../../../src/contracts/sessions.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { StatusBadge } from "../../parts/badges.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    user: "You",
-    assistant: "Agent",
-    runtime: "Runtime",
-    from: { message: "Another session", announce: "Report", wake: "Schedule", result: "Late result" },
-    thinking: "What it thought",
-    input: "Input",
-    call: "The call",
-    asks: "waiting for you",
-    ended: { aborted: "stopped", error: "failed", limit: "reached a limit", loop: "kept repeating itself" } as Record<
-      string,
-      string
-    >,
-    turn: "The turn",
+  user: ["You", "你"],
+  assistant: ["Agent", "代理"],
+  runtime: ["Runtime", "运行时"],
+  from: {
+    message: ["Another session", "另一个会话"],
+    announce: ["Report", "报告"],
+    wake: ["Schedule", "定时"],
+    result: ["Late result", "迟到的结果"],
   },
-  zh: {
-    user: "你",
-    assistant: "代理",
-    runtime: "运行时",
-    from: { message: "另一个会话", announce: "报告", wake: "定时", result: "迟到的结果" },
-    thinking: "它的思考",
-    input: "输入",
-    call: "查看调用",
-    asks: "等你处理",
-    ended: { aborted: "已停止", error: "失败", limit: "达到上限", loop: "一直在重复" } as Record<string, string>,
-    turn: "本轮",
-  },
+  thinking: ["What it thought", "它的思考"],
+  input: ["Input", "输入"],
+  call: ["The call", "查看调用"],
+  asks: ["waiting for you", "等你处理"],
+  ended: {
+    aborted: ["stopped", "已停止"],
+    error: ["failed", "失败"],
+    limit: ["reached a limit", "达到上限"],
+    loop: ["kept repeating itself", "一直在重复"],
+  } as Record<string, Pair>,
+  turn: ["The turn", "本轮"],
 });
 
 type Part = Exclude<Extract<NonNullable<SessionEntry["message"]>, { content: unknown }>["content"], string>[number];

@@ -13,8 +13,9 @@ import { type Answers, useAnswers } from "../approvals/use-answers.ts";
 import "../approvals/approvals.css";
 
 const words = defineWords({
-  en: { title: "It waits for you", more: "After that", list: (count: number) => `All ${count} questions` },
-  zh: { title: "等你处理", more: "之后", list: (count: number) => `全部 ${count} 个请求` },
+  title: ["It waits for you", "等你处理"],
+  more: ["After that", "之后"],
+  list: (count: number) => [`All ${count} questions`, `全部 ${count} 个请求`],
 });
 
 /** The questions that hold up a session: the oldest in full, to be answered here, and the others in a line. */

@@ -1,22 +1,25 @@
 import { Ban, CircleCheck, CircleX, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
 import type { AgentSessionInfo, SessionState } from "../../../../src/contracts/sessions.ts";
-import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { formatNumber } from "../../parts/format.ts";
 
-export const stateWords = defineWords<Record<SessionState, string>>({
-  en: { idle: "idle", running: "at work", waiting: "waiting", stopped: "stopped", failed: "failed" },
-  zh: { idle: "空闲", running: "工作中", waiting: "等待中", stopped: "已停止", failed: "失败" },
+export const stateWords = defineWords<Record<SessionState, Pair>>({
+  idle: ["idle", "空闲"],
+  running: ["at work", "工作中"],
+  waiting: ["waiting", "等待中"],
+  stopped: ["stopped", "已停止"],
+  failed: ["failed", "失败"],
 });
 
 const words = defineWords({
-  en: {
-    forYou: (count: number) => (count > 1 ? `waiting for you (${count})` : "waiting for you"),
-    tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
-  },
-  zh: {
-    forYou: (count: number) => (count > 1 ? `等你处理（${count}）` : "等你处理"),
-    tokens: (input: string, output: string) => `输入 ${input}，输出 ${output} 个 token`,
-  },
+  forYou: (count: number) => [
+    count > 1 ? `waiting for you (${count})` : "waiting for you",
+    count > 1 ? `等你处理（${count}）` : "等你处理",
+  ],
+  tokens: (input: string, output: string) => [
+    `${input} tokens in, ${output} out`,
+    `输入 ${input}，输出 ${output} 个 token`,
+  ],
 });
 
 const LOOKS: Record<SessionState, readonly [tone: string, icon: LucideIcon]> = {

@@ -7,7 +7,7 @@ export const sessionsPage: Page = {
   path: "sessions",
   section: "agents",
   icon: MessagesSquare,
-  words: defineWords({ en: { title: "Sessions" }, zh: { title: "会话" } }),
+  words: defineWords({ title: ["Sessions", "会话"] }),
   view: lazyPage(() => import("./sessions-view.tsx")),
   needs: "sessions",
 };

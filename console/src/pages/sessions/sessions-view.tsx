@@ -24,34 +24,27 @@ import { addressOfSession, type TreeRow, treeOf } from "./session-tree.ts";
 import "./sessions.css";
 
 const words = defineWords({
-  en: {
-    title: "Sessions",
-    lead: "Conversations with agents: messages, calls, what they wait for, and what they started.",
-    begin: "New session",
-    state: "State",
-    all: "All",
-    list: "Sessions",
-    turns: (count: number) => countOf(count, "turn"),
-    answer: "Answer",
-    none: "No sessions yet",
-    noneLead: "Start one here, or with: haft sessions send --new NAME TEXT",
-    noneOf: "No session is in this state",
-    noModel: "No model is configured (agent.model): sessions can be read, but they cannot reply.",
-  },
-  zh: {
-    title: "会话",
-    lead: "与代理的对话：消息、调用、正在等待的内容，以及启动的会话。",
-    begin: "新会话",
-    state: "状态",
-    all: "全部",
-    list: "会话",
-    turns: (count: number) => `${count} 轮`,
-    answer: "处理",
-    none: "还没有会话",
-    noneLead: "在这里开始一个，或用：haft sessions send --new NAME TEXT",
-    noneOf: "没有处于此状态的会话",
-    noModel: "没有配置模型（agent.model）：可以查看会话，但无法回复。",
-  },
+  title: ["Sessions", "会话"],
+  lead: [
+    "Conversations with agents: messages, calls, what they wait for, and what they started.",
+    "与代理的对话：消息、调用、正在等待的内容，以及启动的会话。",
+  ],
+  begin: ["New session", "新会话"],
+  state: ["State", "状态"],
+  all: ["All", "全部"],
+  list: ["Sessions", "会话"],
+  turns: (count: number) => [countOf(count, "turn"), `${count} 轮`],
+  answer: ["Answer", "处理"],
+  none: ["No sessions yet", "还没有会话"],
+  noneLead: [
+    "Start one here, or with: haft sessions send --new NAME TEXT",
+    "在这里开始一个，或用：haft sessions send --new NAME TEXT",
+  ],
+  noneOf: ["No session is in this state", "没有处于此状态的会话"],
+  noModel: [
+    "No model is configured (agent.model): sessions can be read, but they cannot reply.",
+    "没有配置模型（agent.model）：可以查看会话，但无法回复。",
+  ],
 });
 
 /** Turns of other processes without calls cause no event. */

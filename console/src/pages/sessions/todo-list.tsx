@@ -4,15 +4,13 @@ import { defineWords, useWords } from "../../language.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "To-do list",
-    done: (done: number, all: number) => `${done} of ${all} done`,
-    states: { pending: "to do", in_progress: "in progress", completed: "done", cancelled: "cancelled" },
-  },
-  zh: {
-    title: "待办列表",
-    done: (done: number, all: number) => `已完成 ${done}/${all}`,
-    states: { pending: "待办", in_progress: "进行中", completed: "已完成", cancelled: "已取消" },
+  title: ["To-do list", "待办列表"],
+  done: (done: number, all: number) => [`${done} of ${all} done`, `已完成 ${done}/${all}`],
+  states: {
+    pending: ["to do", "待办"],
+    in_progress: ["in progress", "进行中"],
+    completed: ["done", "已完成"],
+    cancelled: ["cancelled", "已取消"],
   },
 });
 

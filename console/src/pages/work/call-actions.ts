@@ -9,17 +9,12 @@ import { useScope } from "../../use-scope.ts";
 import { saveEdited } from "../tools/call-form.tsx";
 
 const words = defineWords({
-  en: {
-    undone: (count: number) =>
-      count === 0 ? "There is nothing to undo." : countOf(count, "change was undone.", "changes were undone."),
-    redone: "The changes were made again.",
-    started: (tool: string) => `${tool} was started again.`,
-  },
-  zh: {
-    undone: (count: number) => (count === 0 ? "没有可撤销的修改。" : `已撤销 ${count} 处修改。`),
-    redone: "已重新修改。",
-    started: (tool: string) => `已再次启动 ${tool}。`,
-  },
+  undone: (count: number) => [
+    count === 0 ? "There is nothing to undo." : countOf(count, "change was undone.", "changes were undone."),
+    count === 0 ? "没有可撤销的修改。" : `已撤销 ${count} 处修改。`,
+  ],
+  redone: ["The changes were made again.", "已重新修改。"],
+  started: (tool: string) => [`${tool} was started again.`, `已再次启动 ${tool}。`],
 });
 
 /** What happened last, for a line that is announced. */

@@ -2,10 +2,7 @@ import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { StatusBadge } from "../../parts/badges.tsx";
 import { defineWords, useWords } from "../../language.tsx";
 
-const words = defineWords({
-  en: { approval: "needs approval", queued: "queued" },
-  zh: { approval: "等待审批", queued: "排队中" },
-});
+const words = defineWords({ approval: ["needs approval", "等待审批"], queued: ["queued", "排队中"] });
 
 /** The state of a call. One that waits says what it waits for. */
 export function CallState({ call }: { call: Pick<CallInfo, "status" | "approvalId"> }) {

@@ -10,22 +10,12 @@ import { callPath } from "./call-actions.ts";
 import { useNow } from "../../parts/use-now.ts";
 
 const words = defineWords({
-  en: {
-    title: "Timeline",
-    parts: { waiting: "waiting for a person", queued: "queued", running: "running" },
-    open: "not ended",
-    partial: "Only the first 500 calls are shown.",
-    skip: "Leave out waiting",
-    took: (name: string, time: string) => `${name}: ${time}`,
-  },
-  zh: {
-    title: "时间轴",
-    parts: { waiting: "等待审批", queued: "排队", running: "运行" },
-    open: "未结束",
-    partial: "只显示前 500 次调用。",
-    skip: "略去等待",
-    took: (name: string, time: string) => `${name}：${time}`,
-  },
+  title: ["Timeline", "时间轴"],
+  parts: { waiting: ["waiting for a person", "等待审批"], queued: ["queued", "排队"], running: ["running", "运行"] },
+  open: ["not ended", "未结束"],
+  partial: ["Only the first 500 calls are shown.", "只显示前 500 次调用。"],
+  skip: ["Leave out waiting", "略去等待"],
+  took: (name: string, time: string) => [`${name}: ${time}`, `${name}：${time}`],
 });
 
 type PartName = "waiting" | "queued" | "running";

@@ -3,7 +3,7 @@ import { X } from "lucide-react";
 import { useEffect, useId, useRef } from "react";
 import type { CallFacetName, CallFacets } from "../../../../src/contracts/calls.ts";
 import { api } from "../../api.ts";
-import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { useStatusNames } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
@@ -13,48 +13,33 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { FACETS, type Span, SPANS, type WorkFilter } from "./work-filter.ts";
 
 const words = defineWords({
-  en: {
-    title: "Filters",
-    close: "Close",
-    time: "Time",
-    from: "From",
-    to: "To",
-    spans: { "15m": "15 min", "1h": "1 hour", "24h": "24 hours", "7d": "7 days" },
-    names: {
-      status: "State",
-      risk: "Risk",
-      tool: "Tool",
-      kind: "Kind",
-      agent: "Agent or client",
-      user: "User",
-      session: "Session",
-    },
-    kinds: { readonly: "reads", write: "changes files", execute: "executes" } as Record<string, string>,
-    partial: (count: string) => `Counts of the newest ${count} that match`,
-    clear: "Clear filters",
-    all: (count: number) => `All ${count}`,
+  title: ["Filters", "筛选"],
+  close: ["Close", "关闭"],
+  time: ["Time", "时间"],
+  from: ["From", "从"],
+  to: ["To", "到"],
+  spans: {
+    "15m": ["15 min", "15 分钟"],
+    "1h": ["1 hour", "1 小时"],
+    "24h": ["24 hours", "24 小时"],
+    "7d": ["7 days", "7 天"],
   },
-  zh: {
-    title: "筛选",
-    close: "关闭",
-    time: "时间",
-    from: "从",
-    to: "到",
-    spans: { "15m": "15 分钟", "1h": "1 小时", "24h": "24 小时", "7d": "7 天" },
-    names: {
-      status: "状态",
-      risk: "风险",
-      tool: "工具",
-      kind: "类型",
-      agent: "代理或客户端",
-      user: "用户",
-      session: "会话",
-    },
-    kinds: { readonly: "只读", write: "修改文件", execute: "执行" } as Record<string, string>,
-    partial: (count: string) => `最新 ${count} 条匹配调用的计数`,
-    clear: "清除筛选",
-    all: (count: number) => `全部 ${count} 个`,
+  names: {
+    status: ["State", "状态"],
+    risk: ["Risk", "风险"],
+    tool: ["Tool", "工具"],
+    kind: ["Kind", "类型"],
+    agent: ["Agent or client", "代理或客户端"],
+    user: ["User", "用户"],
+    session: ["Session", "会话"],
   },
+  kinds: { readonly: ["reads", "只读"], write: ["changes files", "修改文件"], execute: ["executes", "执行"] } as Record<
+    string,
+    Pair
+  >,
+  partial: (count: string) => [`Counts of the newest ${count} that match`, `最新 ${count} 条匹配调用的计数`],
+  clear: ["Clear filters", "清除筛选"],
+  all: (count: number) => [`All ${count}`, `全部 ${count} 个`],
 });
 
 const REFRESH_MS = 5000;

@@ -4,7 +4,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { type CallActions, callPath } from "./call-actions.ts";
 
-const words = defineWords({ en: { open: "Open it", redo: "Redo" }, zh: { open: "打开", redo: "重做" } });
+const words = defineWords({ open: ["Open it", "打开"], redo: ["Redo", "重做"] });
 
 /** What the last action did. Screen readers announce it. */
 export function News({ actions: { news, redo } }: { actions: CallActions }) {

@@ -2,7 +2,7 @@ import { Redo2, Undo2 } from "lucide-react";
 import { useState } from "react";
 import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
 import { useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -10,27 +10,22 @@ import { redo, undo } from "../../undo.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Changed files",
-    undo: "Undo",
-    undone: "Put back as it was.",
-    states: { done: "changed", undone: "undone", lost: "cannot be put back" } as Record<string, string>,
-    kinds: { write: "written", delete: "deleted", move: "moved", make_directory: "folder made" } as Record<
-      string,
-      string
-    >,
-    redo: "Redo",
-    redone: "Changed again.",
-  },
-  zh: {
-    title: "修改的文件",
-    undo: "撤销",
-    undone: "已恢复原样。",
-    states: { done: "已修改", undone: "已撤销", lost: "无法恢复" } as Record<string, string>,
-    kinds: { write: "写入", delete: "删除", move: "移动", make_directory: "新建文件夹" } as Record<string, string>,
-    redo: "重做",
-    redone: "已重新修改。",
-  },
+  title: ["Changed files", "修改的文件"],
+  undo: ["Undo", "撤销"],
+  undone: ["Put back as it was.", "已恢复原样。"],
+  states: {
+    done: ["changed", "已修改"],
+    undone: ["undone", "已撤销"],
+    lost: ["cannot be put back", "无法恢复"],
+  } as Record<string, Pair>,
+  kinds: {
+    write: ["written", "写入"],
+    delete: ["deleted", "删除"],
+    move: ["moved", "移动"],
+    make_directory: ["folder made", "新建文件夹"],
+  } as Record<string, Pair>,
+  redo: ["Redo", "重做"],
+  redone: ["Changed again.", "已重新修改。"],
 });
 
 /** The file changes of a call, their undo, and its undo. */

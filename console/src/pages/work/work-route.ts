@@ -8,6 +8,6 @@ export const workPage: Page = {
   aliases: ["calls"],
   section: "work",
   icon: Activity,
-  words: defineWords({ en: { title: "Work" }, zh: { title: "工作" } }),
+  words: defineWords({ title: ["Work", "工作"] }),
   view: lazyPage(() => import("./work-view.tsx")),
 };

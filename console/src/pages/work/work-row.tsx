@@ -12,22 +12,12 @@ import { callPath } from "./call-actions.ts";
 import { CallState } from "./call-state.tsx";
 
 const words = defineWords({
-  en: {
-    review: "Review",
-    undo: "Undo",
-    waited: "Waited for a person",
-    ran: "Ran",
-    nobody: "no name",
-    from: { mcp: "MCP", agent: "agent", job: "job" },
-  },
-  zh: {
-    review: "查看",
-    undo: "撤销",
-    waited: "等待审批",
-    ran: "运行",
-    nobody: "未命名",
-    from: { mcp: "MCP", agent: "代理", job: "任务" },
-  },
+  review: ["Review", "查看"],
+  undo: ["Undo", "撤销"],
+  waited: ["Waited for a person", "等待审批"],
+  ran: ["Ran", "运行"],
+  nobody: ["no name", "未命名"],
+  from: { mcp: ["MCP", "MCP"], agent: ["agent", "代理"], job: ["job", "任务"] },
 });
 
 interface RowProps {

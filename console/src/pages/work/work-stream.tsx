@@ -20,60 +20,41 @@ import type { WorkFilter } from "./work-filter.ts";
 import { WorkRow } from "./work-row.tsx";
 
 const words = defineWords({
-  en: {
-    list: "Calls, newest first",
-    subject: "What",
-    caller: "Caller, session",
-    risk: "Risk",
-    state: "State",
-    age: "Age, run, wait",
-    fresh: (count: string) => `${count} new`,
-    none: "No calls yet",
-    noneLead: "Call a tool from the Tools page, the command line or an agent. It appears here.",
-    noMatch: "No call matches",
-    noMatchLead: "Remove a filter or a word.",
-    clear: "Clear filters",
-    more: "Loading older calls…",
-    full: (count: string) => `${countOf(count, "call is", "calls are")} loaded. Choose a time to see older ones.`,
-    noSession: "Without a session",
-    counts: (calls: number, failed: number, open: number) =>
-      [countOf(calls, "call"), failed > 0 ? `${failed} failed` : "", open > 0 ? `${open} open` : ""]
-        .filter(Boolean)
-        .join(" · "),
-    next: "next call",
-    previous: "previous call",
-    open: "open the call",
-    undo: "undo its changes",
-    again: "run it again",
-    leave: "leave the row",
-  },
-  zh: {
-    list: "调用，最新在前",
-    subject: "内容",
-    caller: "调用者、会话",
-    risk: "风险",
-    state: "状态",
-    age: "时间、运行、等待",
-    fresh: (count: string) => `${count} 条新调用`,
-    none: "还没有调用",
-    noneLead: "从工具页、命令行或代理调用一个工具，它就会显示在这里。",
-    noMatch: "没有符合条件的调用",
-    noMatchLead: "去掉一个筛选条件或词语。",
-    clear: "清除筛选",
-    more: "正在加载更早的调用…",
-    full: (count: string) => `已加载 ${count} 次调用。请选择时间以查看更早的。`,
-    noSession: "无会话",
-    counts: (calls: number, failed: number, open: number) =>
-      [`${calls} 次调用`, failed > 0 ? `${failed} 次失败` : "", open > 0 ? `${open} 次未结束` : ""]
-        .filter(Boolean)
-        .join(" · "),
-    next: "下一个调用",
-    previous: "上一个调用",
-    open: "打开调用",
-    undo: "撤销其修改",
-    again: "再次运行",
-    leave: "离开此行",
-  },
+  list: ["Calls, newest first", "调用，最新在前"],
+  subject: ["What", "内容"],
+  caller: ["Caller, session", "调用者、会话"],
+  risk: ["Risk", "风险"],
+  state: ["State", "状态"],
+  age: ["Age, run, wait", "时间、运行、等待"],
+  fresh: (count: string) => [`${count} new`, `${count} 条新调用`],
+  none: ["No calls yet", "还没有调用"],
+  noneLead: [
+    "Call a tool from the Tools page, the command line or an agent. It appears here.",
+    "从工具页、命令行或代理调用一个工具，它就会显示在这里。",
+  ],
+  noMatch: ["No call matches", "没有符合条件的调用"],
+  noMatchLead: ["Remove a filter or a word.", "去掉一个筛选条件或词语。"],
+  clear: ["Clear filters", "清除筛选"],
+  more: ["Loading older calls…", "正在加载更早的调用…"],
+  full: (count: string) => [
+    `${countOf(count, "call is", "calls are")} loaded. Choose a time to see older ones.`,
+    `已加载 ${count} 次调用。请选择时间以查看更早的。`,
+  ],
+  noSession: ["Without a session", "无会话"],
+  counts: (calls: number, failed: number, open: number) => [
+    [countOf(calls, "call"), failed > 0 ? `${failed} failed` : "", open > 0 ? `${open} open` : ""]
+      .filter(Boolean)
+      .join(" · "),
+    [`${calls} 次调用`, failed > 0 ? `${failed} 次失败` : "", open > 0 ? `${open} 次未结束` : ""]
+      .filter(Boolean)
+      .join(" · "),
+  ],
+  next: ["next call", "下一个调用"],
+  previous: ["previous call", "上一个调用"],
+  open: ["open the call", "打开调用"],
+  undo: ["undo its changes", "撤销其修改"],
+  again: ["run it again", "再次运行"],
+  leave: ["leave the row", "离开此行"],
 });
 
 /** Two lines on a narrow screen. */

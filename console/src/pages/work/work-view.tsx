@@ -15,20 +15,11 @@ import { NARROW, WorkStream } from "./work-stream.tsx";
 import "./work.css";
 
 const words = defineWords({
-  en: {
-    title: "Work",
-    search: "Search in commands, paths, inputs and results",
-    group: "By session",
-    filters: "Filters",
-    remove: (name: string) => `Remove ${name}`,
-  },
-  zh: {
-    title: "工作",
-    search: "搜索命令、路径、输入和结果",
-    group: "按会话",
-    filters: "筛选",
-    remove: (name: string) => `移除 ${name}`,
-  },
+  title: ["Work", "工作"],
+  search: ["Search in commands, paths, inputs and results", "搜索命令、路径、输入和结果"],
+  group: ["By session", "按会话"],
+  filters: ["Filters", "筛选"],
+  remove: (name: string) => [`Remove ${name}`, `移除 ${name}`],
 });
 
 export default function WorkView() {
