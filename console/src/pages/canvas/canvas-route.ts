@@ -7,7 +7,7 @@ export const canvasPage: Page = {
   path: "canvas",
   section: "agents",
   icon: Presentation,
-  words: defineWords({ en: { title: "Canvas" }, zh: { title: "画布" } }),
+  words: defineWords({ title: ["Canvas", "画布"] }),
   view: lazyPage(() => import("./canvas-view.tsx")),
   needs: "canvas",
 };

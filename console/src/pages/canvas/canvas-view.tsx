@@ -13,30 +13,22 @@ import { useScope } from "../../use-scope.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Canvas",
-    lead: "What agents show you. It is isolated: it cannot reach this console or the network.",
-    none: "Nothing is shown",
-    noneLead: "Agents use the tool canvas to show a page, a picture, text or a diagram.",
-    session: "Session",
-    noSession: "(no session)",
-    hide: "Hide",
-    artifact: "All versions",
-    open: "Open the page",
-    frame: "What the agent shows",
-  },
-  zh: {
-    title: "画布",
-    lead: "代理展示给你的内容。内容已被隔离，无法访问此控制台和网络。",
-    none: "没有展示内容",
-    noneLead: "代理用工具 canvas 展示网页、图片、文本或图表。",
-    session: "会话",
-    noSession: "（无会话）",
-    hide: "隐藏",
-    artifact: "全部版本",
-    open: "打开网页",
-    frame: "代理展示的内容",
-  },
+  title: ["Canvas", "画布"],
+  lead: [
+    "What agents show you. It is isolated: it cannot reach this console or the network.",
+    "代理展示给你的内容。内容已被隔离，无法访问此控制台和网络。",
+  ],
+  none: ["Nothing is shown", "没有展示内容"],
+  noneLead: [
+    "Agents use the tool canvas to show a page, a picture, text or a diagram.",
+    "代理用工具 canvas 展示网页、图片、文本或图表。",
+  ],
+  session: ["Session", "会话"],
+  noSession: ["(no session)", "（无会话）"],
+  hide: ["Hide", "隐藏"],
+  artifact: ["All versions", "全部版本"],
+  open: ["Open the page", "打开网页"],
+  frame: ["What the agent shows", "代理展示的内容"],
 });
 
 export default function CanvasView() {

@@ -7,7 +7,7 @@ export const channelsPage: Page = {
   path: "channels",
   section: "connections",
   icon: Send,
-  words: defineWords({ en: { title: "Channels" }, zh: { title: "消息渠道" } }),
+  words: defineWords({ title: ["Channels", "消息渠道"] }),
   view: lazyPage(() => import("./channels-view.tsx")),
   needs: "channels",
 };

@@ -13,32 +13,23 @@ import { useScope } from "../../use-scope.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Channels",
-    lead: "Where agents can send messages: only these channels, and only to the targets in the configuration.",
-    ready: "ready",
-    notReady: "not ready",
-    incomplete: "The configuration is incomplete:",
-    target: "Target",
-    test: "Send a test message",
-    sending: "Sending…",
-    can: "can",
-    none: "No channel is set up",
-    noneLead: "Add one under message.channels in haft.config.yml. Without a channel, there is no message tool.",
-  },
-  zh: {
-    title: "消息渠道",
-    lead: "代理只能通过这些渠道发消息，且只能发给配置中的目标。",
-    ready: "就绪",
-    notReady: "未就绪",
-    incomplete: "配置不完整：",
-    target: "目标",
-    test: "发送测试消息",
-    sending: "发送中…",
-    can: "支持",
-    none: "还没有设置渠道",
-    noneLead: "在 haft.config.yml 的 message.channels 中添加一个。在此之前没有 message 工具。",
-  },
+  title: ["Channels", "消息渠道"],
+  lead: [
+    "Where agents can send messages: only these channels, and only to the targets in the configuration.",
+    "代理只能通过这些渠道发消息，且只能发给配置中的目标。",
+  ],
+  ready: ["ready", "就绪"],
+  notReady: ["not ready", "未就绪"],
+  incomplete: ["The configuration is incomplete:", "配置不完整："],
+  target: ["Target", "目标"],
+  test: ["Send a test message", "发送测试消息"],
+  sending: ["Sending…", "发送中…"],
+  can: ["can", "支持"],
+  none: ["No channel is set up", "还没有设置渠道"],
+  noneLead: [
+    "Add one under message.channels in haft.config.yml. Without a channel, there is no message tool.",
+    "在 haft.config.yml 的 message.channels 中添加一个。在此之前没有 message 工具。",
+  ],
 });
 
 const EXAMPLE = `message:

@@ -13,28 +13,15 @@ import { useScope } from "../../use-scope.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    run: "Run",
-    again: "Run again",
-    cancel: "Cancel",
-    notRead: "could not be read",
-    refused: "would be refused",
-    mended: "mended",
-    raw: "As the model wrote it",
-    answer: "What goes back to the model",
-    nameless: "no name",
-  },
-  zh: {
-    run: "运行",
-    again: "再次运行",
-    cancel: "取消",
-    notRead: "无法解析",
-    refused: "会被拒绝",
-    mended: "已修复",
-    raw: "模型的原文",
-    answer: "返回给模型的内容",
-    nameless: "没有名称",
-  },
+  run: ["Run", "运行"],
+  again: ["Run again", "再次运行"],
+  cancel: ["Cancel", "取消"],
+  notRead: ["could not be read", "无法解析"],
+  refused: ["would be refused", "会被拒绝"],
+  mended: ["mended", "已修复"],
+  raw: ["As the model wrote it", "模型的原文"],
+  answer: ["What goes back to the model", "返回给模型的内容"],
+  nameless: ["no name", "没有名称"],
 });
 
 /** One call found in the text: the verdict and, after it ran, the text for the model. */

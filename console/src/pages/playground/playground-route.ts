@@ -7,6 +7,6 @@ export const playgroundPage: Page = {
   path: "playground",
   section: "tools",
   icon: FlaskConical,
-  words: defineWords({ en: { title: "Playground" }, zh: { title: "演练场" } }),
+  words: defineWords({ title: ["Playground", "演练场"] }),
   view: lazyPage(() => import("./playground-view.tsx")),
 };

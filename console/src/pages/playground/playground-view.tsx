@@ -13,40 +13,26 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { PlayedCall } from "./played-call.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Playground",
-    lead: "Paste a model's output in any format. See its calls, what the policy decides, and what the model gets back.",
-    text: "What the model said",
-    format: "Format",
-    auto: "recognise it",
-    reasoning: "The prompt has opened the reasoning",
-    example: "Example",
-    read: "Read",
-
-    warnings: "For the model",
-    said: "Text for a person",
-    thought: "Reasoning",
-    calls: (count: number) => countOf(count, "call"),
-    none: "No calls found",
-    noneLead: "Everything was read as text. If you know the model's format, choose it: auto does not guess.",
-  },
-  zh: {
-    title: "演练场",
-    lead: "粘贴模型的输出，任何格式都可以。查看其中的调用、策略的裁决，以及返回给模型的内容。",
-    text: "模型的输出",
-    format: "格式",
-    auto: "自动识别",
-    reasoning: "提示词已开启推理",
-    example: "示例",
-    read: "解析",
-
-    warnings: "给模型的提醒",
-    said: "给人看的文本",
-    thought: "推理",
-    calls: (count: number) => `${count} 个调用`,
-    none: "没有调用",
-    noneLead: "全部内容都被当作文本。如果知道模型的格式，请选择它：自动识别不会猜测。",
-  },
+  title: ["Playground", "演练场"],
+  lead: [
+    "Paste a model's output in any format. See its calls, what the policy decides, and what the model gets back.",
+    "粘贴模型的输出，任何格式都可以。查看其中的调用、策略的裁决，以及返回给模型的内容。",
+  ],
+  text: ["What the model said", "模型的输出"],
+  format: ["Format", "格式"],
+  auto: ["recognise it", "自动识别"],
+  reasoning: ["The prompt has opened the reasoning", "提示词已开启推理"],
+  example: ["Example", "示例"],
+  read: ["Read", "解析"],
+  warnings: ["For the model", "给模型的提醒"],
+  said: ["Text for a person", "给人看的文本"],
+  thought: ["Reasoning", "推理"],
+  calls: (count: number) => [countOf(count, "call"), `${count} 个调用`],
+  none: ["No calls found", "没有调用"],
+  noneLead: [
+    "Everything was read as text. If you know the model's format, choose it: auto does not guess.",
+    "全部内容都被当作文本。如果知道模型的格式，请选择它：自动识别不会猜测。",
+  ],
 });
 
 type Format = NonNullable<ParseRequest["format"]>;

@@ -7,6 +7,6 @@ export const settingsPage: Page = {
   path: "settings",
   section: "settings",
   icon: Settings,
-  words: defineWords({ en: { title: "Settings" }, zh: { title: "设置" } }),
+  words: defineWords({ title: ["Settings", "设置"] }),
   view: lazyPage(() => import("./settings-view.tsx")),
 };

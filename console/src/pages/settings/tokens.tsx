@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Scope } from "../../../../src/contracts/identity.ts";
 import type { NewToken, TokenInfo } from "../../../../src/contracts/tokens.ts";
 import { api, queries, useApi } from "../../api.ts";
-import { defineWords, useWords } from "../../language.tsx";
+import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -11,44 +11,39 @@ import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "API tokens and browsers",
-    list: "List of tokens and browsers",
-    lead: "For programs and MCP clients. A token is shown once. Revoking a browser signs it out.",
-    name: "Name",
-    scopes: { read: "read", call: "call tools", approve: "approve and change rules", admin: "manage tokens" },
-    expires: "Valid for",
-    validity: { 1: "one day", 30: "30 days", 365: "one year", 0: "no end" } as Record<number, string>,
-    create: "Create",
-    created: (name: string) => `Copy the token "${name}" now. It is not shown again.`,
-    may: "May",
-    made: "Created",
-    until: "Until",
-    browser: "browser",
-    none: "No tokens",
-    revoke: "Revoke",
-    really: "Really revoke?",
-    action: "Action",
+  title: ["API tokens and browsers", "API 令牌和浏览器"],
+  list: ["List of tokens and browsers", "令牌与浏览器列表"],
+  lead: [
+    "For programs and MCP clients. A token is shown once. Revoking a browser signs it out.",
+    "供程序和 MCP 客户端使用。令牌只显示一次。撤销浏览器会使其退出登录。",
+  ],
+  name: ["Name", "名称"],
+  scopes: {
+    read: ["read", "读取"],
+    call: ["call tools", "调用工具"],
+    approve: ["approve and change rules", "批准和修改规则"],
+    admin: ["manage tokens", "管理令牌"],
   },
-  zh: {
-    title: "API 令牌和浏览器",
-    list: "令牌与浏览器列表",
-    lead: "供程序和 MCP 客户端使用。令牌只显示一次。撤销浏览器会使其退出登录。",
-    name: "名称",
-    scopes: { read: "读取", call: "调用工具", approve: "批准和修改规则", admin: "管理令牌" },
-    expires: "有效期",
-    validity: { 1: "一天", 30: "30 天", 365: "一年", 0: "不过期" } as Record<number, string>,
-    create: "创建",
-    created: (name: string) => `现在复制令牌“${name}”，之后不再显示。`,
-    may: "权限",
-    made: "创建于",
-    until: "有效期至",
-    browser: "浏览器",
-    none: "没有令牌",
-    revoke: "撤销",
-    really: "确定撤销？",
-    action: "操作",
-  },
+  expires: ["Valid for", "有效期"],
+  validity: {
+    1: ["one day", "一天"],
+    30: ["30 days", "30 天"],
+    365: ["one year", "一年"],
+    0: ["no end", "不过期"],
+  } as Record<number, Pair>,
+  create: ["Create", "创建"],
+  created: (name: string) => [
+    `Copy the token "${name}" now. It is not shown again.`,
+    `现在复制令牌“${name}”，之后不再显示。`,
+  ],
+  may: ["May", "权限"],
+  made: ["Created", "创建于"],
+  until: ["Until", "有效期至"],
+  browser: ["browser", "浏览器"],
+  none: ["No tokens", "没有令牌"],
+  revoke: ["Revoke", "撤销"],
+  really: ["Really revoke?", "确定撤销？"],
+  action: ["Action", "操作"],
 });
 
 const SCOPES: readonly Scope[] = ["read", "call", "approve", "admin"];

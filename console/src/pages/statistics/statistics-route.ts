@@ -7,6 +7,6 @@ export const statisticsPage: Page = {
   path: "statistics",
   section: "audit",
   icon: ChartColumn,
-  words: defineWords({ en: { title: "Statistics" }, zh: { title: "统计" } }),
+  words: defineWords({ title: ["Statistics", "统计"] }),
   view: lazyPage(() => import("./statistics-view.tsx")),
 };

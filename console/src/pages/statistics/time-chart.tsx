@@ -4,7 +4,7 @@ import { defineWords, type Language, useLanguage, useWords } from "../../languag
 import { formatClock, formatDateTime, formatDuration, formatNumber } from "../../parts/format.ts";
 import "uplot/dist/uPlot.min.css";
 
-const words = defineWords({ en: { time: "Time" }, zh: { time: "时间" } });
+const words = defineWords({ time: ["Time", "时间"] });
 
 interface Series {
   label: string;

@@ -9,28 +9,15 @@ import { RunningCall, useRunningCall } from "../../parts/running-call.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
 
 const words = defineWords({
-  en: {
-    input: "Input",
-    form: "Form",
-    json: "JSON",
-    examples: "Examples",
-    run: "Run",
-    cancel: "Cancel",
-    invalid: (why: string) => `This is not valid JSON yet: ${why}`,
-    nothing: "This tool takes no input.",
-    notAllowed: "Your sign-in lacks the scope call.",
-  },
-  zh: {
-    input: "输入",
-    form: "表单",
-    json: "JSON",
-    examples: "示例",
-    run: "运行",
-    cancel: "取消",
-    invalid: (why: string) => `还不是有效的 JSON：${why}`,
-    nothing: "此工具不需要输入。",
-    notAllowed: "当前登录没有调用工具的权限。",
-  },
+  input: ["Input", "输入"],
+  form: ["Form", "表单"],
+  json: ["JSON", "JSON"],
+  examples: ["Examples", "示例"],
+  run: ["Run", "运行"],
+  cancel: ["Cancel", "取消"],
+  invalid: (why: string) => [`This is not valid JSON yet: ${why}`, `还不是有效的 JSON：${why}`],
+  nothing: ["This tool takes no input.", "此工具不需要输入。"],
+  notAllowed: ["Your sign-in lacks the scope call.", "当前登录没有调用工具的权限。"],
 });
 
 /** The form to call a tool, filled in from an edited call or an example. */

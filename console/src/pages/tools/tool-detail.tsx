@@ -12,24 +12,16 @@ import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
 import { CallForm } from "./call-form.tsx";
 
 const words = defineWords({
-  en: {
-    back: "All tools",
-    also: "Also called",
-    calls: (count: number, failures: number) => `${countOf(count, "call")}, ${failures} failed`,
-    notes: "Notes",
-    more: "More about this tool",
-    origin: "From",
-    asksByInput: "needs approval, depending on the input",
-  },
-  zh: {
-    back: "全部工具",
-    also: "别名",
-    calls: (count: number, failures: number) => `${count} 次调用，${failures} 次失败`,
-    notes: "说明",
-    more: "更多说明",
-    origin: "来源",
-    asksByInput: "视输入决定是否询问",
-  },
+  back: ["All tools", "全部工具"],
+  also: ["Also called", "别名"],
+  calls: (count: number, failures: number) => [
+    `${countOf(count, "call")}, ${failures} failed`,
+    `${count} 次调用，${failures} 次失败`,
+  ],
+  notes: ["Notes", "说明"],
+  more: ["More about this tool", "更多说明"],
+  origin: ["From", "来源"],
+  asksByInput: ["needs approval, depending on the input", "视输入决定是否询问"],
 });
 
 export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {

@@ -7,6 +7,6 @@ export const toolsPage: Page = {
   path: "tools",
   section: "tools",
   icon: Wrench,
-  words: defineWords({ en: { title: "Catalogue" }, zh: { title: "目录" } }),
+  words: defineWords({ title: ["Catalogue", "目录"] }),
   view: lazyPage(() => import("./tools-view.tsx")),
 };

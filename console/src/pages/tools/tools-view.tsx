@@ -16,32 +16,23 @@ import { VisibleText } from "../../parts/visible-text.tsx";
 import { ToolDetail } from "./tool-detail.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Tools",
-    lead: (count: number) => `${countOf(count, "tool")}. Every call goes through the same gate.`,
-    search: "Search tools",
-    all: "All groups",
-    none: "No tool fits",
-    noneLead: "Search for another word, or show all groups.",
-    empty: "No tools yet",
-    emptyLead: "Start Haft in a folder with `haft serve`, or add a plugin with your own tools.",
-    unknown: (name: string) => `There is no tool "${name}"`,
-    back: "All tools",
-    pick: "Choose a tool to see what it does and to call it.",
-  },
-  zh: {
-    title: "工具",
-    lead: (count: number) => `${count} 个工具。每次调用都经过同一道检查。`,
-    search: "搜索工具",
-    all: "全部分组",
-    none: "没有匹配的工具",
-    noneLead: "换个词搜索，或显示全部分组。",
-    empty: "还没有工具",
-    emptyLead: "在文件夹中运行 `haft serve`，或用插件添加自己的工具。",
-    unknown: (name: string) => `没有工具“${name}”`,
-    back: "全部工具",
-    pick: "选择一个工具，查看说明并调用它。",
-  },
+  title: ["Tools", "工具"],
+  lead: (count: number) => [
+    `${countOf(count, "tool")}. Every call goes through the same gate.`,
+    `${count} 个工具。每次调用都经过同一道检查。`,
+  ],
+  search: ["Search tools", "搜索工具"],
+  all: ["All groups", "全部分组"],
+  none: ["No tool fits", "没有匹配的工具"],
+  noneLead: ["Search for another word, or show all groups.", "换个词搜索，或显示全部分组。"],
+  empty: ["No tools yet", "还没有工具"],
+  emptyLead: [
+    "Start Haft in a folder with `haft serve`, or add a plugin with your own tools.",
+    "在文件夹中运行 `haft serve`，或用插件添加自己的工具。",
+  ],
+  unknown: (name: string) => [`There is no tool "${name}"`, `没有工具“${name}”`],
+  back: ["All tools", "全部工具"],
+  pick: ["Choose a tool to see what it does and to call it.", "选择一个工具，查看说明并调用它。"],
 });
 
 export default function ToolsView() {

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
 import { useFirstRun } from "./first-run.ts";
 
-const words = defineWords({ en: { next: "Next step" }, zh: { next: "下一步" } });
+const words = defineWords({ next: ["Next step", "下一步"] });
 
 /** Leads back to the first steps while they are not finished. */
 export function NextStep() {

@@ -8,6 +8,6 @@ export const welcomePage: Page = {
   path: "welcome",
   section: "work",
   icon: Footprints,
-  words: defineWords({ en: { title: "First steps" }, zh: { title: "快速上手" } }),
+  words: defineWords({ title: ["First steps", "快速上手"] }),
   view: lazyPage(() => import("./welcome-view.tsx")),
 };

@@ -11,50 +11,43 @@ import { endFirstRun } from "./first-run.ts";
 import "./welcome.css";
 
 const words = defineWords({
-  en: {
-    title: "Welcome to Haft",
-    lead: "Five steps: run a tool, write a file, approve it, undo it, connect a client. Each step is checked off when it is done.",
-    done: (done: number, all: number) => `${done} of ${all} done`,
-    run: "Run a tool",
-    runHow:
-      "list_files reads this folder. It changes nothing, so it needs no approval. On the next page press Run, below the form.",
-    write: "Write a file",
-    writeHow:
-      "write changes a file, so it needs approval. The form on the next page is filled in: press Run, below the form.",
-    approve: "Approve it",
-    approveHow: "Look at the diff, then approve it once. Only then is the file written.",
-    undo: "Undo it",
-    undoHow: "Open the call and press Undo: the file is restored.",
-    connect: "Connect a client",
-    connectHow: "Give these tools to your MCP client. This step is done when the client has called one.",
-    open: "Open",
-    next: "Next step",
-    skip: "Skip the first steps",
-    finished: "That is all",
-    finishedLead: "Everything that agents do is under Work. Calls that need approval are under Approvals.",
-    finish: "Go to Work",
-  },
-  zh: {
-    title: "欢迎使用 Haft",
-    lead: "五个步骤：运行工具、写入文件、批准、撤销、连接客户端。每一步完成后会自动打勾。",
-    done: (done: number, all: number) => `已完成 ${done} / ${all}`,
-    run: "运行一个工具",
-    runHow: "list_files 读取此文件夹，不修改任何内容，所以不需要批准。在下一页点表单下方的“运行”。",
-    write: "写入一个文件",
-    writeHow: "write 会修改文件，所以需要批准。下一页的表单已填好：点表单下方的“运行”。",
-    approve: "批准它",
-    approveHow: "查看差异并批准一次，然后才会写入文件。",
-    undo: "撤销它",
-    undoHow: "打开该调用并点“撤销”：文件恢复原样。",
-    connect: "连接一个客户端",
-    connectHow: "让你的 MCP 客户端使用这些工具。客户端调用过一次后，此步骤完成。",
-    open: "打开",
-    next: "下一步",
-    skip: "跳过引导",
-    finished: "全部完成",
-    finishedLead: "代理所做的一切都在“工作”中，需要批准的调用在“审批”中。",
-    finish: "前往工作",
-  },
+  title: ["Welcome to Haft", "欢迎使用 Haft"],
+  lead: [
+    "Five steps: run a tool, write a file, approve it, undo it, connect a client. Each step is checked off when it is done.",
+    "五个步骤：运行工具、写入文件、批准、撤销、连接客户端。每一步完成后会自动打勾。",
+  ],
+  done: (done: number, all: number) => [`${done} of ${all} done`, `已完成 ${done} / ${all}`],
+  run: ["Run a tool", "运行一个工具"],
+  runHow: [
+    "list_files reads this folder. It changes nothing, so it needs no approval. On the next page press Run, below the form.",
+    "list_files 读取此文件夹，不修改任何内容，所以不需要批准。在下一页点表单下方的“运行”。",
+  ],
+  write: ["Write a file", "写入一个文件"],
+  writeHow: [
+    "write changes a file, so it needs approval. The form on the next page is filled in: press Run, below the form.",
+    "write 会修改文件，所以需要批准。下一页的表单已填好：点表单下方的“运行”。",
+  ],
+  approve: ["Approve it", "批准它"],
+  approveHow: [
+    "Look at the diff, then approve it once. Only then is the file written.",
+    "查看差异并批准一次，然后才会写入文件。",
+  ],
+  undo: ["Undo it", "撤销它"],
+  undoHow: ["Open the call and press Undo: the file is restored.", "打开该调用并点“撤销”：文件恢复原样。"],
+  connect: ["Connect a client", "连接一个客户端"],
+  connectHow: [
+    "Give these tools to your MCP client. This step is done when the client has called one.",
+    "让你的 MCP 客户端使用这些工具。客户端调用过一次后，此步骤完成。",
+  ],
+  open: ["Open", "打开"],
+  next: ["Next step", "下一步"],
+  skip: ["Skip the first steps", "跳过引导"],
+  finished: ["That is all", "全部完成"],
+  finishedLead: [
+    "Everything that agents do is under Work. Calls that need approval are under Approvals.",
+    "代理所做的一切都在“工作”中，需要批准的调用在“审批”中。",
+  ],
+  finish: ["Go to Work", "前往工作"],
 });
 
 const EXAMPLE = { path: "hello.txt", content: "Hello from Haft\n" };
