@@ -22,11 +22,7 @@ export interface Words<T extends object> {
   zh: T;
 }
 
-/** One table for each language. The pages that have this form change to pairs one after the other. */
-export function defineWords<T extends Texts>(texts: T): Words<Picked<T>>;
-export function defineWords<T extends object>(words: { en: T; zh: NoInfer<T> }): Words<T>;
-export function defineWords(texts: Texts & Partial<Words<object>>): Words<object> {
-  if (texts.en && texts.zh) return { en: texts.en, zh: texts.zh };
+export function defineWords<T extends Texts>(texts: T): Words<Picked<T>> {
   return { en: pick(texts, 0), zh: pick(texts, 1) };
 }
 

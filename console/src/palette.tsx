@@ -13,32 +13,21 @@ import { signOut } from "./sign-in.tsx";
 import { useTheme } from "./theme.ts";
 
 const words = defineWords({
-  en: {
-    none: "Nothing found",
-    approvals: "Open approvals",
-    pages: "Pages",
-    tools: "Tools",
-    sessions: "Sessions",
-    calls: "Recent calls",
-    commands: "Commands",
-    themes: { light: "Light theme", dark: "Dark theme", system: "Theme of the system" },
-    language: "中文",
-    keys: "Keyboard shortcuts",
-    signOut: "Sign out",
+  none: ["Nothing found", "没有找到"],
+  approvals: ["Open approvals", "待审批"],
+  pages: ["Pages", "页面"],
+  tools: ["Tools", "工具"],
+  sessions: ["Sessions", "会话"],
+  calls: ["Recent calls", "最近的调用"],
+  commands: ["Commands", "命令"],
+  themes: {
+    light: ["Light theme", "浅色主题"],
+    dark: ["Dark theme", "深色主题"],
+    system: ["Theme of the system", "跟随系统主题"],
   },
-  zh: {
-    none: "没有找到",
-    approvals: "待审批",
-    pages: "页面",
-    tools: "工具",
-    sessions: "会话",
-    calls: "最近的调用",
-    commands: "命令",
-    themes: { light: "浅色主题", dark: "深色主题", system: "跟随系统主题" },
-    language: "English",
-    keys: "键盘快捷键",
-    signOut: "退出登录",
-  },
+  language: ["中文", "English"],
+  keys: ["Keyboard shortcuts", "键盘快捷键"],
+  signOut: ["Sign out", "退出登录"],
 });
 
 const MAX_APPROVALS = 50;

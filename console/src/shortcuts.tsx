@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
-import { defineWords, useWords } from "./language.tsx";
+import { defineWords, type Pair, useWords } from "./language.tsx";
 import { loadWithRetry } from "./lazy-page.tsx";
 import type { Page } from "./page.ts";
 import { Failure } from "./parts/failure.tsx";
@@ -8,26 +8,17 @@ import { describedKeys, useKeys } from "./parts/use-keys.ts";
 import "./palette.css";
 
 const words = defineWords({
-  en: {
-    title: "Keyboard shortcuts",
-    close: "Close",
-    help: "Show the shortcuts of this page",
-    palette: "Go to a page, tool, session or call",
-    paletteTitle: "Go to or do",
-    search: "Search pages, tools, sessions, calls, commands…",
-    failed: "The search could not be loaded. Try again when the server is reachable, or reload the console.",
-    names: { " ": "Space" } as Readonly<Record<string, string>>,
-  },
-  zh: {
-    title: "键盘快捷键",
-    close: "关闭",
-    help: "显示此页面的快捷键",
-    palette: "前往页面、工具、会话或调用",
-    paletteTitle: "前往或执行",
-    search: "搜索页面、工具、会话、调用、命令…",
-    failed: "无法加载搜索。请在服务器可用时重试，或重新加载控制台。",
-    names: { " ": "空格" } as Readonly<Record<string, string>>,
-  },
+  title: ["Keyboard shortcuts", "键盘快捷键"],
+  close: ["Close", "关闭"],
+  help: ["Show the shortcuts of this page", "显示此页面的快捷键"],
+  palette: ["Go to a page, tool, session or call", "前往页面、工具、会话或调用"],
+  paletteTitle: ["Go to or do", "前往或执行"],
+  search: ["Search pages, tools, sessions, calls, commands…", "搜索页面、工具、会话、调用、命令…"],
+  failed: [
+    "The search could not be loaded. Try again when the server is reachable, or reload the console.",
+    "无法加载搜索。请在服务器可用时重试，或重新加载控制台。",
+  ],
+  names: { " ": ["Space", "空格"] } as Readonly<Record<string, Pair>>,
 });
 
 const PALETTE_KEYS = "Ctrl K";

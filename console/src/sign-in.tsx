@@ -7,26 +7,17 @@ import { CopyButton } from "./parts/copy-button.tsx";
 import { Failure } from "./parts/failure.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Sign in to Haft",
-    lost: "You are signed out. Sign in to continue where you are.",
-    lead: "Run this in the server's folder and open the printed link:",
-    stale: "This link was used or has expired. Get a new one: haft login",
-    or: "Or use a token with the scope read or more:",
-    token: "Token",
-    submit: "Sign in",
-    wrong: "This token is wrong, revoked or expired.",
-  },
-  zh: {
-    title: "登录 Haft",
-    lost: "登录已失效。登录后继续当前页面。",
-    lead: "在服务器的文件夹中运行此命令，然后打开输出的链接：",
-    stale: "此链接已使用或已过期。请运行：haft login",
-    or: "或使用至少有 read 权限的令牌：",
-    token: "令牌",
-    submit: "登录",
-    wrong: "令牌错误、已撤销或已过期。",
-  },
+  title: ["Sign in to Haft", "登录 Haft"],
+  lost: ["You are signed out. Sign in to continue where you are.", "登录已失效。登录后继续当前页面。"],
+  lead: [
+    "Run this in the server's folder and open the printed link:",
+    "在服务器的文件夹中运行此命令，然后打开输出的链接：",
+  ],
+  stale: ["This link was used or has expired. Get a new one: haft login", "此链接已使用或已过期。请运行：haft login"],
+  or: ["Or use a token with the scope read or more:", "或使用至少有 read 权限的令牌："],
+  token: ["Token", "令牌"],
+  submit: ["Sign in", "登录"],
+  wrong: ["This token is wrong, revoked or expired.", "令牌错误、已撤销或已过期。"],
 });
 
 const COMMAND = "haft login";

@@ -6,26 +6,17 @@ import { useSettled } from "./parts/use-settled.ts";
 import { VisibleText } from "./parts/visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    title: "Discard later changes?",
-    lead: "Nothing was changed yet. These files were changed later, by a person or another program. If you go on, the later text is replaced.",
-    now: "What is there now",
-    restored: "What would be put back",
-    later: "What was changed later",
-    noText: "No file, not a text, or too long to show.",
-    keep: "Keep the later changes",
-    discard: "Discard them",
-  },
-  zh: {
-    title: "丢弃之后的修改？",
-    lead: "还没有改变任何内容。这些文件之后又被某人或其他程序修改过。如果继续，之后的内容会被替换。",
-    now: "现在的内容",
-    restored: "将恢复的内容",
-    later: "之后修改的内容",
-    noText: "没有文件、不是文本，或太长无法显示。",
-    keep: "保留之后的修改",
-    discard: "丢弃它们",
-  },
+  title: ["Discard later changes?", "丢弃之后的修改？"],
+  lead: [
+    "Nothing was changed yet. These files were changed later, by a person or another program. If you go on, the later text is replaced.",
+    "还没有改变任何内容。这些文件之后又被某人或其他程序修改过。如果继续，之后的内容会被替换。",
+  ],
+  now: ["What is there now", "现在的内容"],
+  restored: ["What would be put back", "将恢复的内容"],
+  later: ["What was changed later", "之后修改的内容"],
+  noText: ["No file, not a text, or too long to show.", "没有文件、不是文本，或太长无法显示。"],
+  keep: ["Keep the later changes", "保留之后的修改"],
+  discard: ["Discard them", "丢弃它们"],
 });
 
 interface Question {

@@ -2,24 +2,25 @@ import type { ToolAnnotations } from "../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../language.tsx";
 
 const words = defineWords({
-  en: {
-    readOnly: ["read-only", "changes things"],
-    destructive: ["destructive", "not destructive"],
-    idempotent: ["idempotent", "not idempotent"],
-    openWorld: ["open world", "closed world"],
-    claims: "the server says:",
-    believed: "The server is trusted, so the policy relies on this.",
-    notBelieved: "The server is not trusted, so the policy ignores this.",
-  },
-  zh: {
-    readOnly: ["只读", "会更改"],
-    destructive: ["有破坏性", "无破坏性"],
-    idempotent: ["幂等", "非幂等"],
-    openWorld: ["开放环境", "封闭环境"],
-    claims: "服务器声称：",
-    believed: "服务器受信任，策略会采信。",
-    notBelieved: "服务器未受信任，策略会忽略此说明。",
-  },
+  readOnly: [
+    ["read-only", "changes things"],
+    ["只读", "会更改"],
+  ],
+  destructive: [
+    ["destructive", "not destructive"],
+    ["有破坏性", "无破坏性"],
+  ],
+  idempotent: [
+    ["idempotent", "not idempotent"],
+    ["幂等", "非幂等"],
+  ],
+  openWorld: [
+    ["open world", "closed world"],
+    ["开放环境", "封闭环境"],
+  ],
+  claims: ["the server says:", "服务器声称："],
+  believed: ["The server is trusted, so the policy relies on this.", "服务器受信任，策略会采信。"],
+  notBelieved: ["The server is not trusted, so the policy ignores this.", "服务器未受信任，策略会忽略此说明。"],
 });
 
 const NAMES = ["readOnly", "destructive", "idempotent", "openWorld"] as const satisfies (keyof ToolAnnotations)[];

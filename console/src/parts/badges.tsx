@@ -3,15 +3,14 @@ import type { CallStatus } from "../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../language.tsx";
 
 const words = defineWords({
-  en: {
-    kind: { readonly: "reads", write: "changes files", execute: "executes" },
-    decision: { allow: "allowed", ask: "asks first", deny: "denied" },
-    status: { waiting: "waiting", running: "running", completed: "completed", failed: "failed", pending: "asked" },
-  },
-  zh: {
-    kind: { readonly: "只读", write: "修改文件", execute: "执行" },
-    decision: { allow: "允许", ask: "先询问", deny: "拒绝" },
-    status: { waiting: "排队", running: "运行中", completed: "完成", failed: "失败", pending: "已询问" },
+  kind: { readonly: ["reads", "只读"], write: ["changes files", "修改文件"], execute: ["executes", "执行"] },
+  decision: { allow: ["allowed", "允许"], ask: ["asks first", "先询问"], deny: ["denied", "拒绝"] },
+  status: {
+    waiting: ["waiting", "排队"],
+    running: ["running", "运行中"],
+    completed: ["completed", "完成"],
+    failed: ["failed", "失败"],
+    pending: ["asked", "已询问"],
   },
 });
 

@@ -5,8 +5,12 @@ import "./call-subject.css";
 import { OneLine } from "./visible-text.tsx";
 
 const words = defineWords({
-  en: { command: "Command", path: "Path", url: "Address", amount: "Amount", text: "Text", none: "no input" },
-  zh: { command: "命令", path: "路径", url: "地址", amount: "金额", text: "文本", none: "无输入" },
+  command: ["Command", "命令"],
+  path: ["Path", "路径"],
+  url: ["Address", "地址"],
+  amount: ["Amount", "金额"],
+  text: ["Text", "文本"],
+  none: ["no input", "无输入"],
 });
 
 const ICONS: Readonly<Record<Subject["type"], LucideIcon>> = {

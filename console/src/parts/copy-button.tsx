@@ -2,7 +2,7 @@ import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 import { defineWords, useWords } from "../language.tsx";
 
-const words = defineWords({ en: { copy: "Copy", copied: "Copied" }, zh: { copy: "复制", copied: "已复制" } });
+const words = defineWords({ copy: ["Copy", "复制"], copied: ["Copied", "已复制"] });
 
 export function CopyButton({ text, label }: { text: string; label?: string }) {
   const w = useWords(words);

@@ -5,8 +5,11 @@ import { defineWords, useLanguage, useWords } from "../language.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 const words = defineWords({
-  en: { again: "Try again", unreachable: "The server does not answer. Is it still running? Start it with: haft serve" },
-  zh: { again: "重试", unreachable: "服务器没有响应。它还在运行吗？请用 haft serve 重新启动。" },
+  again: ["Try again", "重试"],
+  unreachable: [
+    "The server does not answer. Is it still running? Start it with: haft serve",
+    "服务器没有响应。它还在运行吗？请用 haft serve 重新启动。",
+  ],
 });
 
 /** What went wrong and what to do next. */

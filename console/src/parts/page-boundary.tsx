@@ -8,18 +8,13 @@ import { Failure } from "./failure.tsx";
 import { PageFrame } from "./page-frame.tsx";
 
 const words = defineWords({
-  en: {
-    title: "This page failed",
-    lead: "The other pages work. Try again, or reload the console.",
-    chunk: "The code of this page could not be loaded. The server may have been upgraded: reload the console.",
-    reload: "Reload",
-  },
-  zh: {
-    title: "此页面出错",
-    lead: "其他页面仍可使用。请重试，或重新加载控制台。",
-    chunk: "无法加载此页面的代码。服务器可能已升级：请重新加载控制台。",
-    reload: "重新加载",
-  },
+  title: ["This page failed", "此页面出错"],
+  lead: ["The other pages work. Try again, or reload the console.", "其他页面仍可使用。请重试，或重新加载控制台。"],
+  chunk: [
+    "The code of this page could not be loaded. The server may have been upgraded: reload the console.",
+    "无法加载此页面的代码。服务器可能已升级：请重新加载控制台。",
+  ],
+  reload: ["Reload", "重新加载"],
 });
 
 interface BoundaryProps {

@@ -8,26 +8,17 @@ import { countOf, formatDuration } from "./format.ts";
 import { JsonView } from "./json-view.tsx";
 
 const words = defineWords({
-  en: {
-    requested: "The call waits for approval and runs when it is approved.",
-    answer: "Answer it",
-    details: "Details for programs",
-    facts: "Facts about the call",
-    whole: (kilobytes: number) => `Whole output (${kilobytes} KB)`,
-    call: "This call",
-    cut: "The content of results is not recorded. Only the server that ran the call has it, for its last 200 calls.",
-    tokens: (count: number) => `about ${countOf(count, "token")} for the model`,
-  },
-  zh: {
-    requested: "此调用需要批准，批准后才会运行。",
-    answer: "去处理",
-    details: "给程序的数据",
-    facts: "关于此调用",
-    whole: (kilobytes: number) => `完整输出（${kilobytes} KB）`,
-    call: "此调用",
-    cut: "结果内容不会被记录；只有执行调用的服务器保留最近 200 次调用的内容。",
-    tokens: (count: number) => `约占 ${count} 个模型 token`,
-  },
+  requested: ["The call waits for approval and runs when it is approved.", "此调用需要批准，批准后才会运行。"],
+  answer: ["Answer it", "去处理"],
+  details: ["Details for programs", "给程序的数据"],
+  facts: ["Facts about the call", "关于此调用"],
+  whole: (kilobytes: number) => [`Whole output (${kilobytes} KB)`, `完整输出（${kilobytes} KB）`],
+  call: ["This call", "此调用"],
+  cut: [
+    "The content of results is not recorded. Only the server that ran the call has it, for its last 200 calls.",
+    "结果内容不会被记录；只有执行调用的服务器保留最近 200 次调用的内容。",
+  ],
+  tokens: (count: number) => [`about ${countOf(count, "token")} for the model`, `约占 ${count} 个模型 token`],
 });
 
 /**

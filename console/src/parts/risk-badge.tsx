@@ -4,14 +4,13 @@ import { defineWords, useWords } from "../language.tsx";
 import "./risk-badge.css";
 
 const words = defineWords({
-  en: {
-    levels: { low: "Low risk", medium: "Medium risk", high: "High risk", critical: "Critical" },
-    short: { low: "Low", medium: "Medium", high: "High", critical: "Critical" },
+  levels: {
+    low: ["Low risk", "低风险"],
+    medium: ["Medium risk", "中风险"],
+    high: ["High risk", "高风险"],
+    critical: ["Critical", "极高风险"],
   },
-  zh: {
-    levels: { low: "低风险", medium: "中风险", high: "高风险", critical: "极高风险" },
-    short: { low: "低", medium: "中", high: "高", critical: "极高" },
-  },
+  short: { low: ["Low", "低"], medium: ["Medium", "中"], high: ["High", "高"], critical: ["Critical", "极高"] },
 });
 
 const ICONS: Readonly<Record<RiskLevel, LucideIcon>> = {

@@ -10,13 +10,10 @@ import { useNow } from "./use-now.ts";
 import { TerminalText } from "./visible-text.tsx";
 
 const words = defineWords({
-  en: {
-    running: "Running",
-    requested: "This call waits for an approval.",
-    answer: "Answer it",
-    output: "Output so far",
-  },
-  zh: { running: "运行中", requested: "此调用正在等待许可。", answer: "去处理", output: "目前的输出" },
+  running: ["Running", "运行中"],
+  requested: ["This call waits for an approval.", "此调用正在等待许可。"],
+  answer: ["Answer it", "去处理"],
+  output: ["Output so far", "目前的输出"],
 });
 
 /** Only the end of a long output is shown. The result has all of it. */

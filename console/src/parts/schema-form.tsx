@@ -17,8 +17,11 @@ import { defineWords, useWords } from "../language.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 const words = defineWords({
-  en: { required: "required", add: "Add", remove: "Remove", up: "Move up", down: "Move down" },
-  zh: { required: "必填", add: "添加", remove: "移除", up: "上移", down: "下移" },
+  required: ["required", "必填"],
+  add: ["Add", "添加"],
+  remove: ["Remove", "移除"],
+  up: ["Move up", "上移"],
+  down: ["Move down", "下移"],
 });
 
 /** The default validator of these forms generates code, which our content security policy forbids. */

@@ -1,6 +1,6 @@
 import { defineWords, useWords } from "../language.tsx";
 
-const words = defineWords({ en: { loading: "Loading…" }, zh: { loading: "加载中…" } });
+const words = defineWords({ loading: ["Loading…", "加载中…"] });
 
 /** Grey lines in the place of what is being loaded. They appear after a moment, so a fast answer does not flicker. */
 export function Skeleton({ lines = 5 }: { lines?: number }) {

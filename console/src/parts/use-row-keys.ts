@@ -2,10 +2,7 @@ import { type RefObject, useRef } from "react";
 import { defineWords, useWords } from "../language.tsx";
 import { useKeys } from "./use-keys.ts";
 
-const words = defineWords({
-  en: { next: "Next row", previous: "Previous row" },
-  zh: { next: "下一行", previous: "上一行" },
-});
+const words = defineWords({ next: ["Next row", "下一行"], previous: ["Previous row", "上一行"] });
 
 /** `j` and `k` move the focus between the rows of a list: its elements with `data-row`. Enter opens the row. */
 export function useRowKeys<List extends HTMLElement>(): RefObject<List | null> {
