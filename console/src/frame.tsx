@@ -123,10 +123,7 @@ function ConfigurationBanner({ state }: { state: ServerInfo["configuration"] }) 
         <p className="notice bad">
           <TriangleAlert size={16} aria-hidden />
           <span>
-            {w.badConfig}{" "}
-            <span lang="en">
-              <VisibleText text={problems.join(" ")} />
-            </span>
+            {w.badConfig} <VisibleText lang="en" text={problems.join(" ")} />
           </span>
         </p>
       ) : null}
@@ -134,10 +131,7 @@ function ConfigurationBanner({ state }: { state: ServerInfo["configuration"] }) 
         <p className="notice warn">
           <TriangleAlert size={16} aria-hidden />
           <span>
-            {w.restart}{" "}
-            <span className="mono">
-              <VisibleText text={restartNeeded.join(", ")} />
-            </span>
+            {w.restart} <VisibleText className="mono" text={restartNeeded.join(", ")} />
           </span>
         </p>
       ) : null}

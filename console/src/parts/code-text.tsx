@@ -19,9 +19,5 @@ export function CodeText({ text, language }: { text: string; language: string })
 }
 
 function Tokens({ tokens }: { tokens: readonly Token[] }) {
-  return tokens.map(({ text, className }, at) => (
-    <span key={at} className={className}>
-      <VisibleText text={text} />
-    </span>
-  ));
+  return tokens.map(({ text, className }, at) => <VisibleText key={at} className={className} text={text} />);
 }

@@ -36,9 +36,7 @@ function BlockView({ block }: { block: Block }) {
       return <audio controls src={`data:${block.mimeType};base64,${block.data}`} />;
     case "resource":
       return typeof block.resource.text === "string" ? (
-        <pre className="code output">
-          <VisibleText text={block.resource.text} />
-        </pre>
+        <VisibleText as="pre" className="code output" text={block.resource.text} />
       ) : (
         <Named kind={block.resource.uri} />
       );
@@ -48,11 +46,7 @@ function BlockView({ block }: { block: Block }) {
 }
 
 function Named({ kind }: { kind: string }) {
-  return (
-    <p className="mono small muted">
-      <VisibleText text={kind} />
-    </p>
-  );
+  return <VisibleText as="p" className="mono small muted" text={kind} />;
 }
 
 /** No SVG: it can contain scripts, which run when the image is opened on its own. */

@@ -68,11 +68,7 @@ export function DiffView({ text }: { text: string }) {
   const [isWhole, setWhole] = useState(false);
   useFold(folded > 0 || hiddenLines > 0);
   if (files.length === 0) {
-    return (
-      <pre className="code">
-        <VisibleText text={text} />
-      </pre>
-    );
+    return <VisibleText as="pre" className="code" text={text} />;
   }
   const canSplit = width >= MIN_SPLIT_WIDTH;
   let openLines = 0;
@@ -113,11 +109,7 @@ export function DiffView({ text }: { text: string }) {
       {countFolds(
         parts.map((part, at) => {
           if ("text" in part) {
-            return (
-              <pre key={at} className="code">
-                <VisibleText text={part.text} />
-              </pre>
-            );
+            return <VisibleText key={at} as="pre" className="code" text={part.text} />;
           }
           const isOpen = openLines < MAX_OPEN_LINES;
           openLines += part.file.added + part.file.removed;

@@ -25,13 +25,15 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
     <div className="notice bad" role="alert">
       <TriangleAlert size={18} aria-hidden />
       <div className="grow">
-        <p>
-          <VisibleText text={title} />
-        </p>
+        <VisibleText as="p" text={title} />
         {details.filter(Boolean).map((detail) => (
-          <p key={detail} className="small" lang={language === "en" ? undefined : "en"}>
-            <VisibleText text={detail} />
-          </p>
+          <VisibleText
+            key={detail}
+            as="p"
+            className="small"
+            lang={language === "en" ? undefined : "en"}
+            text={detail}
+          />
         ))}
       </div>
       {again ? (

@@ -29,9 +29,5 @@ export function Localized({ text }: { text: LocalizedText }) {
 export function VerdictText({ verdict }: { verdict: Pick<Verdict, "reason" | "key" | "values"> }) {
   const { reason, key = "", values } = verdict;
   const text = useLocalized()({ key, values, text: reason });
-  return (
-    <span lang={text === reason ? "en" : undefined}>
-      <VisibleText text={text} />
-    </span>
-  );
+  return <VisibleText lang={text === reason ? "en" : undefined} text={text} />;
 }

@@ -9,9 +9,7 @@ export function PreviewFacts({ facts = [] }: Pick<Preview, "facts">) {
   return (
     <ul className="notes small">
       {facts.map((fact) => (
-        <li key={fact.text}>
-          <VisibleText text={localized(fact)} />
-        </li>
+        <VisibleText key={fact.text} as="li" text={localized(fact)} />
       ))}
     </ul>
   );

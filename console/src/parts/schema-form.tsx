@@ -100,11 +100,7 @@ function Field(props: FieldTemplateProps) {
 
 /** Written by the author of the tool, for models: in English. */
 function Description({ id, text }: { id: string; text: string }) {
-  return (
-    <p id={id} className="muted small" lang="en">
-      <VisibleText text={text} />
-    </p>
-  );
+  return <VisibleText as="p" id={id} className="muted small" lang="en" text={text} />;
 }
 
 /** Lists and check boxes would show their description above: each field shows its own below. */

@@ -1,5 +1,5 @@
 import Anser from "anser";
-import { Fragment, type ReactNode } from "react";
+import { Fragment, type HTMLAttributes, type ReactNode } from "react";
 
 /** Control characters, soft hyphens, joiners, direction marks, variation selectors, tags and other format characters. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
@@ -9,9 +9,16 @@ const LINE_MARKS: ReadonlyMap<string, string> = new Map([
   ["\t", "⇥"],
 ]);
 
-/** Text with its invisible characters and direction marks shown by name. */
-export function VisibleText({ text }: { text: string }) {
-  return <span dir="ltr">{visibleParts(text)}</span>;
+interface VisibleTextProps extends HTMLAttributes<HTMLElement> {
+  text: string;
+  as?: "code" | "dd" | "del" | "dt" | "ins" | "li" | "p" | "pre" | "span" | "strong" | "td";
+}
+
+/** Text with its invisible characters and direction marks shown by name. The attributes are of an element around it. */
+export function VisibleText({ text, as: Around = "span", ...attributes }: VisibleTextProps) {
+  const shown = <span dir="ltr">{visibleParts(text)}</span>;
+  const isBare = Around === "span" && Object.keys(attributes).length === 0;
+  return isBare ? shown : <Around {...attributes}>{shown}</Around>;
 }
 
 /** The same for a name or a title on one line: line breaks and tabs, which look like blanks there, are shown too. */

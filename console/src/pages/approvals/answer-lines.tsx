@@ -81,9 +81,7 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
         <span className="muted">{titleOf(line.approval) ?? line.approval.toolName}</span>{" "}
         <CallSubject subject={line.approval.subject} />
       </span>
-      <span className="answer-outcome" title={outcome.text}>
-        <VisibleText text={outcome.text} />
-      </span>
+      <VisibleText className="answer-outcome" title={outcome.text} text={outcome.text} />
       <span className="answer-actions">
         {canRevert(line) ? (
           <button className="button small" onClick={() => answers.revert(line)}>
@@ -121,11 +119,7 @@ export function Delivery({ line, onRetry }: { line: AnswerLine | undefined; onRe
     <p className="notice bad" role="alert">
       <CircleAlert size={16} aria-hidden />
       <span className="grow">
-        <strong>{w.unsent}.</strong>{" "}
-        <span lang="en">
-          <VisibleText text={line.problem?.message ?? ""} />
-        </span>{" "}
-        {w.stillOpen}
+        <strong>{w.unsent}.</strong> <VisibleText lang="en" text={line.problem?.message ?? ""} /> {w.stillOpen}
       </span>
       <button type="button" className="button small" onClick={() => onRetry(line.request)}>
         {w.again}

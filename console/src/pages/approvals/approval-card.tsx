@@ -132,9 +132,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
         <RiskBadge level={risk.level} />
         <h2 className="grow card-title">
           {title === undefined ? null : `${title} `}
-          <span className="mono muted">
-            <VisibleText text={toolName} />
-          </span>
+          <VisibleText className="mono muted" text={toolName} />
         </h2>
         {approval.kind ? <KindBadge kind={approval.kind} /> : null}
         {isOpen && approval.waitsUntil !== undefined ? <Countdown until={approval.waitsUntil} what="caller" /> : null}
@@ -153,9 +151,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
               {w.replaces}
               <ul className="notes">
                 {approval.replaces.changes.map((change) => (
-                  <li key={change}>
-                    <VisibleText text={change} />
-                  </li>
+                  <VisibleText key={change} as="li" text={change} />
                 ))}
               </ul>
               <Link href={`/approvals/${encodeURIComponent(approval.replaces.id)}`}>{w.earlier}</Link>
@@ -225,9 +221,7 @@ function Facts({ approval }: { approval: ApprovalInfo }) {
       !questions &&
       !approval.preview?.facts?.some(({ key }) => key === "preview.folder") ? (
         <Fact name={w.folder}>
-          <span className="mono">
-            <VisibleText text={approval.cwd} />
-          </span>
+          <VisibleText className="mono" text={approval.cwd} />
         </Fact>
       ) : null}
     </dl>

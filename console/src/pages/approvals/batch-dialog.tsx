@@ -135,10 +135,7 @@ export function BatchDialog(props: BatchDialogProps) {
           {countsOf(items).map(([tool, count], at) => (
             <span key={tool}>
               {at > 0 ? ", " : null}
-              {count} ×{" "}
-              <span className="mono">
-                <VisibleText text={tool} />
-              </span>
+              {count} × <VisibleText className="mono" text={tool} />
             </span>
           ))}
         </dd>

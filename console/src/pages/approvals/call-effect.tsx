@@ -43,9 +43,7 @@ export function Unseen({ approval: { unseen = "", preview } }: { approval: Appro
       {omitted === undefined ? null : unseenParts.preview}
       {unshown === undefined ? null : unseenParts.effects}
       {omitted === undefined && unshown === undefined ? unseenParts.input : null}
-      <span lang="en">
-        <VisibleText text={unseen} />
-      </span>
+      <VisibleText lang="en" text={unseen} />
     </>
   );
 }
@@ -87,12 +85,8 @@ export function CallEffect({ approval }: { approval: ApprovalInfo }) {
           <h3>{w.replaced}</h3>
           {replacements.map(({ before, after, lines }) => (
             <div key={`${before}\n${after}`} className="replacement mono">
-              <del>
-                <VisibleText text={before} />
-              </del>
-              <ins>
-                <VisibleText text={after} />
-              </ins>
+              <VisibleText as="del" text={before} />
+              <VisibleText as="ins" text={after} />
               <span className="muted small">{w.lines(lines)}</span>
             </div>
           ))}
@@ -143,11 +137,7 @@ function WholePreview({ id }: { id: string }) {
           {w.more(formatNumber(last.next, language), formatNumber(last.total, language))}
         </button>
       )}
-      {missing === undefined ? null : (
-        <p className="notice warn">
-          <VisibleText text={missing} />
-        </p>
-      )}
+      {missing === undefined ? null : <VisibleText as="p" className="notice warn" text={missing} />}
     </>
   );
 }

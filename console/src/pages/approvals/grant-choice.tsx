@@ -147,9 +147,7 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
         {choice(grants.length, true, !offered && grant ? <Sentence grant={grant} /> : w.other)}
       </fieldset>
       {offered ? (
-        <code className="rule-text small">
-          <VisibleText text={rule} />
-        </code>
+        <VisibleText as="code" className="rule-text small" text={rule} />
       ) : (
         <textarea
           ref={box}
@@ -182,11 +180,7 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
 function RuleMeaning({ toolName, effect }: { toolName: string; effect: RuleEffect | undefined }) {
   const w = useWords(words);
   if (effect?.problem !== undefined) {
-    return (
-      <p className="field-error small" role="alert">
-        <VisibleText text={effect.problem} />
-      </p>
-    );
+    return <VisibleText as="p" className="field-error small" role="alert" text={effect.problem} />;
   }
   return (
     <>

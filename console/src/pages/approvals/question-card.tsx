@@ -70,9 +70,7 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
         <Countdown until={question.expiresAt} />
       </header>
       <div className="card-body">
-        <p>
-          <VisibleText text={question.message} />
-        </p>
+        <VisibleText as="p" text={question.message} />
         {url === undefined ? (
           <>
             <SchemaForm
@@ -88,9 +86,7 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
         ) : (
           <>
             <p className="notice warn">{w.page}</p>
-            <p className="mono">
-              <VisibleText text={url} />
-            </p>
+            <VisibleText as="p" className="mono" text={url} />
             {/^https?:/.test(url) ? (
               <a href={url} target="_blank" rel="noreferrer">
                 {w.openPage}

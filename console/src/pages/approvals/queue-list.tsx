@@ -101,9 +101,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
           <span className="cut">
             {item.question ? <>{w.server}: </> : null}
             {title === undefined ? null : <>{title} · </>}
-            <span className="mono">
-              <VisibleText text={toolName} />
-            </span>
+            <VisibleText className="mono" text={toolName} />
             {item.question ? null : (
               <>
                 {" · "}

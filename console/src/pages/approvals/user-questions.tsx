@@ -44,15 +44,11 @@ export function AnsweredQuestions({
         const isEmpty = choices.length === 0 && text === "";
         return (
           <div key={at}>
-            <dt>
-              <VisibleText text={question} />
-            </dt>
+            <VisibleText as="dt" text={question} />
             <dd>
               {isEmpty ? <span className="muted">{w.noAnswer}</span> : null}
               {choices.map((choice) => (
-                <span key={choice} className="badge ok">
-                  <VisibleText text={choice} />
-                </span>
+                <VisibleText key={choice} className="badge ok" text={choice} />
               ))}{" "}
               <VisibleText text={text} />
             </dd>
@@ -177,12 +173,7 @@ function QuestionField(props: {
   return (
     <fieldset className="user-question">
       <legend>
-        {header ? (
-          <span className="badge">
-            <VisibleText text={header} />
-          </span>
-        ) : null}{" "}
-        <VisibleText text={question} />
+        {header ? <VisibleText className="badge" text={header} /> : null} <VisibleText text={question} />
         {multiple && options.length > 0 ? <span className="small muted"> · {w.several}</span> : null}
       </legend>
       {options.map(({ label, description }, at) => (
@@ -194,14 +185,8 @@ function QuestionField(props: {
             onChange={() => props.onChoose(label)}
           />
           <span className="grow">
-            <strong>
-              <VisibleText text={label} />
-            </strong>
-            {description ? (
-              <span className="user-option-note muted">
-                <VisibleText text={description} />
-              </span>
-            ) : null}
+            <VisibleText as="strong" text={label} />
+            {description ? <VisibleText className="user-option-note muted" text={description} /> : null}
           </span>
           {props.hasKeys && at < 9 ? <kbd className="key">{at + 1}</kbd> : null}
         </label>

@@ -108,9 +108,7 @@ function Row({ artifact: { id, session = "", title, version, origin, updatedAt }
     <li>
       <Link href={`/artifacts/${encodeURIComponent(id)}/${encodeURIComponent(session)}`}>
         <span className="row">
-          <strong className="cut">
-            <VisibleText text={title} />
-          </strong>
+          <VisibleText as="strong" className="cut" text={title} />
           <span className="badge">v{version}</span>
           {origin === "output" ? <span className="badge">{w.output}</span> : null}
           <span className="grow cut muted mono">{title === id ? "" : <VisibleText text={id} />}</span>

@@ -206,18 +206,14 @@ function Row({ entry }: { entry: AuditEntry }) {
         <span className="audit-type">{typeName(entry.type)}</span>
         <span className="audit-what">
           {entry.subject ? <CallSubject subject={entry.subject} /> : null}
-          <span className="mono small muted cut">
-            <VisibleText text={entry.toolName} />
-          </span>
+          <VisibleText className="mono small muted cut" text={entry.toolName} />
         </span>
         <span className="audit-badges">
           {entry.risk ? <RiskBadge level={entry.risk} short /> : null}
           {entry.verdict ? <DecisionBadge verdict={entry.verdict} /> : null}
           {entry.errorCode ? <span className="badge bad mono">{entry.errorCode}</span> : null}
         </span>
-        <span className="small muted cut">
-          <VisibleText text={entry.caller.agent ?? entry.caller.user ?? ""} />
-        </span>
+        <VisibleText className="small muted cut" text={entry.caller.agent ?? entry.caller.user ?? ""} />
         <span className="audit-time small muted">
           <time dateTime={new Date(entry.at).toISOString()}>{formatDateTime(entry.at, language)}</time>
           <span className="mono"> #{entry.id}</span>

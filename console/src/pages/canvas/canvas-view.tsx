@@ -91,9 +91,7 @@ function Shown({ surface }: { surface: CanvasSurface }) {
     <section className="stack" aria-label={title}>
       <p className="row">
         <span className="badge">{kind}</span>
-        <strong className="grow cut">
-          <VisibleText text={title} />
-        </strong>
+        <VisibleText as="strong" className="grow cut" text={title} />
         <span className="small muted">
           <TimeAgo at={at} />
         </span>

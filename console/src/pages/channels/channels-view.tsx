@@ -95,9 +95,7 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
         {problem === undefined ? null : (
           <p className="notice warn">
             {language === "zh" ? `${w.incomplete} ` : ""}
-            <span lang="en">
-              <VisibleText text={problem} />
-            </span>
+            <VisibleText lang="en" text={problem} />
           </p>
         )}
         <div className="row">

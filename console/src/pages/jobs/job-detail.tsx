@@ -131,9 +131,7 @@ function JobBody({ job, lines }: { job: JobDetail; lines: readonly JobLogLine[] 
             {job.worker ? (
               <>
                 <dt>{w.worker}</dt>
-                <dd className="mono">
-                  <VisibleText text={job.worker} />
-                </dd>
+                <VisibleText as="dd" className="mono" text={job.worker} />
               </>
             ) : null}
             <dt>{w.caller}</dt>
@@ -218,9 +216,7 @@ function JobLog({ lines, label }: { lines: readonly JobLogLine[]; label: string 
           <time className="muted" dateTime={isoTime(line.at)}>
             {formatClock(line.at, language)}
           </time>
-          <span className={line.note === undefined ? "mono" : "mono muted"}>
-            <VisibleText text={textOf(line)} />
-          </span>
+          <VisibleText className={line.note === undefined ? "mono" : "mono muted"} text={textOf(line)} />
         </div>
       ))}
     </div>

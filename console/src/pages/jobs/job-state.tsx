@@ -62,9 +62,7 @@ export function JobWaitText({ job: { waitsFor } }: { job: JobInfo }) {
       return (
         <span className="row">
           <strong>{w.approval}</strong>
-          <span className="mono">
-            <VisibleText text={waitsFor.toolName} />
-          </span>
+          <VisibleText className="mono" text={waitsFor.toolName} />
           <CallSubject subject={waitsFor.subject} />
           <Link className="button small primary" href={`/approvals/${encodeURIComponent(waitsFor.approvalId)}`}>
             {w.answer}

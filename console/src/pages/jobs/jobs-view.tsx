@@ -153,11 +153,7 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
             <div className="job-more small muted">
               <JobWaitText job={job} />
               <JobProgress job={job} />
-              {job.display ? (
-                <span className="cut">
-                  <VisibleText text={job.display} />
-                </span>
-              ) : null}
+              {job.display ? <VisibleText className="cut" text={job.display} /> : null}
             </div>
           </li>
         ))}
