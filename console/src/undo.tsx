@@ -104,12 +104,7 @@ function OpenDialog({ conflicts, decide }: Question) {
         {conflicts.map(({ path, why, diff, now, restored }) => (
           <section key={path} className="stack" aria-label={path}>
             <p>
-              <strong className="mono">
-                <VisibleText text={path} />
-              </strong>{" "}
-              <span lang="en">
-                <VisibleText text={why} />
-              </span>
+              <VisibleText as="strong" className="mono" text={path} /> <VisibleText lang="en" text={why} />
             </p>
             {now === undefined && restored === undefined ? (
               <Text title={w.later} text={diff === "" ? undefined : diff} />
@@ -139,13 +134,7 @@ function Text({ title, text }: { title: string; text: string | undefined }) {
   return (
     <div className="stack">
       <h3>{title}</h3>
-      {text === undefined ? (
-        <p className="muted">{w.noText}</p>
-      ) : (
-        <pre className="code">
-          <VisibleText text={text} />
-        </pre>
-      )}
+      {text === undefined ? <p className="muted">{w.noText}</p> : <VisibleText as="pre" className="code" text={text} />}
     </div>
   );
 }

@@ -165,21 +165,19 @@ export function AddServer({ onDone }: { onDone: () => void }) {
         <div className="body" role="status">
           {problem ? <Failure error={problem} /> : null}
           <h3>{way === "program" ? w.willRun : w.willReach}</h3>
-          <pre className={`code ${seen.request.sandbox === false ? "mcp-unconfined" : ""}`}>
-            <VisibleText text={seen.preview.launch} />
-          </pre>
+          <VisibleText
+            as="pre"
+            className={`code ${seen.request.sandbox === false ? "mcp-unconfined" : ""}`}
+            text={seen.preview.launch}
+          />
           {seen.preview.replaces === undefined ? null : (
             <>
               <h3>{w.replaces}</h3>
-              <pre className="code">
-                <VisibleText text={seen.preview.replaces} />
-              </pre>
+              <VisibleText as="pre" className="code" text={seen.preview.replaces} />
             </>
           )}
           {seen.preview.notes.map((note) => (
-            <p key={note} className="small">
-              <VisibleText text={note} />
-            </p>
+            <VisibleText key={note} as="p" className="small" text={note} />
           ))}
           <p className="muted">{w.trust}</p>
           <div className="row end">

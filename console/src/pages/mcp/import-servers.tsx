@@ -109,22 +109,16 @@ function ImportSource(props: { source: McpImportSource; request: McpImportReques
           <input type="checkbox" checked={chosen.has(name)} onChange={() => toggle(name)} />
           <span className="stack">
             <span className="row">
-              <strong className="mono">
-                <VisibleText text={name} />
-              </strong>
+              <VisibleText as="strong" className="mono" text={name} />
               {replaces === undefined ? null : <span className="badge warn">{w.replaces}</span>}
               {isDisabled ? <span className="badge">{w.off}</span> : null}
             </span>
-            <pre className="small">
-              <VisibleText text={launch} />
-            </pre>
+            <VisibleText as="pre" className="small" text={launch} />
           </span>
         </label>
       ))}
       {source.notes.map((note) => (
-        <p key={note} className="small muted">
-          <VisibleText text={note} />
-        </p>
+        <VisibleText key={note} as="p" className="small muted" text={note} />
       ))}
       {problem ? <Failure error={problem} /> : null}
       {source.servers.length > 0 ? (

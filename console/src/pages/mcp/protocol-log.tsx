@@ -79,18 +79,14 @@ function Message({ entry }: { entry: McpProtocolEntry }) {
     <details>
       <summary className="row">
         <Arrow size={15} role="img" aria-label={w[direction]} className={direction === "sent" ? "sent" : "received"} />
-        <span className="mono grow cut">
-          <VisibleText text={method ?? "?"} />
-        </span>
+        <VisibleText className="mono grow cut" text={method ?? "?"} />
         <span className={`badge ${kind === "error" ? "bad" : ""}`}>{w.kind[kind]}</span>
         <span className="mono small muted">{durationMs === undefined ? "" : formatDuration(durationMs)}</span>
         <time className="small muted" dateTime={isoTime(at)}>
           {formatClock(at, language)}
         </time>
       </summary>
-      <pre className="code">
-        <VisibleText text={text} />
-      </pre>
+      <VisibleText as="pre" className="code" text={text} />
     </details>
   );
 }

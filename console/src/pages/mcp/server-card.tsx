@@ -160,9 +160,7 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
           </p>
         ) : null}
         {server.launch && (isOpen || server.state === "needs_approval") ? (
-          <pre className="code">
-            <VisibleText text={server.launch} />
-          </pre>
+          <VisibleText as="pre" className="code" text={server.launch} />
         ) : null}
         {isOpen ? (
           <>
@@ -221,9 +219,7 @@ function ServerOutput({ server }: { server: McpServerInfo }) {
   return filled.map(([title, lines]) => (
     <div key={title} className="stack">
       <h3>{title}</h3>
-      <pre className="code">
-        <VisibleText text={lines.join("\n")} />
-      </pre>
+      <VisibleText as="pre" className="code" text={lines.join("\n")} />
     </div>
   ));
 }

@@ -38,12 +38,8 @@ export function ServerContents({ server }: { server: string }) {
         {resources.map(({ uri, title, name, description }) => (
           <li key={uri} className="row">
             <span className="grow">
-              <span className="mono">
-                <VisibleText text={uri} />
-              </span>{" "}
-              <span className="muted small">
-                <VisibleText text={description ?? title ?? name} />
-              </span>
+              <VisibleText className="mono" text={uri} />{" "}
+              <VisibleText className="muted small" text={description ?? title ?? name} />
             </span>
             {mayRead ? (
               <button className="button small" onClick={() => read(uri)}>
@@ -54,24 +50,16 @@ export function ServerContents({ server }: { server: string }) {
         ))}
         {templates.map(({ uriTemplate, title, name }) => (
           <li key={uriTemplate} className="row">
-            <span className="grow mono">
-              <VisibleText text={uriTemplate} />
-            </span>
-            <span className="muted small">
-              <VisibleText text={title ?? name} />
-            </span>
+            <VisibleText className="grow mono" text={uriTemplate} />
+            <VisibleText className="muted small" text={title ?? name} />
             <span className="badge">{w.template}</span>
           </li>
         ))}
         {prompts.map(({ name, description, arguments: given }) => (
           <li key={name} className="row">
             <span className="grow">
-              <span className="mono">
-                <VisibleText text={`${name}(${given.map((each) => each.name).join(", ")})`} />
-              </span>{" "}
-              <span className="muted small">
-                <VisibleText text={description ?? ""} />
-              </span>
+              <VisibleText className="mono" text={`${name}(${given.map((each) => each.name).join(", ")})`} />{" "}
+              <VisibleText className="muted small" text={description ?? ""} />
             </span>
             <span className="badge">{w.prompt}</span>
           </li>

@@ -43,9 +43,7 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
         {lines.length > 0 ? (
           <>
             <p className="small">{w.stderr}</p>
-            <pre>
-              <VisibleText text={lines.join("\n")} />
-            </pre>
+            <VisibleText as="pre" text={lines.join("\n")} />
           </>
         ) : null}
       </div>

@@ -35,13 +35,9 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
           />
           <div className="stack">
             <div className="row">
-              <span className="mono mcp-tool-name">
-                <VisibleText text={tool.name} />
-              </span>
+              <VisibleText className="mono mcp-tool-name" text={tool.name} />
               {tool.title !== undefined && tool.title !== tool.name ? (
-                <strong>
-                  <VisibleText text={tool.title} />
-                </strong>
+                <VisibleText as="strong" text={tool.title} />
               ) : null}
               <AnnotationBadges annotations={tool.annotations ?? {}} isTrusted={server.trusted} />
               {tool.review === "new" ? <span className="muted small">{w.fresh}</span> : null}
@@ -52,11 +48,7 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
                 </Link>
               ) : null}
             </div>
-            {tool.description ? (
-              <p className="small muted">
-                <VisibleText text={tool.description} />
-              </p>
-            ) : null}
+            {tool.description ? <VisibleText as="p" className="small muted" text={tool.description} /> : null}
             {tool.refused ? <p className="field-error small">{tool.refused}</p> : null}
             {tool.review === "changed" ? (
               <div className="stack">

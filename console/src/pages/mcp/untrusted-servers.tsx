@@ -42,14 +42,10 @@ export function UntrustedServers(props: { entries: readonly McpServerEntry[]; ca
         {waiting.map(({ name, what, file, line, digest, canRemove }) => (
           <div key={`${file} ${name}`} className="stack">
             <div className="row">
-              <strong className="mono grow">
-                <VisibleText text={name} />
-              </strong>
+              <VisibleText as="strong" className="mono grow" text={name} />
               <span className="small muted mono">{`${file}${line === undefined ? "" : `:${line}`}`}</span>
             </div>
-            <pre className="code">
-              <VisibleText text={what} />
-            </pre>
+            <VisibleText as="pre" className="code" text={what} />
             {props.canTrust ? (
               <div className="row end">
                 {canRemove ? (

@@ -62,21 +62,15 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
           </p>
         ) : null}
         {(failure?.message ?? problem) !== undefined ? (
-          <p className="field-error pre">
-            <VisibleText text={failure?.message ?? problem ?? ""} />
-          </p>
+          <VisibleText as="p" className="field-error pre" text={failure?.message ?? problem ?? ""} />
         ) : null}
         {repairs.map((repair) => (
-          <p key={repair} className="small muted">
-            <VisibleText text={repair} />
-          </p>
+          <VisibleText key={repair} as="p" className="small muted" text={repair} />
         ))}
         {failure ? null : <JsonView value={input} />}
         <details>
           <summary className="muted">{w.raw}</summary>
-          <pre className="code">
-            <VisibleText text={call.rawText} />
-          </pre>
+          <VisibleText as="pre" className="code" text={call.rawText} />
         </details>
         <RunningCall call={running} />
         {answered.error ? <Failure error={answered.error} /> : null}
@@ -86,9 +80,7 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
               <h3 className="grow">{w.answer}</h3>
               <CopyButton text={answer} />
             </div>
-            <pre className="code">
-              <VisibleText text={answer} />
-            </pre>
+            <VisibleText as="pre" className="code" text={answer} />
           </section>
         )}
       </div>

@@ -142,9 +142,7 @@ function Parsed({ parsed: { calls, text, reasoning, warnings } }: { parsed: Pars
           <div className="grow">
             <strong>{w.warnings}</strong>
             {warnings.map((warning) => (
-              <p key={warning} className="small">
-                <VisibleText text={warning} />
-              </p>
+              <VisibleText key={warning} as="p" className="small" text={warning} />
             ))}
           </div>
         </div>
@@ -173,9 +171,7 @@ function TextPanel({ title, text }: { title: string; text: string }) {
         <h2>{title}</h2>
       </header>
       <div className="body">
-        <pre className="code">
-          <VisibleText text={text} />
-        </pre>
+        <VisibleText as="pre" className="code" text={text} />
       </div>
     </section>
   );

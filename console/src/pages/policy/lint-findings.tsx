@@ -68,9 +68,7 @@ function Finding(props: {
         {finding.rule === undefined ? null : (
           <span className="row">
             {finding.decision === undefined ? null : <DecisionBadge verdict={{ decision: finding.decision }} />}
-            <code className="rule-text">
-              <VisibleText text={finding.rule} />
-            </code>
+            <VisibleText as="code" className="rule-text" text={finding.rule} />
             {origin === undefined ? null : (
               <span className="small muted">{originOf({ origin, line: finding.line })}</span>
             )}

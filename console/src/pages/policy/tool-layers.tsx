@@ -43,18 +43,15 @@ export function ToolLayers({ layers }: { layers: PolicyInfo["layers"] }) {
             <tbody>
               {layers.map(({ origin, profile, allow = [], alsoAllow = [], deny = [] }, at) => (
                 <tr key={at}>
-                  <td className="muted">
-                    <VisibleText text={origin} />
-                  </td>
+                  <VisibleText as="td" className="muted" text={origin} />
                   <td>
                     {profile ? <span className="badge accent">{profile}</span> : null}{" "}
-                    <span className="mono">
-                      <VisibleText text={[...allow, ...alsoAllow].join(", ") || (profile ? "" : w.everything)} />
-                    </span>
+                    <VisibleText
+                      className="mono"
+                      text={[...allow, ...alsoAllow].join(", ") || (profile ? "" : w.everything)}
+                    />
                   </td>
-                  <td className="mono field-error">
-                    <VisibleText text={deny.join(", ")} />
-                  </td>
+                  <VisibleText as="td" className="mono field-error" text={deny.join(", ")} />
                 </tr>
               ))}
             </tbody>

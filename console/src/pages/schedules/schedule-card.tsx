@@ -153,9 +153,7 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
         <>
           <dt>{w.what}</dt>
           <dd className="row">
-            <span className="mono">
-              <VisibleText text={target.toolName} />
-            </span>
+            <VisibleText className="mono" text={target.toolName} />
             {subject ? <CallSubject subject={subject} /> : null}
             {risk ? <RiskBadge level={risk} short /> : null}
           </dd>
@@ -175,11 +173,7 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
           <>
             <RunBadge state={lastRun.state} />
             <TimeAgo at={lastRun.startedAt ?? lastRun.dueAt} />
-            {lastRun.outcome ? (
-              <span className="muted schedule-outcome">
-                <VisibleText text={lastRun.outcome} />
-              </span>
-            ) : null}
+            {lastRun.outcome ? <VisibleText className="muted schedule-outcome" text={lastRun.outcome} /> : null}
             <RunLinks run={lastRun} />
           </>
         ) : (
@@ -191,9 +185,7 @@ function ScheduleFacts({ schedule }: { schedule: ScheduleInfo }) {
       {Object.values(rights).some((right) => right !== undefined) ? (
         <>
           <dt>{w.rights}</dt>
-          <dd className="mono">
-            <VisibleText text={JSON.stringify(rights)} />
-          </dd>
+          <VisibleText as="dd" className="mono" text={JSON.stringify(rights)} />
         </>
       ) : null}
       {upcoming.length > 0 ? (

@@ -144,9 +144,7 @@ function Conversation(props: {
       ))}
       {speaking === "" ? null : (
         <article className="said agent" aria-label={w.speaking}>
-          <p className="words">
-            <VisibleText text={speaking} />
-          </p>
+          <VisibleText as="p" className="words" text={speaking} />
         </article>
       )}
       <div ref={end} className="chat-end" />

@@ -84,18 +84,12 @@ function PartView(props: { part: Part; results: ReadonlyMap<string, ToolResult>;
   const w = useWords(words);
   switch (part.type) {
     case "text":
-      return (
-        <p className="words">
-          <VisibleText text={part.text} />
-        </p>
-      );
+      return <VisibleText as="p" className="words" text={part.text} />;
     case "reasoning":
       return (
         <details>
           <summary className="muted small">{w.thinking}</summary>
-          <p className="words muted">
-            <VisibleText text={part.text} />
-          </p>
+          <VisibleText as="p" className="words muted" text={part.text} />
         </details>
       );
     case "image":
@@ -116,9 +110,7 @@ function CallView(props: {
     <div className="call-line">
       <div className="row">
         <Wrench size={14} aria-hidden />
-        <span className="mono">
-          <VisibleText text={part.name} />
-        </span>
+        <VisibleText className="mono" text={part.name} />
         {isAsked ? <span className="badge warn">{w.asks}</span> : <StatusBadge status={result?.status ?? "running"} />}
         <Link className="small" href={`/work/${encodeURIComponent(part.callId)}`}>
           {w.call}
@@ -140,11 +132,7 @@ function ResultLine({ input, result }: { input: unknown; result: ToolResult }) {
   const asked = Array.isArray(questions) ? questions.map(({ question }) => String(question)) : [];
   return (
     <>
-      {asked.length > 0 ? (
-        <p className="small words">
-          <VisibleText text={asked.join(" ")} />
-        </p>
-      ) : null}
+      {asked.length > 0 ? <VisibleText as="p" className="small words" text={asked.join(" ")} /> : null}
       <p className={isQuestion ? "small words" : "small muted cut"} lang={isQuestion ? undefined : "en"}>
         {isQuestion ? "→ " : null}
         <VisibleText text={result.display} />

@@ -37,9 +37,7 @@ export function SessionQuestions({ session }: { session: AgentSessionInfo }) {
               {others.map(({ approvalId, risk, subject, toolName }) => (
                 <Link key={approvalId} className="session-question" href={addressOf(approvalId)}>
                   <RiskBadge level={risk} short />
-                  <span className="mono small muted">
-                    <VisibleText text={toolName} />
-                  </span>
+                  <VisibleText className="mono small muted" text={toolName} />
                   <CallSubject subject={subject} />
                 </Link>
               ))}

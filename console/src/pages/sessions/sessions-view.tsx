@@ -137,9 +137,11 @@ function SessionRows({ rows }: { rows: readonly TreeRow[] }) {
           {session.questions[0] ? (
             <QuestionLine question={session.questions[0]} href={addressOfSession(session.key)} />
           ) : (
-            <p className="session-last small muted cut">
-              <VisibleText text={session.error ?? session.lastText ?? ""} />
-            </p>
+            <VisibleText
+              as="p"
+              className="session-last small muted cut"
+              text={session.error ?? session.lastText ?? ""}
+            />
           )}
         </li>
       ))}
@@ -153,9 +155,7 @@ function QuestionLine({ question, href }: { question: SessionQuestion; href: str
   return (
     <div className="session-question">
       <RiskBadge level={question.risk} short />
-      <span className="mono small muted">
-        <VisibleText text={question.toolName} />
-      </span>
+      <VisibleText className="mono small muted" text={question.toolName} />
       <CallSubject subject={question.subject} />
       <Link className="button small primary" href={href}>
         {w.answer}

@@ -34,9 +34,7 @@ export function TodoList({ items }: { items: AgentSessionDetail["todos"] }) {
           return (
             <li key={at} className={`todo-${status}`}>
               <Icon size={16} aria-label={w.states[status]} role="img" />
-              <span className="words">
-                <VisibleText text={content} />
-              </span>
+              <VisibleText className="words" text={content} />
             </li>
           );
         })}

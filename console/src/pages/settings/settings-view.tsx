@@ -114,9 +114,7 @@ function BrowserSettings() {
           {session ? (
             <>
               <dt>{w.you}</dt>
-              <dd>
-                <VisibleText text={session.name} />
-              </dd>
+              <VisibleText as="dd" text={session.name} />
               <dt>{w.scopes}</dt>
               <dd className="mono">{session.scopes.join(", ")}</dd>
             </>
@@ -154,15 +152,11 @@ function ServerFacts() {
             <TimeAgo at={data.startedAt} />
           </dd>
           <dt>{w.workspace}</dt>
-          <dd className="mono">
-            <VisibleText text={data.workspace ?? "–"} />
-          </dd>
+          <VisibleText as="dd" className="mono" text={data.workspace ?? "–"} />
           {store ? (
             <>
               <dt>{w.store}</dt>
-              <dd className="mono">
-                <VisibleText text={[store.kind, store.place].filter(Boolean).join(" · ")} />
-              </dd>
+              <VisibleText as="dd" className="mono" text={[store.kind, store.place].filter(Boolean).join(" · ")} />
             </>
           ) : null}
           {sandbox ? (
@@ -185,9 +179,7 @@ function ServerFacts() {
             ) : (
               <ul className="notes">
                 {warnings.map((warning) => (
-                  <li key={warning}>
-                    <VisibleText text={warning} />
-                  </li>
+                  <VisibleText key={warning} as="li" text={warning} />
                 ))}
               </ul>
             )}

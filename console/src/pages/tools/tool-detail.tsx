@@ -42,9 +42,7 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
         {tool.verdict ? <DecisionBadge verdict={tool.verdict} /> : null}
       </header>
       <div className="body">
-        <p>
-          <VisibleText text={short} />
-        </p>
+        <VisibleText as="p" text={short} />
         {tool.verdict ? <Reason verdict={tool.verdict} /> : null}
         {tool.annotations ? (
           <AnnotationBadges annotations={tool.annotations} isTrusted={tool.annotations.isTrusted} />
@@ -52,9 +50,7 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
         {description.long ? (
           <details>
             <summary className="muted">{w.more}</summary>
-            <p className="muted prose" lang="en">
-              <VisibleText text={description.long} />
-            </p>
+            <VisibleText as="p" className="muted prose" lang="en" text={description.long} />
           </details>
         ) : null}
         {notes.length > 0 ? (
@@ -62,9 +58,7 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
             <summary className="muted">{w.notes}</summary>
             <ul className="notes">
               {notes.map((note) => (
-                <li key={note} lang="en">
-                  <VisibleText text={note} />
-                </li>
+                <VisibleText key={note} as="li" lang="en" text={note} />
               ))}
             </ul>
           </details>
@@ -99,11 +93,7 @@ function Reason({ verdict }: { verdict: Verdict }) {
   return (
     <p className="small muted">
       <VerdictText verdict={verdict} />{" "}
-      {verdict.rule === undefined ? null : (
-        <code>
-          <VisibleText text={verdict.rule} />
-        </code>
-      )}
+      {verdict.rule === undefined ? null : <VisibleText as="code" text={verdict.rule} />}
     </p>
   );
 }

@@ -100,15 +100,11 @@ export default function ToolsView() {
                 <li key={one.name}>
                   <Link href={`/tools/${encodeURIComponent(one.name)}${kept}`} aria-current={one.name === chosen}>
                     <span className="row">
-                      <strong className="mono grow cut">
-                        <VisibleText text={one.name} />
-                      </strong>
+                      <VisibleText as="strong" className="mono grow cut" text={one.name} />
                       <KindBadge kind={one.kind} />
                       {one.verdict && one.verdict.decision !== "allow" ? <DecisionBadge verdict={one.verdict} /> : null}
                     </span>
-                    <span className="muted small cut">
-                      <VisibleText text={toolText(one).short} />
-                    </span>
+                    <VisibleText className="muted small cut" text={toolText(one).short} />
                   </Link>
                 </li>
               ))}

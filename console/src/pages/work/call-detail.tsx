@@ -220,9 +220,7 @@ function Facts({ call }: { call: CallDetail }) {
         </>
       ) : null}
       <dt>{w.caller}</dt>
-      <dd>
-        <VisibleText text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody} />
-      </dd>
+      <VisibleText as="dd" text={[caller.user, caller.agent].filter(Boolean).join(" · ") || w.nobody} />
       {caller.session === undefined ? null : (
         <>
           <dt>{w.session}</dt>
@@ -255,9 +253,7 @@ function Facts({ call }: { call: CallDetail }) {
       ) : null}
       <dt>{w.id}</dt>
       <dd className="row">
-        <span className="mono small">
-          <VisibleText text={call.callId} />
-        </span>
+        <VisibleText className="mono small" text={call.callId} />
         <Link className="small" href={`/audit?call=${encodeURIComponent(call.callId)}`}>
           {w.entries}
         </Link>

@@ -88,9 +88,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
                 aria-current={call.callId === callId ? "true" : undefined}
               >
                 <span className="timeline-name" style={{ paddingLeft: `${Math.min(depth, 8) * 16}px` }}>
-                  <span className="mono">
-                    <VisibleText text={call.toolName} />
-                  </span>
+                  <VisibleText className="mono" text={call.toolName} />
                   {call.subject ? <CallSubject subject={call.subject} /> : null}
                 </span>
                 <span className="timeline-track">

@@ -93,9 +93,7 @@ function Facet({ name, facets, filter }: { name: CallFacetName; facets: CallFace
         onClick={() => filter.toggle(name, value)}
         title={value}
       >
-        <span className="cut">
-          <VisibleText text={text(name, value)} />
-        </span>
+        <VisibleText className="cut" text={text(name, value)} />
         <span className="facet-count">{formatNumber(count, language)}</span>
       </button>
     </li>

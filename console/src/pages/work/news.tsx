@@ -15,9 +15,7 @@ export function News({ actions: { news, redo } }: { actions: CallActions }) {
       {news ? (
         <p className={`notice ${news.isProblem ? "bad" : "ok"}`}>
           <Icon size={17} aria-hidden />
-          <span className="grow">
-            <VisibleText text={news.text} />
-          </span>
+          <VisibleText className="grow" text={news.text} />
           {news.undoId === undefined ? null : (
             <button className="button small" onClick={() => redo(news.undoId ?? "")}>
               <Redo2 size={14} aria-hidden /> {w.redo}

@@ -81,9 +81,7 @@ function Change({ change }: { change: ChangeInfo }) {
   return (
     <div className="stack">
       <p className="row">
-        <span className="mono grow">
-          <VisibleText text={change.to ? `${change.path} → ${change.to}` : change.path} />
-        </span>
+        <VisibleText className="mono grow" text={change.to ? `${change.path} → ${change.to}` : change.path} />
         <span className="badge">{w.kinds[change.kind] ?? change.kind}</span>
         <span className={change.state === "undone" ? "badge ok" : "badge"}>{w.states[change.state]}</span>
       </p>

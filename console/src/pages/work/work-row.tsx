@@ -49,9 +49,7 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
         <span className="work-subject">
           {call.subject ? <CallSubject subject={call.subject} /> : <VisibleText text={call.display ?? call.callId} />}
         </span>
-        <span className="work-tool mono cut">
-          <VisibleText text={call.toolName} />
-        </span>
+        <VisibleText className="work-tool mono cut" text={call.toolName} />
       </Link>
       <span className="work-caller">
         <span className="cut" title={[caller.user, caller.agent].filter(Boolean).join(" · ")}>
