@@ -11,6 +11,7 @@ import { formatDateTime, formatDuration, formatNumber } from "../../parts/format
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -142,14 +143,9 @@ function EntryFacts({ entry }: { entry: AuditEntry }) {
         </div>
       </section>
       {entry.input === undefined ? null : (
-        <section className="panel">
-          <header>
-            <h2>{w.input}</h2>
-          </header>
-          <div className="body">
-            <JsonView value={entry.input} />
-          </div>
-        </section>
+        <Panel title={w.input}>
+          <JsonView value={entry.input} />
+        </Panel>
       )}
       <details>
         <summary className="muted">{w.raw}</summary>

@@ -10,6 +10,7 @@ import { countOf, formatClock, formatDuration, isoTime } from "../../parts/forma
 import { JsonView } from "../../parts/json-view.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -162,31 +163,16 @@ function JobBody({ job, lines }: { job: JobDetail; lines: readonly JobLogLine[] 
           </dl>
         </div>
       </section>
-      <section className="panel" aria-label={w.log}>
-        <header>
-          <h2>{w.log}</h2>
-        </header>
-        <div className="body">
-          {lines.length === 0 ? <p className="muted">{w.silent}</p> : <JobLog lines={lines} label={w.log} />}
-        </div>
-      </section>
-      <section className="panel">
-        <header>
-          <h2>{w.input}</h2>
-        </header>
-        <div className="body">
-          <JsonView value={job.input} />
-        </div>
-      </section>
+      <Panel title={w.log}>
+        {lines.length === 0 ? <p className="muted">{w.silent}</p> : <JobLog lines={lines} label={w.log} />}
+      </Panel>
+      <Panel title={w.input}>
+        <JsonView value={job.input} />
+      </Panel>
       {job.result ? (
-        <section className="panel">
-          <header>
-            <h2>{w.result}</h2>
-          </header>
-          <div className="body">
-            <ResultView result={job.result} />
-          </div>
-        </section>
+        <Panel title={w.result}>
+          <ResultView result={job.result} />
+        </Panel>
       ) : null}
     </>
   );

@@ -4,6 +4,7 @@ import type { McpServerPreview, McpServerRequest } from "../../../../src/contrac
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { splitWords } from "./split-words.ts";
@@ -79,9 +80,10 @@ export function AddServer({ onDone }: { onDone: () => void }) {
       .finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
   };
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
+    <Panel
+      title={w.title}
+      isBare
+      actions={
         <Tabs
           label={w.way}
           tabs={[
@@ -94,7 +96,8 @@ export function AddServer({ onDone }: { onDone: () => void }) {
             setSeen(undefined);
           }}
         />
-      </header>
+      }
+    >
       {/* Hidden, not removed: what was entered stays. */}
       <form className="body stack mcp-form" hidden={seen !== undefined} onSubmit={look}>
         {problem ? <Failure error={problem} /> : null}
@@ -190,7 +193,7 @@ export function AddServer({ onDone }: { onDone: () => void }) {
           </div>
         </div>
       ) : null}
-    </section>
+    </Panel>
   );
 }
 

@@ -3,6 +3,7 @@ import { clientConfig, MCP_CLIENTS, type McpClientName } from "../../../../src/m
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 
 const words = defineWords({
@@ -42,43 +43,42 @@ export function ConnectClients() {
   const url = new URL("mcp", document.baseURI).href;
   const { file, text, link, tokenVariable } = clientConfig(client, way === "pipes" ? { command } : { url }) ?? {};
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
+    <Panel
+      title={w.title}
+      actions={
         <Tabs
           label={w.client}
           tabs={Object.entries(MCP_CLIENTS) as [McpClientName, string][]}
           chosen={client}
           onChoose={setClient}
         />
-      </header>
-      <div className="body">
-        {way === "pipes" ? <p className="muted">{w.lead}</p> : null}
-        <div className="row">
-          <Tabs
-            label={w.way}
-            tabs={[
-              ["pipes", w.pipes],
-              ["http", w.http],
-            ]}
-            chosen={way}
-            onChoose={setWay}
-          />
-          <span className="muted small grow">
-            {file === undefined ? "" : w.where} <span className="mono">{file ?? ""}</span>
-          </span>
-          {link === undefined ? null : (
-            <a className="button small" href={link}>
-              {w.add}
-            </a>
-          )}
-          {text === undefined ? null : <CopyButton text={text} />}
-        </div>
-        {text === undefined ? <p>{w.none}</p> : <pre className="code">{text}</pre>}
-        {way === "http" && text !== undefined ? (
-          <p className="small muted">{tokenVariable === undefined ? w.token : w.variable}</p>
-        ) : null}
+      }
+    >
+      {way === "pipes" ? <p className="muted">{w.lead}</p> : null}
+      <div className="row">
+        <Tabs
+          label={w.way}
+          tabs={[
+            ["pipes", w.pipes],
+            ["http", w.http],
+          ]}
+          chosen={way}
+          onChoose={setWay}
+        />
+        <span className="muted small grow">
+          {file === undefined ? "" : w.where} <span className="mono">{file ?? ""}</span>
+        </span>
+        {link === undefined ? null : (
+          <a className="button small" href={link}>
+            {w.add}
+          </a>
+        )}
+        {text === undefined ? null : <CopyButton text={text} />}
       </div>
-    </section>
+      {text === undefined ? <p>{w.none}</p> : <pre className="code">{text}</pre>}
+      {way === "http" && text !== undefined ? (
+        <p className="small muted">{tokenVariable === undefined ? w.token : w.variable}</p>
+      ) : null}
+    </Panel>
   );
 }

@@ -5,6 +5,7 @@ import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -39,44 +40,43 @@ export function ImportServers({ onDone }: { onDone: () => void }) {
     api.mcp.importPreview(request).then((source) => setPasted({ request, source }), setProblem);
   };
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
+    <Panel
+      title={w.title}
+      actions={
         <button className="button small" onClick={onDone}>
           {w.cancel}
         </button>
-      </header>
-      <div className="body">
-        <p className="muted">{w.lead}</p>
-        <Loaded query={query}>
-          {({ items }) => (
-            <>
-              {items.length === 0 ? <p>{w.none}</p> : null}
-              {items.map((source) => (
-                <ImportSource key={source.file} source={source} request={{ file: source.file }} onDone={onDone} />
-              ))}
-            </>
-          )}
-        </Loaded>
-        <label className="stack">
-          {w.paste}
-          <textarea
-            className="textarea"
-            spellCheck={false}
-            value={text}
-            onChange={({ target }) => setText(target.value)}
-            placeholder='{ "mcpServers": { … } }'
-          />
-        </label>
-        <div className="row end">
-          <button className="button" disabled={text.trim() === ""} onClick={read}>
-            {w.read}
-          </button>
-        </div>
-        {problem ? <Failure error={problem} /> : null}
-        {pasted ? <ImportSource source={pasted.source} request={pasted.request} onDone={onDone} /> : null}
+      }
+    >
+      <p className="muted">{w.lead}</p>
+      <Loaded query={query}>
+        {({ items }) => (
+          <>
+            {items.length === 0 ? <p>{w.none}</p> : null}
+            {items.map((source) => (
+              <ImportSource key={source.file} source={source} request={{ file: source.file }} onDone={onDone} />
+            ))}
+          </>
+        )}
+      </Loaded>
+      <label className="stack">
+        {w.paste}
+        <textarea
+          className="textarea"
+          spellCheck={false}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          placeholder='{ "mcpServers": { … } }'
+        />
+      </label>
+      <div className="row end">
+        <button className="button" disabled={text.trim() === ""} onClick={read}>
+          {w.read}
+        </button>
       </div>
-    </section>
+      {problem ? <Failure error={problem} /> : null}
+      {pasted ? <ImportSource source={pasted.source} request={pasted.request} onDone={onDone} /> : null}
+    </Panel>
   );
 }
 

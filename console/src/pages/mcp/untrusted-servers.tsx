@@ -4,6 +4,7 @@ import type { McpServerEntry } from "../../../../src/contracts/mcp.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -31,36 +32,31 @@ export function UntrustedServers(props: { entries: readonly McpServerEntry[]; ca
     doing.catch(setProblem).finally(() => void queries.invalidateQueries({ queryKey: ["mcp"] }));
   };
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2>{w.title}</h2>
-      </header>
-      <div className="body">
-        <p className="muted">{w.lead}</p>
-        {props.canTrust ? null : <p className="muted">{w.terminal}</p>}
-        {problem ? <Failure error={problem} /> : null}
-        {waiting.map(({ name, what, file, line, digest, canRemove }) => (
-          <div key={`${file} ${name}`} className="stack">
-            <div className="row">
-              <VisibleText as="strong" className="mono grow" text={name} />
-              <span className="small muted mono">{`${file}${line === undefined ? "" : `:${line}`}`}</span>
-            </div>
-            <VisibleText as="pre" className="code" text={what} />
-            {props.canTrust ? (
-              <div className="row end">
-                {canRemove ? (
-                  <button className="button small danger" onClick={() => act(api.mcp.remove(name))}>
-                    <Trash2 size={14} aria-hidden /> {w.remove}
-                  </button>
-                ) : null}
-                <button className="button small primary" onClick={() => act(api.mcp.trust(name, { digest }))}>
-                  <ShieldCheck size={14} aria-hidden /> {w.trust}
-                </button>
-              </div>
-            ) : null}
+    <Panel title={w.title}>
+      <p className="muted">{w.lead}</p>
+      {props.canTrust ? null : <p className="muted">{w.terminal}</p>}
+      {problem ? <Failure error={problem} /> : null}
+      {waiting.map(({ name, what, file, line, digest, canRemove }) => (
+        <div key={`${file} ${name}`} className="stack">
+          <div className="row">
+            <VisibleText as="strong" className="mono grow" text={name} />
+            <span className="small muted mono">{`${file}${line === undefined ? "" : `:${line}`}`}</span>
           </div>
-        ))}
-      </div>
-    </section>
+          <VisibleText as="pre" className="code" text={what} />
+          {props.canTrust ? (
+            <div className="row end">
+              {canRemove ? (
+                <button className="button small danger" onClick={() => act(api.mcp.remove(name))}>
+                  <Trash2 size={14} aria-hidden /> {w.remove}
+                </button>
+              ) : null}
+              <button className="button small primary" onClick={() => act(api.mcp.trust(name, { digest }))}>
+                <ShieldCheck size={14} aria-hidden /> {w.trust}
+              </button>
+            </div>
+          ) : null}
+        </div>
+      ))}
+    </Panel>
   );
 }

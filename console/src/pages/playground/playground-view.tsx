@@ -9,6 +9,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { PlayedCall } from "./played-call.tsx";
 
@@ -166,13 +167,8 @@ function Parsed({ parsed: { calls, text, reasoning, warnings } }: { parsed: Pars
 function TextPanel({ title, text }: { title: string; text: string }) {
   if (text.trim() === "") return null;
   return (
-    <section className="panel" aria-label={title}>
-      <header>
-        <h2>{title}</h2>
-      </header>
-      <div className="body">
-        <VisibleText as="pre" className="code" text={text} />
-      </div>
-    </section>
+    <Panel title={title}>
+      <VisibleText as="pre" className="code" text={text} />
+    </Panel>
   );
 }

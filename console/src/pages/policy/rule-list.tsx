@@ -9,6 +9,7 @@ import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
+import { Panel } from "../../parts/panel.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
@@ -67,11 +68,11 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
       `${rule} ${origin}`.toLowerCase().includes(text.toLowerCase()),
   );
   return (
-    <section className="panel" aria-label={w.rules}>
-      <header>
-        <h2 className="grow">{w.rules}</h2>
-        <SearchBox className="rule-search" label={w.search} value={text} onChange={(q) => choose({ q })} />
-      </header>
+    <Panel
+      title={w.rules}
+      isBare
+      actions={<SearchBox className="rule-search" label={w.search} value={text} onChange={(q) => choose({ q })} />}
+    >
       {search.get("add") === "yes" && canChange ? (
         <RuleForm
           label={w.add}
@@ -109,7 +110,7 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
           </ul>
         </>
       )}
-    </section>
+    </Panel>
   );
 }
 

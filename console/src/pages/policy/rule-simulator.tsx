@@ -8,6 +8,7 @@ import { DecisionBadge } from "../../parts/badges.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
+import { Panel } from "../../parts/panel.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { RuleFields } from "./rule-form.tsx";
 
@@ -76,11 +77,7 @@ export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
     setRun({ state: "cancelled" });
   };
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
-        <span className="small muted">{w.lead}</span>
-      </header>
+    <Panel title={w.title} isBare actions={<span className="small muted">{w.lead}</span>}>
       <form className="body" onSubmit={submit}>
         <div className="row simulate-row">
           <select
@@ -119,7 +116,7 @@ export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
         {problem ? <Failure error={problem} /> : null}
         {run ? <Outcome run={run} /> : null}
       </form>
-    </section>
+    </Panel>
   );
 }
 

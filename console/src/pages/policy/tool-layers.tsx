@@ -2,6 +2,7 @@ import { Layers } from "lucide-react";
 import type { PolicyInfo } from "../../../../src/contracts/policy.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { Empty } from "../../parts/empty.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -21,11 +22,7 @@ const words = defineWords({
 export function ToolLayers({ layers }: { layers: PolicyInfo["layers"] }) {
   const w = useWords(words);
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
-        <span className="small muted">{w.lead}</span>
-      </header>
+    <Panel title={w.title} isBare actions={<span className="small muted">{w.lead}</span>}>
       {layers.length === 0 ? (
         <Empty icon={Layers} title={w.none}>
           <p>{w.noneLead}</p>
@@ -58,6 +55,6 @@ export function ToolLayers({ layers }: { layers: PolicyInfo["layers"] }) {
           </table>
         </div>
       )}
-    </section>
+    </Panel>
   );
 }

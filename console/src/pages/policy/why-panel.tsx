@@ -6,6 +6,7 @@ import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Localized } from "../../parts/localized.tsx";
+import { Panel } from "../../parts/panel.tsx";
 
 const words = defineWords({
   title: ["What would happen to this call, and why?", "这次调用会怎样，为什么？"],
@@ -79,11 +80,7 @@ export function WhyPanel() {
     explain(sample);
   };
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
-        <span className="small muted">{w.lead}</span>
-      </header>
+    <Panel title={w.title} isBare actions={<span className="small muted">{w.lead}</span>}>
       <form className="body" onSubmit={submit}>
         <label className="stack why-past">
           <span className="small muted">{w.past}</span>
@@ -146,7 +143,7 @@ export function WhyPanel() {
         {problem ? <Failure error={problem} /> : null}
         {explained ? <Answer explained={explained} /> : null}
       </form>
-    </section>
+    </Panel>
   );
 }
 

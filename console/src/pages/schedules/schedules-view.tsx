@@ -7,6 +7,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useRowKeys } from "../../parts/use-row-keys.ts";
 import { useScope } from "../../use-scope.ts";
@@ -69,10 +70,7 @@ export default function SchedulesView() {
       }
     >
       {isAdding ? (
-        <section className="panel" aria-label={w.add}>
-          <header>
-            <h2>{w.add}</h2>
-          </header>
+        <Panel title={w.add} isBare>
           <ScheduleForm
             saveText={w.save}
             onCancel={() => setSearch({})}
@@ -82,7 +80,7 @@ export default function SchedulesView() {
               void queries.invalidateQueries({ queryKey: ["schedules"] });
             }}
           />
-        </section>
+        </Panel>
       ) : null}
       <Loaded query={query}>
         {({ items, status }) => {

@@ -1,6 +1,7 @@
 import { Circle, CircleCheck, CircleDashed, CircleDot } from "lucide-react";
 import type { AgentSessionDetail } from "../../../../src/contracts/sessions.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 
 const words = defineWords({
@@ -23,11 +24,7 @@ export function TodoList({ items }: { items: AgentSessionDetail["todos"] }) {
   const counted = items.filter(({ status }) => status !== "cancelled");
   const done = counted.filter(({ status }) => status === "completed").length;
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
-        <span className="small muted">{w.done(done, counted.length)}</span>
-      </header>
+    <Panel title={w.title} isBare actions={<span className="small muted">{w.done(done, counted.length)}</span>}>
       <ol className="todo-list">
         {items.map(({ content, status }, at) => {
           const Icon = ICONS[status];
@@ -39,6 +36,6 @@ export function TodoList({ items }: { items: AgentSessionDetail["todos"] }) {
           );
         })}
       </ol>
-    </section>
+    </Panel>
   );
 }

@@ -3,6 +3,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -64,72 +65,71 @@ function BrowserSettings() {
   const [alerts, setAlerts] = useAlertSetting();
   const session = useApi("session", "show", []).data;
   return (
-    <section className="panel" aria-label={w.browser}>
-      <header>
-        <h2 className="grow">{w.browser}</h2>
+    <Panel
+      title={w.browser}
+      actions={
         <button className="button small" onClick={() => void signOut()}>
           <LogOut size={14} aria-hidden /> {w.signOut}
         </button>
-      </header>
-      <div className="body">
-        <dl className="facts settings">
-          <dt>{w.language}</dt>
-          <dd>
-            <Tabs
-              label={w.language}
-              tabs={[
-                ["en", "English"],
-                ["zh", "中文"],
-              ]}
-              chosen={language}
-              onChoose={choose}
-            />
-          </dd>
-          <dt>{w.theme}</dt>
-          <dd>
-            <Tabs
-              label={w.theme}
-              tabs={[
-                ["system", w.themes.system],
-                ["light", w.themes.light],
-                ["dark", w.themes.dark],
-              ]}
-              chosen={theme}
-              onChoose={setTheme}
-            />
-          </dd>
-          <dt>{w.alerts}</dt>
-          <dd>
-            <Tabs
-              label={w.alerts}
-              tabs={[
-                ["off", w.alertChoices.off],
-                ["plain", w.alertChoices.plain],
-                ["details", w.alertChoices.details],
-              ]}
-              chosen={alerts}
-              onChoose={(setting) => void setAlerts(setting)}
-            />
-          </dd>
-          {session ? (
-            <>
-              <dt>{w.you}</dt>
-              <VisibleText as="dd" text={session.name} />
-              <dt>{w.scopes}</dt>
-              <dd className="mono">{session.scopes.join(", ")}</dd>
-            </>
-          ) : null}
-          {session?.expiresAt === undefined ? null : (
-            <>
-              <dt>{w.until}</dt>
-              <dd>
-                <TimeAgo at={session.expiresAt} />
-              </dd>
-            </>
-          )}
-        </dl>
-      </div>
-    </section>
+      }
+    >
+      <dl className="facts settings">
+        <dt>{w.language}</dt>
+        <dd>
+          <Tabs
+            label={w.language}
+            tabs={[
+              ["en", "English"],
+              ["zh", "中文"],
+            ]}
+            chosen={language}
+            onChoose={choose}
+          />
+        </dd>
+        <dt>{w.theme}</dt>
+        <dd>
+          <Tabs
+            label={w.theme}
+            tabs={[
+              ["system", w.themes.system],
+              ["light", w.themes.light],
+              ["dark", w.themes.dark],
+            ]}
+            chosen={theme}
+            onChoose={setTheme}
+          />
+        </dd>
+        <dt>{w.alerts}</dt>
+        <dd>
+          <Tabs
+            label={w.alerts}
+            tabs={[
+              ["off", w.alertChoices.off],
+              ["plain", w.alertChoices.plain],
+              ["details", w.alertChoices.details],
+            ]}
+            chosen={alerts}
+            onChoose={(setting) => void setAlerts(setting)}
+          />
+        </dd>
+        {session ? (
+          <>
+            <dt>{w.you}</dt>
+            <VisibleText as="dd" text={session.name} />
+            <dt>{w.scopes}</dt>
+            <dd className="mono">{session.scopes.join(", ")}</dd>
+          </>
+        ) : null}
+        {session?.expiresAt === undefined ? null : (
+          <>
+            <dt>{w.until}</dt>
+            <dd>
+              <TimeAgo at={session.expiresAt} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </Panel>
   );
 }
 
@@ -140,52 +140,46 @@ function ServerFacts() {
   if (!data) return <Loaded query={query}>{() => null}</Loaded>;
   const { store, sandbox, load, warnings } = data;
   return (
-    <section className="panel" aria-label={w.server}>
-      <header>
-        <h2 className="grow">{w.server}</h2>
-        <span className="muted mono">v{data.version}</span>
-      </header>
-      <div className="body">
-        <dl className="facts settings">
-          <dt>{w.started}</dt>
-          <dd>
-            <TimeAgo at={data.startedAt} />
-          </dd>
-          <dt>{w.workspace}</dt>
-          <VisibleText as="dd" className="mono" text={data.workspace ?? "–"} />
-          {store ? (
-            <>
-              <dt>{w.store}</dt>
-              <VisibleText as="dd" className="mono" text={[store.kind, store.place].filter(Boolean).join(" · ")} />
-            </>
-          ) : null}
-          {sandbox ? (
-            <>
-              <dt>{w.sandbox}</dt>
-              <dd>
-                <span className={sandbox.enforced ? "badge ok" : "badge warn"}>
-                  {sandbox.enforced ? w.enforced(sandbox.kind) : w.notEnforced(sandbox.kind)}
-                </span>
-                {sandbox.reason ? <p className="small muted">{sandbox.reason}</p> : null}
-              </dd>
-            </>
-          ) : null}
-          <dt>{w.load}</dt>
-          <dd>{w.loadText(load.running, load.waiting)}</dd>
-          <dt>{w.warnings}</dt>
-          <dd>
-            {warnings.length === 0 ? (
-              w.noWarnings
-            ) : (
-              <ul className="notes">
-                {warnings.map((warning) => (
-                  <VisibleText key={warning} as="li" text={warning} />
-                ))}
-              </ul>
-            )}
-          </dd>
-        </dl>
-      </div>
-    </section>
+    <Panel title={w.server} actions={<span className="muted mono">v{data.version}</span>}>
+      <dl className="facts settings">
+        <dt>{w.started}</dt>
+        <dd>
+          <TimeAgo at={data.startedAt} />
+        </dd>
+        <dt>{w.workspace}</dt>
+        <VisibleText as="dd" className="mono" text={data.workspace ?? "–"} />
+        {store ? (
+          <>
+            <dt>{w.store}</dt>
+            <VisibleText as="dd" className="mono" text={[store.kind, store.place].filter(Boolean).join(" · ")} />
+          </>
+        ) : null}
+        {sandbox ? (
+          <>
+            <dt>{w.sandbox}</dt>
+            <dd>
+              <span className={sandbox.enforced ? "badge ok" : "badge warn"}>
+                {sandbox.enforced ? w.enforced(sandbox.kind) : w.notEnforced(sandbox.kind)}
+              </span>
+              {sandbox.reason ? <p className="small muted">{sandbox.reason}</p> : null}
+            </dd>
+          </>
+        ) : null}
+        <dt>{w.load}</dt>
+        <dd>{w.loadText(load.running, load.waiting)}</dd>
+        <dt>{w.warnings}</dt>
+        <dd>
+          {warnings.length === 0 ? (
+            w.noWarnings
+          ) : (
+            <ul className="notes">
+              {warnings.map((warning) => (
+                <VisibleText key={warning} as="li" text={warning} />
+              ))}
+            </ul>
+          )}
+        </dd>
+      </dl>
+    </Panel>
   );
 }

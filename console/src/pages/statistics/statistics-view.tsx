@@ -8,6 +8,7 @@ import { Empty } from "../../parts/empty.tsx";
 import { countOf, formatDuration, formatNumber } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { axisDuration, TimeChart } from "./time-chart.tsx";
@@ -135,16 +136,13 @@ function Charts({ data }: { data: StatisticsInfo }) {
   return (
     <div className="charts statistics-charts">
       {charts.map(({ title, unit, series }) => (
-        <section key={title} className="panel">
-          <header>
-            <h2>{title}</h2>
-          </header>
+        <Panel key={title} title={title} isBare>
           {series.length === 0 ? (
             <p className="empty">{w.noWait}</p>
           ) : (
             <TimeChart label={title} times={times} unit={unit} series={series} />
           )}
-        </section>
+        </Panel>
       ))}
     </div>
   );

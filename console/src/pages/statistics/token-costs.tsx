@@ -3,6 +3,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
+import { Panel } from "../../parts/panel.tsx";
 
 const words = defineWords({
   title: ["What tools cost the context", "工具占用的上下文"],
@@ -40,10 +41,7 @@ export function TokenCosts({ from, to }: { from: number; to: number }) {
   const shown = data.tools.filter(({ isShown }) => isShown).length;
   const rows = isWhole ? data.tools : data.tools.slice(0, FIRST);
   return (
-    <section className="panel scroll-x">
-      <header>
-        <h2>{w.title}</h2>
-      </header>
+    <Panel className="scroll-x" title={w.title} isBare>
       <div className="body">
         <p className="small muted">
           {w.shown}: {shown} / {data.tools.length}, {formatNumber(data.shownTokens, language)} {w.tokens}. {w.all}:{" "}
@@ -82,6 +80,6 @@ export function TokenCosts({ from, to }: { from: number; to: number }) {
           </button>
         </div>
       ) : null}
-    </section>
+    </Panel>
   );
 }

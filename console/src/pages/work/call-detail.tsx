@@ -16,6 +16,7 @@ import { RiskBadge } from "../../parts/risk-badge.tsx";
 import { TimeAgo } from "../../parts/time-ago.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { VerdictText } from "../../parts/localized.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { TerminalText, VisibleText } from "../../parts/visible-text.tsx";
 import { callPath, useAnswerable, useCallActions } from "./call-actions.ts";
 import { CallState } from "./call-state.tsx";
@@ -144,36 +145,20 @@ function Detail({ call }: { call: CallDetail }) {
         <UndoChanges callId={callId} onUndone={() => void queries.invalidateQueries()} />
       )}
       {tree.data ? <CallTimeline tree={tree.data} callId={callId} /> : null}
-      <section className="panel">
-        <header>
-          <h2 className="grow">{w.input}</h2>
-          <CopyAs toolName={call.toolName} input={call.input ?? {}} />
-        </header>
-        <div className="body">
-          {call.input === undefined ? <p className="muted">{w.noInput}</p> : <JsonView value={call.input} />}
-        </div>
-      </section>
+      <Panel title={w.input} actions={<CopyAs toolName={call.toolName} input={call.input ?? {}} />}>
+        {call.input === undefined ? <p className="muted">{w.noInput}</p> : <JsonView value={call.input} />}
+      </Panel>
       {call.result === undefined && output.length > 0 ? (
-        <section className="panel">
-          <header>
-            <h2>{w.updates}</h2>
-          </header>
-          <div className="body">
-            <pre className="code output">
-              <TerminalText text={output.join("")} />
-            </pre>
-          </div>
-        </section>
+        <Panel title={w.updates}>
+          <pre className="code output">
+            <TerminalText text={output.join("")} />
+          </pre>
+        </Panel>
       ) : null}
       {call.result ? (
-        <section className="panel">
-          <header>
-            <h2>{w.result}</h2>
-          </header>
-          <div className="body">
-            <ResultView result={call.result} isOfPage />
-          </div>
-        </section>
+        <Panel title={w.result}>
+          <ResultView result={call.result} isOfPage />
+        </Panel>
       ) : null}
     </>
   );

@@ -4,6 +4,7 @@ import type { CallInfo, CallTree } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDuration } from "../../parts/format.ts";
+import { Panel } from "../../parts/panel.tsx";
 import { useMedia } from "../../parts/use-media.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { callPath } from "./call-actions.ts";
@@ -52,21 +53,26 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
   const length = Math.max(1, at(end));
   const percent = (value: number): string => `${(value / length) * 100}%`;
   return (
-    <section className="panel timeline" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
-        {(["waiting", "queued", "running"] as const).map((name) => (
-          <span key={name} className={`timeline-legend ${name}`}>
-            {w.parts[name]}
-          </span>
-        ))}
-        {parts.some(({ name }) => name === "waiting") ? (
-          <label className="row small">
-            <input type="checkbox" checked={isShort} onChange={({ target }) => setShort(target.checked)} />
-            {w.skip}
-          </label>
-        ) : null}
-      </header>
+    <Panel
+      className="timeline"
+      title={w.title}
+      isBare
+      actions={
+        <>
+          {(["waiting", "queued", "running"] as const).map((name) => (
+            <span key={name} className={`timeline-legend ${name}`}>
+              {w.parts[name]}
+            </span>
+          ))}
+          {parts.some(({ name }) => name === "waiting") ? (
+            <label className="row small">
+              <input type="checkbox" checked={isShort} onChange={({ target }) => setShort(target.checked)} />
+              {w.skip}
+            </label>
+          ) : null}
+        </>
+      }
+    >
       <div className="timeline-body">
         <div className="timeline-row timeline-axis" aria-hidden>
           <span />
@@ -117,7 +123,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
         </ol>
         {tree.isPartial ? <p className="small muted">{w.partial}</p> : null}
       </div>
-    </section>
+    </Panel>
   );
 }
 

@@ -5,6 +5,7 @@ import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { redo, undo } from "../../undo.tsx";
 import { NextStep } from "../welcome/next-step.tsx";
@@ -45,33 +46,34 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
   };
   if (changes.length === 0) return null;
   return (
-    <section className="panel" aria-label={w.title}>
-      <header>
-        <h2 className="grow">{w.title}</h2>
-        {canUndo ? (
-          <button className="button" onClick={() => follow(undo({ call: callId }), w.undone)}>
-            <Undo2 size={15} aria-hidden /> {w.undo}
-          </button>
-        ) : null}
-        {undoId === undefined ? null : (
-          <button className="button" onClick={() => follow(redo(undoId), w.redone)}>
-            <Redo2 size={15} aria-hidden /> {w.redo}
-          </button>
-        )}
-      </header>
-      <div className="body">
-        {news === "" ? null : (
-          <p className="notice ok" role="status">
-            {news}
-          </p>
-        )}
-        {canUndo ? null : <NextStep />}
-        {problem ? <Failure error={problem} /> : null}
-        {changes.map((change) => (
-          <Change key={change.id} change={change} />
-        ))}
-      </div>
-    </section>
+    <Panel
+      title={w.title}
+      actions={
+        <>
+          {canUndo ? (
+            <button className="button" onClick={() => follow(undo({ call: callId }), w.undone)}>
+              <Undo2 size={15} aria-hidden /> {w.undo}
+            </button>
+          ) : null}
+          {undoId === undefined ? null : (
+            <button className="button" onClick={() => follow(redo(undoId), w.redone)}>
+              <Redo2 size={15} aria-hidden /> {w.redo}
+            </button>
+          )}
+        </>
+      }
+    >
+      {news === "" ? null : (
+        <p className="notice ok" role="status">
+          {news}
+        </p>
+      )}
+      {canUndo ? null : <NextStep />}
+      {problem ? <Failure error={problem} /> : null}
+      {changes.map((change) => (
+        <Change key={change.id} change={change} />
+      ))}
+    </Panel>
   );
 }
 
