@@ -2,6 +2,7 @@ import { Check, OctagonAlert, X } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { ApprovalAnswerRequest, ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
@@ -148,18 +149,19 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
           {isDangerous ? w.allowMore : w.allow} <kbd className="key">y</kbd>
         </button>
         {(["session", "always"] as const).filter(offers).map((scope) => (
-          <button key={scope} className="button" disabled={!isSettled} onClick={() => choose(scope)}>
-            {w[scope]} <kbd className="key">{scope === "session" ? "s" : "a"}</kbd>
-          </button>
+          <Button
+            key={scope}
+            hotkey={scope === "session" ? "s" : "a"}
+            disabled={!isSettled}
+            onClick={() => choose(scope)}
+          >
+            {w[scope]}
+          </Button>
         ))}
-        <button className="button danger" disabled={!isSettled} onClick={deny}>
-          <X size={16} aria-hidden /> {w.refuse} <kbd className="key">n</kbd>
-        </button>
-        {hasReason ? null : (
-          <button className="button plain" onClick={openReason}>
-            {w.addReason} <kbd className="key">r</kbd>
-          </button>
-        )}
+        <Button look="danger" icon={X} hotkey="n" disabled={!isSettled} onClick={deny}>
+          {w.refuse}
+        </Button>
+        {hasReason ? null : <Button look="plain" hotkey="r" text={w.addReason} onClick={openReason} />}
       </div>
     </div>
   );
@@ -212,12 +214,10 @@ function Confirmation(props: { id: string; reasons: Reason[]; onConfirm: () => v
         </p>
       ))}
       <div className="row answers">
-        <button ref={button} className="button critical" disabled={!isSettled} onClick={confirm}>
-          {names[props.reasons[0]?.doubt ?? "critical"]} <kbd className="key">⇧Y</kbd>
-        </button>
-        <button className="button" onClick={props.onCancel}>
-          {w.cancel} <kbd className="key">Esc</kbd>
-        </button>
+        <Button ref={button} look="critical" hotkey="⇧Y" disabled={!isSettled} onClick={confirm}>
+          {names[props.reasons[0]?.doubt ?? "critical"]}
+        </Button>
+        <Button hotkey="Esc" text={w.cancel} onClick={props.onCancel} />
       </div>
     </div>
   );

@@ -1,6 +1,6 @@
 import { Check, CircleAlert, LoaderCircle, Redo2, Undo2, X } from "lucide-react";
-import { Link } from "wouter";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { useToolTitle } from "../../parts/tool-text.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -89,17 +89,8 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
             {line === answers.lines.find(canRevert) ? <kbd className="key">{isUndone ? "⇧U" : "u"}</kbd> : null}
           </button>
         ) : null}
-        <Link className="button small plain" href={href}>
-          {w.show}
-        </Link>
-        <button
-          className="button small plain"
-          aria-label={w.dismiss}
-          title={w.dismiss}
-          onClick={() => answers.dismiss(line.id)}
-        >
-          <X size={14} aria-hidden />
-        </button>
+        <Button look="small plain" text={w.show} href={href} />
+        <Button look="small plain" icon={X} label={w.dismiss} onClick={() => answers.dismiss(line.id)} />
       </span>
     </li>
   );
@@ -121,9 +112,7 @@ export function Delivery({ line, onRetry }: { line: AnswerLine | undefined; onRe
       <span className="grow">
         <strong>{w.unsent}.</strong> <VisibleText lang="en" text={line.problem?.message ?? ""} /> {w.stillOpen}
       </span>
-      <button type="button" className="button small" onClick={() => onRetry(line.request)}>
-        {w.again}
-      </button>
+      <Button look="small" text={w.again} onClick={() => onRetry(line.request)} />
     </p>
   );
 }

@@ -6,6 +6,7 @@ import { contracts } from "../../../../src/contracts/index.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
 import { KindBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { looksLikeDiff } from "../../parts/diff/parse-diff.ts";
 import { useFolds } from "../../parts/folds.tsx";
@@ -77,9 +78,7 @@ function UserQuestionCard({ approval, questions, onAnswer, line, backTo }: Appro
     <article className="panel approval" aria-label={`${approval.toolName} ${w.asks}`}>
       <header>
         {backTo === undefined ? null : (
-          <Link className="button plain small card-back" href={backTo}>
-            <ArrowLeft size={16} aria-hidden /> {w.back}
-          </Link>
+          <Button look="plain small card-back" icon={ArrowLeft} text={w.back} href={backTo} />
         )}
         <MessageCircleQuestionMark size={18} aria-hidden />
         <h2 className="grow card-title">{title}</h2>
@@ -125,9 +124,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
     <article className={`panel approval risk-edge-${risk.level}`} aria-label={`${toolName} ${w.wants}`}>
       <header>
         {backTo === undefined ? null : (
-          <Link className="button plain small card-back" href={backTo}>
-            <ArrowLeft size={16} aria-hidden /> {w.back}
-          </Link>
+          <Button look="plain small card-back" icon={ArrowLeft} text={w.back} href={backTo} />
         )}
         <RiskBadge level={risk.level} />
         <h2 className="grow card-title">

@@ -6,6 +6,7 @@ import { api, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { loadWithRetry } from "../../lazy-page.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -97,9 +98,7 @@ export default function ApprovalsView() {
       actions={
         <>
           <AlertChoice />
-          <button className="button plain show-keys" title={w.keys} aria-label={w.keys} onClick={showKeys}>
-            <Keyboard size={16} aria-hidden /> <kbd className="key">?</kbd>
-          </button>
+          <Button look="plain show-keys" icon={Keyboard} hotkey="?" label={w.keys} onClick={showKeys} />
           <Tabs
             label={w.title}
             tabs={[
@@ -256,12 +255,8 @@ function OpenApprovals({ answers }: { answers: Answers }) {
           {selection.size > 0 ? (
             <div className="batch">
               <span className="grow">{w.selected(selection.size)}</span>
-              <button className="button small plain" onClick={() => select([...selection], { isRange: false })}>
-                {w.clear}
-              </button>
-              <button className="button small primary" onClick={() => setBatchOpen(true)}>
-                {w.batch} <kbd className="key">b</kbd>
-              </button>
+              <Button look="small plain" text={w.clear} onClick={() => select([...selection], { isRange: false })} />
+              <Button look="small primary" hotkey="b" text={w.batch} onClick={() => setBatchOpen(true)} />
             </div>
           ) : null}
         </section>
@@ -306,9 +301,7 @@ function FreshBar({ queue, isSorted }: { queue: Queue; isSorted: boolean }) {
           </>
         ) : null}
       </span>
-      <button className="button small" onClick={queue.arrange}>
-        {w.arrange} <kbd className="key">.</kbd>
-      </button>
+      <Button look="small" hotkey="." text={w.arrange} onClick={queue.arrange} />
     </div>
   );
 }

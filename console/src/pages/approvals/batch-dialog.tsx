@@ -4,6 +4,7 @@ import type { ApprovalBatchItem } from "../../../../src/contracts/approvals.ts";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -170,9 +171,7 @@ export function BatchDialog(props: BatchDialogProps) {
       </p>
       {isDone ? (
         <div className="row end">
-          <button className="button primary" autoFocus onClick={() => dialog.current?.close()}>
-            {w.close}
-          </button>
+          <Button look="primary" text={w.close} autoFocus onClick={() => dialog.current?.close()} />
         </div>
       ) : (
         <>
@@ -185,20 +184,18 @@ export function BatchDialog(props: BatchDialogProps) {
             onChange={({ target }) => setReason(target.value)}
           />
           <div className="row end">
-            <button className="button plain" onClick={() => dialog.current?.close()}>
-              {w.cancel}
-            </button>
-            <button className="button danger" disabled={busy !== undefined} onClick={() => void answer(items, "deny")}>
-              <X size={16} aria-hidden /> {w.refuse(items.length)}
-            </button>
-            <button
-              className="button primary"
+            <Button look="plain" text={w.cancel} onClick={() => dialog.current?.close()} />
+            <Button look="danger" icon={X} disabled={busy !== undefined} onClick={() => void answer(items, "deny")}>
+              {w.refuse(items.length)}
+            </Button>
+            <Button
+              look="primary"
+              icon={Check}
               disabled={busy !== undefined || shown.length === 0}
               onClick={() => void answer(shown, "once")}
             >
-              <Check size={16} aria-hidden />{" "}
               {shown.length === harmless.length ? w.allow(shown.length) : w.allowOpened(shown.length)}
-            </button>
+            </Button>
           </div>
         </>
       )}

@@ -4,6 +4,7 @@ import type { ApprovalInfo, PreviewPart } from "../../../../src/contracts/approv
 import { contracts } from "../../../../src/contracts/index.ts";
 import { api, endpointUrl } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { ContentView } from "../../parts/content-view.tsx";
 import { Counts, DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -64,11 +65,7 @@ export function CallEffect({ approval }: { approval: ApprovalInfo }) {
             <strong>{w.unseen}</strong> <Unseen approval={approval} />
             {preview?.omitted === undefined ? null : (
               <p className="row">
-                {isWhole ? null : (
-                  <button type="button" className="button small" onClick={() => setWhole(true)}>
-                    {w.showAll}
-                  </button>
-                )}
+                {isWhole ? null : <Button look="small" text={w.showAll} onClick={() => setWhole(true)} />}
                 <DownloadLink path={contracts.approvals.previewText.path} id={id} label={w.download} />
               </p>
             )}
@@ -133,9 +130,7 @@ function WholePreview({ id }: { id: string }) {
     <>
       <DiffView text={parts.map(({ text }) => text).join("")} />
       {last.next === undefined ? null : (
-        <button type="button" className="button" onClick={load}>
-          {w.more(formatNumber(last.next, language), formatNumber(last.total, language))}
-        </button>
+        <Button text={w.more(formatNumber(last.next, language), formatNumber(last.total, language))} onClick={load} />
       )}
       {missing === undefined ? null : <VisibleText as="p" className="notice warn" text={missing} />}
     </>

@@ -3,6 +3,7 @@ import type { ApprovalInfo } from "../../../../src/contracts/approvals.ts";
 import type { RuleEffect } from "../../../../src/contracts/policy.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Localized } from "../../parts/localized.tsx";
@@ -165,12 +166,10 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
       )}
       <RuleMeaning toolName={approval.toolName} effect={effect} />
       <div className="row answers">
-        <button ref={button} className="button primary" disabled={!isSettled || isBad} onClick={save}>
-          {w.save[scope]} <kbd className="key">↵</kbd>
-        </button>
-        <button className="button" onClick={onCancel}>
-          {w.cancel} <kbd className="key">Esc</kbd>
-        </button>
+        <Button ref={button} look="primary" hotkey="↵" disabled={!isSettled || isBad} onClick={save}>
+          {w.save[scope]}
+        </Button>
+        <Button hotkey="Esc" text={w.cancel} onClick={onCancel} />
       </div>
     </div>
   );

@@ -1,9 +1,9 @@
 import { ArrowLeft, MessageCircleQuestionMark } from "lucide-react";
 import { useState } from "react";
-import { Link } from "wouter";
 import type { QuestionAnswerRequest, QuestionInfo } from "../../../../src/contracts/questions.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { SchemaForm } from "../../parts/schema-form.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -60,9 +60,7 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
   return (
     <article className="panel approval" aria-label={`${question.server} ${w.asks}`}>
       <header>
-        <Link className="button plain small card-back" href={backTo}>
-          <ArrowLeft size={16} aria-hidden /> {w.back}
-        </Link>
+        <Button look="plain small card-back" icon={ArrowLeft} text={w.back} href={backTo} />
         <MessageCircleQuestionMark size={18} aria-hidden />
         <h2 className="grow">
           {w.server} <span className="mono">{question.server}</span> {w.asks}
@@ -99,20 +97,14 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
       <div className="answer-bar">
         <div className="row answers">
           {url === undefined ? (
-            <button className="button primary" type="submit" form={form} disabled={!mayAnswer}>
-              {w.send}
-            </button>
+            <Button look="primary" type="submit" text={w.send} form={form} disabled={!mayAnswer} />
           ) : (
-            <button className="button primary" disabled={!mayAnswer} onClick={accept}>
-              {w.visited}
-            </button>
+            <Button look="primary" text={w.visited} disabled={!mayAnswer} onClick={accept} />
           )}
-          <button className="button danger" disabled={!mayAnswer} onClick={() => answer({ action: "decline" })}>
+          <Button look="danger" disabled={!mayAnswer} onClick={() => answer({ action: "decline" })}>
             {w.decline}
-          </button>
-          <button className="button" disabled={!mayAnswer} onClick={() => answer({ action: "cancel" })}>
-            {w.later}
-          </button>
+          </Button>
+          <Button text={w.later} disabled={!mayAnswer} onClick={() => answer({ action: "cancel" })} />
         </div>
       </div>
     </article>

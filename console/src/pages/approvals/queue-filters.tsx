@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import { useMemo } from "react";
 import { RiskLevel } from "../../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import type { QueueItem, QueueView } from "./queue.ts";
@@ -74,12 +75,9 @@ export function QueueFilters(props: {
           {w.group}
         </label>
         {isFiltered ? (
-          <button
-            className="button plain small"
-            onClick={() => onChange({ risk: "", tool: "", session: "", text: "" })}
-          >
-            <X size={14} aria-hidden /> {w.clear}
-          </button>
+          <Button look="plain small" icon={X} onClick={() => onChange({ risk: "", tool: "", session: "", text: "" })}>
+            {w.clear}
+          </Button>
         ) : null}
       </div>
     </div>

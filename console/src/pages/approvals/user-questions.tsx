@@ -7,6 +7,7 @@ import type {
   UserQuestion,
 } from "../../../../src/contracts/approvals.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
 import { useSettled } from "../../parts/use-settled.ts";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -146,12 +147,12 @@ export function UserQuestions({ id, questions, line, onAnswer, children }: UserQ
       <div className="answer-bar" role="group" aria-label={w.answers}>
         <Delivery line={line} onRetry={onAnswer} />
         <div className="row answers">
-          <button className="button primary" type="submit" disabled={!isSettled || !isComplete}>
-            <Check size={16} aria-hidden /> {w.send} <kbd className="key">y</kbd>
-          </button>
-          <button className="button" type="button" disabled={!isSettled} title={w.dismissed} onClick={dismiss}>
-            <X size={16} aria-hidden /> {w.dismiss} <kbd className="key">n</kbd>
-          </button>
+          <Button look="primary" icon={Check} hotkey="y" type="submit" disabled={!isSettled || !isComplete}>
+            {w.send}
+          </Button>
+          <Button icon={X} hotkey="n" disabled={!isSettled} title={w.dismissed} onClick={dismiss}>
+            {w.dismiss}
+          </Button>
           <span className="small muted">{w.dismissed}</span>
         </div>
       </div>

@@ -1,10 +1,11 @@
 import { History } from "lucide-react";
 import { useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import type { ArtifactDetail, ArtifactVersionInfo } from "../../../../src/contracts/artifacts.ts";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import { api, endpointUrl, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CodeText } from "../../parts/code-text.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
@@ -74,9 +75,7 @@ export function ArtifactView({ id, session }: Shown) {
         <>
           {data ? <CopyButton text={data.content} label={w.copy} /> : null}
           {mayCall && data && data.shown.version < data.version ? <Restore artifact={data} session={session} /> : null}
-          <Link className="button" href="/artifacts">
-            {w.back}
-          </Link>
+          <Button text={w.back} href="/artifacts" />
         </>
       }
     >
@@ -227,9 +226,5 @@ function Restore({ artifact, session }: { artifact: ArtifactDetail; session: str
       </span>
     );
   }
-  return (
-    <button className="button" onClick={() => void restore()}>
-      <History size={15} aria-hidden /> {w.restore}
-    </button>
-  );
+  return <Button icon={History} text={w.restore} onClick={() => void restore()} />;
 }

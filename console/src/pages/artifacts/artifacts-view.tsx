@@ -5,6 +5,7 @@ import type { ArtifactInfo } from "../../../../src/contracts/artifacts.ts";
 import { useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -87,16 +88,8 @@ function ArtifactList() {
         </div>
       ) : null}
       <div className="row">
-        {cursor === undefined ? null : (
-          <button className="button" onClick={() => setCursor(undefined)}>
-            {w.newest}
-          </button>
-        )}
-        {data?.next ? (
-          <button className="button" onClick={() => setCursor(data.next)}>
-            {w.more}
-          </button>
-        ) : null}
+        {cursor === undefined ? null : <Button text={w.newest} onClick={() => setCursor(undefined)} />}
+        {data?.next ? <Button text={w.more} onClick={() => setCursor(data.next)} /> : null}
       </div>
     </PageFrame>
   );

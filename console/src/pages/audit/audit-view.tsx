@@ -6,6 +6,7 @@ import { endpointUrl, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -117,9 +118,7 @@ function AuditList() {
           <span className="grow">
             {w.ofCall}: <span className="mono">{filter.call}</span>
           </span>
-          <button className="button small" onClick={() => set("call", undefined)}>
-            {w.all}
-          </button>
+          <Button look="small" text={w.all} onClick={() => set("call", undefined)} />
         </p>
       )}
       {query.data ? (
@@ -143,16 +142,8 @@ function AuditList() {
               )}
             </div>
             <div className="row">
-              {before === undefined ? null : (
-                <button className="button" onClick={() => set("before", undefined)}>
-                  {w.newest}
-                </button>
-              )}
-              {next === undefined ? null : (
-                <button className="button" onClick={() => set("before", next)}>
-                  {w.older}
-                </button>
-              )}
+              {before === undefined ? null : <Button text={w.newest} onClick={() => set("before", undefined)} />}
+              {next === undefined ? null : <Button text={w.older} onClick={() => set("before", next)} />}
             </div>
           </>
         )}
@@ -175,9 +166,9 @@ function CsvButton({ filter }: { filter: AuditFilter }) {
   };
   return (
     <>
-      <button className="button" disabled={count !== undefined} onClick={start}>
-        <Download size={15} aria-hidden /> {count ? w.exporting(formatNumber(count, language)) : w.csv}
-      </button>
+      <Button icon={Download} disabled={count !== undefined} onClick={start}>
+        {count ? w.exporting(formatNumber(count, language)) : w.csv}
+      </Button>
       {problem ? <Failure error={problem} again={start} /> : null}
     </>
   );

@@ -5,6 +5,7 @@ import type { AuditEntry } from "../../../../src/contracts/audit.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, StatusBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { formatDateTime, formatDuration, formatNumber } from "../../parts/format.ts";
@@ -60,20 +61,12 @@ export function EntryView({ id }: { id: string }) {
       lead={entry ? typeName(entry.type) : undefined}
       actions={
         <>
-          <Link className="button plain" href="/audit">
-            <ArrowLeft size={15} aria-hidden /> {w.back}
-          </Link>
-          <Link className="button" href={at(number - 1) ?? "/audit"} aria-label={w.older} title={w.older}>
-            <ChevronDown size={15} aria-hidden />
-          </Link>
-          <Link className="button" href={at(number + 1) ?? "/audit"} aria-label={w.newer} title={w.newer}>
-            <ChevronUp size={15} aria-hidden />
-          </Link>
+          <Button look="plain" icon={ArrowLeft} text={w.back} href="/audit" />
+          <Button icon={ChevronDown} label={w.older} href={at(number - 1) ?? "/audit"} />
+          <Button icon={ChevronUp} label={w.newer} href={at(number + 1) ?? "/audit"} />
           <CopyButton text={location.href} label={w.link} />
           {entry && entry.callId !== "" ? (
-            <Link className="button" href={`/work/${encodeURIComponent(entry.callId)}`}>
-              {w.call}
-            </Link>
+            <Button text={w.call} href={`/work/${encodeURIComponent(entry.callId)}`} />
           ) : null}
         </>
       }

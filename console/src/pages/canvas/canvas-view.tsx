@@ -1,9 +1,10 @@
 import { EyeOff, Presentation } from "lucide-react";
 import { useState } from "react";
-import { Link, useSearchParams } from "wouter";
+import { useSearchParams } from "wouter";
 import type { CanvasSurface } from "../../../../src/contracts/canvas.ts";
 import { api, endpointUrl, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -100,15 +101,12 @@ function Shown({ surface }: { surface: CanvasSurface }) {
             {w.open}
           </a>
         ) : null}
-        <Link
-          className="button small"
-          href={`/artifacts/${encodeURIComponent(artifact)}/${encodeURIComponent(session)}`}
-        >
+        <Button look="small" href={`/artifacts/${encodeURIComponent(artifact)}/${encodeURIComponent(session)}`}>
           {w.artifact}
-        </Link>
-        <button className="button small" disabled={!mayCall} onClick={() => void hide()}>
-          <EyeOff size={15} aria-hidden /> {w.hide}
-        </button>
+        </Button>
+        <Button look="small" icon={EyeOff} disabled={!mayCall} onClick={() => void hide()}>
+          {w.hide}
+        </Button>
       </p>
       {error ? <Failure error={error} /> : null}
       {/* Without allow-same-origin it has no origin: no cookie, no storage, nothing of this page. */}

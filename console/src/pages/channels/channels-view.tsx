@@ -4,6 +4,7 @@ import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { ChannelInfo } from "../../../../src/contracts/channels.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -109,9 +110,9 @@ function ChannelPanel({ channel: { name, type, targets, actions, problem } }: { 
               <option key={each}>{each}</option>
             ))}
           </select>
-          <button className="button" disabled={!mayCall || problem !== undefined || isSending} onClick={test}>
-            <Send size={14} aria-hidden /> {isSending ? w.sending : w.test}
-          </button>
+          <Button icon={Send} disabled={!mayCall || problem !== undefined || isSending} onClick={test}>
+            {isSending ? w.sending : w.test}
+          </Button>
         </div>
         {error ? <Failure error={error} /> : null}
         {result ? (

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import type { JobDetail, JobLogLine } from "../../../../src/contracts/jobs.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatClock, formatDuration, isoTime } from "../../parts/format.ts";
@@ -71,18 +72,14 @@ export function JobDetailView({ id }: { id: string }) {
       lead={<span className="mono">{id}</span>}
       actions={
         <>
-          <Link className="button plain" href="/jobs">
-            <ArrowLeft size={15} aria-hidden /> {w.back}
-          </Link>
+          <Button look="plain" icon={ArrowLeft} text={w.back} href="/jobs" />
           {job && isOpen && mayCall ? (
-            <button className="button danger" onClick={() => act("cancel")}>
-              <Square size={14} aria-hidden /> {w.cancel} <kbd className="key">c</kbd>
-            </button>
+            <Button look="danger" icon={Square} hotkey="c" onClick={() => act("cancel")}>
+              {w.cancel}
+            </Button>
           ) : null}
           {job && !isOpen && mayCall ? (
-            <button className="button" onClick={() => act("retry")}>
-              <RotateCw size={14} aria-hidden /> {w.retry} <kbd className="key">r</kbd>
-            </button>
+            <Button icon={RotateCw} hotkey="r" text={w.retry} onClick={() => act("retry")} />
           ) : null}
         </>
       }

@@ -1,7 +1,7 @@
 import { Ban, CircleCheck, CircleX, Clock, Hourglass, LoaderCircle, type LucideIcon } from "lucide-react";
-import { Link } from "wouter";
 import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDateTime } from "../../parts/format.ts";
 import { TimeAgo } from "../../parts/time-ago.tsx";
@@ -64,9 +64,9 @@ export function JobWaitText({ job: { waitsFor } }: { job: JobInfo }) {
           <strong>{w.approval}</strong>
           <VisibleText className="mono" text={waitsFor.toolName} />
           <CallSubject subject={waitsFor.subject} />
-          <Link className="button small primary" href={`/approvals/${encodeURIComponent(waitsFor.approvalId)}`}>
+          <Button look="small primary" href={`/approvals/${encodeURIComponent(waitsFor.approvalId)}`}>
             {w.answer}
-          </Link>
+          </Button>
         </span>
       );
   }

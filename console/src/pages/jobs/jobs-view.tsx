@@ -5,6 +5,7 @@ import type { JobInfo, JobState } from "../../../../src/contracts/jobs.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
@@ -97,9 +98,7 @@ function JobsList() {
             <>
               <JobRows jobs={items} />
               {next !== undefined && count < 500 ? (
-                <button className="button" onClick={() => setCount(count + STEP)}>
-                  {w.more}
-                </button>
+                <Button text={w.more} onClick={() => setCount(count + STEP)} />
               ) : null}
             </>
           )
@@ -141,13 +140,13 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
               ) : null}
               <TimeAgo at={job.createdAt} />
               {!mayCall ? null : job.endedAt === undefined ? (
-                <button className="button small danger" onClick={() => act("cancel", job.id)}>
-                  <Square size={13} aria-hidden /> {w.cancel}
-                </button>
+                <Button look="small danger" icon={Square} onClick={() => act("cancel", job.id)}>
+                  {w.cancel}
+                </Button>
               ) : (
-                <button className="button small" onClick={() => act("retry", job.id)}>
-                  <RotateCw size={13} aria-hidden /> {w.retry}
-                </button>
+                <Button look="small" icon={RotateCw} onClick={() => act("retry", job.id)}>
+                  {w.retry}
+                </Button>
               )}
             </div>
             <div className="job-more small muted">

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from "react";
 import type { McpServerPreview, McpServerRequest } from "../../../../src/contracts/mcp.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -158,10 +159,8 @@ export function AddServer({ onDone }: { onDone: () => void }) {
           </>
         )}
         <div className="row end">
-          <button type="button" className="button" onClick={onDone}>
-            {w.cancel}
-          </button>
-          <button className="button primary">{w.preview}</button>
+          <Button text={w.cancel} onClick={onDone} />
+          <Button look="primary" type="submit" text={w.preview} />
         </div>
       </form>
       {seen ? (
@@ -184,12 +183,8 @@ export function AddServer({ onDone }: { onDone: () => void }) {
           ))}
           <p className="muted">{w.trust}</p>
           <div className="row end">
-            <button className="button" onClick={() => setSeen(undefined)}>
-              {w.edit}
-            </button>
-            <button className="button primary" onClick={add}>
-              <ShieldCheck size={15} aria-hidden /> {w.add}
-            </button>
+            <Button text={w.edit} onClick={() => setSeen(undefined)} />
+            <Button look="primary" icon={ShieldCheck} text={w.add} onClick={add} />
           </div>
         </div>
       ) : null}

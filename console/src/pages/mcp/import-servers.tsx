@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { McpImportRequest, McpImportSource } from "../../../../src/contracts/mcp.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -40,14 +41,7 @@ export function ImportServers({ onDone }: { onDone: () => void }) {
     api.mcp.importPreview(request).then((source) => setPasted({ request, source }), setProblem);
   };
   return (
-    <Panel
-      title={w.title}
-      actions={
-        <button className="button small" onClick={onDone}>
-          {w.cancel}
-        </button>
-      }
-    >
+    <Panel title={w.title} actions={<Button look="small" text={w.cancel} onClick={onDone} />}>
       <p className="muted">{w.lead}</p>
       <Loaded query={query}>
         {({ items }) => (
@@ -70,9 +64,7 @@ export function ImportServers({ onDone }: { onDone: () => void }) {
         />
       </label>
       <div className="row end">
-        <button className="button" disabled={text.trim() === ""} onClick={read}>
-          {w.read}
-        </button>
+        <Button text={w.read} disabled={text.trim() === ""} onClick={read} />
       </div>
       {problem ? <Failure error={problem} /> : null}
       {pasted ? <ImportSource source={pasted.source} request={pasted.request} onDone={onDone} /> : null}
@@ -123,9 +115,9 @@ function ImportSource(props: { source: McpImportSource; request: McpImportReques
       {problem ? <Failure error={problem} /> : null}
       {source.servers.length > 0 ? (
         <div className="row end">
-          <button className="button primary" disabled={chosen.size === 0} onClick={start}>
-            <Download size={14} aria-hidden /> {w.start(chosen.size)}
-          </button>
+          <Button look="primary" icon={Download} disabled={chosen.size === 0} onClick={start}>
+            {w.start(chosen.size)}
+          </Button>
         </div>
       ) : null}
     </fieldset>

@@ -3,6 +3,7 @@ import { useLocation, useSearchParams } from "wouter";
 import { useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -60,12 +61,8 @@ export default function McpView() {
       actions={
         isAdmin ? (
           <>
-            <button className="button" onClick={() => go("/mcp?import=yes")}>
-              <Download size={15} aria-hidden /> {w.import} <kbd className="key">i</kbd>
-            </button>
-            <button className="button primary" onClick={add}>
-              <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
-            </button>
+            <Button icon={Download} hotkey="i" text={w.import} onClick={() => go("/mcp?import=yes")} />
+            <Button look="primary" icon={Plus} hotkey="n" text={w.add} onClick={add} />
           </>
         ) : null
       }

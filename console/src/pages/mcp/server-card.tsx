@@ -4,6 +4,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatDuration } from "../../parts/format.ts";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -121,38 +122,31 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
           </span>
         )}
         {mayAct ? (
-          <button className="button small" onClick={() => act({ action: "reconnect" })}>
-            <RotateCw size={14} aria-hidden /> {w.reconnect}
-          </button>
+          <Button look="small" icon={RotateCw} text={w.reconnect} onClick={() => act({ action: "reconnect" })} />
         ) : null}
         {server.state === "stopped" || !mayAct ? null : (
-          <button className="button small" onClick={() => act({ action: "disconnect" })}>
-            <Unplug size={14} aria-hidden /> {w.disconnect}
-          </button>
+          <Button look="small" icon={Unplug} text={w.disconnect} onClick={() => act({ action: "disconnect" })} />
         )}
         {props.canRemove ? (
-          <button className="button small danger" onBlur={() => setSure(false)} onClick={remove}>
-            <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
-          </button>
+          <Button look="small danger" icon={Trash2} onBlur={() => setSure(false)} onClick={remove}>
+            {isSure ? w.sure : w.remove}
+          </Button>
         ) : null}
       </header>
       <div className="body">
         {problem ? <Failure error={problem} /> : null}
         <ServerProblem server={server} />
         {server.state === "needs_approval" && mayAct ? (
-          <button
-            className="button primary mcp-start"
-            onClick={() => act({ action: "approve_launch", hash: server.launchHash })}
-          >
+          <Button look="primary mcp-start" onClick={() => act({ action: "approve_launch", hash: server.launchHash })}>
             {w.approveLaunch}
-          </button>
+          </Button>
         ) : null}
         {server.state === "needs_sign_in" || server.signInPage ? (
           <p className="row">
             {mayAct ? (
-              <button className="button primary small" onClick={signIn}>
-                <LogIn size={14} aria-hidden /> {server.state === "ready" ? w.signInMore : w.signIn}
-              </button>
+              <Button look="primary small" icon={LogIn} onClick={signIn}>
+                {server.state === "ready" ? w.signInMore : w.signIn}
+              </Button>
             ) : null}
             <span className="muted small">
               {w.byHand} <code>haft mcp login {server.name}</code>

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { ResultView } from "../../parts/result-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -41,11 +42,7 @@ export function ServerContents({ server }: { server: string }) {
               <VisibleText className="mono" text={uri} />{" "}
               <VisibleText className="muted small" text={description ?? title ?? name} />
             </span>
-            {mayRead ? (
-              <button className="button small" onClick={() => read(uri)}>
-                {w.read}
-              </button>
-            ) : null}
+            {mayRead ? <Button look="small" text={w.read} onClick={() => read(uri)} /> : null}
           </li>
         ))}
         {templates.map(({ uriTemplate, title, name }) => (

@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { McpActionRequest, McpServerInfo } from "../../../../src/contracts/mcp.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -59,12 +60,12 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
                   </>
                 )}
                 {mayAct ? (
-                  <button
-                    className="button small mcp-start"
+                  <Button
+                    look="small mcp-start"
                     onClick={() => onAct({ action: "approve_tool", tool: tool.name, hash: tool.hash })}
                   >
                     {w.approve}
-                  </button>
+                  </Button>
                 ) : null}
               </div>
             ) : null}

@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { McpServerEntry } from "../../../../src/contracts/mcp.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -46,13 +47,11 @@ export function UntrustedServers(props: { entries: readonly McpServerEntry[]; ca
           {props.canTrust ? (
             <div className="row end">
               {canRemove ? (
-                <button className="button small danger" onClick={() => act(api.mcp.remove(name))}>
-                  <Trash2 size={14} aria-hidden /> {w.remove}
-                </button>
+                <Button look="small danger" icon={Trash2} text={w.remove} onClick={() => act(api.mcp.remove(name))} />
               ) : null}
-              <button className="button small primary" onClick={() => act(api.mcp.trust(name, { digest }))}>
-                <ShieldCheck size={14} aria-hidden /> {w.trust}
-              </button>
+              <Button look="small primary" icon={ShieldCheck} onClick={() => act(api.mcp.trust(name, { digest }))}>
+                {w.trust}
+              </Button>
             </div>
           ) : null}
         </div>
