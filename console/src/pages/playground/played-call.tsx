@@ -4,6 +4,7 @@ import type { JudgedCall } from "../../../../src/contracts/playground.ts";
 import { api } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
@@ -46,13 +47,11 @@ export function PlayedCall({ call }: { call: JudgedCall }) {
         {repairs.length > 0 ? <span className="badge warn">{w.mended}</span> : null}
         <span className="grow" />
         {failure ? null : running.state === "running" ? (
-          <button className="button" onClick={running.cancel}>
-            <Square size={14} aria-hidden /> {w.cancel}
-          </button>
+          <Button icon={Square} text={w.cancel} onClick={running.cancel} />
         ) : (
-          <button className="button primary" disabled={!mayCall} onClick={() => running.start({ tool: name, input })}>
-            <Play size={14} aria-hidden /> {running.state === "done" ? w.again : w.run}
-          </button>
+          <Button look="primary" icon={Play} disabled={!mayCall} onClick={() => running.start({ tool: name, input })}>
+            {running.state === "done" ? w.again : w.run}
+          </Button>
         )}
       </header>
       <div className="body">

@@ -4,6 +4,7 @@ import { useSearchParams } from "wouter";
 import type { ParsedAnswer, ParseRequest, TextFormatInfo } from "../../../../src/contracts/playground.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -119,12 +120,8 @@ export default function PlaygroundView() {
               <span className="small">{w.reasoning}</span>
             </label>
             <span className="grow" />
-            <button type="button" className="button" disabled={formats.length === 0} onClick={showExample}>
-              {w.example}
-            </button>
-            <button className="button primary" disabled={text.trim() === ""}>
-              {w.read}
-            </button>
+            <Button text={w.example} disabled={formats.length === 0} onClick={showExample} />
+            <Button look="primary" type="submit" text={w.read} disabled={text.trim() === ""} />
           </div>
           {problem ? <Failure error={problem} /> : null}
         </div>

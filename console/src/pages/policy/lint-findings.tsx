@@ -5,6 +5,7 @@ import type { LintFinding, RuleInfo } from "../../../../src/contracts/policy.ts"
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -79,15 +80,10 @@ function Finding(props: {
       <span className="row">
         {rule ? (
           <>
-            <button
-              className="button small"
-              onClick={() => setSearch({ edit: [rule.decision, rule.rule, rule.origin].join(" ") })}
-            >
+            <Button look="small" onClick={() => setSearch({ edit: [rule.decision, rule.rule, rule.origin].join(" ") })}>
               {w.edit}
-            </button>
-            <button className="button small danger" onClick={() => revoke(rule)}>
-              {w.revoke}
-            </button>
+            </Button>
+            <Button look="small danger" text={w.revoke} onClick={() => revoke(rule)} />
           </>
         ) : origin === undefined ? null : (
           <span className="small muted">{w.byHand(originOf({ origin, line: finding.line }))}</span>

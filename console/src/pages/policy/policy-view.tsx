@@ -2,6 +2,7 @@ import { Plus } from "lucide-react";
 import { useSearchParams } from "wouter";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -52,11 +53,7 @@ export default function PolicyView() {
       actions={
         <>
           {query.data ? <span className="badge">{w.mode(query.data.mode)}</span> : null}
-          {canChange ? (
-            <button className="button primary" onClick={add}>
-              <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
-            </button>
-          ) : null}
+          {canChange ? <Button look="primary" icon={Plus} hotkey="n" text={w.add} onClick={add} /> : null}
         </>
       }
     >

@@ -2,6 +2,7 @@ import { type FormEvent, useEffect, useState } from "react";
 import type { NewRuleRequest, RuleInfo } from "../../../../src/contracts/policy.ts";
 import { queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
@@ -96,12 +97,8 @@ export function RuleForm(props: {
       {rule.trim() === "" ? <p className="small muted">{w.hint}</p> : <Effect rule={rule.trim()} decision={decision} />}
       {props.note === undefined ? null : <p className="small muted mono">{props.note}</p>}
       <div className="row end">
-        <button type="button" className="button" onClick={props.onDone}>
-          {w.cancel}
-        </button>
-        <button className="button primary" disabled={rule.trim() === ""}>
-          {props.saveText}
-        </button>
+        <Button text={w.cancel} onClick={props.onDone} />
+        <Button look="primary" type="submit" text={props.saveText} disabled={rule.trim() === ""} />
       </div>
     </form>
   );

@@ -5,6 +5,7 @@ import type { PolicyInfo, RuleInfo } from "../../../../src/contracts/policy.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Choices } from "../../parts/choices.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -178,12 +179,12 @@ function RuleRow(props: {
       <span className="row rule-actions">
         {canChange ? (
           <>
-            <button className="button small" onClick={() => setSearch({ edit: name })}>
-              <Pencil size={13} aria-hidden /> {w.edit}
-            </button>
-            <button className="button small danger" onBlur={() => setSure(false)} onClick={revoke}>
-              <Undo2 size={13} aria-hidden /> {isSure ? w.sure : w.revoke}
-            </button>
+            <Button look="small" icon={Pencil} onClick={() => setSearch({ edit: name })}>
+              {w.edit}
+            </Button>
+            <Button look="small danger" icon={Undo2} onBlur={() => setSure(false)} onClick={revoke}>
+              {isSure ? w.sure : w.revoke}
+            </Button>
           </>
         ) : (
           <span className="small muted">{rule.canEdit ? "" : w.byHand}</span>

@@ -5,6 +5,7 @@ import type { NewRuleRequest, RuleInfo, SimulateRequest, Simulation } from "../.
 import { api } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
@@ -104,13 +105,9 @@ export function RuleSimulator({ rules }: { rules: readonly RuleInfo[] }) {
             </select>
           )}
           {run?.state === "running" ? (
-            <button type="button" className="button danger" onClick={cancel}>
-              <CircleStop size={15} aria-hidden /> {w.cancel}
-            </button>
+            <Button look="danger" icon={CircleStop} text={w.cancel} onClick={cancel} />
           ) : (
-            <button className="button primary">
-              <Play size={15} aria-hidden /> {w.run}
-            </button>
+            <Button look="primary" icon={Play} type="submit" text={w.run} />
           )}
         </div>
         {problem ? <Failure error={problem} /> : null}

@@ -4,6 +4,7 @@ import type { Explanation } from "../../../../src/contracts/policy.ts";
 import { api, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { DecisionBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Localized } from "../../parts/localized.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -138,7 +139,7 @@ export function WhyPanel() {
           onChange={({ target }) => setSample({ ...sample, input: target.value })}
         />
         <div className="row end">
-          <button className="button primary">{w.ask}</button>
+          <Button look="primary" type="submit" text={w.ask} />
         </div>
         {problem ? <Failure error={problem} /> : null}
         {explained ? <Answer explained={explained} /> : null}

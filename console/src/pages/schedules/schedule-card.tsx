@@ -4,6 +4,7 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import type { ScheduleInfo } from "../../../../src/contracts/schedules.ts";
 import { api, queries } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
@@ -81,26 +82,23 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
         {nextAt === undefined && !isPaused ? <span className="badge">{w.over}</span> : null}
         {mayChange ? (
           <>
-            <button className="button small" onClick={run}>
-              <Zap size={14} aria-hidden /> {w.runNow}
-            </button>
+            <Button look="small" icon={Zap} text={w.runNow} onClick={run} />
             <button className="button small" onClick={pause}>
               {isPaused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}{" "}
               {isPaused ? w.resume : w.pause}
             </button>
-            <button className="button small" aria-expanded={isEditing} onClick={edit}>
-              <Pencil size={14} aria-hidden /> {w.edit}
-            </button>
-            <button
-              className="button small danger"
+            <Button look="small" icon={Pencil} text={w.edit} aria-expanded={isEditing} onClick={edit} />
+            <Button
+              look="small danger"
+              icon={Trash2}
               onBlur={() => setSure(false)}
               onClick={() => {
                 if (!isSure) setSure(true);
                 else act(api.schedules.remove(id).then(() => isOpen && go("/schedules")));
               }}
             >
-              <Trash2 size={14} aria-hidden /> {isSure ? w.sure : w.remove}
-            </button>
+              {isSure ? w.sure : w.remove}
+            </Button>
           </>
         ) : null}
       </header>

@@ -7,6 +7,7 @@ import type {
 } from "../../../../src/contracts/schedules.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { browserTimeZone } from "../../parts/format.ts";
 import { formatInZone, useCronText } from "./timing-text.ts";
@@ -172,10 +173,8 @@ export function ScheduleForm(props: {
       </label>
       <p className="small muted">{w.rights}</p>
       <div className="row end">
-        <button type="button" className="button" onClick={props.onCancel}>
-          {w.cancel}
-        </button>
-        <button className="button primary">{props.saveText}</button>
+        <Button text={w.cancel} onClick={props.onCancel} />
+        <Button look="primary" type="submit" text={props.saveText} />
       </div>
     </form>
   );

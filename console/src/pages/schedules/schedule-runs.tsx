@@ -2,6 +2,7 @@ import { Link } from "wouter";
 import type { ScheduleRun } from "../../../../src/contracts/schedules.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
@@ -54,9 +55,7 @@ export function RunLinks({ run: { pending, callId } }: { run: ScheduleRun }) {
   return (
     <>
       {pending?.kind === "approval" || pending?.kind === "question" ? (
-        <Link className="button small primary" href={`/approvals/${encodeURIComponent(pending.id)}`}>
-          {w.answer}
-        </Link>
+        <Button look="small primary" text={w.answer} href={`/approvals/${encodeURIComponent(pending.id)}`} />
       ) : null}
       {pending?.kind === "job" ? <Link href={`/jobs/${encodeURIComponent(pending.id)}`}>{w.job}</Link> : null}
       {callId === undefined ? null : <Link href={`/work/${encodeURIComponent(callId)}`}>{w.call}</Link>}

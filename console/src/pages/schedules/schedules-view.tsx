@@ -1,8 +1,9 @@
 import { ArrowLeft, CalendarClock, Plus } from "lucide-react";
-import { Link, useLocation, useSearchParams } from "wouter";
+import { useLocation, useSearchParams } from "wouter";
 import { api, ApiError, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -59,13 +60,9 @@ export default function SchedulesView() {
       lead={w.lead}
       actions={
         wanted ? (
-          <Link className="button plain" href="/schedules">
-            <ArrowLeft size={15} aria-hidden /> {w.back}
-          </Link>
+          <Button look="plain" icon={ArrowLeft} text={w.back} href="/schedules" />
         ) : mayChange ? (
-          <button className="button primary" onClick={add} aria-expanded={isAdding}>
-            <Plus size={15} aria-hidden /> {w.add} <kbd className="key">n</kbd>
-          </button>
+          <Button look="primary" icon={Plus} hotkey="n" text={w.add} onClick={add} aria-expanded={isAdding} />
         ) : null
       }
     >

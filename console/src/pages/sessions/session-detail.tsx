@@ -5,6 +5,7 @@ import type { ToolResult } from "../../../../src/contracts/basics.ts";
 import type { AgentSessionDetail, AgentSessionInfo, SessionEntry } from "../../../../src/contracts/sessions.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -59,15 +60,9 @@ export function SessionDetailView({ id }: { id: string }) {
       lead={<span className="mono small">{id}</span>}
       actions={
         <>
-          <Link className="button plain" href="/sessions">
-            <ArrowLeft size={15} aria-hidden /> {w.back}
-          </Link>
+          <Button look="plain" icon={ArrowLeft} text={w.back} href="/sessions" />
           {session ? <SessionStateBadge session={session} /> : null}
-          {isActive && mayCall ? (
-            <button className="button danger" onClick={stop}>
-              <Square size={14} aria-hidden /> {w.stop}
-            </button>
-          ) : null}
+          {isActive && mayCall ? <Button look="danger" icon={Square} text={w.stop} onClick={stop} /> : null}
         </>
       }
     >
@@ -217,9 +212,7 @@ function SayForm({ say, field }: { say: (text: string) => void; field: RefObject
           submit();
         }}
       />
-      <button className="button primary" disabled={text.trim() === ""}>
-        <Send size={14} aria-hidden /> {w.send}
-      </button>
+      <Button look="primary" icon={Send} type="submit" text={w.send} disabled={text.trim() === ""} />
     </form>
   );
 }

@@ -5,6 +5,7 @@ import type { SessionQuestion, SessionState } from "../../../../src/contracts/se
 import { api, queries, useApi } from "../../api.ts";
 import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { countOf } from "../../parts/format.ts";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Choices } from "../../parts/choices.tsx";
@@ -82,13 +83,7 @@ function SessionsList() {
     <PageFrame
       title={w.title}
       lead={w.lead}
-      actions={
-        mayBegin ? (
-          <button className="button primary" onClick={begin}>
-            <Plus size={15} aria-hidden /> {w.begin} <kbd className="key">n</kbd>
-          </button>
-        ) : null
-      }
+      actions={mayBegin ? <Button look="primary" icon={Plus} hotkey="n" text={w.begin} onClick={begin} /> : null}
     >
       {problem ? <Failure error={problem} /> : null}
       {canAnswer === false ? <p className="notice warn">{w.noModel}</p> : null}
@@ -157,9 +152,7 @@ function QuestionLine({ question, href }: { question: SessionQuestion; href: str
       <RiskBadge level={question.risk} short />
       <VisibleText className="mono small muted" text={question.toolName} />
       <CallSubject subject={question.subject} />
-      <Link className="button small primary" href={href}>
-        {w.answer}
-      </Link>
+      <Button look="small primary" text={w.answer} href={href} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { LogOut } from "lucide-react";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -67,11 +68,7 @@ function BrowserSettings() {
   return (
     <Panel
       title={w.browser}
-      actions={
-        <button className="button small" onClick={() => void signOut()}>
-          <LogOut size={14} aria-hidden /> {w.signOut}
-        </button>
-      }
+      actions={<Button look="small" icon={LogOut} text={w.signOut} onClick={() => void signOut()} />}
     >
       <dl className="facts settings">
         <dt>{w.language}</dt>

@@ -4,6 +4,7 @@ import type { Scope } from "../../../../src/contracts/identity.ts";
 import type { NewToken, TokenInfo } from "../../../../src/contracts/tokens.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
@@ -129,9 +130,9 @@ function TokenRow({ token, onRevoke }: { token: TokenInfo; onRevoke: () => void 
       </td>
       <td className="muted">{token.expiresAt === undefined ? w.validity[0] : <TimeAgo at={token.expiresAt} />}</td>
       <td>
-        <button className="button danger small" onClick={() => (isSure ? onRevoke() : setSure(true))}>
+        <Button look="danger small" onClick={() => (isSure ? onRevoke() : setSure(true))}>
           {isSure ? w.really : w.revoke}
-        </button>
+        </Button>
       </td>
     </tr>
   );
@@ -186,9 +187,9 @@ function NewTokenForm(props: { onCreated: (token: NewToken) => void; onProblem: 
           </option>
         ))}
       </select>
-      <button className="button primary" disabled={name.trim() === "" || scopes.length === 0}>
-        <Plus size={15} aria-hidden /> {w.create}
-      </button>
+      <Button look="primary" icon={Plus} type="submit" disabled={name.trim() === "" || scopes.length === 0}>
+        {w.create}
+      </Button>
     </form>
   );
 }

@@ -2,6 +2,7 @@ import { Play, Square } from "lucide-react";
 import { useState } from "react";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { isValidInput, SchemaForm } from "../../parts/schema-form.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { useScope } from "../../use-scope.ts";
@@ -107,14 +108,8 @@ export function CallForm({ tool }: { tool: ToolInfo }) {
       )}
       {problem ? <p className="field-error small">{problem}</p> : null}
       <div className="row">
-        <button className="button primary" type="button" disabled={!mayRun || isBusy} onClick={run}>
-          <Play size={15} aria-hidden /> {w.run}
-        </button>
-        {isBusy ? (
-          <button className="button danger" type="button" onClick={running.cancel}>
-            <Square size={14} aria-hidden /> {w.cancel}
-          </button>
-        ) : null}
+        <Button look="primary" icon={Play} text={w.run} disabled={!mayRun || isBusy} onClick={run} />
+        {isBusy ? <Button look="danger" icon={Square} text={w.cancel} onClick={running.cancel} /> : null}
       </div>
       {mayCall ? null : <p className="small muted">{w.notAllowed}</p>}
       <RunningCall call={running} />

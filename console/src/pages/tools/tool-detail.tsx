@@ -1,11 +1,11 @@
 import { ArrowLeft } from "lucide-react";
-import { Link } from "wouter";
 import type { Verdict } from "../../../../src/contracts/basics.ts";
 import type { ToolInfo } from "../../../../src/contracts/tools.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
 import { AnnotationBadges } from "../../parts/annotation-badges.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { VerdictText } from "../../parts/localized.tsx";
 import { useToolText } from "../../parts/tool-text.ts";
 import { OneLine, VisibleText } from "../../parts/visible-text.tsx";
@@ -32,9 +32,7 @@ export function ToolDetail({ tool, back }: { tool: ToolInfo; back: string }) {
   return (
     <section className="panel detail" aria-labelledby="tool-name">
       <header>
-        <Link className="button plain small back" href={back}>
-          <ArrowLeft size={15} aria-hidden /> {w.back}
-        </Link>
+        <Button look="plain small back" icon={ArrowLeft} text={w.back} href={back} />
         <h2 id="tool-name" className="mono grow">
           <OneLine text={tool.name} />
         </h2>

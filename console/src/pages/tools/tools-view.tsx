@@ -7,6 +7,7 @@ import { pathPart } from "../../hash-location.ts";
 import { defineWords, useWords } from "../../language.tsx";
 import { countOf } from "../../parts/format.ts";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
@@ -120,9 +121,7 @@ export default function ToolsView() {
           ) : chosen !== "" ? (
             <div className="panel">
               <Empty icon={Search} title={w.unknown(chosen)}>
-                <Link className="button" href={`/tools${kept}`}>
-                  {w.back}
-                </Link>
+                <Button text={w.back} href={`/tools${kept}`} />
               </Empty>
             </div>
           ) : (

@@ -1,8 +1,9 @@
 import { Check, PartyPopper } from "lucide-react";
 import type { ReactNode } from "react";
-import { Link, useLocation } from "wouter";
+import { useLocation } from "wouter";
 import { useApi } from "../../api.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
 import { PageFrame } from "../../parts/page-frame.tsx";
 import { ConnectClients } from "../mcp/connect-clients.tsx";
@@ -121,15 +122,7 @@ export default function WelcomeView() {
   const done = steps.filter(({ isDone }) => isDone).length;
   const next = steps.find(({ isDone }) => !isDone);
   return (
-    <PageFrame
-      title={w.title}
-      lead={w.lead}
-      actions={
-        <button className="button" onClick={leave}>
-          {w.skip}
-        </button>
-      }
-    >
+    <PageFrame title={w.title} lead={w.lead} actions={<Button text={w.skip} onClick={leave} />}>
       <Loaded query={calls}>
         {() => (
           <>
@@ -148,9 +141,7 @@ export default function WelcomeView() {
                   <PartyPopper size={30} strokeWidth={1.5} aria-hidden />
                   <h2>{w.finished}</h2>
                   <p>{w.finishedLead}</p>
-                  <button className="button primary" onClick={leave}>
-                    {w.finish}
-                  </button>
+                  <Button look="primary" text={w.finish} onClick={leave} />
                 </div>
               </section>
             )}
@@ -181,9 +172,7 @@ function StepCard({ step, number, isNext }: { step: Step; number: number; isNext
           <p className="muted">{how}</p>
         </div>
         {more && isNext ? null : (
-          <Link className={isNext ? "button primary" : "button"} href={href} onClick={onGo}>
-            {isNext ? w.next : w.open}
-          </Link>
+          <Button look={isNext ? "primary" : ""} text={isNext ? w.next : w.open} href={href} onClick={onGo} />
         )}
       </div>
       {more && isNext ? <div className="step-more">{more}</div> : null}

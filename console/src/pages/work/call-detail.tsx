@@ -5,6 +5,7 @@ import type { CallDetail } from "../../../../src/contracts/calls.ts";
 import { api, queries, useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
 import { DecisionBadge, KindBadge } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatDateTime, formatDuration } from "../../parts/format.ts";
@@ -85,22 +86,20 @@ export function CallDetailView({ callId }: { callId: string }) {
       lead={call ? <Lead call={call} /> : undefined}
       actions={
         <>
-          <Link className="button plain" href={lastListPath()}>
-            <ArrowLeft size={15} aria-hidden /> {w.back}
-          </Link>
+          <Button look="plain" icon={ArrowLeft} text={w.back} href={lastListPath()} />
           {isLive ? (
-            <button className="button danger" onClick={() => void api.calls.cancel(callId).catch(setProblem)}>
-              <Square size={14} aria-hidden /> {w.cancel}
-            </button>
+            <Button look="danger" icon={Square} onClick={() => void api.calls.cancel(callId).catch(setProblem)}>
+              {w.cancel}
+            </Button>
           ) : null}
           {call ? (
             <>
-              <button className="button" title={w.editHint} onClick={() => actions.edit(call)}>
-                <Pencil size={14} aria-hidden /> {w.edit}
-              </button>
-              <button className="button" title={w.replayHint} onClick={() => actions.replay(call)}>
-                <RotateCw size={14} aria-hidden /> {w.replay}
-              </button>
+              <Button icon={Pencil} title={w.editHint} onClick={() => actions.edit(call)}>
+                {w.edit}
+              </Button>
+              <Button icon={RotateCw} title={w.replayHint} onClick={() => actions.replay(call)}>
+                {w.replay}
+              </Button>
             </>
           ) : null}
         </>
@@ -131,9 +130,7 @@ function Detail({ call }: { call: CallDetail }) {
         <div className="notice warn call-question">
           {call.risk ? <RiskBadge level={call.risk} /> : null}
           <span className="grow" />
-          <Link className="button small" href={`/approvals/${encodeURIComponent(approvalId)}`}>
-            {w.show}
-          </Link>
+          <Button look="small" text={w.show} href={`/approvals/${encodeURIComponent(approvalId)}`} />
         </div>
       ) : null}
       <section className="panel">

@@ -5,6 +5,7 @@ import type { CallFacetName, CallFacets } from "../../../../src/contracts/calls.
 import { api } from "../../api.ts";
 import { defineWords, type Pair, useLanguage, useWords } from "../../language.tsx";
 import { useStatusNames } from "../../parts/badges.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { formatNumber } from "../../parts/format.ts";
 import { useRiskNames } from "../../parts/risk-badge.tsx";
@@ -64,11 +65,7 @@ export function FacetsPanel({ filter }: { filter: WorkFilter }) {
       <TimeFacet filter={filter} />
       {error ? <Failure error={error} again={() => void refetch()} /> : null}
       {data ? FACETS.map((name) => <Facet key={name} name={name} facets={data} filter={filter} />) : <Skeleton />}
-      {filter.count > 0 ? (
-        <button className="button small" onClick={filter.clear}>
-          {w.clear}
-        </button>
-      ) : null}
+      {filter.count > 0 ? <Button look="small" text={w.clear} onClick={filter.clear} /> : null}
     </div>
   );
 }
@@ -195,9 +192,7 @@ export function FacetsSheet({ filter, onClose }: { filter: WorkFilter; onClose: 
     <dialog ref={dialog} className="work-sheet" aria-label={w.title} onClose={onClose}>
       <header className="row">
         <h2 className="grow">{w.title}</h2>
-        <button className="button plain" aria-label={w.close} onClick={() => dialog.current?.close()}>
-          <X size={18} aria-hidden />
-        </button>
+        <Button look="plain" icon={X} aria-label={w.close} onClick={() => dialog.current?.close()} />
       </header>
       <FacetsPanel filter={filter} />
     </dialog>

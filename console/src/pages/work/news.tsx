@@ -1,6 +1,7 @@
 import { CircleCheck, Redo2, TriangleAlert } from "lucide-react";
 import { Link } from "wouter";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { VisibleText } from "../../parts/visible-text.tsx";
 import { type CallActions, callPath } from "./call-actions.ts";
 
@@ -17,9 +18,7 @@ export function News({ actions: { news, redo } }: { actions: CallActions }) {
           <Icon size={17} aria-hidden />
           <VisibleText className="grow" text={news.text} />
           {news.undoId === undefined ? null : (
-            <button className="button small" onClick={() => redo(news.undoId ?? "")}>
-              <Redo2 size={14} aria-hidden /> {w.redo}
-            </button>
+            <Button look="small" icon={Redo2} text={w.redo} onClick={() => redo(news.undoId ?? "")} />
           )}
           {news.callId === undefined ? null : <Link href={callPath(news.callId)}>{w.open}</Link>}
         </p>

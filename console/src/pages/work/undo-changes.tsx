@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { ChangeInfo, UndoOutcome } from "../../../../src/contracts/undo.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, type Pair, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { DiffView } from "../../parts/diff-view.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Panel } from "../../parts/panel.tsx";
@@ -51,14 +52,10 @@ export function UndoChanges({ callId, onUndone }: { callId: string; onUndone: ()
       actions={
         <>
           {canUndo ? (
-            <button className="button" onClick={() => follow(undo({ call: callId }), w.undone)}>
-              <Undo2 size={15} aria-hidden /> {w.undo}
-            </button>
+            <Button icon={Undo2} text={w.undo} onClick={() => follow(undo({ call: callId }), w.undone)} />
           ) : null}
           {undoId === undefined ? null : (
-            <button className="button" onClick={() => follow(redo(undoId), w.redone)}>
-              <Redo2 size={15} aria-hidden /> {w.redo}
-            </button>
+            <Button icon={Redo2} text={w.redo} onClick={() => follow(redo(undoId), w.redone)} />
           )}
         </>
       }

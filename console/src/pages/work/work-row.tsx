@@ -3,6 +3,7 @@ import { memo } from "react";
 import { Link } from "wouter";
 import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import { defineWords, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { CallSubject } from "../../parts/call-subject.tsx";
 import { formatDuration } from "../../parts/format.ts";
 import { RiskBadge } from "../../parts/risk-badge.tsx";
@@ -66,9 +67,9 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
       <span className="work-state">
         {isAnswerable ? (
           // A row says what a call is about, not what it does: it is answered on its card.
-          <Link className="button small" href={`/approvals/${encodeURIComponent(call.approvalId ?? "")}`}>
-            <Hand size={14} aria-hidden /> {w.review}
-          </Link>
+          <Button look="small" icon={Hand} href={`/approvals/${encodeURIComponent(call.approvalId ?? "")}`}>
+            {w.review}
+          </Button>
         ) : (
           <>
             <CallState call={call} />

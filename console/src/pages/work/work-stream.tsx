@@ -6,6 +6,7 @@ import type { CallInfo } from "../../../../src/contracts/calls.ts";
 import type { AgentSessionInfo } from "../../../../src/contracts/sessions.ts";
 import { useApi } from "../../api.ts";
 import { defineWords, useLanguage, useWords } from "../../language.tsx";
+import { Button } from "../../parts/button.tsx";
 import { Empty } from "../../parts/empty.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { countOf, formatNumber } from "../../parts/format.ts";
@@ -141,26 +142,23 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
         <span className="work-times">{w.age}</span>
       </div>
       {stream.freshCount > 0 ? (
-        <button
-          className="button primary small work-fresh"
+        <Button
+          look="primary small work-fresh"
+          icon={ArrowUp}
           onClick={() => {
             stream.showFresh();
             scroller.current?.scrollTo({ top: 0 });
           }}
         >
-          <ArrowUp size={14} aria-hidden /> {w.fresh(formatNumber(stream.freshCount, language))}
-        </button>
+          {w.fresh(formatNumber(stream.freshCount, language))}
+        </Button>
       ) : null}
       <div className="work-scroll" ref={scroller} tabIndex={-1}>
         {!stream.isLoaded && !error ? <Skeleton lines={12} /> : null}
         {stream.isLoaded && lines.length === 0 ? (
           <Empty icon={Activity} title={isFiltered ? w.noMatch : w.none}>
             <p>{isFiltered ? w.noMatchLead : w.noneLead}</p>
-            {isFiltered ? (
-              <button className="button" onClick={filter.clear}>
-                {w.clear}
-              </button>
-            ) : null}
+            {isFiltered ? <Button text={w.clear} onClick={filter.clear} /> : null}
           </Empty>
         ) : null}
         <ul className="work-rows" style={{ height: rows.getTotalSize() }}>
