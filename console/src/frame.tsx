@@ -6,6 +6,7 @@ import { useConnection } from "./connection.ts";
 import { defineWords, useLanguage, useWords } from "./language.tsx";
 import { useLiveState } from "./live.ts";
 import type { Page } from "./page.ts";
+import { Button } from "./parts/button.tsx";
 import { VisibleText } from "./parts/visible-text.tsx";
 import { PHONE_SECTIONS, type Section, SECTIONS } from "./sections.ts";
 import { openPalette } from "./shortcuts.tsx";
@@ -210,9 +211,7 @@ function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode
           <div className="sheet-body">
             <header className="row">
               <h2 className="grow">{w.more}</h2>
-              <button className="button plain small" aria-label={w.close} onClick={() => sheet.current?.close()}>
-                <X size={16} aria-hidden />
-              </button>
+              <Button look="plain small" icon={X} aria-label={w.close} onClick={() => sheet.current?.close()} />
             </header>
             {children}
           </div>
@@ -241,21 +240,16 @@ function SideFoot({ server }: { server: ServerInfo | undefined }) {
         <span>{server ? `v${server.version}` : ""}</span>
       </div>
       <div className="row">
-        <button
-          className="button plain small"
-          title={w.theme(w.themes[theme])}
-          aria-label={w.theme(w.themes[theme])}
+        <Button
+          look="plain small"
+          icon={Icon}
+          label={w.theme(w.themes[theme])}
           onClick={() => setTheme(order[(order.indexOf(theme) + 1) % order.length] ?? "system")}
-        >
-          <Icon size={16} aria-hidden />
-        </button>
-        <button className="button plain small" onClick={() => choose(language === "en" ? "zh" : "en")}>
-          <Languages size={16} aria-hidden />
+        />
+        <Button look="plain small" icon={Languages} onClick={() => choose(language === "en" ? "zh" : "en")}>
           {w.language}
-        </button>
-        <button className="button plain small" title={w.signOut} aria-label={w.signOut} onClick={() => void signOut()}>
-          <LogOut size={16} aria-hidden />
-        </button>
+        </Button>
+        <Button look="plain small" icon={LogOut} label={w.signOut} onClick={() => void signOut()} />
       </div>
     </footer>
   );

@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { defineWords, type Pair, useWords } from "./language.tsx";
 import { loadWithRetry } from "./lazy-page.tsx";
 import type { Page } from "./page.ts";
+import { Button } from "./parts/button.tsx";
 import { Failure } from "./parts/failure.tsx";
 import { describedKeys, useKeys } from "./parts/use-keys.ts";
 import "./palette.css";
@@ -128,9 +129,7 @@ function KeyHelp({ onClose }: { onClose: () => void }) {
         <h2 id="key-help-title" className="grow">
           {w.title}
         </h2>
-        <button className="button plain small" aria-label={w.close} onClick={() => dialog.current?.close()}>
-          <X size={16} aria-hidden />
-        </button>
+        <Button look="plain small" icon={X} aria-label={w.close} onClick={() => dialog.current?.close()} />
       </header>
       <dl>
         {unique.map(({ key, label }) => (

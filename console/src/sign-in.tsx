@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { api, ApiError, queries } from "./api.ts";
 import { setConnection } from "./connection.ts";
 import { defineWords, useWords } from "./language.tsx";
+import { Button } from "./parts/button.tsx";
 import { CopyButton } from "./parts/copy-button.tsx";
 import { Failure } from "./parts/failure.tsx";
 
@@ -130,9 +131,7 @@ function SignInForm({ isStale, isLost = false }: SignInProps & { isLost?: boolea
         ) : problem ? (
           <Failure error={problem} />
         ) : null}
-        <button className="button primary" disabled={token.trim() === ""}>
-          {w.submit}
-        </button>
+        <Button look="primary" type="submit" text={w.submit} disabled={token.trim() === ""} />
       </div>
     </form>
   );

@@ -2,6 +2,7 @@ import { useEffect, useRef, useSyncExternalStore } from "react";
 import type { UndoConflict, UndoOutcome, UndoRequest } from "../../src/contracts/undo.ts";
 import { api, ApiError } from "./api.ts";
 import { defineWords, useWords } from "./language.tsx";
+import { Button } from "./parts/button.tsx";
 import { useSettled } from "./parts/use-settled.ts";
 import { VisibleText } from "./parts/visible-text.tsx";
 
@@ -118,12 +119,8 @@ function OpenDialog({ conflicts, decide }: Question) {
         ))}
       </div>
       <div className="row end">
-        <button className="button danger" disabled={!isSettled} onClick={() => end(true)}>
-          {w.discard} <kbd className="key">⇧D</kbd>
-        </button>
-        <button className="button primary" autoFocus onClick={() => end(false)}>
-          {w.keep} <kbd className="key">Esc</kbd>
-        </button>
+        <Button look="danger" hotkey="⇧D" text={w.discard} disabled={!isSettled} onClick={() => end(true)} />
+        <Button look="primary" hotkey="Esc" text={w.keep} autoFocus onClick={() => end(false)} />
       </div>
     </dialog>
   );

@@ -1,6 +1,7 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { Button } from "./button.tsx";
 
 const words = defineWords({ copy: ["Copy", "复制"], copied: ["Copied", "已复制"] });
 
@@ -9,9 +10,9 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
   const [copied, setCopied] = useState(false);
   const Icon = copied ? Check : Copy;
   return (
-    <button
-      type="button"
-      className="button plain small"
+    <Button
+      look="plain small"
+      icon={Icon}
       onClick={() =>
         void navigator.clipboard.writeText(text).then(() => {
           setCopied(true);
@@ -19,8 +20,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }) {
         })
       }
     >
-      <Icon size={14} aria-hidden />
       {copied ? w.copied : (label ?? w.copy)}
-    </button>
+    </Button>
   );
 }

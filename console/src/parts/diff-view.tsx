@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronRight, Columns2, Rows3, UnfoldVertical } from "lucide-react";
 import { type ReactNode, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { defineWords, useWords } from "../language.tsx";
+import { Button } from "./button.tsx";
 import { useFold, useFolds, useIsWhole } from "./folds.tsx";
 import { countOf } from "./format.ts";
 import "./code-text.css";
@@ -82,9 +83,9 @@ export function DiffView({ text }: { text: string }) {
         ) : null}
         <span className="grow" />
         {folded === 0 ? null : (
-          <button type="button" className="button small" onClick={() => setWhole(true)}>
-            <UnfoldVertical size={13} aria-hidden /> {w.unfold(folded)}
-          </button>
+          <Button look="small" icon={UnfoldVertical} onClick={() => setWhole(true)}>
+            {w.unfold(folded)}
+          </Button>
         )}
         <label className="diff-check small">
           <input

@@ -2,6 +2,7 @@ import { TriangleAlert } from "lucide-react";
 import { ApiError } from "../api.ts";
 import { ERROR_TEXTS_ZH } from "../error-texts.ts";
 import { defineWords, useLanguage, useWords } from "../language.tsx";
+import { Button } from "./button.tsx";
 import { VisibleText } from "./visible-text.tsx";
 
 const words = defineWords({
@@ -36,11 +37,7 @@ export function Failure({ error, again }: { error: Error; again?: () => void }) 
           />
         ))}
       </div>
-      {again ? (
-        <button className="button small" onClick={again}>
-          {w.again}
-        </button>
-      ) : null}
+      {again ? <Button look="small" text={w.again} onClick={again} /> : null}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { queries } from "../api.ts";
 import { useConnection } from "../connection.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { ChunkError } from "../lazy-page.tsx";
+import { Button } from "./button.tsx";
 import { Failure } from "./failure.tsx";
 import { PageFrame } from "./page-frame.tsx";
 
@@ -66,11 +67,7 @@ function BrokenPage({ error, retry }: { error: Error; retry: () => void }) {
     <PageFrame
       title={w.title}
       lead={isChunk ? w.chunk : w.lead}
-      actions={
-        <button className="button" onClick={() => location.reload()}>
-          {w.reload}
-        </button>
-      }
+      actions={<Button text={w.reload} onClick={() => location.reload()} />}
     >
       <Failure error={error} again={retry} />
     </PageFrame>

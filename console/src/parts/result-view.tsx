@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import type { ToolResult } from "../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../language.tsx";
 import { StatusBadge } from "./badges.tsx";
+import { Button } from "./button.tsx";
 import { ContentView } from "./content-view.tsx";
 import { countOf, formatDuration } from "./format.ts";
 import { JsonView } from "./json-view.tsx";
@@ -48,9 +49,7 @@ export function ResultView({ result, isOfPage = false }: { result: ToolResult; i
       {result.status === "pending" && (result.pending.kind === "approval" || result.pending.kind === "question") ? (
         <p className="notice warn">
           <span className="grow">{w.requested}</span>
-          <Link className="button small" href={`/approvals/${result.pending.id}`}>
-            {w.answer}
-          </Link>
+          <Button look="small" text={w.answer} href={`/approvals/${result.pending.id}`} />
         </p>
       ) : null}
       <ContentView content={result.content} />

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "react";
-import { Link } from "wouter";
 import type { ToolResult, Update } from "../../../src/contracts/basics.ts";
 import type { CallRequest } from "../../../src/contracts/calls.ts";
 import { api } from "../api.ts";
 import { defineWords, useWords } from "../language.tsx";
+import { Button } from "./button.tsx";
 import { Failure } from "./failure.tsx";
 import { ResultView } from "./result-view.tsx";
 import { useNow } from "./use-now.ts";
@@ -95,9 +95,7 @@ export function RunningCall({ call }: { call: RunningCallState }) {
           {call.approvalId ? (
             <p className="notice warn">
               <span className="grow">{w.requested}</span>
-              <Link className="button small" href={`/approvals/${call.approvalId}`}>
-                {w.answer}
-              </Link>
+              <Button look="small" text={w.answer} href={`/approvals/${call.approvalId}`} />
             </p>
           ) : null}
           {call.text ? (
