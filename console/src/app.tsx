@@ -103,7 +103,7 @@ function SignedIn() {
 
 function LoadingPage() {
   return (
-    <div className="page">
+    <div className="stack page">
       <Skeleton lines={6} />
     </div>
   );

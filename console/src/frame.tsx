@@ -60,8 +60,8 @@ export function Frame({ pages, current, waiting, server, children }: FrameProps)
       <a className="skip" href="#content" onClick={skipToContent}>
         {w.skip}
       </a>
-      <aside className="side">
-        <Link className="brand" href="/">
+      <aside className="stack side">
+        <Link className="line brand" href="/">
           <img src="./haft.svg" alt="" />
           Haft
         </Link>
@@ -208,7 +208,7 @@ function More({ isCurrent, children }: { isCurrent: boolean; children: ReactNode
             if (target === currentTarget || (target as Element).closest("a, .search-button")) currentTarget.close();
           }}
         >
-          <div className="sheet-body">
+          <div className="stack sheet-body">
             <header className="row">
               <h2 className="grow">{w.more}</h2>
               <Button look="plain small" icon={X} aria-label={w.close} onClick={() => sheet.current?.close()} />
@@ -229,7 +229,7 @@ function SideFoot({ server }: { server: ServerInfo | undefined }) {
   const order = ["system", "light", "dark"] as const;
   const Icon = { light: Sun, dark: Moon, system: SunMoon }[theme];
   return (
-    <footer className="side-foot">
+    <footer className="stack side-foot">
       {server?.workspace ? (
         <div className="cut mono" title={server.workspace}>
           {server.workspace.split(/[\\/]/).at(-1)}

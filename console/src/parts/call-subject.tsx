@@ -26,9 +26,9 @@ export function CallSubject({ subject }: { subject: Subject }) {
   const w = useWords(words);
   const Icon = ICONS[subject.type];
   return (
-    <span className="call-subject" title={subject.text}>
+    <span className="inline call-subject" title={subject.text}>
       <Icon size={14} role="img" aria-label={w[subject.type]} />
-      <span className="call-subject-text">
+      <span className="cut call-subject-text">
         {subject.text === "" ? <span className="muted">{w.none}</span> : <OneLine text={subject.text} />}
       </span>
     </span>

@@ -22,7 +22,7 @@ function BlockView({ block }: { block: Block }) {
       return looksLikeDiff(block.text) ? (
         <DiffView text={block.text} />
       ) : (
-        <pre className="code output">
+        <pre className="code">
           <TerminalText text={block.text} />
         </pre>
       );
@@ -36,7 +36,7 @@ function BlockView({ block }: { block: Block }) {
       return <audio controls src={`data:${block.mimeType};base64,${block.data}`} />;
     case "resource":
       return typeof block.resource.text === "string" ? (
-        <VisibleText as="pre" className="code output" text={block.resource.text} />
+        <VisibleText as="pre" className="code" text={block.resource.text} />
       ) : (
         <Named kind={block.resource.uri} />
       );

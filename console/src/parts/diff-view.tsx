@@ -75,7 +75,7 @@ export function DiffView({ text }: { text: string }) {
   let openLines = 0;
   return (
     <section className="diffs" ref={box} aria-label={w.diff}>
-      <div className="diff-tools">
+      <div className="row diff-tools">
         {files.length > 1 && !files.some(({ isCut }) => isCut) ? (
           <span className="muted small">
             {w.files(files.length)} <Counts added={sum(files, "added")} removed={sum(files, "removed")} />
@@ -87,7 +87,7 @@ export function DiffView({ text }: { text: string }) {
             {w.unfold(folded)}
           </Button>
         )}
-        <label className="diff-check small">
+        <label className="inline diff-check small">
           <input
             type="checkbox"
             checked={hideWhitespace}
@@ -173,7 +173,7 @@ function FileDiff(props: { file: DiffFile; isOpenAtFirst: boolean; split: boolea
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
     <div className="diff-file">
-      <button type="button" className="diff-head" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button type="button" className="line diff-head" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Chevron size={15} aria-hidden />
         <span className="diff-path mono">
           {file.from === undefined ? null : (

@@ -9,7 +9,7 @@ export function PageFrame(props: {
   children: ReactNode;
 }) {
   return (
-    <div className={props.className === undefined ? "page" : `page ${props.className}`}>
+    <div className={props.className === undefined ? "stack page" : `stack page ${props.className}`}>
       <header className="page-head">
         <div>
           <h1>

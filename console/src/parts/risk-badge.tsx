@@ -1,7 +1,6 @@
 import { Info, type LucideIcon, OctagonAlert, ShieldCheck, TriangleAlert } from "lucide-react";
 import type { RiskLevel } from "../../../src/contracts/basics.ts";
 import { defineWords, useWords } from "../language.tsx";
-import "./risk-badge.css";
 
 const words = defineWords({
   levels: {

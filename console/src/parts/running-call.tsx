@@ -99,7 +99,7 @@ export function RunningCall({ call }: { call: RunningCallState }) {
             </p>
           ) : null}
           {call.text ? (
-            <pre className="code output" aria-label={w.output}>
+            <pre className="code" aria-label={w.output}>
               <TerminalText text={call.text} />
             </pre>
           ) : null}

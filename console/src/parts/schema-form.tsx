@@ -75,7 +75,7 @@ function Field(props: FieldTemplateProps) {
   // A check box has its own label.
   const isCheck = schema.type === "boolean";
   return (
-    <div className={isRoot ? "form-root" : "form-field"}>
+    <div className={isRoot ? "form-root" : "stack form-field"}>
       {isRoot || isCheck || !displayLabel ? null : (
         <label htmlFor={id}>
           <span className="mono">{label}</span>
@@ -143,7 +143,7 @@ const TEMPLATES = {
 function Fields({ properties, title, fieldPathId, optionalDataControl }: ObjectFieldTemplateProps) {
   const isRoot = fieldPathId.$id === "root";
   return (
-    <div className={isRoot ? "form-fields" : "form-fields nested"}>
+    <div className={isRoot ? "stack form-fields" : "stack form-fields nested"}>
       {isRoot ? null : <h3>{title}</h3>}
       {optionalDataControl}
       {properties.map(({ content }) => content)}
