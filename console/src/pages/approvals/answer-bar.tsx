@@ -101,7 +101,7 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
     Escape: { label: w.keyEscape, run: close },
   });
 
-  if (!mayAnswer) return <p className="answer-bar notice warn">{w.noScope}</p>;
+  if (!mayAnswer) return <p className="stack answer-bar notice warn">{w.noScope}</p>;
   if (step && "choose" in step) {
     return <GrantChoice approval={approval} scope={step.choose} onSave={approve} onCancel={close} />;
   }
@@ -122,7 +122,7 @@ export function AnswerBar({ approval, isFolded, line, onAnswer }: AnswerBarProps
   }
   const isDangerous = needsMore({ decision: "once" });
   return (
-    <div className="answer-bar" role="group" aria-label={w.answers}>
+    <div className="stack answer-bar" role="group" aria-label={w.answers}>
       <Delivery line={line} onRetry={onAnswer} />
       {hasReason ? (
         <textarea
@@ -206,7 +206,7 @@ function Confirmation(props: { id: string; reasons: Reason[]; onConfirm: () => v
   useKeys({ Y: { label: w.keyConfirm, run: confirm } });
   const names = { unseen: w.confirmUnseen, broader: w.confirmBroader, critical: w.confirmCritical };
   return (
-    <div className="answer-bar confirmation" role="alertdialog" aria-label={w.sure}>
+    <div className="stack answer-bar confirmation" role="alertdialog" aria-label={w.sure}>
       {props.reasons.map(({ doubt, text }) => (
         <p key={doubt}>
           <OctagonAlert size={18} aria-hidden />

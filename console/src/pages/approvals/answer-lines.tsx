@@ -49,7 +49,7 @@ export function AnswerLines({ answers, currentId, addressOf }: AnswerLinesProps)
   if (lines.length === 0) return null;
   return (
     <>
-      <ul className="answer-lines" aria-label={w.label}>
+      <ul className="plain-list stack answer-lines" aria-label={w.label}>
         {lines.map((line) => (
           <Line key={line.id} line={line} answers={answers} href={addressOf(line.id)} />
         ))}
@@ -68,7 +68,7 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
   const Icon = tone === "busy" ? LoaderCircle : tone === "bad" ? CircleAlert : decision === "deny" ? X : Check;
   const isUndone = line.state === "undone";
   return (
-    <li className={`answer-line ${tone}`}>
+    <li className={`line answer-line ${tone}`}>
       <Icon size={16} aria-hidden />
       <strong className="answer-decision">
         {isOnItsWay(line)
@@ -77,12 +77,12 @@ function Line({ line, answers, href }: { line: AnswerLine; answers: Answers; hre
             ? w.dismissed
             : w.decisions[decision]}
       </strong>
-      <span className="answer-subject">
+      <span className="line answer-subject">
         <span className="muted">{titleOf(line.approval) ?? line.approval.toolName}</span>{" "}
         <CallSubject subject={line.approval.subject} />
       </span>
-      <VisibleText className="answer-outcome" title={outcome.text} text={outcome.text} />
-      <span className="answer-actions">
+      <VisibleText className="cut answer-outcome" title={outcome.text} text={outcome.text} />
+      <span className="line answer-actions">
         {canRevert(line) ? (
           <button className="button small" onClick={() => answers.revert(line)}>
             {isUndone ? <Redo2 size={14} aria-hidden /> : <Undo2 size={14} aria-hidden />} {isUndone ? w.redo : w.undo}{" "}

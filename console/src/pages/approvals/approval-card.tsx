@@ -90,7 +90,7 @@ function UserQuestionCard({ approval, questions, onAnswer, line, backTo }: Appro
           <Facts approval={approval} />
         </UserQuestions>
       ) : (
-        <div className="card-body" tabIndex={0} role="region" aria-label={title}>
+        <div className="stack card-body" tabIndex={0} role="region" aria-label={title}>
           <AnsweredQuestions questions={questions} answers={approval.answers} />
           <Facts approval={approval} />
           <Answered approval={approval} />
@@ -121,7 +121,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
   // A diff names its file, and the steps are the command.
   const isSubjectShown = !steps && subject.text !== "" && !(subject.type === "path" && preview?.some(isDiff));
   return (
-    <article className={`panel approval risk-edge-${risk.level}`} aria-label={`${toolName} ${w.wants}`}>
+    <article className={`panel approval risk-${risk.level}`} aria-label={`${toolName} ${w.wants}`}>
       <header>
         {backTo === undefined ? null : (
           <Button look="plain small card-back" icon={ArrowLeft} text={w.back} href={backTo} />
@@ -135,7 +135,7 @@ function PermissionCard({ approval, onAnswer, line, backTo }: ApprovalCardProps)
         {isOpen && approval.waitsUntil !== undefined ? <Countdown until={approval.waitsUntil} what="caller" /> : null}
         {isOpen && approval.expiresAt !== undefined ? <Countdown until={approval.expiresAt} /> : null}
       </header>
-      <div className="card-body" tabIndex={0} role="region" aria-label={title ?? toolName}>
+      <div className="stack card-body" tabIndex={0} role="region" aria-label={title ?? toolName}>
         {isSubjectShown ? (
           <p className="card-subject">
             <CallSubject subject={subject} />

@@ -127,7 +127,7 @@ function AlertChoice() {
   const Icon = setting === "off" ? Bell : BellRing;
   if (!("Notification" in globalThis)) return null;
   return (
-    <label className="alert-choice" title={w.alerts}>
+    <label className="inline alert-choice" title={w.alerts}>
       <Icon size={16} aria-hidden />
       <select
         className="select narrow small"
@@ -253,7 +253,7 @@ function OpenApprovals({ answers }: { answers: Answers }) {
             />
           )}
           {selection.size > 0 ? (
-            <div className="batch">
+            <div className="line batch">
               <span className="grow">{w.selected(selection.size)}</span>
               <Button look="small plain" text={w.clear} onClick={() => select([...selection], { isRange: false })} />
               <Button look="small primary" hotkey="b" text={w.batch} onClick={() => setBatchOpen(true)} />
@@ -291,7 +291,7 @@ function FreshBar({ queue, isSorted }: { queue: Queue; isSorted: boolean }) {
   if (fresh.length === 0 || isSorted) return null;
   const critical = fresh.filter(({ level }) => level === "critical").length;
   return (
-    <div className="fresh-bar">
+    <div className="line fresh-bar">
       <Sparkles size={14} aria-hidden />
       <span className="grow">
         {w.fresh(fresh.length)}{" "}

@@ -218,7 +218,7 @@ function BatchRow({ item, result, isOpen, onToggle, onSeen }: BatchRowProps) {
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
     <div className="grow">
-      <button type="button" className="batch-row" aria-expanded={isOpen} onClick={onToggle}>
+      <button type="button" className="line batch-row" aria-expanded={isOpen} onClick={onToggle}>
         <Chevron size={15} aria-hidden />
         <RiskBadge level={item.level} short />
         <span className="muted small batch-tool cut">{titleOf(item) ?? item.toolName}</span>
@@ -264,7 +264,7 @@ function Outcome({ result }: { result: ApprovalBatchItem }) {
         : undefined;
   if (why !== undefined) {
     return (
-      <span className="batch-outcome field-error small" title={why}>
+      <span className="cut batch-outcome field-error small" title={why}>
         <CircleAlert size={13} aria-hidden /> <VisibleText text={w.failed(why)} />
       </span>
     );

@@ -93,7 +93,7 @@ export function CallEffect({ approval }: { approval: ApprovalInfo }) {
       {output === undefined || isWhole ? null : (
         <section className="stack" aria-label={w.printed}>
           <h3>{w.printed}</h3>
-          <pre className="code output">
+          <pre className="code">
             <TerminalText text={output} />
           </pre>
         </section>

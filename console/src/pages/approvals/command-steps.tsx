@@ -19,18 +19,18 @@ const words = defineWords({
 export function CommandSteps({ steps }: { steps: readonly CommandStep[] }) {
   const w = useWords(words);
   return (
-    <ol className="steps-list" aria-label={w.title}>
+    <ol className="plain-list steps-list" aria-label={w.title}>
       {steps.map(({ text, operator, level, does, asks }, at) => (
-        <li key={at} className={`command-step risk-line-${level}`}>
+        <li key={at} className={`stack command-step risk-${level}`}>
           {operator === undefined ? null : (
             <span className="step-operator">
               <code>{operator}</code> <span className="muted small">{w.operators[operator]}</span>
             </span>
           )}
-          <code className="step-text">
+          <code className="pre step-text">
             <CodeText text={text} language="bash" />
           </code>
-          <span className="step-facts small">
+          <span className="row step-facts small">
             {asks || level !== "low" ? <RiskBadge level={level} short /> : null}
             {does ? (
               <span className="muted">

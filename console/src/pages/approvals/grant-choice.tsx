@@ -137,10 +137,10 @@ export function GrantChoice({ approval, scope, onSave, onCancel }: GrantChoicePr
     </label>
   );
   return (
-    <div className="answer-bar" role="dialog" aria-label={w.title[scope]}>
+    <div className="stack answer-bar" role="dialog" aria-label={w.title[scope]}>
       {/* Arrow keys move between the choices, not between the cards. */}
       <fieldset
-        className="grant-choice"
+        className="stack grant-choice"
         onKeyDown={(event) => event.key.startsWith("Arrow") && event.stopPropagation()}
       >
         <legend>{w.title[scope]}</legend>

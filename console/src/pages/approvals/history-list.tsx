@@ -57,8 +57,8 @@ function HistoryRow({ approval, href, isCurrent }: { approval: ApprovalInfo; hre
   const { state, subject, toolName, answeredBy, answeredAt, askedAt, note = "", call } = approval;
   const end = endOf(approval);
   return (
-    <Link href={href} className="queue-link" aria-current={isCurrent}>
-      <span className="queue-line">
+    <Link href={href} className="stack queue-link" aria-current={isCurrent}>
+      <span className="line queue-line">
         <span className={state === "approved" ? "badge ok" : "badge bad"}>{w.states[end] ?? end}</span>
         <span className="queue-subject">
           <CallSubject subject={subject} />
@@ -67,7 +67,7 @@ function HistoryRow({ approval, href, isCurrent }: { approval: ApprovalInfo; hre
           <TimeAgo at={answeredAt ?? askedAt} />
         </span>
       </span>
-      <span className="queue-line small muted">
+      <span className="line queue-line small muted">
         <span className="cut">
           {title ?? toolName} · {w.by(answeredBy ?? w.nobody)}
           {note === "" ? null : (

@@ -67,7 +67,7 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
         </h2>
         <Countdown until={question.expiresAt} />
       </header>
-      <div className="card-body">
+      <div className="stack card-body">
         <VisibleText as="p" text={question.message} />
         {url === undefined ? (
           <>
@@ -94,7 +94,7 @@ export default function QuestionCard({ question, backTo }: { question: QuestionI
         )}
         {problem ? <Failure error={problem} /> : null}
       </div>
-      <div className="answer-bar">
+      <div className="stack answer-bar">
         <div className="row answers">
           {url === undefined ? (
             <Button look="primary" type="submit" text={w.send} form={form} disabled={!mayAnswer} />

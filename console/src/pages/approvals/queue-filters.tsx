@@ -32,9 +32,9 @@ export function QueueFilters(props: {
   const sessions = useMemo(() => valuesOf(all, ({ caller }) => caller.session), [all]);
   const isFiltered = [view.risk, view.tool, view.session, view.text].some((value) => value !== "");
   return (
-    <div className="queue-filters">
+    <div className="stack queue-filters">
       <SearchBox label={w.search} value={view.text} onChange={(text) => onChange({ text })} />
-      <div className="queue-choices">
+      <div className="row queue-choices">
         <Choice
           label={w.sort}
           value={view.sort}
@@ -66,7 +66,7 @@ export function QueueFilters(props: {
             onChoose={(session) => onChange({ session })}
           />
         ) : null}
-        <label className="diff-check small">
+        <label className="inline diff-check small">
           <input
             type="checkbox"
             checked={view.bySession}

@@ -81,8 +81,12 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
       ) : (
         <span className="queue-check" />
       )}
-      <Link href={addressOf(id)} className={isGone ? "queue-link gone" : "queue-link"} aria-current={isCurrent}>
-        <span className="queue-line">
+      <Link
+        href={addressOf(id)}
+        className={isGone ? "stack queue-link gone" : "stack queue-link"}
+        aria-current={isCurrent}
+      >
+        <span className="line queue-line">
           {item.approval?.questions ? (
             <span className="badge">
               <MessageCircleQuestionMark size={14} aria-hidden /> {w.question}
@@ -97,7 +101,7 @@ function ItemRow({ item, isCurrent, selected, addressOf, onSelect }: QueueListPr
             <TimeAgo at={askedAt} />
           </span>
         </span>
-        <span className="queue-line small muted">
+        <span className="line queue-line small muted">
           <span className="cut">
             {item.question ? <>{w.server}: </> : null}
             {title === undefined ? null : <>{title} · </>}

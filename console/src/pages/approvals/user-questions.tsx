@@ -39,7 +39,7 @@ export function AnsweredQuestions({
 }: Required<Pick<ApprovalInfo, "questions">> & Pick<ApprovalInfo, "answers">) {
   const w = useWords(words);
   return (
-    <dl className="user-answers">
+    <dl className="stack user-answers">
       {questions.map(({ question }, at) => {
         const { choices = [], text = "" } = answers?.[at] ?? {};
         const isEmpty = choices.length === 0 && text === "";
@@ -108,11 +108,11 @@ export function UserQuestions({ id, questions, line, onAnswer, children }: UserQ
   if (!mayAnswer) {
     return (
       <>
-        <div className="card-body">
+        <div className="stack card-body">
           <AnsweredQuestions questions={[...questions]} answers={undefined} />
           {children}
         </div>
-        <p className="answer-bar notice warn">{w.noScope}</p>
+        <p className="stack answer-bar notice warn">{w.noScope}</p>
       </>
     );
   }
@@ -130,7 +130,7 @@ export function UserQuestions({ id, questions, line, onAnswer, children }: UserQ
       }}
       onKeyDown={onKeyDown}
     >
-      <div className="card-body">
+      <div className="stack card-body">
         {questions.map((asked, at) => (
           <QuestionField
             key={at}
@@ -144,7 +144,7 @@ export function UserQuestions({ id, questions, line, onAnswer, children }: UserQ
         ))}
         {children}
       </div>
-      <div className="answer-bar" role="group" aria-label={w.answers}>
+      <div className="stack answer-bar" role="group" aria-label={w.answers}>
         <Delivery line={line} onRetry={onAnswer} />
         <div className="row answers">
           <Button look="primary" icon={Check} hotkey="y" type="submit" disabled={!isSettled || !isComplete}>
@@ -172,7 +172,7 @@ function QuestionField(props: {
   const { asked, answer, name } = props;
   const { options = [], multiple = false, header, question, free_text: isFree = true } = asked;
   return (
-    <fieldset className="user-question">
+    <fieldset className="stack user-question">
       <legend>
         {header ? <VisibleText className="badge" text={header} /> : null} <VisibleText text={question} />
         {multiple && options.length > 0 ? <span className="small muted"> · {w.several}</span> : null}

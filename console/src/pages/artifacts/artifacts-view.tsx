@@ -80,7 +80,7 @@ function ArtifactList() {
       ) : null}
       {artifacts.length > 0 ? (
         <div className="panel">
-          <ul className="rows">
+          <ul className="stack rows">
             {artifacts.map((artifact) => (
               <Row key={`${artifact.session ?? ""}/${artifact.id}`} artifact={artifact} />
             ))}

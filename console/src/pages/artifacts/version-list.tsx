@@ -26,7 +26,7 @@ export function VersionList(props: {
   const w = useWords(words);
   return (
     <section className="panel versions" aria-label={w.versions}>
-      <ul className="rows">
+      <ul className="stack rows">
         {props.versions.map(({ version, type, at, author, characters, similarity, callId }) => (
           <li key={version} className="row">
             <button className="button" aria-pressed={version === props.shown} onClick={() => props.onChoose(version)}>

@@ -134,7 +134,7 @@ function AuditList() {
                   <p>{isFiltered ? w.noneLead : w.emptyLead}</p>
                 </Empty>
               ) : (
-                <ul className="audit-rows">
+                <ul className="plain-list audit-rows">
                   {items.map((entry) => (
                     <Row key={entry.id} entry={entry} />
                   ))}

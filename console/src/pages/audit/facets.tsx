@@ -34,7 +34,7 @@ export function Facets(props: {
   const textOf = (name: Facet, value: string): string =>
     name !== "tool" && name !== "user" && Object.hasOwn(w.values, value) ? (w.values[value] ?? value) : value;
   return (
-    <div className="facets">
+    <div className="stack facets">
       {props.facets
         .filter(({ values }) => values.length > 0)
         .map(({ name, values }) => (
