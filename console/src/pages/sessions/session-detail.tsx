@@ -132,14 +132,14 @@ function Conversation(props: {
     if (!isAsked) end.current?.scrollIntoView({ block: "nearest" });
   }, [entries, speaking, isAsked]);
   return (
-    <div className="body chat" role="log" aria-live="polite">
+    <div className="body stack chat" role="log" aria-live="polite">
       {entries.length === 0 ? <p className="muted">{w.nothing}</p> : null}
       {entries.map((entry) => (
         <SessionEntryView key={entry.seq} entry={entry} results={props.results} asked={props.asked} />
       ))}
       {speaking === "" ? null : (
-        <article className="said agent" aria-label={w.speaking}>
-          <VisibleText as="p" className="words" text={speaking} />
+        <article className="stack said agent" aria-label={w.speaking}>
+          <VisibleText as="p" className="pre words" text={speaking} />
         </article>
       )}
       <div ref={end} className="chat-end" />
@@ -156,22 +156,22 @@ function Family({ sessions, current }: { sessions: readonly AgentSessionInfo[]; 
       <header>
         <h2>{w.family}</h2>
       </header>
-      <ul className="session-rows">
+      <ul className="plain-list">
         {treeOf(sessions).map(({ session, depth }) => (
-          <li key={session.key} className={`session-row depth-${Math.min(depth, 4)}`}>
-            <div className="session-head">
+          <li key={session.key} className={`list-row depth-${Math.min(depth, 4)}`}>
+            <div className="line list-head">
               {session.key === current ? (
-                <strong className="session-name" aria-current="page">
+                <strong className="cut session-name" aria-current="page">
                   <VisibleText text={session.label ?? session.key} /> <span className="muted">({w.here})</span>
                 </strong>
               ) : (
-                <Link className="session-name" href={addressOfSession(session.key)}>
+                <Link className="cut session-name" href={addressOfSession(session.key)}>
                   <VisibleText text={session.label ?? session.key} />
                 </Link>
               )}
               <SessionStateBadge session={session} />
             </div>
-            <div className="session-facts small muted">
+            <div className="line list-facts small muted">
               <SessionUsage usage={session.usage} />
             </div>
           </li>

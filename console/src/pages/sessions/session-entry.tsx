@@ -68,7 +68,7 @@ export function SessionEntryView(props: {
     typeof message.content === "string" ? [{ type: "text", text: message.content }] : message.content;
   const Icon = isAgent ? Bot : isPerson ? User : CornerDownRight;
   return (
-    <article className={`said ${isAgent ? "agent" : isPerson ? "person" : "runtime"}`} aria-label={name}>
+    <article className={`stack said ${isAgent ? "agent" : isPerson ? "person" : "runtime"}`} aria-label={name}>
       <header className="row small muted">
         <Icon size={14} aria-hidden /> {name}
       </header>
@@ -84,12 +84,12 @@ function PartView(props: { part: Part; results: ReadonlyMap<string, ToolResult>;
   const w = useWords(words);
   switch (part.type) {
     case "text":
-      return <VisibleText as="p" className="words" text={part.text} />;
+      return <VisibleText as="p" className="pre words" text={part.text} />;
     case "reasoning":
       return (
         <details>
           <summary className="muted small">{w.thinking}</summary>
-          <VisibleText as="p" className="words muted" text={part.text} />
+          <VisibleText as="p" className="pre words muted" text={part.text} />
         </details>
       );
     case "image":
@@ -132,8 +132,8 @@ function ResultLine({ input, result }: { input: unknown; result: ToolResult }) {
   const asked = Array.isArray(questions) ? questions.map(({ question }) => String(question)) : [];
   return (
     <>
-      {asked.length > 0 ? <VisibleText as="p" className="small words" text={asked.join(" ")} /> : null}
-      <p className={isQuestion ? "small words" : "small muted cut"} lang={isQuestion ? undefined : "en"}>
+      {asked.length > 0 ? <VisibleText as="p" className="small pre words" text={asked.join(" ")} /> : null}
+      <p className={isQuestion ? "small pre words" : "small muted cut"} lang={isQuestion ? undefined : "en"}>
         {isQuestion ? "→ " : null}
         <VisibleText text={result.display} />
       </p>

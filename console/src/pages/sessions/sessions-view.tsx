@@ -114,17 +114,17 @@ function SessionRows({ rows }: { rows: readonly TreeRow[] }) {
   const w = useWords(words);
   const list = useRowKeys<HTMLUListElement>();
   return (
-    <ul ref={list} className="panel session-rows" aria-label={w.list}>
+    <ul ref={list} className="panel plain-list" aria-label={w.list}>
       {rows.map(({ session, depth }) => (
-        <li key={session.key} className={`session-row depth-${Math.min(depth, 4)}`}>
-          <div className="session-head">
+        <li key={session.key} className={`list-row depth-${Math.min(depth, 4)}`}>
+          <div className="line list-head">
             {depth > 0 ? <CornerDownRight size={14} className="muted" aria-hidden /> : null}
-            <Link data-row className="session-name" href={addressOfSession(session.key)}>
+            <Link data-row className="cut session-name" href={addressOfSession(session.key)}>
               <VisibleText text={session.label ?? session.key} />
             </Link>
             <SessionStateBadge session={session} />
           </div>
-          <div className="session-facts small muted">
+          <div className="line list-facts small muted">
             <span>{w.turns(session.turns)}</span>
             <SessionUsage usage={session.usage} />
             <TimeAgo at={session.updatedAt} />
@@ -148,7 +148,7 @@ function SessionRows({ rows }: { rows: readonly TreeRow[] }) {
 function QuestionLine({ question, href }: { question: SessionQuestion; href: string }) {
   const w = useWords(words);
   return (
-    <div className="session-question">
+    <div className="line session-question">
       <RiskBadge level={question.risk} short />
       <VisibleText className="mono small muted" text={question.toolName} />
       <CallSubject subject={question.subject} />

@@ -25,13 +25,13 @@ export function TodoList({ items }: { items: AgentSessionDetail["todos"] }) {
   const done = counted.filter(({ status }) => status === "completed").length;
   return (
     <Panel title={w.title} isBare actions={<span className="small muted">{w.done(done, counted.length)}</span>}>
-      <ol className="todo-list">
+      <ol className="stack todo-list">
         {items.map(({ content, status }, at) => {
           const Icon = ICONS[status];
           return (
             <li key={at} className={`todo-${status}`}>
               <Icon size={16} aria-label={w.states[status]} role="img" />
-              <VisibleText className="words" text={content} />
+              <VisibleText className="pre words" text={content} />
             </li>
           );
         })}

@@ -96,7 +96,7 @@ export default function ToolsView() {
                 ))}
               </select>
             </header>
-            <ul className="rows">
+            <ul className="stack rows">
               {shown.map((one) => (
                 <li key={one.name}>
                   <Link href={`/tools/${encodeURIComponent(one.name)}${kept}`} aria-current={one.name === chosen}>

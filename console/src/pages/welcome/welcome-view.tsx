@@ -130,14 +130,14 @@ export default function WelcomeView() {
               <progress value={done} max={steps.length} aria-label={w.done(done, steps.length)} />
               <span className="muted">{w.done(done, steps.length)}</span>
             </p>
-            <ol className="first-run">
+            <ol className="plain-list stack first-run">
               {steps.map((step, at) => (
                 <StepCard key={step.id} step={step} number={at + 1} isNext={step === next} />
               ))}
             </ol>
             {next ? null : (
               <section className="panel">
-                <div className="empty">
+                <div className="stack empty">
                   <PartyPopper size={30} strokeWidth={1.5} aria-hidden />
                   <h2>{w.finished}</h2>
                   <p>{w.finishedLead}</p>
@@ -160,7 +160,7 @@ function StepCard({ step, number, isNext }: { step: Step; number: number; isNext
       className={isDone ? "panel is-done" : isNext ? "panel is-next" : "panel"}
       aria-current={isNext ? "step" : undefined}
     >
-      <div className="step-head">
+      <div className="line step-head">
         <span className="step-number" aria-hidden>
           {isDone ? <Check size={16} /> : number}
         </span>

@@ -147,7 +147,7 @@ function Detail({ call }: { call: CallDetail }) {
       </Panel>
       {call.result === undefined && output.length > 0 ? (
         <Panel title={w.updates}>
-          <pre className="code output">
+          <pre className="code">
             <TerminalText text={output.join("")} />
           </pre>
         </Panel>

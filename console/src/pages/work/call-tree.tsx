@@ -60,7 +60,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
       actions={
         <>
           {(["waiting", "queued", "running"] as const).map((name) => (
-            <span key={name} className={`timeline-legend ${name}`}>
+            <span key={name} className={`inline timeline-legend ${name}`}>
               {w.parts[name]}
             </span>
           ))}
@@ -93,7 +93,7 @@ export function CallTimeline({ tree, callId }: { tree: CallTree; callId: string 
                 href={callPath(call.callId)}
                 aria-current={call.callId === callId ? "true" : undefined}
               >
-                <span className="timeline-name" style={{ paddingLeft: `${Math.min(depth, 8) * 16}px` }}>
+                <span className="line timeline-name" style={{ paddingLeft: `${Math.min(depth, 8) * 16}px` }}>
                   <VisibleText className="mono" text={call.toolName} />
                   {call.subject ? <CallSubject subject={call.subject} /> : null}
                 </span>

@@ -61,7 +61,7 @@ export function FacetsPanel({ filter }: { filter: WorkFilter }) {
     placeholderData: keepPreviousData,
   });
   return (
-    <div className="work-facets">
+    <div className="stack work-facets">
       <TimeFacet filter={filter} />
       {error ? <Failure error={error} again={() => void refetch()} /> : null}
       {data ? FACETS.map((name) => <Facet key={name} name={name} facets={data} filter={filter} />) : <Skeleton />}
@@ -85,7 +85,7 @@ function Facet({ name, facets, filter }: { name: CallFacetName; facets: CallFace
   const button = ({ value, count }: { value: string; count: number }) => (
     <li key={value}>
       <button
-        className="facet"
+        className="line facet"
         aria-pressed={filter.isChosen(name, value)}
         onClick={() => filter.toggle(name, value)}
         title={value}
@@ -189,7 +189,7 @@ export function FacetsSheet({ filter, onClose }: { filter: WorkFilter; onClose: 
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} className="work-sheet" aria-label={w.title} onClose={onClose}>
+    <dialog ref={dialog} className="sheet work-sheet" aria-label={w.title} onClose={onClose}>
       <header className="row">
         <h2 className="grow">{w.title}</h2>
         <Button look="plain" icon={X} aria-label={w.close} onClick={() => dialog.current?.close()} />

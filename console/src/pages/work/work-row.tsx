@@ -64,7 +64,7 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
         )}
       </span>
       <span className="work-risk">{call.risk ? <RiskBadge level={call.risk} short /> : null}</span>
-      <span className="work-state">
+      <span className="line work-state">
         {isAnswerable ? (
           // A row says what a call is about, not what it does: it is answered on its card.
           <Button look="small" icon={Hand} href={`/approvals/${encodeURIComponent(call.approvalId ?? "")}`}>
@@ -87,12 +87,12 @@ export const WorkRow = memo(function WorkRow(props: RowProps) {
         </span>
         <span className="mono">
           {waitedMs === undefined ? null : (
-            <span className="work-time" title={w.waited}>
+            <span className="inline work-time" title={w.waited}>
               <Hourglass size={12} role="img" aria-label={w.waited} /> {formatDuration(waitedMs)}
             </span>
           )}
           {runMs === undefined ? null : (
-            <span className="work-time" title={w.ran}>
+            <span className="inline work-time" title={w.ran}>
               <Timer size={12} role="img" aria-label={w.ran} /> {formatDuration(runMs)}
             </span>
           )}

@@ -161,7 +161,7 @@ export function WorkStream({ filter, actions }: { filter: WorkFilter; actions: C
             {isFiltered ? <Button text={w.clear} onClick={filter.clear} /> : null}
           </Empty>
         ) : null}
-        <ul className="work-rows" style={{ height: rows.getTotalSize() }}>
+        <ul className="plain-list work-rows" style={{ height: rows.getTotalSize() }}>
           {visible.map(({ index, start, key }) => {
             const line = lines.at(index);
             if (!line) return null;
@@ -258,7 +258,7 @@ function SessionLine({ known, session, path, calls }: SessionLineProps) {
   const failed = calls.filter(({ status }) => status === "failed").length;
   const open = calls.filter(({ status }) => status !== "failed" && status !== "completed").length;
   return (
-    <div className="work-group">
+    <div className="line work-group">
       <strong className="cut">
         {path === undefined || session === undefined ? (
           w.noSession

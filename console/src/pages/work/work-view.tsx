@@ -45,7 +45,7 @@ function WorkList() {
     setSide(!hasSide);
   };
   return (
-    <div className="work">
+    <div className="stack work">
       <header className="page-head work-head">
         <h1>{w.title}</h1>
         <WorkSearch filter={filter} />
