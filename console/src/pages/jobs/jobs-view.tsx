@@ -122,17 +122,17 @@ function JobRows({ jobs }: { jobs: readonly JobInfo[] }) {
   return (
     <>
       {problem ? <Failure error={problem} /> : null}
-      <ul ref={list} className="panel job-rows" aria-label={w.list}>
+      <ul ref={list} className="panel plain-list" aria-label={w.list}>
         {jobs.map((job) => (
-          <li key={job.id} className="job-row" aria-label={`${job.toolName} ${job.subject.text}`}>
-            <div className="job-head">
+          <li key={job.id} className="list-row" aria-label={`${job.toolName} ${job.subject.text}`}>
+            <div className="line list-head">
               <JobStateBadge state={job.state} />
               <Link data-row className="mono job-name" href={`/jobs/${encodeURIComponent(job.id)}`}>
                 <VisibleText text={job.toolName} />
               </Link>
               <CallSubject subject={job.subject} />
             </div>
-            <div className="job-facts small muted">
+            <div className="line list-facts small muted">
               <RiskBadge level={job.risk} short />
               {job.attempts > 1 ? <span>{w.tries(job.attempt, job.attempts)}</span> : null}
               {job.startedAt !== undefined && job.endedAt !== undefined ? (

@@ -100,7 +100,7 @@ export function AddServer({ onDone }: { onDone: () => void }) {
       }
     >
       {/* Hidden, not removed: what was entered stays. */}
-      <form className="body stack mcp-form" hidden={seen !== undefined} onSubmit={look}>
+      <form className="body stack fields" hidden={seen !== undefined} onSubmit={look}>
         {problem ? <Failure error={problem} /> : null}
         <label className="stack">
           {w.name}

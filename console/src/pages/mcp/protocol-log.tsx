@@ -56,7 +56,7 @@ export function ProtocolLog({ server }: { server: string }) {
             </div>
             <p className="small muted">{w.lead}</p>
             {shown.length === 0 ? <p className="muted">{w.none}</p> : null}
-            <ul className="mcp-messages" aria-label={w.which}>
+            <ul className="plain-list mcp-messages" aria-label={w.which}>
               {shown.map((entry) => (
                 <li key={entry.number}>
                   <Message entry={entry} />

@@ -104,10 +104,10 @@ export function ServerCard(props: { server: McpServerInfo; isOpen: boolean; canR
   const mayAct = useScope("approve");
   const Arrow = isOpen ? ChevronDown : ChevronRight;
   return (
-    <section className="panel mcp-server" aria-label={server.name}>
+    <section className="panel card mcp-server" aria-label={server.name}>
       <header>
         <h2 className="mono grow">
-          <Link data-row className="mcp-name" href={isOpen ? "/mcp" : address} aria-expanded={isOpen}>
+          <Link data-row className="inline mcp-name" href={isOpen ? "/mcp" : address} aria-expanded={isOpen}>
             <Arrow size={16} aria-hidden /> <OneLine text={server.name} />
           </Link>
         </h2>

@@ -35,7 +35,7 @@ export function ServerContents({ server }: { server: string }) {
   return (
     <div className="stack">
       {listed.data && resources.length + templates.length + prompts.length === 0 ? <p>{w.none}</p> : null}
-      <ul className="switches">
+      <ul className="stack switches">
         {resources.map(({ uri, title, name, description }) => (
           <li key={uri} className="row">
             <span className="grow">

@@ -37,7 +37,7 @@ export function ServerProblem({ server }: { server: McpServerInfo }) {
   return (
     <div className={`notice ${isFault ? "bad" : "warn"}`}>
       <TriangleAlert size={18} aria-hidden />
-      <div className="grow mcp-reason">
+      <div className="grow pre mcp-reason">
         <VisibleText text={error} />
         {facts.length > 0 ? <p className="small">{facts.join(" · ")}</p> : null}
         {lines.length > 0 ? (

@@ -24,7 +24,7 @@ export function ToolSwitches(props: { server: McpServerInfo; onAct: (request: Mc
   const mayAct = useScope("approve");
   if (server.tools.length === 0) return <p className="muted">{w.none}</p>;
   return (
-    <ul className="mcp-tools">
+    <ul className="plain-list mcp-tools">
       {server.tools.map((tool) => (
         <li key={tool.name}>
           <input

@@ -111,7 +111,7 @@ export default function PlaygroundView() {
                 <option key={name}>{name}</option>
               ))}
             </select>
-            <label className="check">
+            <label className="inline check">
               <input
                 type="checkbox"
                 checked={startsInReasoning}

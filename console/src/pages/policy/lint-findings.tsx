@@ -34,7 +34,7 @@ export function LintFindings({ rules, canChange }: { rules: readonly RuleInfo[];
         <span className="badge warn">{data.items.length}</span>
       </header>
       {problem ? <Failure error={problem} /> : null}
-      <ul className="lint-rows">
+      <ul className="plain-list">
         {data.items.map((finding, at) => {
           const found = canChange ? rules.find((rule) => rule.canEdit && isAbout(finding, rule)) : undefined;
           return <Finding key={at} finding={finding} rule={found} onProblem={setProblem} />;
@@ -63,7 +63,7 @@ function Finding(props: {
       .finally(() => void queries.invalidateQueries({ queryKey: ["policy"] }));
   };
   return (
-    <li className={`lint-row ${finding.level}`}>
+    <li className={`list-row lint-row ${finding.level}`}>
       <Icon size={17} role="img" aria-label={w[finding.level]} />
       <div className="stack">
         {finding.rule === undefined ? null : (

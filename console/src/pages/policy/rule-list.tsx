@@ -89,7 +89,7 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
         </Empty>
       ) : (
         <>
-          <div className="rule-filters">
+          <div className="row rule-filters">
             <Choices
               label={w.decision}
               chosen={filter}
@@ -99,7 +99,7 @@ export function RuleList({ policy, canChange }: { policy: PolicyInfo; canChange:
             <span className="small muted">{w.counted(formatNumber(policy.calls, language))}</span>
           </div>
           {shown.length === 0 ? <p className="muted rule-none">{w.noneOf}</p> : null}
-          <ul ref={list} className="rule-rows">
+          <ul ref={list} className="plain-list">
             {shown.map((rule) => (
               <RuleRow
                 key={keyOf(rule)}
@@ -153,7 +153,7 @@ function RuleRow(props: {
     );
   }
   return (
-    <li className={rule.hits === 0 ? "rule-row unused" : "rule-row"} aria-label={rule.rule}>
+    <li className={rule.hits === 0 ? "list-row rule-row unused" : "list-row rule-row"} aria-label={rule.rule}>
       <DecisionBadge verdict={{ decision }} />
       <code data-row tabIndex={-1} className="rule-text">
         <VisibleText text={rule.rule} />

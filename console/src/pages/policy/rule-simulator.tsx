@@ -169,7 +169,7 @@ function isIn(call: Changed, { tool, before, after }: Pick<Simulation["tools"][n
 
 function Samples({ calls }: { calls: readonly Changed[] }) {
   return (
-    <ul className="simulate-calls">
+    <ul className="plain-list simulate-calls">
       {calls.map(({ callId, subject, at }) => (
         <li key={callId}>
           <Link className="simulate-call" href={`/work/${encodeURIComponent(callId)}`}>

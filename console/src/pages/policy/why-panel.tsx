@@ -160,7 +160,7 @@ function Answer({ explained: { verdict, steps } }: { explained: Explanation }) {
         {verdict.rule && !verdict.reason.includes(verdict.rule) ? <code>{verdict.rule}</code> : null}
       </p>
       <h3>{w.steps}</h3>
-      <ol className="steps">
+      <ol className="stack steps">
         {steps.map((step, at) => (
           <li key={at}>
             <span className="badge">{w.by[step.by] ?? step.by}</span>{" "}

@@ -67,7 +67,7 @@ export function ScheduleCard({ schedule, isOpen }: { schedule: ScheduleInfo; isO
   };
   useKeys(isOpen && mayChange ? keys : {});
   return (
-    <section className="panel schedule" aria-label={name}>
+    <section className="panel card" aria-label={name}>
       <header>
         <h2 className="grow">
           {isOpen ? (

@@ -83,7 +83,7 @@ export function ScheduleForm(props: {
   };
   const target = schedule?.target;
   return (
-    <form className="body stack schedule-form" onSubmit={submit}>
+    <form className="body stack fields" onSubmit={submit}>
       {problem ? <Failure error={problem} /> : null}
       <label className="stack">
         {w.name}
@@ -188,7 +188,7 @@ function CronPreview({ expression, timeZone }: { expression: string; timeZone: s
   const isFilled = expression.trim() !== "" && timeZone.trim() !== "";
   const { data, error } = useApi("schedules", "times", isFilled ? [{ expression, timeZone }] : undefined);
   return (
-    <div className="schedule-preview small" role="status">
+    <div className="stack schedule-preview small" role="status">
       {error ? <span className="field-error">{error.message}</span> : <strong>{text ?? expression}</strong>}
       {data && !error ? (
         <span className="muted">

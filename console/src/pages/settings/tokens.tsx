@@ -164,7 +164,7 @@ function NewTokenForm(props: { onCreated: (token: NewToken) => void; onProblem: 
         onChange={({ target }) => setName(target.value)}
       />
       {SCOPES.map((scope) => (
-        <label key={scope} className="check">
+        <label key={scope} className="inline check">
           <input
             type="checkbox"
             checked={scopes.includes(scope)}

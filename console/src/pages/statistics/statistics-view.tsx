@@ -134,11 +134,11 @@ function Charts({ data }: { data: StatisticsInfo }) {
     },
   ];
   return (
-    <div className="charts statistics-charts">
+    <div className="charts">
       {charts.map(({ title, unit, series }) => (
         <Panel key={title} title={title} isBare>
           {series.length === 0 ? (
-            <p className="empty">{w.noWait}</p>
+            <p className="stack empty">{w.noWait}</p>
           ) : (
             <TimeChart label={title} times={times} unit={unit} series={series} />
           )}
